@@ -58,6 +58,7 @@ pub mod data;
 pub mod device;
 pub mod distributed;
 mod execution;
+mod file_kind;
 pub mod guide;
 #[cfg(feature = "ranker")]
 mod interleaved;

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use crate::text::{did_you_mean, nearest};
+use crate::text::{did_you_mean, nearest, one_of, shown};
 
 /// A key whose value cannot be used.
 ///
@@ -73,7 +73,7 @@ impl Refusal {
         Self { key: key.into(), found: Found::Described(found), expected: expected.into() }
     }
 
-    /// The name of no `what`. `expected` says which there are, if it is to be said.
+    /// The name of no `what`. `expected` says which there are; without it, all that are known are named.
     pub fn unknown<N: Into<String>>(
         key: impl Into<String>,
         what: &'static str,
@@ -126,13 +126,18 @@ impl Refusal {
             expected => format!(", expected {expected}"),
         };
         match &self.found {
-            Found::Value(value) => format!("found {value}{expected}"),
+            Found::Value(value) => format!("found {}{expected}", shown(value)),
             Found::Described(words) => format!("found {words}{expected}"),
             Found::Unknown(unknown) => {
                 let UnknownName { what, of, name, known } = &**unknown;
                 let of = of.map(|of| format!("{of}: ")).unwrap_or_default();
-                let none = if known.is_empty() { format!(", there are no {what}s") } else { String::new() };
-                format!("{of}unknown {what} `{name}`{none}{expected}{}", did_you_mean(&unknown.nearest()))
+                let none = match (known.is_empty(), expected.is_empty()) {
+                    (true, _) => format!(", there are no {what}s"),
+                    (false, true) => format!(", expected {}", one_of(known)),
+                    (false, false) => String::new(),
+                };
+                let near = did_you_mean(&unknown.nearest());
+                format!("{of}unknown {what} `{}`{none}{expected}{near}", shown(name))
             }
             Found::Missing(name) => format!("missing field `{name}`{expected}"),
             Found::Fault(words) => format!("{words}{expected}"),
@@ -141,7 +146,7 @@ impl Refusal {
 
     /// `key: message`, as in messages that begin with the place of the key in a file.
     pub fn with_key(&self) -> String {
-        if self.key.is_empty() { self.message() } else { format!("{}: {}", self.key, self.message()) }
+        if self.key.is_empty() { self.message() } else { format!("{}: {}", shown(&self.key), self.message()) }
     }
 }
 
@@ -149,7 +154,9 @@ impl Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         let Self { key, found, expected } = self;
         match found {
-            Found::Value(value) if !key.is_empty() => write!(formatter, "{key} = {value}: expected {expected}"),
+            Found::Value(value) if !key.is_empty() => {
+                write!(formatter, "{} = {}: expected {expected}", shown(key), shown(value))
+            }
             _ => formatter.write_str(&self.with_key()),
         }
     }
@@ -191,6 +198,11 @@ mod tests {
                 Refusal::unknown::<&str>("a", "field", "a", [], ""),
                 "a: unknown field `a`, there are no fields",
                 "unknown field `a`, there are no fields",
+            ),
+            (
+                Refusal::unknown("a", "parameter", "a", ["alpha"], "").of("list_net"),
+                "a: list_net: unknown parameter `a`, expected `alpha`",
+                "list_net: unknown parameter `a`, expected `alpha`",
             ),
             (Refusal::fault("grid", "too many"), "grid: too many", "too many"),
         ] {

@@ -25,7 +25,6 @@ pub(crate) fn beginning(path: &Path, bytes: usize) -> Option<String> {
 }
 
 /// `text`, cut with an ellipsis after `most` characters.
-#[cfg(feature = "experiment")]
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_string(),
@@ -60,6 +59,39 @@ fn sorted(name: &str) -> Vec<char> {
     letters
 }
 
+/// The names of which one is expected: "`a` or `b`", "one of `a`, `b`, `c`".
+pub(crate) fn one_of<N: AsRef<str>>(known: &[N]) -> String {
+    let quoted: Vec<String> = known.iter().map(|name| format!("`{}`", name.as_ref())).collect();
+    match &quoted[..] {
+        [] => String::new(),
+        [one] => one.clone(),
+        [one, other] => format!("{one} or {other}"),
+        several => format!("one of {}", several.join(", ")),
+    }
+}
+
+/// A number with its noun, which is given in the singular: `1 query`, `2 queries`.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    format!("{count} {}", plural(count, one))
+}
+
+/// A noun as so many of it are called. It ends in a consonant, an `e` or a `y`.
+pub(crate) fn plural(count: usize, one: &str) -> String {
+    match (count, one.strip_suffix('y')) {
+        (1, _) => one.to_string(),
+        (_, Some(stem)) => format!("{stem}ies"),
+        (_, None) => format!("{one}s"),
+    }
+}
+
+/// Characters of a value in a message, at most.
+const SHOWN: usize = 200;
+
+/// A value as messages show it: a long one is cut with an ellipsis.
+pub(crate) fn shown(value: &str) -> String {
+    shortened(value, SHOWN)
+}
+
 /// `"; did you mean `x`?"`, or nothing.
 pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
@@ -87,6 +119,18 @@ pub(crate) fn escape_markup(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_have_the_plural_of_their_things() {
+        let of = |count| [counted(count, "query"), counted(count, "feature")].join(", ");
+        assert_eq!([of(0), of(1), of(2)], ["0 queries, 0 features", "1 query, 1 feature", "2 queries, 2 features"]);
+    }
+
+    #[test]
+    fn long_values_are_cut_with_an_ellipsis() {
+        assert_eq!(shown(&"a".repeat(SHOWN)), "a".repeat(SHOWN));
+        assert_eq!(shown(&"é".repeat(30_000)), format!("{}\u{2026}", "é".repeat(SHOWN)));
+    }
 
     #[cfg(feature = "report")]
     #[test]

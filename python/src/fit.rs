@@ -157,7 +157,7 @@ pub fn train(
     };
     let mut document = document(&config, &set)?;
     if let Some(start) = start {
-        document.set_option("start", &start.display().to_string());
+        document.set_option("start", "start =", &start.display().to_string());
     }
     let (config, device, execution) = open(&document)?;
     listen(py, tell, move |progress, interrupt| {

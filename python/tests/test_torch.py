@@ -245,7 +245,7 @@ REFUSED = {
     "NaN": ((S * float("nan"), L), {}, ValueError, "query 1, document 1: score NaN, expected a finite number"),
     "label": ((S, L + 0.5), {}, ValueError, "query 1, document 1: label 0.5, expected a whole number from 0 to 30"),
     "no documents": ((S[:, :0], L[:, :0]), {}, ValueError, "expected one query of one document or more"),
-    "parameter": ((S, L), {"alhpa": 1}, ValueError, "approx_ndcg: unknown parameter `alhpa`; did you mean `alpha`?"),
+    "parameter": ((S, L), {"alhpa": 1}, ValueError, "approx_ndcg: unknown parameter `alhpa`, expected one of `alpha`, "),
     "reduction": ((S, L), {"reduction": "max"}, ValueError, "reduction: found 'max'"),
 }
 

@@ -109,7 +109,7 @@ def test_warnings_are_python_s(tmp_path, config):
     data = open(config["data"]["train"][0]).read()
     with open(config["data"]["train"][0], "w") as file:
         file.writelines(line.rsplit(" ", 1)[0] + " 5:1\n" for line in data.splitlines())
-    with pytest.warns(UserWarning, match=r"1 of 5 features \(number 5\) are constant"):
+    with pytest.warns(UserWarning, match=r"1 of 5 features \(number 5\) is constant"):
         burn_rank.train(config, out=tmp_path / "run")
 
 

@@ -100,6 +100,7 @@ impl ClicksArgs {
         for written in [&self.out, &weights] {
             input::not_over("--out", written, &read, "is read")?;
         }
+        input::once(self.files.iter().chain(logged_by))?;
         let (data, scores) = self.logged()?;
         let Clicks { data, sessions, clicks, clipped } = model.sessions(&data, &scores)?;
         // Weights without their clicks would be those of an older file.

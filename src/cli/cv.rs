@@ -17,6 +17,7 @@ use crate::experiment::{
 };
 use crate::learner::StopReason;
 use crate::report::write_reports;
+use crate::text::counted;
 
 /// Which fits a process makes.
 #[derive(Debug, Clone, Copy)]
@@ -188,7 +189,8 @@ impl CvArgs {
             write!(out, "{}", render(&result))?;
             if let (Some(kept), Some(folder)) = (kept, &folder) {
                 let place = folder.file(KEPT);
-                writeln!(out, "kept {} files, {} bytes, in {}", kept.files.len(), kept.bytes, place.display())?;
+                let files = counted(kept.files.len(), "file");
+                writeln!(out, "kept {files}, {} bytes, in {}", kept.bytes, place.display())?;
             }
         }
         Ok(())
@@ -249,17 +251,12 @@ fn trials(result: &CrossValidation) -> String {
     text
 }
 
-/// `1 seed`, `3 seeds`.
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 fn render(result: &CrossValidation) -> String {
     let mut text = format!(
-        "{}: {} convention, {} test queries, {} without a relevant document, {}\n",
+        "{}: {} convention, {}, {} without a relevant document, {}\n",
         result.name,
         result.convention.name,
-        result.queries,
+        counted(result.queries, "test query"),
         result.empty_queries,
         counted(result.seeds.len(), "seed")
     );

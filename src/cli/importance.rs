@@ -15,6 +15,7 @@ use crate::json::{Value, json};
 use crate::measure::Measure;
 use crate::measure::significance::{ComparisonConfig, bootstrap};
 use crate::ranker::{FeatureLoss, PermutationError, PermutationImportance, Ranker};
+use crate::text::counted;
 
 const READING: &str = "\
 How to read the table:
@@ -88,6 +89,7 @@ impl ImportanceArgs {
     }
 
     fn show(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        input::once(&self.data)?;
         let device = input::device(&self.device)?;
         let ranker = input::ranker(&self.model, &device)?;
         self.reading.check(&ranker)?;
@@ -119,11 +121,11 @@ impl ImportanceArgs {
         }
         writeln!(
             out,
-            "{} in the {} convention, {} queries, {} shuffles {}",
+            "{} in the {} convention, {}, {} {}",
             self.measure,
             convention.name,
-            data.queries(),
-            self.repeats,
+            counted(data.queries(), "query"),
+            counted(self.repeats.get(), "shuffle"),
             if self.across { "among all documents" } else { "within queries" }
         )?;
         write!(out, "{}", table(&rows).render())?;

@@ -14,15 +14,16 @@ use crate::data::letor::{Missing, ReadOptions, Source};
 use crate::data::{self, ByteSize, DataError, Input, RankingDataset};
 use crate::device::{self, DeviceError};
 use crate::experiment::{RANKER, from_toml, written_value};
+use crate::file_kind::FileKind;
 use crate::measure::trec_eval::TrecMeasure;
 use crate::measure::{Convention, Measure, MeasureError};
 use crate::ranker::Ranker;
-use crate::text::is_standard_stream;
+use crate::text::{counted, is_standard_stream, shown};
 
 /// Bytes of a mapped file that a command keeps while it goes through the file in blocks.
 const RESIDENT: ByteSize = ByteSize::mib(256);
 
-/// Opens a file, or standard input for `-`. Standard input can be read only once.
+/// Opens a file, or standard input for `-`.
 pub fn text(path: &Path) -> Result<Input, Failure> {
     // The command owns the process, and this is the only place that reads its standard input.
     static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -30,9 +31,21 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
         return Ok(Input::from_path(path));
     }
     if TAKEN.swap(true, Ordering::Relaxed) {
-        return Err(Failure::input("standard input: found `-` twice, expected it once"));
+        return Err(standard_input_twice());
     }
     Ok(Input::from_reader("standard input", io::stdin()))
+}
+
+/// Refuses files of which two are standard input, before the first is read: it can be read only once.
+pub fn once<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<(), Failure> {
+    match files.into_iter().filter(|path| is_standard_stream(path.as_ref())).count() {
+        0 | 1 => Ok(()),
+        _ => Err(standard_input_twice()),
+    }
+}
+
+fn standard_input_twice() -> Failure {
+    Failure::input("standard input: found `-` twice, expected it once")
 }
 
 /// Opens the device called `name`. If a missing driver panics, its message appears only in the error.
@@ -117,7 +130,7 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure
 pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     let mut values = Map::new();
     for assignment in assignments {
-        let refuse = |message: String| Failure::input(format!("{flag} {assignment}: {message}"));
+        let refuse = |message: String| Failure::input(format!("{flag} {}: {message}", shown(assignment)));
         let (key, value) = assignment.split_once('=').ok_or_else(|| refuse("expected key=value".to_string()))?;
         let value = written_value(key, value).map_err(|refusal| refuse(refusal.with_key()))?;
         if values.insert(key.to_string(), value).is_some() {
@@ -132,7 +145,7 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
     if !text.trim_start().starts_with('{') {
         return Ok(Convention::preset(text)?);
     }
-    let refuse = |message: &str| Failure::input(format!("--convention {text}: {message}"));
+    let refuse = |message: &str| Failure::input(format!("--convention {}: {message}", shown(text)));
     let given = match serde_json::from_str(text) {
         Ok(given) => Ok(given),
         Err(_) => {
@@ -164,11 +177,12 @@ pub fn ranker_file(path: &Path) -> PathBuf {
 /// Loads a ranker from its file, which may be one of another system, or from the folder of a `train` run.
 pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
     let file = ranker_file(path);
-    if path.is_dir() && !file.exists() {
+    // What the system refuses is no absence.
+    if path.is_dir() && matches!(file.try_exists(), Ok(false)) {
         let message = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
         return Err(Failure::input(format!("{}: {message}", path.display())));
     }
-    Ok(Ranker::open(&file, device)?)
+    Ranker::open(&file, device).map_err(|error| Failure::Input(error.into()))
 }
 
 /// Longest line of a score file, in bytes.
@@ -185,15 +199,16 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
         ..ReadOptions::default()
     };
     let input = text(path)?;
-    let path = &input.name().to_path_buf();
+    let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
     let mut source = Source::open(input, &options)?;
     let mut scores: Vec<f64> = Vec::with_capacity(documents);
     let refuse = |line: usize, found: String, expected: &str| {
-        Failure::from(DataError::Syntax { path: path.into(), line, column: 1, found, expected: expected.to_owned() })
+        let error = DataError::Syntax { path: path.into(), line, column: 1, found, expected: expected.to_owned() };
+        Failure::from(if is_file { error.or_kind(path, FileKind::Numbers, "one score per line") } else { error })
     };
     let too_long = |line| refuse(line, format!("a line of more than {LONGEST_SCORE} bytes"), "a number");
     let wrong_count = |found: String| {
-        Failure::input(format!("{}: found {found} scores, expected {documents}, one per document", path.display()))
+        Failure::input(format!("{}: found {found}, expected {documents}, one per document", path.display()))
     };
     let mut block = Vec::new();
     loop {
@@ -204,7 +219,7 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
         for line in block.split_inclusive(|byte| *byte == b'\n') {
             let number = scores.len() + 1;
             if number > documents {
-                return Err(wrong_count(format!("more than {documents}")));
+                return Err(wrong_count(format!("more than {}", counted(documents, "score"))));
             }
             if line.len() > LONGEST_SCORE {
                 return Err(too_long(number));
@@ -220,7 +235,7 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
     }
     match scores.len() {
         found if found == documents => Ok(scores),
-        found => Err(wrong_count(found.to_string())),
+        found => Err(wrong_count(counted(found, "score"))),
     }
 }
 

@@ -10,6 +10,7 @@ use super::{Failure, input};
 use crate::data::trec::{JudgedRun, Qrels, read_judged_from};
 use crate::measure::trec_eval::{TrecDocuments, TrecQuery};
 use crate::measure::{Convention, Evaluator, MeasureError, QueryValues};
+use crate::text::counted;
 
 /// How a run is judged.
 #[derive(Debug, Args)]
@@ -66,14 +67,15 @@ impl<'a> Judgments<'a> {
         let name = run.name().to_path_buf();
         let judged = read_judged_from(run, &self.qrels, self.args.complete, of_query)?;
         if judged.missing.len() == self.qrels.queries.len() {
-            return Err(Failure::input(format!(
-                "{}: found no query of {}, which has {} queries from `{}` to `{}`",
-                name.display(),
-                self.path.display(),
-                self.qrels.queries.len(),
-                self.qrels.queries[0],
-                self.qrels.queries[self.qrels.queries.len() - 1],
-            )));
+            let range = match &self.qrels.queries[..] {
+                [only] => format!("the query `{only}` alone"),
+                [first, .., last] => {
+                    format!("{} from `{first}` to `{last}`", counted(self.qrels.queries.len(), "query"))
+                }
+                [] => "none".to_owned(),
+            };
+            let (run, qrels) = (name.display(), self.path.display());
+            return Err(Failure::input(format!("{run}: found no query of {qrels}, which has {range}")));
         }
         Ok(judged)
     }

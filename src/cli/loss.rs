@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::execution_args::ExecutionArgs;
 use super::{Failure, input};
 use crate::data::letor::{ReadOptions, Source};
+use crate::file_kind::FileKind;
 use crate::loss::{LossSpec, RankingLoss, explain, registry};
 
 /// Arguments of `loss`.
@@ -97,7 +98,7 @@ impl LossArgs {
             return Ok(());
         }
         let input = input::text(file)?;
-        let name = &input.name().to_path_buf();
+        let (name, is_file) = (&input.name().to_path_buf(), input.is_file());
         let mut source = Source::open(input, &ReadOptions::default()).map_err(|error| Failure::Input(error.into()))?;
         let (mut block, mut number) = (Vec::new(), 0);
         loop {
@@ -108,10 +109,22 @@ impl LossArgs {
             for line in block.split_inclusive(|byte| *byte == b'\n') {
                 number += 1;
                 if !line.trim_ascii().is_empty() {
-                    explain_line(loss.as_ref(), dtype, name, number, line.trim_ascii_end(), out)?;
+                    explain_line(loss.as_ref(), dtype, name, number, line.trim_ascii_end(), out)
+                        .map_err(|failure| if is_file { or_kind(failure, name) } else { failure })?;
                 }
             }
         }
+    }
+}
+
+/// The same failure, or, for a file of another kind than JSON, that it is.
+fn or_kind(failure: Failure, file: &Path) -> Failure {
+    match FileKind::of_file(file) {
+        Some(kind) if kind != FileKind::Json && !kind.is_plain() && matches!(failure, Failure::Input(_)) => {
+            let expected = "lines {\"scores\": [..], \"labels\": [..]}";
+            Failure::input(format!("{}: found {}, expected {expected}", file.display(), kind.in_words()))
+        }
+        _ => failure,
     }
 }
 

@@ -9,7 +9,7 @@ use super::execution_args::ExecutionArgs;
 use super::scored::warn_of_missing_features;
 use super::{Context, Failure, input};
 use crate::atomic_file;
-use crate::data::trec::{write_qrels, write_run};
+use crate::data::trec::{check_names, check_tag, write_qrels, write_run};
 use crate::data::{DataError, RankingDataset};
 use crate::ranker::{Contributions, Model, Ranker, RankerError};
 use crate::text::is_standard_stream;
@@ -26,7 +26,7 @@ pub struct PredictArgs {
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write a TREC run with this tag instead of one score per line; documents are named by their identifiers, or
-    /// numbered in a query where these are absent, have blanks or come twice
+    /// numbered in a query where these are absent, have blanks or control characters, or come twice
     #[arg(long, value_name = "TAG")]
     run_id: Option<String>,
     /// Write the labels of DATA there as TREC qrels, with the same names of documents
@@ -73,6 +73,8 @@ impl PredictArgs {
                 )));
             }
         }
+        input::once(self.data.iter().chain(&self.background))?;
+        self.run_id.as_deref().map(check_tag).transpose()?;
         let device = input::device(&self.device)?;
         let ranker = input::ranker(&self.model, &device)?;
         if self.contributions && !matches!(ranker.model(), Model::Trees(_)) {
@@ -83,6 +85,9 @@ impl PredictArgs {
         warn_of_missing_features(&self.model, &ranker, &data);
         if self.contributions {
             return self.explain(&ranker, &data, file, out);
+        }
+        if self.run_id.is_some() {
+            check_names(&data)?;
         }
         let scores = ranker.predict(&data, &device)?;
         if let Some(path) = &self.qrels {

@@ -93,7 +93,7 @@ impl JobsBar {
         for (message, jobs) in &*self.warnings.lock().unwrap_or_else(PoisonError::into_inner) {
             let others = match jobs.len() - 1 {
                 0 => String::new(),
-                others => format!(" and {others} more fits"),
+                others => format!(" and {others} more"),
             };
             eprintln!("warning: {message} ({}{others})", jobs[0]);
         }

@@ -40,16 +40,14 @@ impl RunArgs {
         self.open_with(None)
     }
 
-    /// As [`open`](Self::open), with the value of an option of the command.
-    pub fn open_with(&self, option: Option<(&str, String)>) -> Result<Opened, Failure> {
+    /// As [`open`](Self::open), with the value of an option of the command for a key.
+    pub fn open_with(&self, option: Option<(&str, &str, String)>) -> Result<Opened, Failure> {
         let mut document = Document::read(&self.config, &self.set)?;
-        for (name, value) in [("device", &self.device), ("instructions", &self.instructions)] {
-            if let Some(value) = value {
-                document.set_option(name, value);
-            }
-        }
-        if let Some((name, value)) = option {
-            document.set_option(name, &value);
+        let device = ("device", "--device", self.device.clone());
+        let instructions = ("instructions", "--instructions", self.instructions.clone());
+        let own = [device, instructions].into_iter().filter_map(|(key, flag, value)| Some((key, flag, value?)));
+        for (key, flag, value) in own.chain(option) {
+            document.set_option(key, flag, &value);
         }
         let config = ExperimentConfig::from_document(&document)?;
         let device = input::device(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;

@@ -6,6 +6,7 @@ use burn::tensor::Device;
 
 use super::{Failure, input};
 use crate::data::RankingDataset;
+use crate::data::widths::fewer_features;
 use crate::measure::{Convention, Rankings, Ties};
 use crate::ranker::Ranker;
 
@@ -71,9 +72,7 @@ fn places(scores: &[f64]) -> Vec<f32> {
 pub fn warn_of_missing_features(path: &Path, ranker: &Ranker, data: &RankingDataset) {
     let (found, expected) = (data.feature_count, ranker.model().features());
     if found < expected {
-        eprintln!(
-            "warning: the data have features 1 to {found}, {} has {expected}: the others are taken as 0",
-            path.display()
-        );
+        let ranker = format!("{} has", path.display());
+        eprintln!("warning: {}", fewer_features("the data have", found, &ranker, expected, "0"));
     }
 }

@@ -16,6 +16,7 @@ use crate::report::{studies_page, study_page};
 use crate::study::{
     Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
 };
+use crate::text::counted;
 
 /// File of the record of a study.
 const JSON: &str = "study.json";
@@ -202,6 +203,7 @@ impl StudyArgs {
     }
 
     fn source(&self) -> Result<Source, Failure> {
+        input::once(self.files.iter().chain(&self.scores).chain(&self.against))?;
         let read = |data: &[PathBuf]| self.reading.read(data, None);
         match (&self.scores, &self.config, self.files.as_slice()) {
             (None, Some(config), []) => training(config),
@@ -310,7 +312,10 @@ fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
     if let (Some(queries), Some(documents), Some(tied)) = (about.queries, about.documents, about.tied_queries) {
         write!(
             out,
-            ": {queries} queries with something to rank, {documents} documents, {tied} queries with equal scores"
+            ": {} with something to rank, {}, {} with equal scores",
+            counted(queries, "query"),
+            counted(documents, "document"),
+            counted(tied, "query")
         )?;
     }
     writeln!(out, "{}", if report.quick { " (quick)" } else { "" })?;

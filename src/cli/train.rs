@@ -45,7 +45,7 @@ impl TrainArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let start = Instant::now();
         work_on_this_thread();
-        let option = self.start.as_ref().map(|path| ("start", path.display().to_string()));
+        let option = self.start.as_ref().map(|path| ("start", "--continue", path.display().to_string()));
         together(|processes| {
             let opened = self.run.open_with(option)?;
             opened.execution.scope(|| self.train(opened, processes, start, out))

@@ -9,6 +9,7 @@ use super::columnar::Stored;
 use super::in_file::InFile;
 use super::letor::{Missing, ReadOptions, Weights};
 use super::rows::Rows;
+use super::widths::FileWidth;
 use super::{DataError, Input, RankingDataset};
 
 /// The dataset so far.
@@ -34,22 +35,30 @@ pub(super) struct Assembly<'a> {
     /// Number of files and readers.
     #[cfg(feature = "columnar")]
     pub inputs: usize,
+    /// What says the number of features, as the end of a refusal of more.
+    pub features_from: &'static str,
     /// Number of columns of features in the tables so far that have a column for each.
     #[cfg(feature = "columnar")]
     pub feature_columns: Option<usize>,
     /// File (index into `files`) and line or row where each query began.
     begun: HashMap<String, (usize, usize)>,
     files: Vec<PathBuf>,
+    /// The number of the last feature of each file.
+    widths: Vec<usize>,
 }
+
+/// How refusals of more features end where an option says how many there are.
+pub(super) const OPTION: &str = " (option `features`)";
 
 /// Reads inputs one after another, each by `read`, into one dataset.
 pub(super) fn assemble<'a>(
     inputs: impl IntoIterator<Item = Input>,
     options: &'a ReadOptions,
+    features_from: &'static str,
     mut read: impl FnMut(&mut Assembly<'a>, Input) -> Result<(), DataError>,
-) -> Result<RankingDataset, DataError> {
+) -> Result<(RankingDataset, Vec<FileWidth>), DataError> {
     options.check()?;
-    let mut assembly = Assembly::new(options);
+    let mut assembly = Assembly::new(options, features_from);
     let inputs: Vec<Input> = inputs.into_iter().collect();
     assembly.expect(&inputs);
     for input in inputs {
@@ -66,7 +75,7 @@ pub(super) struct Again {
 }
 
 impl<'a> Assembly<'a> {
-    pub fn new(options: &'a ReadOptions) -> Self {
+    pub fn new(options: &'a ReadOptions, features_from: &'static str) -> Self {
         Self {
             options,
             dataset: RankingDataset { offsets: vec![0], ..RankingDataset::default() },
@@ -81,10 +90,12 @@ impl<'a> Assembly<'a> {
             stored: None,
             #[cfg(feature = "columnar")]
             inputs: 0,
+            features_from,
             #[cfg(feature = "columnar")]
             feature_columns: None,
             begun: HashMap::new(),
             files: Vec::new(),
+            widths: Vec::new(),
         }
     }
 
@@ -101,6 +112,14 @@ impl<'a> Assembly<'a> {
 
     pub fn begin_file(&mut self, path: &Path) {
         self.files.push(path.to_path_buf());
+        self.widths.push(0);
+    }
+
+    /// Notes that the current file has so many features.
+    pub fn note_width(&mut self, features: usize) {
+        if let Some(width) = self.widths.last_mut() {
+            *width = features.max(*width);
+        }
     }
 
     /// Adds consecutive documents of a query that begin at `line`. They join the query before them if it is the same and
@@ -152,7 +171,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<RankingDataset, DataError> {
+    fn finish(mut self) -> Result<(RankingDataset, Vec<FileWidth>), DataError> {
         let features = self.options.features.unwrap_or(self.rows.count);
         let most_cells = self.options.most_cells(self.bytes);
         if self.dataset.documents().saturating_mul(features) > most_cells
@@ -175,7 +194,8 @@ impl<'a> Assembly<'a> {
         if self.options.document_weights == Weights::File {
             self.dataset = self.dataset.with_document_weights(self.document_weights)?;
         }
-        Ok(self.dataset)
+        let widths = self.files.into_iter().zip(self.widths).map(|(path, features)| FileWidth { path, features });
+        Ok((self.dataset, widths.collect()))
     }
 }
 

@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::file_kind::FileKind;
 use crate::refusal::Refusal;
+use crate::text::counted;
 
 /// Reason that data cannot be read or used. Lines and columns count from 1; columns count bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
     /// A file or folder that cannot be opened, read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", io_in_words(path, source))]
     Io {
-        /// The file or folder.
+        /// The file or folder; empty for a stream, which has no name.
         path: PathBuf,
         /// The error of the operating system or the decompressor.
         source: std::io::Error,
@@ -123,7 +125,7 @@ pub enum DataError {
         documents: usize,
     },
     /// Another number of query weights than of queries.
-    #[error("{}: {weights} query weights, {} has {queries} queries", path.display(), data.display())]
+    #[error("{}: {}, {} has {}", path.display(), counted(*weights, "query weight"), data.display(), counted(*queries, "query"))]
     QueryWeights {
         /// The file of weights.
         path: PathBuf,
@@ -135,7 +137,7 @@ pub enum DataError {
         queries: usize,
     },
     /// Another number of document weights than of documents.
-    #[error("{}: {weights} document weights, {} has {documents} documents", path.display(), data.display())]
+    #[error("{}: {}, {} has {}", path.display(), counted(*weights, "document weight"), data.display(), counted(*documents, "document"))]
     DocumentWeights {
         /// The file of weights.
         path: PathBuf,
@@ -169,7 +171,7 @@ pub enum DataError {
         expected: String,
     },
     /// Data with another number of features than a normaliser or model was fitted on.
-    #[error("found {found} features, expected {expected}")]
+    #[error("found {}, expected {expected}", counted(*found, "feature"))]
     FeatureCount {
         /// Number of features of the data.
         found: usize,
@@ -199,11 +201,30 @@ pub enum DataError {
     },
 }
 
+/// The place, if it has a name, and the error.
+fn io_in_words(path: &Path, error: &std::io::Error) -> String {
+    match path.as_os_str().is_empty() {
+        true => error.to_string(),
+        false => format!("{}: {error}", path.display()),
+    }
+}
+
 impl DataError {
     /// Adds the path to an error of the operating system.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> DataError {
         let path = path.to_path_buf();
         move |source| DataError::Io { path, source }
+    }
+
+    /// The same error, or, if the text of the file is of another kind than the one that fits, that it is.
+    pub(crate) fn or_kind(self, file: &Path, fits: FileKind, expected: &str) -> DataError {
+        let is_about_text = matches!(self, Self::Syntax { .. } | Self::Limit { .. } | Self::Empty { .. });
+        match FileKind::of_file(file) {
+            Some(kind) if is_about_text && !kind.is_plain() && kind != fits => {
+                Self::Table { path: file.into(), found: kind.in_words().to_owned(), expected: expected.to_owned() }
+            }
+            _ => self,
+        }
     }
 }
 

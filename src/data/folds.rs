@@ -13,6 +13,7 @@ use rand_chacha::ChaCha8Rng;
 use super::{DataError, RankingDataset};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
+use crate::text::counted;
 
 /// The files of one fold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +107,7 @@ fn train_parts(first: usize, parts: usize) -> impl Iterator<Item = usize> {
 fn rotate(folder: &Path, parts: &[PathBuf]) -> Result<Vec<Fold>, DataError> {
     let count = parts.len();
     if count < 3 {
-        let found = format!("{count} parts");
+        let found = counted(count, "part");
         let expected = "at least three parts S1, S2, S3 (to train, validate and test)".to_owned();
         return Err(DataError::Folds { path: folder.to_path_buf(), found, expected });
     }

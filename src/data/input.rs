@@ -37,7 +37,7 @@ impl Input {
     }
 
     /// Returns whether the input is a file, which may have other files beside it.
-    pub(super) fn is_file(&self) -> bool {
+    pub(crate) fn is_file(&self) -> bool {
         self.reader.is_none()
     }
 

@@ -32,6 +32,7 @@ mod statistics;
 mod synth;
 pub mod trec;
 mod weights;
+pub(crate) mod widths;
 #[cfg(feature = "learners")]
 pub(crate) mod windows;
 
@@ -48,6 +49,8 @@ pub use input::Input;
 #[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;
 pub use normalizer::{Normalizer, NormalizerKind};
+#[cfg(feature = "experiment")]
+pub(crate) use reading::read_like;
 pub use reading::{read, read_from};
 pub use statistics::Statistics;
 pub use synth::SynthConfig;

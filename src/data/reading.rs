@@ -4,9 +4,12 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
 
-use super::assembly::{Assembly, assemble};
+use super::assembly::{Assembly, OPTION, assemble};
 use super::letor::{ReadOptions, read_text};
+#[cfg(feature = "experiment")]
+use super::widths::FileWidth;
 use super::{DataError, Input, RankingDataset};
+use crate::file_kind::FileKind;
 
 /// Reads files as one dataset, in the order given: LETOR text ([`letor`](super::letor)), or Arrow and Parquet files with
 /// the feature `columnar` (`data::columnar`), recognised by their first bytes.
@@ -23,11 +26,31 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
 /// # Errors
 /// As [`read()`].
 pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
-    assemble(inputs, options, |assembly, input| {
-        let (input, beginning) = beginning(input)?;
-        read_one(assembly, input, &beginning)
+    assemble(inputs, options, OPTION, read_input).map(|(data, _)| data)
+}
+
+/// As [`read()`], with the number of the last feature of each file. Refusals of more features than the options allow end
+/// with `features_from`, which says where their number is from.
+#[cfg(feature = "experiment")]
+pub(crate) fn read_like(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    features_from: Option<&'static str>,
+) -> Result<(RankingDataset, Vec<FileWidth>), DataError> {
+    assemble(paths.iter().map(Input::from_path), options, features_from.unwrap_or(OPTION), read_input)
+}
+
+fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
+    let (input, beginning) = beginning(input)?;
+    let file = input.is_file().then(|| input.name().to_path_buf());
+    read_one(assembly, input, &beginning).map_err(|error| match &file {
+        Some(file) => error.or_kind(file, FileKind::Letor, EXPECTED),
+        None => error,
     })
 }
+
+/// What is read.
+const EXPECTED: &str = "LETOR text, an Arrow file (the IPC file format) or a Parquet file";
 
 #[cfg(feature = "columnar")]
 fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(), DataError> {
@@ -56,14 +79,11 @@ fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(
 
 /// Refuses formats of tables that are near to ours.
 fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
-    let found = match beginning {
-        [0xff, 0xff, 0xff, 0xff, ..] => "a stream of Arrow messages",
-        b"FEA1" | [b'F', b'E', b'A', b'1', ..] => "a file of Feather's version 1",
-        b"PARE" | [b'P', b'A', b'R', b'E', ..] => "an encrypted Parquet file",
+    let found = match FileKind::of(beginning) {
+        kind @ (FileKind::ArrowStream | FileKind::Feather1 | FileKind::EncryptedParquet) => kind.in_words(),
         _ => return Ok(()),
     };
-    let expected = "an Arrow file (the IPC file format), a Parquet file or text";
-    Err(DataError::Table { path: input.name().to_path_buf(), found: found.to_owned(), expected: expected.to_owned() })
+    Err(DataError::Table { path: input.name().to_path_buf(), found: found.to_owned(), expected: EXPECTED.to_owned() })
 }
 
 /// Returns the first six bytes of a regular file or a reader, which is then read from its start. A pipe has none, since

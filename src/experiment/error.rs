@@ -9,6 +9,7 @@ use crate::learner::LearnerError;
 use crate::measure::MeasureError;
 use crate::ranker::RankerError;
 use crate::refusal::Refusal;
+use crate::text::counted;
 
 /// Why an experiment failed.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +53,7 @@ pub enum ExperimentError {
         source: Box<ExperimentError>,
     },
     /// A cross-validation was stopped before all its fits were done.
-    #[error("interrupted: {finished} of {all} fits are done")]
+    #[error("interrupted: {finished} of {} {} done", counted(*.all, "fit"), if *.finished == 1 { "is" } else { "are" })]
     Interrupted {
         /// Finished fits.
         finished: usize,
@@ -72,7 +73,11 @@ pub enum ExperimentError {
         expected: String,
     },
     /// Parts of a cross-validation are to be merged that have not made all its fits.
-    #[error("{missing} of {all} fits are missing, first {first}; {advice}")]
+    #[error(
+        "{missing} of {} {} missing, first {first}; {advice}",
+        counted(*.all, "fit"),
+        if *.missing == 1 { "is" } else { "are" }
+    )]
     Missing {
         /// Fits that are not in the folder.
         missing: usize,

@@ -49,4 +49,6 @@ pub use run_folder::{CARD, CONFIG, JOBS, PAGE, RANKER, RECORD, REPORT, RunKind};
 #[cfg(feature = "cli")]
 pub(crate) use run_folder::{Entry, RUN_FILES, is_page};
 pub use split::Split;
+#[cfg(feature = "report")]
+pub(crate) use split::Told;
 pub use splits::{SplitContents, Splits};

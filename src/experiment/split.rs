@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::config::{DataConfig, SyntheticConfig};
 use crate::data::letor::{ReadOptions, Weights};
+use crate::data::widths::{FileWidth, fewer_features};
 use crate::data::{self, DataError, RankingDataset, folds};
 use crate::distributed::{OneProcess, Processes};
 use crate::refusal::Refusal;
@@ -19,6 +20,13 @@ pub struct Split {
     pub validation: Option<RankingDataset>,
     /// Queries to test on.
     pub test: Option<RankingDataset>,
+}
+
+/// A split, and what is to be known of the files that it was read from.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub split: Split,
+    pub warnings: Vec<String>,
 }
 
 impl Split {
@@ -56,18 +64,25 @@ impl Split {
 }
 
 impl DataConfig {
-    /// The one split that `train` uses.
+    /// The one split that `train` uses. Files that lack features are logged as a warning.
     ///
     /// # Errors
     /// [`DataError`] of the folder, the files or the generator.
     pub fn split(&self) -> Result<Split, DataError> {
-        let split = self.unchecked_split()?;
-        split.check(&OneProcess)?;
+        let Told { split, warnings } = self.told_split()?;
+        warnings.iter().for_each(|warning| log::warn!("{warning}"));
         Ok(split)
     }
 
+    /// The split, and what is to be known of its files.
+    pub(super) fn told_split(&self) -> Result<Told, DataError> {
+        let told = self.unchecked_split()?;
+        told.split.check(&OneProcess)?;
+        Ok(told)
+    }
+
     /// The split, whose features may not have been looked through.
-    pub(crate) fn unchecked_split(&self) -> Result<Split, DataError> {
+    pub(crate) fn unchecked_split(&self) -> Result<Told, DataError> {
         match (&self.folds, &self.synthetic) {
             (Some(folder), _) => {
                 let found = discover(folder)?;
@@ -78,13 +93,13 @@ impl DataConfig {
                 })?;
                 self.read_fold(&fold)
             }
-            (None, Some(synthetic)) => synthetic.split(),
+            (None, Some(synthetic)) => Ok(Told { split: synthetic.split()?, warnings: Vec::new() }),
             (None, None) => self.read_split(1, &self.train, &self.validation, &self.test),
         }
     }
 
     /// A fold of the folder, whose features may not have been looked through.
-    pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Split, DataError> {
+    pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Told, DataError> {
         self.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))
     }
 
@@ -94,16 +109,20 @@ impl DataConfig {
         train: &[PathBuf],
         validation: &[PathBuf],
         test: &[PathBuf],
-    ) -> Result<Split, DataError> {
-        let read = |paths: &[PathBuf], options: &ReadOptions, key| {
-            let mut data = data::read(paths, options).map_err(about(key))?;
+    ) -> Result<Told, DataError> {
+        let mut widths = Vec::new();
+        // What says how many features there are.
+        let of_train = self.read.features.is_none().then_some(", as in the training data");
+        let mut read = |paths: &[PathBuf], options: &ReadOptions, key, features_from| {
+            let (mut data, files) = data::read_like(paths, options, features_from).map_err(about(key))?;
+            widths.extend(files);
             if let Some((memory, window)) = self.streaming() {
                 let unfit = |source| DataError::Key { key: "data.memory", source: Box::new(about_set(key)(source)) };
                 data.stream(memory, window).map_err(unfit)?;
             }
             Ok::<_, DataError>(data)
         };
-        let train = read(train, &self.read, "data.train")?;
+        let train = read(train, &self.read, "data.train", None)?;
         // Sparse files may lack the last features; the training set decides how many there are.
         // Weights are of training alone.
         let like_train = ReadOptions {
@@ -112,12 +131,27 @@ impl DataConfig {
             document_weights: Weights::None,
             ..self.read.clone()
         };
-        let other = |paths: &[PathBuf], key| match paths {
+        let mut other = |paths: &[PathBuf], key| match paths {
             [] => Ok(None),
-            paths => read(paths, &like_train, key).map(Some),
+            paths => read(paths, &like_train, key, of_train).map(Some),
         };
         let (validation, test) = (other(validation, "data.validation")?, other(test, "data.test")?);
-        Ok(Split { fold, validation, test, train })
+        let warnings = self.warnings(&widths, train.feature_count);
+        Ok(Told { split: Split { fold, validation, test, train }, warnings })
+    }
+
+    /// A warning for each file that has fewer features than the training data, unless the configuration says how many
+    /// there are.
+    fn warnings(&self, widths: &[FileWidth], expected: usize) -> Vec<String> {
+        if self.read.features.is_some() {
+            return Vec::new();
+        }
+        let taken_as = self.read.absent_in_words();
+        let warning = |FileWidth { path, features }: &FileWidth| {
+            let file = format!("{} has", path.display());
+            fewer_features(&file, *features, "the training data have", expected, taken_as)
+        };
+        widths.iter().filter(|file| file.features < expected).map(warning).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::config::{CrossValidationConfig, DataConfig, SyntheticConfig};
 use super::record::{DataReport, Sets};
-use super::split::{Split, discover};
+use super::split::{Split, Told, discover};
 use crate::data::folds::{self, Fold, QueryFold};
 use crate::data::{DataError, RankingDataset};
 use crate::distributed::OneProcess;
@@ -16,6 +16,8 @@ use crate::refusal::Refusal;
 pub struct Splits {
     source: Source,
     contents: Vec<OnceLock<SplitContents>>,
+    /// What is to be known of the files read so far, each with the fold that it is about.
+    warnings: Mutex<Vec<(String, String)>>,
 }
 
 /// What is known of a split without its features.
@@ -50,6 +52,12 @@ impl DataConfig {
     /// and for data without folds or without a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Splits, DataError> {
         let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
+        let mut warnings = Vec::new();
+        let mut read = |label: &str| {
+            let told = self.told_split()?;
+            warnings.extend(told.warnings.into_iter().map(|warning| (label.to_string(), warning)));
+            Ok::<_, DataError>(told.split)
+        };
         let source = match (&self.folds, cv.split) {
             (Some(folder), _) => {
                 let mut folds = discover(folder)?;
@@ -58,7 +66,7 @@ impl DataConfig {
                 Source::Files { data: Box::new(self.clone()), folds, last: Mutex::new(None) }
             }
             (None, Some(parts)) => {
-                let whole = self.split()?.train;
+                let whole = read("all folds")?.train;
                 let mut folds = folds::split(&whole, parts, seed).map_err(|refusal| refusal.at("cv.split"))?;
                 check_folds(&cv.folds, folds.iter().map(|fold| fold.number))?;
                 folds.retain(|fold| asked(fold.number));
@@ -66,12 +74,12 @@ impl DataConfig {
             }
             (None, None) => {
                 self.check_test()?;
-                let split = self.split()?;
+                let split = read("fold 1")?;
                 check_folds(&cv.folds, [split.fold].into_iter())?;
                 Source::One(Box::new(split))
             }
         };
-        Ok(Splits::new(source))
+        Ok(Splits { warnings: Mutex::new(warnings), ..Splits::new(source) })
     }
 
     /// Refuses data that are one split without a test set.
@@ -93,7 +101,13 @@ impl Splits {
             Source::Queries { folds, .. } => folds.len(),
             Source::One(_) => 1,
         };
-        Self { source, contents: (0..count).map(|_| OnceLock::new()).collect() }
+        Self { source, contents: (0..count).map(|_| OnceLock::new()).collect(), warnings: Mutex::default() }
+    }
+
+    /// Tells what is to be known of the files that have been read: of which fold, and what.
+    pub(super) fn tell(&self, mut listener: impl FnMut(&str, &str)) {
+        let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.iter().for_each(|(fold, warning)| listener(fold, warning));
     }
 
     /// Number of splits.
@@ -164,7 +178,7 @@ impl Splits {
 
     /// Reads the files of a fold, which must be what they were if they have been read before.
     fn read_files(&self, data: &DataConfig, fold: &Fold, at: usize) -> Result<Split, DataError> {
-        let split = data.read_fold(fold)?;
+        let Told { split, warnings } = data.read_fold(fold)?;
         split.check(&OneProcess)?;
         let found = SplitContents::of(&split);
         match self.contents[at].get() {
@@ -172,6 +186,8 @@ impl Splits {
             Some(_) => Ok(split),
             None => {
                 self.contents[at].get_or_init(|| found);
+                let mut all = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+                all.extend(warnings.into_iter().map(|warning| (format!("fold {}", fold.number), warning)));
                 Ok(split)
             }
         }

@@ -5,10 +5,12 @@ use burn::tensor::Device;
 use super::config::ExperimentConfig;
 use super::error::ExperimentError;
 use super::run_folder::RANKER;
+use super::split::Split;
 use crate::data::NormalizerKind;
 use crate::json::json;
 use crate::ranker::Ranker;
 use crate::refusal::Refusal;
+use crate::text::counted;
 
 impl ExperimentConfig {
     /// Refuses a start, and streamed data, for a cross-validation.
@@ -26,6 +28,23 @@ impl ExperimentConfig {
             }
             None => Ok(()),
         }
+    }
+
+    /// Refuses to start from a ranker of other features than those of the data: its trees cannot be added to.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the key `start`.
+    pub(crate) fn check_start_features(&self, ranker: &Ranker, split: &Split) -> Result<(), Refusal> {
+        let (found, expected) = (ranker.model().features(), split.train.feature_count);
+        if found == expected {
+            return Ok(());
+        }
+        let data = counted(expected, "feature");
+        let expected = match found > expected {
+            true => format!("one of the {data} of the training data, or data.read.features = {found}"),
+            false => format!("one of the {data} of the training data"),
+        };
+        Err(Refusal::new("start", format!("a ranker of {}", counted(found, "feature")), expected))
     }
 
     /// Loads the ranker that the fit starts from, if there is one. Its normaliser is that of the fit.

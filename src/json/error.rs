@@ -6,6 +6,7 @@ use serde::de::{Error, Expected, Unexpected};
 
 use super::value::Value;
 use crate::refusal::{Found, Refusal};
+use crate::text::one_of;
 
 impl Value {
     fn found(&self) -> Found {
@@ -48,16 +49,6 @@ impl Error for Refusal {
 
     fn missing_field(name: &'static str) -> Self {
         Self { key: String::new(), found: Found::Missing(name.to_string()), expected: String::new() }
-    }
-}
-
-fn one_of(known: &[&str]) -> String {
-    let quoted: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-    match &quoted[..] {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, other] => format!("{one} or {other}"),
-        several => format!("one of {}", several.join(", ")),
     }
 }
 

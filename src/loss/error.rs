@@ -7,7 +7,7 @@ use burn::tensor::DType;
 use crate::measure::{DISCOUNTS, Discount, Gain, is_discount};
 use crate::op::shape::difference;
 use crate::refusal::Refusal;
-use crate::text::did_you_mean;
+use crate::text::{did_you_mean, shown};
 
 /// The largest label of an exponential gain in a loss: `2^30` still fits the arithmetic of `f32`. See [`Gain`] for all
 /// labels, those of measures too.
@@ -26,7 +26,7 @@ pub enum LossError {
         refusal: Refusal,
     },
     /// A name that no registered loss has.
-    #[error("unknown loss `{found}`{}", did_you_mean(.nearest))]
+    #[error("unknown loss `{}`, expected one that `burn-rank models --losses` lists{}", shown(.found), did_you_mean(.nearest))]
     UnknownLoss {
         /// The name given.
         found: String,

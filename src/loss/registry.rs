@@ -331,11 +331,22 @@ mod tests {
 
     #[test]
     fn errors_name_the_parameter_and_the_nearest_name() {
-        assert_eq!(message("aprox_ndcg", json!({})), "unknown loss `aprox_ndcg`; did you mean `approx_ndcg`?");
-        assert_eq!(message("qqq", json!({})), "unknown loss `qqq`");
+        assert_eq!(
+            message("aprox_ndcg", json!({})),
+            "unknown loss `aprox_ndcg`, expected one that `burn-rank models --losses` lists; did you mean `approx_ndcg`?"
+        );
+        assert_eq!(
+            message("qqq", json!({})),
+            "unknown loss `qqq`, expected one that `burn-rank models --losses` lists"
+        );
+        assert_eq!(
+            message("list_mle", json!({"qqq": 1})),
+            "list_mle: unknown parameter `qqq`, expected one of `k`, `discount`, `exponent`, `shuffle_ties`, `seed`"
+        );
         assert_eq!(
             message("approx_ndcg", json!({"alhpa": 1.0})),
-            "approx_ndcg: unknown parameter `alhpa`; did you mean `alpha`?"
+            "approx_ndcg: unknown parameter `alhpa`, expected one of `alpha`, `beta`, `step`, `k`, `gain`, \
+             `gumbel_samples`, `seed`, `temperature_unit`; did you mean `alpha`?"
         );
         assert_eq!(message("approx_ndcg", json!({"alpha": "1"})), "approx_ndcg.alpha = \"1\": expected a number");
         assert_eq!(

@@ -3,14 +3,14 @@
 use std::fmt::Display;
 
 use crate::refusal::Refusal;
-use crate::text::did_you_mean;
+use crate::text::{did_you_mean, shown};
 
 /// Reason that a measure could not be named or computed. Queries and documents are counted from 1.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
     /// A name that no measure has.
-    #[error("unknown measure `{found}`: expected one of {known}{}", did_you_mean(nearest))]
+    #[error("unknown measure `{}`: expected one of {known}{}", shown(found), did_you_mean(nearest))]
     UnknownMeasure {
         /// The name as found.
         found: String,
@@ -20,7 +20,7 @@ pub enum MeasureError {
         nearest: Option<String>,
     },
     /// A cut-off or persistence that is missing, superfluous, or out of range.
-    #[error("measure `{found}`: expected {expected}")]
+    #[error("measure `{}`: expected {expected}", shown(found))]
     MeasureParameter {
         /// The measure as found.
         found: String,
@@ -28,7 +28,7 @@ pub enum MeasureError {
         expected: String,
     },
     /// A name that no preset has.
-    #[error("unknown convention `{found}`: expected one of {known}{}", did_you_mean(nearest))]
+    #[error("unknown convention `{}`: expected one of {known}{}", shown(found), did_you_mean(nearest))]
     UnknownPreset {
         /// The name as found.
         found: String,

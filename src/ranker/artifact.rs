@@ -13,6 +13,7 @@ use super::{Model, Parts, PartsError, TreeError, TreeShap};
 use crate::atomic_file;
 use crate::data::{DataError, Normalizer, RankingDataset};
 use crate::measure::Convention;
+use crate::text::counted;
 
 /// Version of burn that this crate is built on.
 const BURN: &str = "0.22.1";
@@ -63,7 +64,7 @@ pub enum RankerError {
         source: PartsError,
     },
     /// Parts of a ranker that do not fit together.
-    #[error("the {what} has {found} features, but the model has {expected}")]
+    #[error("the {what} has {}, but the model has {expected}", counted(*.found, "feature"))]
     Mismatch {
         /// Name of the part.
         what: &'static str,
@@ -73,7 +74,7 @@ pub enum RankerError {
         expected: usize,
     },
     /// Data that do not fit into memory with as many features as the model has.
-    #[error("{documents} documents of {features} features do not fit into memory")]
+    #[error("{} of {} do not fit into memory", counted(*.documents, "document"), counted(*.features, "feature"))]
     Memory {
         /// Documents of the data.
         documents: usize,
@@ -544,7 +545,7 @@ mod tests {
         assert!(Ranker::load(&path, &Device::flex()).unwrap_err().to_string().contains("absent: "));
         std::fs::write(&path, "text").unwrap();
         let message = Ranker::load(&path, &Device::flex()).unwrap_err().to_string();
-        assert!(message.contains("absent: not a ranker of burn-rank"), "{message}");
+        assert!(message.contains("absent: found text of another kind, expected a ranker of burn-rank"), "{message}");
         let error = ranker(models().remove(0)).save(&folder.path().join("no/folder")).unwrap_err();
         assert!(matches!(error, RankerError::File { .. }), "{error}");
     }

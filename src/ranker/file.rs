@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::parts::{Array, Parts, Values};
+use crate::file_kind::FileKind;
 use crate::text::hexadecimal;
 
 /// Version of the file format that this crate writes, and the newest it reads.
@@ -24,7 +25,15 @@ const KEY: &str = "burn_rank";
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// Not a safetensors file, or a safetensors file of something else.
+    /// A file of another kind.
+    #[error("found {found}, expected {expected}")]
+    Kind {
+        /// What the file is.
+        found: &'static str,
+        /// The files that rankers are read from.
+        expected: &'static str,
+    },
+    /// A ranker whose parts contradict each other, or that is cut off.
     #[error("not a ranker of burn-rank: {0}")]
     NotARanker(String),
     /// Written by a newer version.
@@ -36,6 +45,19 @@ pub enum FileError {
     /// The contents are not those that were written.
     #[error("damaged file: its checksum does not match its contents")]
     Checksum,
+}
+
+/// The error of a file of another kind.
+fn other_kind(kind: FileKind) -> FileError {
+    let expected = match kind {
+        FileKind::Onnx => "a ranker of burn-rank; ONNX is written and not read",
+        kind if kind.is_ranker() => "a ranker of burn-rank; `burn-rank convert` makes one of it",
+        _ if cfg!(feature = "import") => {
+            "a ranker of burn-rank, LightGBM (text), XGBoost (JSON), CatBoost (JSON) or RankLib (XML)"
+        }
+        _ => "a ranker of burn-rank",
+    };
+    FileError::Kind { found: kind.in_words(), expected }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,7 +90,12 @@ pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
 /// Reads the model and metadata of a file.
 pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
     let not_a_ranker = |reason: String| FileError::NotARanker(reason);
-    let (_, info) = SafeTensors::read_metadata(bytes).map_err(|error| not_a_ranker(error.to_string()))?;
+    match FileKind::of(bytes) {
+        FileKind::Ranker | FileKind::Safetensors => {}
+        other => return Err(other_kind(other)),
+    }
+    let (_, info) = SafeTensors::read_metadata(bytes)
+        .map_err(|error| not_a_ranker(format!("it is cut off or damaged ({error})")))?;
     let text = info.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
     let text = text.ok_or_else(|| not_a_ranker(format!("its header has no `{KEY}`")))?;
     // The format is read first: the other fields may look different in a newer one.
@@ -223,7 +250,10 @@ mod tests {
 
     #[test]
     fn other_files_and_newer_formats_are_told_apart() {
-        assert!(decode(b"hello").unwrap_err().to_string().starts_with("not a ranker of burn-rank: "));
+        let hello = decode(b"hello").unwrap_err().to_string();
+        assert!(hello.starts_with("found text of another kind, expected a ranker of burn-rank"), "{hello}");
+        let onnx = decode(b"\x08\x08\x12\x04burn").unwrap_err().to_string();
+        assert!(onnx.contains("found an ONNX model") && onnx.ends_with("; ONNX is written and not read"), "{onnx}");
         let none: [(&str, TensorView); 0] = [];
         let other = safetensors::serialize(none, None).unwrap();
         assert!(decode(&other).unwrap_err().to_string().contains("no `burn_rank`"));

@@ -4,6 +4,7 @@ use crate::json::Value;
 
 use super::html::{Html, element};
 use crate::experiment::Measures;
+use crate::text::plural;
 
 const MISSING: &str = "\u{2013}";
 
@@ -41,12 +42,7 @@ pub(super) fn count(value: usize) -> String {
 
 /// Formats a count with its noun: `1 round`, `2 rounds`, `3 queries`.
 pub(super) fn counted(value: usize, what: &str) -> String {
-    let what = match (value, what.strip_suffix('y')) {
-        (1, _) => what.to_string(),
-        (_, Some(stem)) => format!("{stem}ies"),
-        (_, None) => format!("{what}s"),
-    };
-    format!("{} {what}", count(value))
+    format!("{} {}", count(value), plural(value, what))
 }
 
 /// Formats a number of any magnitude with about four significant digits.

@@ -9,7 +9,7 @@ use super::write_reports;
 use crate::distributed::Processes;
 use crate::experiment::{
     CARD, Claim, Document, ExperimentConfig, ExperimentError, Fit, FitOptions, OutputFolder, RANKER, Report, RunKind,
-    RunRecord, Sets, Split, TrainReport, agree, fit_in_place, resolved_toml,
+    RunRecord, Sets, Split, Told, TrainReport, agree, fit_in_place, resolved_toml,
 };
 use crate::learner::{Interrupt, Progress};
 use crate::ranker::Ranker;
@@ -21,6 +21,7 @@ pub struct TrainRun<'p> {
     device: Device,
     start_ranker: Option<Ranker>,
     split: Split,
+    warnings: Vec<String>,
     path: PathBuf,
     /// Open in the first process alone.
     folder: Option<OutputFolder>,
@@ -64,7 +65,10 @@ impl<'p> TrainRun<'p> {
         if leads {
             OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
         }
-        let mut split = config.data.unchecked_split()?;
+        let Told { mut split, warnings } = config.data.unchecked_split()?;
+        if let Some(ranker) = &start_ranker {
+            config.check_start_features(ranker, &split).map_err(|refusal| document.place(&refusal))?;
+        }
         split.cut(config.shards())?;
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
         agree(processes, &config, &sets)?;
@@ -72,7 +76,8 @@ impl<'p> TrainRun<'p> {
         let open = || OutputFolder::open(&path, RunKind::Train, &resolved, claim);
         let folder = leads.then(open).transpose()?;
         let resume = matches!(claim, Claim::Resume);
-        Ok(Self { start, config, device: device.clone(), start_ranker, split, path, folder, resume, processes })
+        let device = device.clone();
+        Ok(Self { start, config, device, start_ranker, split, warnings, path, folder, resume, processes })
     }
 
     /// The configuration.
@@ -92,7 +97,8 @@ impl<'p> TrainRun<'p> {
         interrupt: Interrupt,
     ) -> Result<FinishedRun, ExperimentError> {
         let fitting = Instant::now();
-        let Self { start, config, device, start_ranker, mut split, path, folder, resume, processes } = self;
+        let Self { start, config, device, start_ranker, mut split, warnings, path, folder, resume, processes } = self;
+        warnings.iter().for_each(|warning| progress.warn(warning));
         let options = FitOptions {
             start: start_ranker.as_ref(),
             device: &device,

@@ -79,7 +79,7 @@ fn bad_score_files_are_refused() {
     bench.write("words.txt", "1\nhigh\n");
     contains(
         &bench.refused(&["eval", "--scores", "short.txt", "data.txt"]),
-        &["short.txt", "found 1 scores", "expected 2"],
+        &["short.txt", "found 1 score, expected 2"],
     );
     contains(&bench.refused(&["eval", "--scores", "words.txt", "data.txt"]), &["words.txt:2:1", "`high`", "a number"]);
     bench.write("long.txt", &format!("1\n{}\n", "1".repeat(2000)));

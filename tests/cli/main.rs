@@ -4,6 +4,7 @@
 mod common;
 
 mod bad_input;
+mod causes;
 mod clicks;
 mod columnar;
 mod commands;

@@ -119,6 +119,7 @@ impl CompareArgs {
             let read: Vec<&PathBuf> = self.files.iter().chain(&self.qrels).collect();
             input::not_over("--html", page, &read, "is read")?;
         }
+        input::once(self.files.iter().chain(&self.qrels))?;
         let systems = self.execution.scope(|| self.systems())?;
         let pairs = (0..systems.evaluations[0].means.len())
             .map(|measure| {

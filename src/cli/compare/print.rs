@@ -8,6 +8,7 @@ use super::systems::Systems;
 use crate::cli::{Failure, Table};
 use crate::measure::significance::{ComparisonConfig, SystemPair};
 use crate::report::letter;
+use crate::text::counted;
 
 /// Prints the tables; `pairs[measure]` holds the pairs of systems compared by that measure.
 pub(super) fn tables(
@@ -20,8 +21,10 @@ pub(super) fn tables(
     let first = &systems.evaluations[0];
     writeln!(
         out,
-        "convention {}, {} queries, {} without a relevant document",
-        first.convention.name, first.queries, first.empty_queries
+        "convention {}, {}, {} without a relevant document",
+        first.convention.name,
+        counted(first.queries, "query"),
+        first.empty_queries
     )?;
     writeln!(out, "compared on {} of them", pairs[0][0].comparison.queries)?;
     for (at, name) in systems.names.iter().enumerate() {

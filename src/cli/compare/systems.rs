@@ -8,8 +8,8 @@ use crate::cli::judged::Judgments;
 use crate::cli::scored::Scored;
 use crate::cli::{Failure, input};
 use crate::data::trec::JudgedRun;
+use crate::file_kind::FileKind;
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
-use crate::ranker::ImportFormat;
 
 /// The measures of two systems or more.
 pub(super) struct Systems {
@@ -36,7 +36,7 @@ impl Systems {
         let score = |path: &PathBuf| match path.extension() {
             _ if path.is_dir() => Scored::by_ranker(path, &data, &device),
             Some(extension) if extension == "safetensors" => Scored::by_ranker(path, &data, &device),
-            _ if ImportFormat::of_file(path).is_some() => Scored::by_ranker(path, &data, &device),
+            _ if FileKind::of_file(path).is_some_and(FileKind::is_ranker) => Scored::by_ranker(path, &data, &device),
             _ => Scored::from_file(path, &data),
         };
         let scored = systems.iter().map(score).collect::<Result<Vec<_>, _>>()?;

@@ -1,33 +1,43 @@
 //! Data as a table or as text.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use super::super::predict::to_io;
 use super::super::{Context, Failure, input};
 use super::ConvertArgs;
+use super::ranker::NAMES;
 use crate::atomic_file;
 use crate::data::RankingDataset;
 use crate::data::columnar::Format;
-use crate::text::is_standard_stream;
+use crate::experiment::RANKER;
+use crate::file_kind::FileKind;
+use crate::text::{counted, is_standard_stream};
 
 impl ConvertArgs {
     /// Writes data as a table of a format, or as text without one.
     pub(super) fn convert_data(&self, format: Option<Format>, out: &mut dyn Write) -> Result<(), Failure> {
         let place = self.out.display();
         input::not_over("convert", &self.out, &[&self.from], "is read")?;
-        let is_text = self.out.extension().is_some_and(|extension| extension == "txt");
-        if format.is_none() && !is_text {
-            return Err(Failure::input(format!("{place}: expected a name that ends in .arrow, .parquet or .txt")));
+        let (from, extension) = (self.from.display(), self.out.extension());
+        if !is_standard_stream(&self.from) && is_ranker(&self.from) {
+            let found = "found a name for a table";
+            return Err(Failure::input(format!("{place}: {found}, expected one for the ranker {from}: {NAMES}")));
+        }
+        let is_table =
+            FileKind::of_file(&self.from).is_none_or(|kind| !matches!(kind, FileKind::Letor | FileKind::Gzip));
+        let names = if is_table { ".arrow, .parquet or .txt" } else { ".arrow or .parquet" };
+        if format.is_none() && !(is_table && extension.is_some_and(|extension| extension == "txt")) {
+            let what = if is_table { "the table" } else { "LETOR text, of" };
+            return Err(Failure::input(format!("{place}: expected a name that ends in {names} for {what} {from}")));
         }
         let data = self.reading.read(std::slice::from_ref(&self.from), None)?;
         if format.is_none() && !(data.query_weights.is_empty() && data.document_weights.is_empty()) {
             let expected = "a name that ends in .arrow or .parquet: text has its weights in files beside it";
             return Err(Failure::input(format!("{place}: expected {expected}")));
         }
-        let shape =
-            format!("{} queries, {} documents, {} features", data.queries(), data.documents(), data.feature_count);
+        let counts = [(data.queries(), "query"), (data.documents(), "document"), (data.feature_count, "feature")];
+        let shape = counts.map(|(count, what)| counted(count, what)).join(", ");
         write_data(data, format, &self.out)?;
         let bytes = self.out.metadata().map_or(0, |about| about.len());
         let format = format.map_or_else(|| "LETOR text".to_owned(), |format| format.to_string());
@@ -53,13 +63,13 @@ pub(in crate::cli) fn write_data(data: RankingDataset, format: Option<Format>, p
     written.map_err(failure).context(format!("{}: cannot write", path.display()))
 }
 
-/// Returns whether a file is named as a table is, or begins as one does.
-pub(super) fn is_table(path: &Path) -> bool {
-    let begins = || {
-        let mut beginning = [0; 4];
-        path.is_file()
-            && File::open(path).and_then(|mut file| file.read_exact(&mut beginning)).is_ok()
-            && matches!(&beginning, b"ARRO" | b"PAR1")
-    };
+/// Returns whether a file is named as a table is, or begins as data do.
+pub(super) fn is_data(path: &Path) -> bool {
+    let begins = || FileKind::of_file(path).is_some_and(FileKind::is_data);
     !is_standard_stream(path) && (Format::from_path(path).is_some() || begins())
+}
+
+/// Returns whether a file or folder holds a ranker.
+fn is_ranker(path: &Path) -> bool {
+    path.join(RANKER).is_file() || FileKind::of_file(path).is_some_and(FileKind::is_ranker)
 }

@@ -34,7 +34,7 @@ pub struct ConvertArgs {
 impl ConvertArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let format = columnar::Format::from_path(&self.out);
-        if format.is_none() && !data::is_table(&self.from) {
+        if format.is_none() && !data::is_data(&self.from) {
             return self.convert_ranker(out);
         }
         if self.format.is_some() {

@@ -9,6 +9,7 @@ use super::super::{Context, Failure, input};
 use super::ConvertArgs;
 use crate::atomic_file;
 use crate::ranker::{ExportFormat, Model, Ranker};
+use crate::text::counted;
 
 /// Format of a ranker.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -33,6 +34,9 @@ pub(super) enum Format {
     BurnRank,
 }
 
+/// Names that say the format of a ranker.
+pub(super) const NAMES: &str = "a name that ends in .onnx, .txt, .xml or .safetensors, or another name with --format";
+
 impl ConvertArgs {
     pub(super) fn convert_ranker(&self, out: &mut dyn Write) -> Result<(), Failure> {
         if !self.reading.is_default() {
@@ -46,7 +50,8 @@ impl ConvertArgs {
         };
         let place = self.out.display();
         atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
-        writeln!(out, "{place}: {name}, {} features, {} bytes", ranker.model().features(), bytes.len())?;
+        let features = counted(ranker.model().features(), "feature");
+        writeln!(out, "{place}: {name}, {features}, {} bytes", bytes.len())?;
         Ok(())
     }
 
@@ -60,7 +65,8 @@ impl ConvertArgs {
                     "{}: several formats are JSON, expected --format xgboost, xgboost-dump, solr or plugin-linear",
                     self.out.display()
                 ))),
-                _ => Ok(Some(ExportFormat::from_path(&self.out, ranker.model())?)),
+                Some("onnx" | "txt" | "xml") => Ok(Some(ExportFormat::from_path(&self.out, ranker.model())?)),
+                _ => Err(Failure::input(format!("{}: expected {NAMES}", self.out.display()))),
             };
         };
         Ok(Some(match format {

@@ -125,6 +125,7 @@ enum Input<'a> {
 
 impl EvalArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        input::once([&self.scores, &self.run, &self.qrels].into_iter().flatten().chain(&self.files))?;
         self.execution.scope(|| match self.input()? {
             Input::Ranker { model, data } => letor::evaluate_ranker(&self, model, data, out),
             Input::Scores { scores, data } => letor::evaluate_scores(&self, scores, data, out),

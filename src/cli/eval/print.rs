@@ -6,9 +6,10 @@ use crate::json::{Map, Value, json};
 
 use super::{EvalArgs, Format};
 use crate::cli::{Failure, Table};
-use crate::data::trec::JudgedRun;
+use crate::data::trec::{JudgedRun, check_field};
 use crate::experiment::ExtremeQueries;
 use crate::measure::{Evaluation, Measure};
+use crate::text::counted;
 
 /// Facts about a run that are printed beside its measures.
 pub(super) struct AboutRun {
@@ -95,8 +96,10 @@ impl Shown<'_> {
         let evaluation = self.evaluation;
         writeln!(
             out,
-            "convention {}, {} queries, {} without a relevant document",
-            evaluation.convention.name, evaluation.queries, evaluation.empty_queries
+            "convention {}, {}, {} without a relevant document",
+            evaluation.convention.name,
+            counted(evaluation.queries, "query"),
+            evaluation.empty_queries
         )?;
         if let Some(run) = &self.run {
             run.write(out)?;
@@ -116,6 +119,8 @@ impl Shown<'_> {
 
     fn trec_lines(&self, per_query: bool, out: &mut dyn Write) -> Result<(), Failure> {
         if per_query {
+            // A query is one of the fields of a line.
+            self.queries.iter().try_for_each(|query| check_field("query identifier", query))?;
             for (q, query) in self.queries.iter().enumerate() {
                 for ((measure, _), values) in self.evaluation.means.iter().zip(&self.evaluation.per_query) {
                     if let Some(value) = values[q] {
@@ -166,7 +171,7 @@ pub(super) fn conventions(
         }
     }
     if let Some((queries, empty)) = counts {
-        writeln!(out, "{queries} queries, {empty} without a relevant document")?;
+        writeln!(out, "{}, {empty} without a relevant document", counted(queries, "query"))?;
     }
     if !as_json {
         write!(out, "{}", table.render())?;

@@ -17,7 +17,8 @@ use super::values::{Uneven, first_length, floats, items, plain_items, shown, sid
 use crate::data::DataError;
 use crate::data::assembly::{Again, Assembly, zero_missing};
 use crate::data::in_file::InFile;
-use crate::data::letor::{MISSING_HINT, Missing};
+use crate::data::letor::{LABEL, LARGEST, MISSING_HINT, Missing};
+use crate::text::counted;
 
 /// Number of rows that are converted at a time.
 const ROWS: usize = 1 << 16;
@@ -77,11 +78,12 @@ impl<'a, 'b> Appender<'a, 'b> {
     fn check_columns(&mut self) -> Result<(), DataError> {
         let Features::Each(columns) = &self.layout.features else { return Ok(()) };
         let before = self.assembly.feature_columns.replace(columns.len());
-        match self.assembly.options.features.or(before) {
+        let asked = self.assembly.options.features;
+        match asked.or(before) {
             Some(expected) if expected != columns.len() => Err(unfit(
                 self.path,
-                format!("{} columns of features", columns.len()),
-                format!("{expected}, one of each feature"),
+                format!("{} of features", counted(columns.len(), "column")),
+                format!("{expected}, one of each feature{}", asked.map_or("", |_| self.assembly.features_from)),
             )),
             _ => Ok(()),
         }
@@ -152,16 +154,16 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// Compares the number of rows with what the file stated.
     pub fn finish(self, rows: usize) -> Result<(), DataError> {
         let found = self.assembly.dataset.documents() - self.documents_before;
-        if found == rows {
-            Ok(())
-        } else {
-            Err(unfit(self.path, format!("{found} rows"), format!("{rows}, as it states")))
+        if found != rows {
+            return Err(unfit(self.path, counted(found, "row"), format!("{rows}, as it states")));
         }
+        self.assembly.note_width(self.layout.width.unwrap_or(0));
+        Ok(())
     }
 
     fn append_part(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         self.append_queries(batch)?;
-        let labels = self.numbers(batch, self.layout.label, "a label (a number of at least 0)")?;
+        let labels = self.numbers(batch, self.layout.label, LABEL)?;
         self.append_weights(batch)?;
         if let Some(column) = self.layout.document {
             let ids = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
@@ -268,7 +270,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     fn list_width(&mut self, lists: &dyn Array) -> Result<usize, DataError> {
         if self.layout.width.is_none() {
             self.layout.width = Some(first_length(lists));
-            check_width(self.path, self.layout.width, self.assembly.options)?;
+            check_width(self.path, self.layout.width, self.assembly)?;
         }
         Ok(self.layout.width.unwrap_or(0))
     }
@@ -299,6 +301,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             Features::List(column) => {
                 let found = items(batch.column(*column), width).map(|items| shown(&items, at)).unwrap_or_default();
                 let column = batch.schema_ref().field(*column).name().clone();
+                let expected = or_largest(&found, &expected);
                 Err(DataError::Cell { path: self.path.to_path_buf(), row: self.row(row), column, found, expected })
             }
         }
@@ -310,16 +313,25 @@ impl<'a, 'b> Appender<'a, 'b> {
     }
 
     fn cell(&self, batch: &RecordBatch, column: usize, row: usize, expected: &str) -> DataError {
+        let found = shown(batch.column(column), row);
         DataError::Cell {
             path: self.path.to_path_buf(),
             row: self.row(row),
             column: batch.schema_ref().field(column).name().clone(),
-            found: shown(batch.column(column), row),
-            expected: expected.to_owned(),
+            expected: or_largest(&found, expected),
+            found,
         }
     }
 
     fn unreadable(&self, error: ArrowError) -> DataError {
         unfit(self.path, error.to_string(), "columns that can be read as numbers and text")
+    }
+}
+
+/// What is expected in place of a number; of one beyond 32 bits, how large it may be too.
+fn or_largest(found: &str, expected: &str) -> String {
+    match found.parse::<f64>() {
+        Ok(number) if number.is_finite() && (number as f32).is_infinite() => format!("{expected} {LARGEST}"),
+        _ => expected.to_owned(),
     }
 }

@@ -29,9 +29,23 @@ pub(super) struct ArrowFile {
     decompressed: u64,
 }
 
+/// Why a file is not read.
+pub(super) enum Fault {
+    /// It is not what was written.
+    Damaged(String),
+    /// It is whole, and holds what is not read.
+    Unread(String),
+}
+
+impl<T: Into<String>> From<T> for Fault {
+    fn from(reason: T) -> Self {
+        Self::Damaged(reason.into())
+    }
+}
+
 impl ArrowFile {
     /// Reads the footer and compares all sizes with the file.
-    pub fn open(bytes: Bytes) -> Result<Self, String> {
+    pub fn open(bytes: Bytes) -> Result<Self, Fault> {
         let bytes = Buffer::from(bytes);
         let footer_end = bytes.len().checked_sub(TRAILER).ok_or("it is too short")?;
         let trailer: [u8; TRAILER] = bytes[footer_end..].try_into().map_err(|_| "it is too short")?;
@@ -40,9 +54,9 @@ impl ArrowFile {
         let footer = root_as_footer(&bytes[footer_start..footer_end]).map_err(|error| error.to_string())?;
         let schema = footer.schema().ok_or("its footer has no schema")?;
         if !schema.endianness().equals_to_target_endianness() {
-            return Err("its bytes have the order of another processor".to_owned());
+            return Err(Fault::Unread("numbers in the byte order of another processor".to_owned()));
         }
-        let schema = Arc::new(try_fb_to_schema(schema).map_err(|error| error.to_string())?);
+        let schema = Arc::new(try_fb_to_schema(schema).map_err(|error| Fault::Unread(type_in_words(error)))?);
         let mut checked = Checked { bytes: &bytes, rows: 0, decompressed: 0 };
         let decoder = FileDecoder::new(schema.clone(), footer.version());
         let dictionaries: Vec<Block> = footer.dictionaries().iter().flatten().copied().collect();
@@ -96,6 +110,14 @@ impl Table for ArrowFile {
                 .into_iter()
                 .filter_map(move |block| decoder.read_record_batch(&block, &of_block(&bytes, &block)).transpose()),
         ))
+    }
+}
+
+/// The type of a column that the decoder does not know.
+fn type_in_words(error: ArrowError) -> String {
+    match error {
+        ArrowError::ParseError(words) | ArrowError::NotYetImplemented(words) => format!("a column of which: {words}"),
+        error => format!("a column of which: {error}"),
     }
 }
 

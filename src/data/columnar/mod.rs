@@ -118,7 +118,7 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     assembly.begin_file(path);
     let (bytes, map) = map::bytes_of(input, options.max_decompressed_bytes)?;
     let table = open(bytes, format, path, assembly)?;
-    let layout = Layout::of(table.schema(), path, options)?;
+    let layout = Layout::of(table.schema(), path, assembly)?;
     let rows = table.rows();
     if rows == 0 {
         return Err(unfit(path, "no document", "at least one row"));
@@ -145,18 +145,32 @@ fn open(bytes: Bytes, format: Format, path: &Path, assembly: &Assembly) -> Resul
     Ok(match format {
         Format::Arrow => {
             let size = bytes.len() as u64;
-            let file = guarded(path, format, || arrow::ArrowFile::open(bytes).map_err(ArrowError::IpcError))?;
+            let open = || {
+                arrow::ArrowFile::open(bytes).map_err(|fault| match fault {
+                    arrow::Fault::Damaged(reason) => ArrowError::IpcError(reason),
+                    arrow::Fault::Unread(reason) => ArrowError::NotYetImplemented(reason),
+                })
+            };
+            let file = guarded(path, format, open)?;
             check_decompressed(path, file.decompressed_bytes(), size, options)?;
             Box::new(file)
         }
         Format::Parquet => {
             let size = bytes.len() as u64;
-            let file = guarded(path, format, || parquet::ParquetFile::open(bytes))?;
+            let file = guarded(path, format, || parquet::ParquetFile::open(bytes.clone())).map_err(|error| {
+                // A whole file, whose types of Arrow are not known, names the column by its type of Parquet.
+                let whole = guarded(path, format, || parquet::ParquetFile::open_without_arrow(bytes)).ok();
+                whole.and_then(|file| Layout::of(file.schema(), path, assembly).err()).unwrap_or(error)
+            })?;
             check_decompressed(path, file.decompressed_bytes(), size, options)?;
             Box::new(file)
         }
     })
 }
+
+/// What is read of whole tables.
+const READ: &str =
+    "numbers and text, uncompressed or compressed by LZ4 or Zstandard, in a Parquet file by Snappy or gzip too";
 
 /// Size in bytes to which a compressed file may always grow; beyond it, the ratio counts.
 const UNSUSPICIOUS: u64 = 64 << 20;
@@ -183,17 +197,24 @@ fn check_decompressed(
 
 /// Runs a decoder of a file that may be damaged. Some damage makes the decoders panic, which becomes an error as well.
 fn guarded<T>(path: &Path, format: Format, decode: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, DataError> {
+    // A reason may quote any bytes of the file.
+    let harmless = |reason: &str| reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
     let damaged = |reason: String| {
         let format = match format {
             Format::Arrow => "Arrow",
             Format::Parquet => "Parquet",
         };
-        // A reason may quote any bytes of the file.
-        let reason = reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
-        DataError::Damaged { path: path.to_path_buf(), format, reason }
+        DataError::Damaged { path: path.to_path_buf(), format, reason: harmless(&reason) }
+    };
+    let failed = |error: ArrowError| match &error {
+        ArrowError::NotYetImplemented(found) => {
+            let found: String = harmless(found);
+            unfit(path, found, READ)
+        }
+        error => damaged(error.to_string()),
     };
     match catch_unwind(AssertUnwindSafe(decode)) {
-        Ok(decoded) => decoded.map_err(|error| damaged(error.to_string())),
+        Ok(decoded) => decoded.map_err(failed),
         Err(_) => Err(damaged("its parts contradict each other".to_owned())),
     }
 }

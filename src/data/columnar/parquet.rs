@@ -6,7 +6,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, Schema};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Compression;
 use parquet::column::page::{Page, PageReader};
 use parquet::file::serialized_reader::SerializedPageReader;
 
@@ -25,9 +26,21 @@ pub(super) struct ParquetFile {
 
 impl ParquetFile {
     /// Reads the footer.
+    ///
+    /// # Errors
+    /// [`ArrowError::NotYetImplemented`] for a whole file with what is not read.
     pub fn open(bytes: Bytes) -> Result<Self, ArrowError> {
+        Self::open_with(bytes, ArrowReaderOptions::new())
+    }
+
+    /// Reads the footer, without the types that Arrow notes in it: the types of Parquet are fewer.
+    pub fn open_without_arrow(bytes: Bytes) -> Result<Self, ArrowError> {
+        Self::open_with(bytes, ArrowReaderOptions::new().with_skip_arrow_metadata(true))
+    }
+
+    fn open_with(bytes: Bytes, options: ArrowReaderOptions) -> Result<Self, ArrowError> {
         let size = bytes.len() as u64;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone())?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(bytes.clone(), options)?;
         let metadata = builder.metadata();
         let rows = usize::try_from(metadata.file_metadata().num_rows())
             .map_err(|_| ArrowError::ParquetError("its number of rows is negative".to_owned()))?;
@@ -44,6 +57,9 @@ impl ParquetFile {
                 let end = u64::try_from(start).ok().zip(u64::try_from(length).ok());
                 if end.is_none_or(|(start, length)| start.saturating_add(length) > size) {
                     return Err(ArrowError::ParquetError("a column lies beyond its end".to_owned()));
+                }
+                if let Some(codec) = unread(column.compression()) {
+                    return Err(ArrowError::NotYetImplemented(format!("columns compressed by {codec}")));
                 }
                 let uncompressed = u64::try_from(column.uncompressed_size()).unwrap_or(u64::MAX);
                 decompressed = decompressed.saturating_add(uncompressed);
@@ -80,6 +96,15 @@ impl ParquetFile {
             }
         }
         Ok(())
+    }
+}
+
+/// The codec of a column that is not read.
+fn unread(codec: Compression) -> Option<&'static str> {
+    match codec {
+        Compression::BROTLI(_) => Some("Brotli"),
+        Compression::LZO => Some("LZO"),
+        _ => None,
     }
 }
 

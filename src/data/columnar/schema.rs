@@ -6,7 +6,9 @@ use arrow_schema::{DataType, Schema};
 
 use super::unfit;
 use crate::data::DataError;
-use crate::data::letor::{ReadOptions, Weights};
+use crate::data::assembly::Assembly;
+use crate::data::letor::Weights;
+use crate::text::counted;
 
 /// The places of the columns: in the file, and in its batches after [`Layout::project`].
 #[derive(Debug)]
@@ -39,7 +41,8 @@ const FEATURES: &str = "features";
 
 impl Layout {
     /// Finds the columns and checks their types.
-    pub fn of(schema: &Schema, path: &Path, options: &ReadOptions) -> Result<Self, DataError> {
+    pub fn of(schema: &Schema, path: &Path, assembly: &Assembly) -> Result<Self, DataError> {
+        let options = assembly.options;
         let columns = Columns { schema, path };
         let label = columns.required(LABEL, is_number, "numbers")?;
         let query = columns.required(QUERY, is_identifier, "text or integers")?;
@@ -56,7 +59,7 @@ impl Layout {
             return Err(unfit(path, "no such column", format!("a column `{name}` (option `{option}` = \"file\")")));
         }
         let (features, width) = columns.features(&[Some(label), Some(query), document, weight, query_weight])?;
-        check_width(path, width, options)?;
+        check_width(path, width, assembly)?;
         let weight = weight.filter(|_| options.document_weights == Weights::File);
         let query_weight = query_weight.filter(|_| options.query_weights == Weights::File);
         Ok(Self { label, query, document, weight, query_weight, features, width })
@@ -80,15 +83,13 @@ impl Layout {
 }
 
 /// Refuses more features than the options allow.
-pub(super) fn check_width(path: &Path, width: Option<usize>, options: &ReadOptions) -> Result<(), DataError> {
-    let (most, option) = match options.features {
-        Some(features) => (features, "features"),
-        None => (options.max_feature_index, "max_feature_index"),
+pub(super) fn check_width(path: &Path, width: Option<usize>, assembly: &Assembly) -> Result<(), DataError> {
+    let (most, limit) = match assembly.options.features {
+        Some(features) => (features, assembly.features_from),
+        None => (assembly.options.max_feature_index, " (option `max_feature_index`)"),
     };
     match width {
-        Some(width) if width > most => {
-            Err(unfit(path, format!("{width} features"), format!("at most {most} (option `{option}`)")))
-        }
+        Some(width) if width > most => Err(unfit(path, counted(width, "feature"), format!("at most {most}{limit}"))),
         _ => Ok(()),
     }
 }

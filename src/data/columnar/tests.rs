@@ -347,6 +347,15 @@ fn values_that_cannot_be_are_reported_with_row_and_column() {
             with(vec![("query", interleaved)]),
             "row 3, column `query`: found query `a` again, expected its documents in consecutive rows (it began at data:1)",
         ),
+        (
+            with(vec![("query", Arc::new(StringArray::from(vec!["a", "", "b"])))]),
+            "row 2, column `query`: found an empty text, expected the identifier of a query",
+        ),
+        (
+            with(vec![("label", Arc::new(Float64Array::from(vec![2.0, 1e39, 0.0])))]),
+            "row 2, column `label`: found 1e39, expected a label (a number of at least 0) of at most 3.4028235e38 in \
+             size, the largest 32-bit float",
+        ),
         (with(vec![("query", no_query)]), "row 2, column `query`: found null, expected the identifier of a query"),
         (
             with(vec![("features", infinite)]),
@@ -362,7 +371,8 @@ fn values_that_cannot_be_are_reported_with_row_and_column() {
         ),
         (
             table(vec![("label", floats([0.0; 3])), ("qid", queries()), ("bm25", large)]),
-            "row 3, column `bm25`: found 1e39, expected a finite value of feature 1",
+            "row 3, column `bm25`: found 1e39, expected a finite value of feature 1 of at most 3.4028235e38 in size, the \
+             largest 32-bit float",
         ),
     ] {
         assert_eq!(message(&bytes, &ReadOptions::default()), format!("data: {expected}"));
@@ -410,7 +420,7 @@ fn tables_that_do_not_fit_are_refused() {
         ),
         (
             b"\xff\xff\xff\xff\x10\0\0\0".to_vec(),
-            "found a stream of Arrow messages, expected an Arrow file (the IPC file format), a Parquet file or text",
+            "found a stream of Arrow messages, expected LETOR text, an Arrow file (the IPC file format) or a Parquet file",
         ),
     ] {
         assert_eq!(message(&bytes, &ReadOptions::default()), format!("data: {expected}"));

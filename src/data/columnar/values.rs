@@ -8,6 +8,11 @@ use arrow_cast::{cast, display::array_value_to_string};
 use arrow_schema::{ArrowError, DataType};
 use rayon::prelude::*;
 
+use crate::text::shortened;
+
+/// Characters of a value that a message shows.
+const SHOWN: usize = 40;
+
 /// Number of rows that a thread transposes at a time.
 const BLOCK: usize = 256;
 
@@ -38,7 +43,11 @@ pub(super) fn shown(column: &dyn Array, row: usize) -> String {
     if column.is_null(row) {
         return "null".to_owned();
     }
-    array_value_to_string(column, row).unwrap_or_else(|_| "a value".to_owned())
+    match array_value_to_string(column, row) {
+        Ok(text) if text.is_empty() => "an empty text".to_owned(),
+        Ok(text) => shortened(&text, SHOWN),
+        Err(_) => "a value".to_owned(),
+    }
 }
 
 /// Lists that differ in length, or one that is null: the row of the first, and its length.

@@ -33,10 +33,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::assembly::assemble;
+use super::assembly::{OPTION, assemble};
 use super::{DataError, Input, RankingDataset};
 use crate::refusal::Refusal;
 use parse::Rules;
+pub(in crate::data) use parse::{LABEL, LARGEST};
 
 /// What a missing value becomes: `NULL`, as in LETOR 3.0's raw files, or `nan`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -196,13 +197,19 @@ impl ReadOptions {
         if self.absent == Absent::Missing && self.missing != Missing::Zero { f32::NAN } else { 0.0 }
     }
 
-    fn rules(&self, most_cells: usize) -> Rules {
+    /// What a feature becomes that a line leaves out, in words.
+    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
+    pub(crate) fn absent_in_words(&self) -> &'static str {
+        if self.absent_value().is_nan() { "missing" } else { "0" }
+    }
+
+    fn rules(&self, most_cells: usize, features_from: &'static str) -> Rules {
         Rules {
             missing: self.missing,
             absent: self.absent_value(),
             groups: self.groups,
             largest_index: self.features.unwrap_or(self.max_feature_index),
-            index_is_expected: self.features.is_some(),
+            limit: if self.features.is_some() { features_from } else { " (option `max_feature_index`)" },
             most_cells,
         }
     }
@@ -222,7 +229,7 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
 /// # Errors
 /// As [`read()`].
 pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
-    assemble(inputs, options, read_text)
+    assemble(inputs, options, OPTION, read_text).map(|(data, _)| data)
 }
 
 #[cfg(test)]

@@ -7,6 +7,12 @@ use super::{Groups, MISSING_HINT, Missing};
 use crate::data::error::quoted;
 use crate::data::rows::Rows;
 
+/// What stands at the beginning of a line.
+pub(in crate::data) const LABEL: &str = "a label (a number of at least 0)";
+
+/// How a refusal of a number beyond 32 bits ends.
+pub(in crate::data) const LARGEST: &str = "of at most 3.4028235e38 in size, the largest 32-bit float";
+
 /// Rules for the parser of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
@@ -14,9 +20,9 @@ pub(super) struct Rules {
     /// The value of a feature that a line leaves out.
     pub absent: f32,
     pub groups: Groups,
-    /// Largest feature index, and whether it is the expected feature count.
+    /// Largest feature index, and what says so, as the end of a refusal of a larger one.
     pub largest_index: usize,
-    pub index_is_expected: bool,
+    pub limit: &'static str,
     /// Largest number of cells (documents x features) of the block.
     pub most_cells: usize,
 }
@@ -126,12 +132,14 @@ impl Parser<'_> {
     }
 
     fn label(&self, start: usize) -> Result<(f32, usize), Fault> {
-        let expected = "a label (a number of at least 0)";
         let Some((label, at)) = parse_f32(self.text, start).filter(|&(_, at)| self.ends_token(at)) else {
-            return Err(self.fault(start, expected));
+            return Err(self.fault(start, LABEL));
         };
+        if label == f32::INFINITY {
+            return Err(self.fault(start, &format!("{LABEL} {LARGEST}")));
+        }
         if !(label >= 0.0 && label.is_finite()) {
-            return Err(self.fault(start, expected));
+            return Err(self.fault(start, LABEL));
         }
         Ok((label + 0.0, at))
     }
@@ -222,9 +230,8 @@ impl Parser<'_> {
             return Err(self.fault(start, &format!("a feature index above {last}, the previous one")));
         }
         if index > self.rules.largest_index {
-            let option = if self.rules.index_is_expected { "features" } else { "max_feature_index" };
-            let largest = self.rules.largest_index;
-            return Err(self.fault(start, &format!("a feature index of at most {largest} (option `{option}`)")));
+            let Rules { largest_index, limit, .. } = self.rules;
+            return Err(self.fault(start, &format!("a feature index of at most {largest_index}{limit}")));
         }
         Ok((index, at + 1))
     }
@@ -233,6 +240,9 @@ impl Parser<'_> {
     fn value(&mut self, start: usize, index: usize) -> Result<(f32, usize), Fault> {
         match parse_f32(self.text, start) {
             Some((value, at)) if value.is_finite() && self.ends_token(at) => Ok((value, at)),
+            Some((_, at)) if self.ends_token(at) => {
+                Err(self.fault(start, &format!("a finite value of feature {index} {LARGEST}")))
+            }
             _ => self.no_value(start, index),
         }
     }

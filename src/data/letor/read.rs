@@ -46,11 +46,12 @@ impl Batch {
         Ok(())
     }
 
-    fn parse(&mut self, options: &ReadOptions, columns: usize) {
+    fn parse(&mut self, options: &ReadOptions, features_from: &'static str, columns: usize) {
         self.slots[..self.used].par_iter_mut().for_each(|slot| {
             // A block may have no more cells than a text of its size, or every thread could use up the whole limit.
             slot.most_cells_of_block = slot.most_cells.min(options.most_cells(slot.text.len() as u64));
-            parse::parse(&slot.text, &options.rules(slot.most_cells_of_block), columns, &mut slot.parsed);
+            let rules = options.rules(slot.most_cells_of_block, features_from);
+            parse::parse(&slot.text, &rules, columns, &mut slot.parsed);
         });
     }
 }
@@ -116,7 +117,7 @@ fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(),
 
 /// Appends all blocks of a text. While one batch is parsed, the one before is appended and the next one is read.
 fn read_blocks(assembly: &mut Assembly, source: &mut Source, state: &mut FileState) -> Result<(), DataError> {
-    let (options, before) = (assembly.options, assembly.bytes);
+    let (options, features_from, before) = (assembly.options, assembly.features_from, assembly.bytes);
     // Twice the threads, so that one that has read and appended still finds a block to parse.
     let width = 2 * rayon::current_num_threads();
     let [mut parsed, mut current, mut next] = [(); 3].map(|()| Batch::of(width));
@@ -129,7 +130,7 @@ fn read_blocks(assembly: &mut Assembly, source: &mut Source, state: &mut FileSta
                 let merged = merge_all(assembly, &mut parsed, state);
                 (merged, next.fill(source, before, options))
             },
-            || current.parse(options, columns),
+            || current.parse(options, features_from, columns),
         );
         merged?;
         std::mem::swap(&mut parsed, &mut current);
@@ -149,7 +150,7 @@ fn lay_out(assembly: &mut Assembly, text: &[u8]) {
         let options = assembly.options;
         let end = memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1);
         let mut first = Parsed::default();
-        parse::parse(&text[..end], &options.rules(options.most_cells(0)), 0, &mut first);
+        parse::parse(&text[..end], &options.rules(options.most_cells(0), assembly.features_from), 0, &mut first);
         assembly.columns = Some(first.rows.count);
     }
 }
@@ -204,6 +205,7 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
     }
     assembly.add_document_ids(&mut parsed.document_ids, documents);
     assembly.rows.append(&parsed.rows);
+    assembly.note_width(parsed.rows.count);
     assembly.dataset.labels.extend_from_slice(&parsed.labels);
     assembly.missing |= parsed.missing;
     state.lines += parsed.lines;

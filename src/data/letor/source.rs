@@ -1,12 +1,12 @@
 //! Blocks of whole lines from plain or gzip-compressed files and readers.
 
 use std::fs::File;
-use std::io::{self, Chain, Cursor, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 
 use super::ReadOptions;
 use crate::data::{DataError, Input};
@@ -207,7 +207,61 @@ fn sniff(
     let bytes = Arc::new(AtomicU64::new(0));
     let counted = Counted { reader: whole, bytes: bytes.clone() };
     let size = size.map_or(Size::SoFar(bytes), Size::Whole);
-    Ok((Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, counted))), Some(size)))
+    Ok((Box::new(Gunzip::new(counted)), Some(size)))
+}
+
+/// Reads text compressed by gzip, of one or several members.
+struct Gunzip<R> {
+    /// The reader of the present member; none at the end.
+    member: Option<GzDecoder<BufReader<R>>>,
+}
+
+impl<R: Read> Gunzip<R> {
+    fn new(reader: R) -> Self {
+        Self { member: Some(GzDecoder::new(BufReader::with_capacity(1 << 16, reader))) }
+    }
+}
+
+impl<R: Read> Read for Gunzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            match member.read(buffer) {
+                Ok(0) if !buffer.is_empty() => {}
+                Err(error) => return Err(damage(error)),
+                read => return read,
+            }
+            let Some(mut reader) = self.member.take().map(GzDecoder::into_inner) else { break };
+            match reader.fill_buf()? {
+                [] => break,
+                [0x1f, ..] => self.member = Some(GzDecoder::new(reader)),
+                // Padding, as on tapes.
+                [0, ..] => {
+                    let is_padding =
+                        reader.bytes().try_fold(true, |zero, byte| Ok::<_, io::Error>(zero && byte? == 0))?;
+                    return if is_padding { Ok(0) } else { Err(behind()) };
+                }
+                _ => return Err(behind()),
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn behind() -> io::Error {
+    let words = "found other bytes behind the text compressed by gzip, expected the end of the file";
+    io::Error::new(ErrorKind::InvalidData, words)
+}
+
+/// Says what an error of the decoder means.
+fn damage(error: io::Error) -> io::Error {
+    let words = match error.kind() {
+        ErrorKind::UnexpectedEof => "the file compressed by gzip is cut off".to_owned(),
+        ErrorKind::InvalidData | ErrorKind::InvalidInput => {
+            format!("the file compressed by gzip is damaged ({error})")
+        }
+        _ => return error,
+    };
+    io::Error::new(error.kind(), words)
 }
 
 #[cfg(test)]
@@ -242,5 +296,35 @@ mod tests {
         let (bytes, counted) = stream(10_000).unwrap();
         assert_eq!(bytes, UNSUSPICIOUS + (8 << 20) + 1);
         assert_eq!(counted, COUNTED_RATIO * compressed.len() as u64);
+    }
+
+    #[test]
+    fn defect_18_a_compressed_text_that_is_cut_off_or_followed_by_something_else_says_so() {
+        let member = |text: &[u8]| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            io::Write::write_all(&mut encoder, text).unwrap();
+            encoder.finish().unwrap()
+        };
+        let read = |bytes: Vec<u8>| {
+            let mut text = Vec::new();
+            let (mut reader, _) = sniff(Path::new("data.gz"), Cursor::new(bytes), None).unwrap();
+            reader.read_to_end(&mut text).map(|_| text).map_err(|error| error.to_string())
+        };
+        let whole = member(&b"1 qid:1 1:0.5\n".repeat(1000));
+        let two = [whole.clone(), member(b"last")].concat();
+        assert_eq!(read(two).unwrap().len(), 14_004);
+        assert_eq!(read([whole.clone(), vec![0; 700]].concat()).unwrap().len(), 14_000);
+        for length in [3, 9, 11, 40, whole.len() - 8, whole.len() - 1] {
+            let found = read(whole[..length].to_vec());
+            assert_eq!(found, Err("the file compressed by gzip is cut off".to_owned()), "{length} bytes");
+        }
+        for behind in [&b"x"[..], b"garbage that is longer than a header", b"\0\0x"] {
+            let message = read([&whole, behind].concat()).unwrap_err();
+            assert!(message.starts_with("found other bytes behind the text compressed by gzip"), "{message}");
+        }
+        let mut damaged = whole.clone();
+        let at = damaged.len() - 6;
+        damaged[at] ^= 1;
+        assert!(read(damaged).unwrap_err().contains("is damaged ("));
     }
 }

@@ -12,7 +12,8 @@
 //! * [`read_judged`] does the same for the queries that have judgements.
 //! * [`read_run_scores`] gives the documents of a dataset their scores in a run.
 //! * [`Qrels::read_from`], [`read_run_from`] and [`read_judged_from`] read any [`Input`](super::Input).
-//! * [`write_run`] and [`write_qrels`] write the same formats.
+//! * [`write_run`] and [`write_qrels`] write the same formats; [`check_names`] and [`check_tag`] refuse before what they
+//!   would refuse.
 //!
 //! ```no_run
 //! use burn_rank::data::trec::{Qrels, read_judged};
@@ -43,4 +44,8 @@ pub use judged::{JudgedRun, read_judged, read_judged_from};
 pub use qrels::Qrels;
 pub use run::{Run, RunQuery, read_run, read_run_from};
 pub use scores::{read_run_scores, read_run_scores_from};
-pub use write::{write_qrels, write_run};
+#[cfg(feature = "cli")]
+pub(crate) use write::check_field;
+#[cfg(feature = "experiment")]
+pub(crate) use write::check_query;
+pub use write::{check_names, check_tag, write_qrels, write_run};

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::line::{DataLines, Line};
 use crate::data::letor::{ReadOptions, Source};
 use crate::data::{DataError, Input};
+use crate::file_kind::FileKind;
 use crate::measure::trec_eval::Judgment;
 
 const EXPECTED: &str = "`query iteration document relevance`";
@@ -38,6 +39,14 @@ impl Qrels {
     /// # Errors
     /// As [`Qrels::read`].
     pub fn read_from(input: Input) -> Result<Self, DataError> {
+        let file = input.is_file().then(|| input.name().to_path_buf());
+        Self::read_any(input).map_err(|error| match file {
+            Some(file) => error.or_kind(&file, FileKind::Qrels, &format!("TREC qrels, lines {EXPECTED}")),
+            None => error,
+        })
+    }
+
+    fn read_any(input: Input) -> Result<Self, DataError> {
         let path = &input.name().to_path_buf();
         let mut source = Source::open(input, &ReadOptions::default())?;
         let mut qrels = Qrels::default();

@@ -7,8 +7,10 @@ use rayon::prelude::*;
 
 use super::line::Line;
 use super::segments::{Batch, Cutter, Extent, Filled, QueryLines};
+use crate::data::letor::LARGEST;
 use crate::data::{DataError, Input};
 use crate::execution::Execution;
+use crate::file_kind::FileKind;
 use crate::measure::trec_eval::RunDocument;
 
 const EXPECTED: &str = "`query Q0 document rank score tag`";
@@ -89,16 +91,21 @@ where
     E: From<DataError> + Send,
 {
     let path = &input.name().to_path_buf();
+    let is_file = input.is_file();
+    let of_run = |error: DataError| match is_file {
+        true => error.or_kind(path, FileKind::TrecRun, &format!("a TREC run, lines {EXPECTED}")),
+        false => error,
+    };
     let mut cutter = Cutter::open(input)?;
     let (mut full, mut filling) = (Batch::default(), Batch::default());
     let mut run = Run { tag: String::new(), queries: Vec::new() };
     let mut last_line = 0;
-    let mut filled = cutter.fill(&mut full, extent)?;
+    let mut filled = cutter.fill(&mut full, extent).map_err(of_run)?;
     // Taken here because another thread may parse the batch.
     let execution = Execution::current();
     while filled == Filled::Some {
         let one = |lines: &QueryLines| {
-            let (query, last, tag) = parse(&full, path, lines)?;
+            let (query, last, tag) = parse(&full, path, lines).map_err(of_run)?;
             Ok((of_query(query)?, last, tag.to_owned()))
         };
         let parse_full =
@@ -112,7 +119,7 @@ where
             }
             run.queries.push(value);
         }
-        filled = next?;
+        filled = next.map_err(of_run)?;
         std::mem::swap(&mut full, &mut filling);
     }
     Ok((filled != Filled::Interleaved).then_some(run))
@@ -142,8 +149,11 @@ fn parse<'a>(
 
 fn parse_score(line: &Line, field: super::line::Field) -> Result<f32, DataError> {
     // As C reads a score: to double precision, then rounded.
-    let score = line.text(field)?.parse::<f64>().ok().map(|score| score as f32);
-    score.filter(|score| score.is_finite()).ok_or_else(|| line.fault(field, "a finite score"))
+    match line.text(field)?.parse::<f64>() {
+        Ok(score) if (score as f32).is_finite() => Ok(score as f32),
+        Ok(score) if score.is_finite() => Err(line.fault(field, &format!("a finite score {LARGEST}"))),
+        _ => Err(line.fault(field, "a finite score")),
+    }
 }
 
 #[cfg(test)]
@@ -199,7 +209,7 @@ mod tests {
         for (text, expected) in [
             ("1 Q0 a 1 3 t\n1 Q0 a", ":2:7: found the end of the line, expected `query Q0 document rank score tag`"),
             ("1 Q0 a 1 nan t", ":1:10: found `nan`, expected a finite score"),
-            ("1 Q0 a 1 1e39 t", ":1:10: found `1e39`, expected a finite score"),
+            ("1 Q0 a 1 1e39 t", ":1:10: found `1e39`, expected a finite score of at most 3.4028235e38 in size"),
             ("1 Q0 a 1 high t", ":1:10: found `high`, expected a finite score"),
             ("1 Q0 a 1 3 t\n1 Q0 a 2 3 t", ":2:6: found document `a` of query `1` again"),
             ("1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 a 2 3 t", ":3:6: found document `a` of query `1` again"),

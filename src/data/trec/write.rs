@@ -1,7 +1,8 @@
 //! Writes datasets as TREC files: scores as a run, labels as judgements.
 //!
-//! Both name documents in the same way: by their identifiers, or, in a query where an identifier is absent, has blanks
-//! or occurs twice, by their numbers in the query, from 1.
+//! Both name documents in the same way: by their identifiers, or, in a query where an identifier is absent, has blanks or
+//! control characters, or occurs twice, by their numbers in the query, from 1. Names are checked before the first line is
+//! written, so that what is written is read back.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,13 +10,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use crate::data::{DataError, RankingDataset};
+use crate::text::shown;
 
 /// Writes scores of a dataset as a run: the documents of each query by descending score, with ties broken by position
 /// in the dataset.
 ///
 /// # Errors
-/// [`DataError::Inconsistent`] if the scores are not one per document, or the tag or a query has blanks;
-/// [`DataError::Io`], with an empty path, for a failed write.
+/// [`DataError::Inconsistent`] if the scores are not one per document, or for a tag or a query as [`check_names`] refuses
+/// them; [`DataError::Io`], with an empty path, for a failed write.
 pub fn write_run(
     output: &mut impl Write,
     dataset: &RankingDataset,
@@ -29,9 +31,10 @@ pub fn write_run(
             expected: format!("{}, the documents", dataset.documents()),
         });
     }
-    check_name("run identifier", tag)?;
+    check_tag(tag)?;
+    check_names(dataset)?;
     for q in 0..dataset.queries() {
-        let (query, names, start) = (query_name(dataset, q)?, document_names(dataset, q), dataset.range(q).start);
+        let (query, names, start) = (&dataset.query_ids[q], document_names(dataset, q), dataset.range(q).start);
         let mut order: Vec<usize> = (0..names.len()).collect();
         order.sort_by(|&a, &b| scores[start + b].total_cmp(&scores[start + a]));
         for (rank, d) in (1..).zip(order) {
@@ -44,12 +47,13 @@ pub fn write_run(
 /// Writes the labels of a dataset as judgements, in the order of the dataset.
 ///
 /// # Errors
-/// [`DataError::Label`] for a label that is not an integer; [`DataError::Inconsistent`] if a query has blanks;
-/// [`DataError::Io`], with an empty path, for a failed write.
+/// [`DataError::Label`] for a label that is not an integer; [`DataError::Inconsistent`] for a query as [`check_names`]
+/// refuses them; [`DataError::Io`], with an empty path, for a failed write.
 pub fn write_qrels(output: &mut impl Write, dataset: &RankingDataset) -> Result<(), DataError> {
     dataset.check_integer_labels(i32::MAX as u32)?;
+    check_names(dataset)?;
     for q in 0..dataset.queries() {
-        let query = query_name(dataset, q)?;
+        let query = &dataset.query_ids[q];
         for (name, label) in document_names(dataset, q).iter().zip(dataset.query_labels(q)) {
             writeln!(output, "{query} 0 {name} {label}").map_err(failed)?;
         }
@@ -61,9 +65,38 @@ fn failed(source: std::io::Error) -> DataError {
     DataError::Io { path: PathBuf::new(), source }
 }
 
-fn query_name(dataset: &RankingDataset, q: usize) -> Result<&str, DataError> {
-    let name = &dataset.query_ids[q];
-    check_name("query identifier", name).map(|()| name.as_str())
+/// Refuses a dataset with a query that no TREC file can hold: its identifier is empty, has blanks or control characters, or
+/// begins with `#`, as a comment does.
+///
+/// # Errors
+/// [`DataError::Inconsistent`] with the first such query.
+pub fn check_names(dataset: &RankingDataset) -> Result<(), DataError> {
+    dataset.query_ids.iter().try_for_each(|query| check_query(query))
+}
+
+/// Refuses the identifier of a query that no TREC file can hold.
+pub(crate) fn check_query(query: &str) -> Result<(), DataError> {
+    // A reader takes `#` for a comment, and a byte order mark at the beginning of a file away.
+    let is_read_back = !query.starts_with(['#', '\u{feff}']);
+    refuse_unless(
+        is_name(query) && is_read_back,
+        "query identifier",
+        query,
+        "a name without blanks and control characters that does not begin with `#`, since a TREC file holds no other",
+    )
+}
+
+/// Refuses the tag of a run that no TREC file can hold: it is empty, or has blanks or control characters.
+///
+/// # Errors
+/// [`DataError::Inconsistent`] with the tag.
+pub fn check_tag(tag: &str) -> Result<(), DataError> {
+    check_field("run identifier", tag)
+}
+
+/// Refuses what cannot be one of the fields of a line: it is empty, or has blanks or control characters.
+pub(crate) fn check_field(what: &str, text: &str) -> Result<(), DataError> {
+    refuse_unless(is_name(text), what, text, "a name without blanks and control characters")
 }
 
 /// Returns the names of the documents of a query.
@@ -77,23 +110,24 @@ pub(super) fn document_names(dataset: &RankingDataset, q: usize) -> Vec<Cow<'_, 
 }
 
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && !name.contains(char::is_whitespace)
+    !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control())
 }
 
-fn check_name(what: &str, name: &str) -> Result<(), DataError> {
-    if is_name(name) {
+fn refuse_unless(fits: bool, what: &str, name: &str, expected: &str) -> Result<(), DataError> {
+    if fits {
         return Ok(());
     }
-    Err(DataError::Inconsistent {
-        what: what.to_owned(),
-        found: format!("{name:?}"),
-        expected: "a name without blanks".to_owned(),
-    })
+    let found = format!("{:?}", shown(name));
+    Err(DataError::Inconsistent { what: what.to_owned(), found, expected: expected.to_owned() })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
+    use super::super::{Qrels, read_run_scores_from};
     use super::*;
+    use crate::data::Input;
 
     fn text(write: impl Fn(&mut Vec<u8>) -> Result<(), DataError>) -> String {
         let mut text = Vec::new();
@@ -112,7 +146,7 @@ mod tests {
     #[test]
     fn documents_without_usable_identifiers_are_numbered() {
         let mut data = RankingDataset::from_groups(vec![0.0; 8], 1, vec![0.0; 8], &[2, 2, 2, 2]).unwrap();
-        data.document_ids = ["x", "y", "a b", "c", "x", "x", "", "z"].map(String::from).to_vec();
+        data.document_ids = ["x", "y", "a b", "c", "x", "x", "", "\u{1b}z"].map(String::from).to_vec();
         assert_eq!(
             text(|out| write_qrels(out, &data)),
             "1 0 x 0\n1 0 y 0\n2 0 1 0\n2 0 2 0\n3 0 1 0\n3 0 2 0\n4 0 1 0\n4 0 2 0\n"
@@ -128,5 +162,36 @@ mod tests {
         assert!(message(write_qrels(&mut Vec::new(), &data)).contains("label 0.5"));
         data.query_ids = vec!["a b".to_owned()];
         assert!(message(write_run(&mut Vec::new(), &data, &[0.0; 2], "t")).contains("query identifier"));
+    }
+
+    #[test]
+    fn defect_5_what_is_written_is_read_back_and_what_would_not_be_is_refused_before_the_first_line() {
+        let mut data = RankingDataset::from_groups(vec![0.0; 4], 1, vec![1.0, 0.0, 2.0, 0.0], &[2, 2]).unwrap();
+        data.document_ids = ["#a", "b", "q#", "\u{feff}c"].map(String::from).to_vec();
+        let scores = [0.5, 2.0, -1.0, 3.0];
+        for query in ["q", "q#1", "1:2", "\u{e9}", "Q0", "-"] {
+            data.query_ids[1] = query.to_owned();
+            let run = text(|out| write_run(out, &data, &scores, "#t"));
+            let back = read_run_scores_from(Input::from_reader("run", Cursor::new(run)), &data).unwrap();
+            assert_eq!(back, scores, "{query}");
+            let qrels = text(|out| write_qrels(out, &data));
+            let qrels = Qrels::read_from(Input::from_reader("qrels", Cursor::new(qrels))).unwrap();
+            assert_eq!((qrels.queries.len(), qrels.relevance(query, "q#")), (2, Some(2)), "{query}");
+        }
+        for query in ["#q", "#", "", "a b", "a\u{a0}b", "a\tb", "a\nb", "\u{1b}[31mq", "a\0", "\u{feff}q"] {
+            data.query_ids[1] = query.to_owned();
+            let mut written = Vec::new();
+            for refused in [write_run(&mut written, &data, &scores, "t"), write_qrels(&mut written, &data)] {
+                let message = refused.unwrap_err().to_string();
+                assert!(message.starts_with(&format!("dataset: query identifier is {query:?}, expected a name")));
+                assert!(message.contains("does not begin with `#`"), "{message}");
+            }
+            assert!(written.is_empty(), "{query}");
+        }
+        data.query_ids[1] = "q".to_owned();
+        for tag in ["", "a b", "\u{1b}[31m", "a\n"] {
+            let mut written = Vec::new();
+            assert!(write_run(&mut written, &data, &scores, tag).is_err() && written.is_empty(), "{tag}");
+        }
     }
 }

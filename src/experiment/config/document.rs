@@ -1,6 +1,7 @@
 //! A configuration document: TOML text with its positions, and the overrides of the command line.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -8,8 +9,10 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use super::grid::Point;
+use crate::file_kind::FileKind;
 use crate::json::{Value, from_value};
 use crate::refusal::Refusal;
+use crate::text::shown;
 
 /// The value of a `KEY=VALUE` of the command line: TOML or JSON where it is either, else text.
 ///
@@ -39,7 +42,7 @@ pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal>
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ConfigError {
-    /// `file:line:column`, `--set key=value` or `--device name`.
+    /// `file:line:column`, `--set key=value` or `--device name`; a long one is cut with an ellipsis.
     pub place: String,
     /// Key, what was found, what was expected, the nearest valid name.
     pub message: String,
@@ -64,6 +67,9 @@ struct Override {
     removes: bool,
 }
 
+/// The configuration in the folder of a run.
+const OF_RUN: &str = "config.toml";
+
 /// Most parts of a dotted key: no configuration has so many, and deep tables overflow the stack when they are dropped.
 const DEEPEST: usize = 32;
 
@@ -75,9 +81,26 @@ impl Document {
     /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite, or an override has no `=`
     /// or leads through a value.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
-        let text = fs::read_to_string(path)
-            .map_err(|error| ConfigError { place: path.display().to_string(), message: error.to_string() })?;
-        Self::parse(path, text, overrides)
+        let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
+        let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+            ErrorKind::IsADirectory if path.join(OF_RUN).is_file() => refuse(format!(
+                "found a folder, expected a configuration: that of its run is {}",
+                path.join(OF_RUN).display()
+            )),
+            ErrorKind::IsADirectory => refuse("found a folder, expected a configuration".to_string()),
+            ErrorKind::InvalidData => refuse(match FileKind::of_file(path) {
+                Some(kind) => format!("found {}, expected a configuration", kind.in_words()),
+                None => error.to_string(),
+            }),
+            _ => refuse(error.to_string()),
+        })?;
+        Self::parse(path, text, overrides).map_err(|error| match FileKind::of_file(path) {
+            // The place of the first fault in another kind of file says nothing.
+            Some(kind) if kind.is_another_text() && error.place.starts_with(&path.display().to_string()) => {
+                refuse(format!("found {}, expected a configuration", kind.in_words()))
+            }
+            _ => error,
+        })
     }
 
     /// Parses `text` as the content of `path`; see [`Document::read`].
@@ -131,28 +154,29 @@ impl Document {
     /// # Errors
     /// [`ConfigError`] as for [`Document::read`].
     pub fn set(&mut self, assignment: &str) -> Result<(), ConfigError> {
-        let refuse = |message: &str| ConfigError { place: format!("--set {assignment}"), message: message.to_string() };
-        let (key, value) = assignment.split_once('=').ok_or_else(|| refuse("expected key=value"))?;
+        let written = format!("--set {}", shown(assignment));
+        let refuse = |message: String| ConfigError { place: written.clone(), message };
+        let (key, value) = assignment.split_once('=').ok_or_else(|| refuse("expected key=value".to_string()))?;
         let (key, value) = (key.trim(), value.trim());
         let removes = matches!(value, "" | "null");
         if removes {
             self.remove(key);
         } else {
-            let value = written_value(key, value).map_err(|refusal| refuse(&refusal.with_key()))?;
-            put(&mut self.root, key, value).map_err(|part| refuse(&format!("`{part}` is not a table")))?;
+            let value = written_value(key, value).map_err(|refusal| refuse(refusal.with_key()))?;
+            put(&mut self.root, key, value).map_err(refuse)?;
         }
-        let written = format!("--set {assignment}");
         self.overrides.push(Override { key: key.to_string(), written, removes });
         Ok(())
     }
 
-    /// Sets the key `name` to what `--NAME` was given: errors about it name the option.
-    pub fn set_option(&mut self, name: &str, value: &str) {
+    /// Sets a key to what an option of the command line, such as `--device`, was given: errors about the key name the
+    /// option.
+    pub fn set_option(&mut self, key: &str, option: &str, value: &str) {
         if let Some(root) = self.root.as_object_mut() {
-            root.insert(name.to_string(), Value::from(value));
+            root.insert(key.to_string(), Value::from(value));
         }
-        let written = format!("--{name} {value}");
-        self.overrides.push(Override { key: name.to_string(), written, removes: false });
+        let written = format!("{option} {}", shown(value));
+        self.overrides.push(Override { key: key.to_string(), written, removes: false });
     }
 
     /// Whether the value at a dotted key is an override's, not the file's.
@@ -164,7 +188,7 @@ impl Document {
     /// `[grid]`.
     ///
     /// # Errors
-    /// The part of the key that is not a table, where it leads through a value or has more than 32 parts.
+    /// What is wrong with the key: it leads through a value, or has more than 32 parts.
     pub fn assign(&mut self, from: &str, key: &str, value: Value) -> Result<(), String> {
         put(&mut self.root, key, value)?;
         self.assigned.push((key.to_string(), format!("{from}.{key}")));
@@ -178,9 +202,7 @@ impl Document {
     pub(super) fn at_point(&self, from: &str, point: &Point) -> Result<Self, ConfigError> {
         let mut document = self.clone();
         for (key, value) in point {
-            document
-                .assign(from, key, value.clone())
-                .map_err(|part| self.refuse(&format!("{from}.{key}"), &format!("`{part}` is not a table")))?;
+            document.assign(from, key, value.clone()).map_err(|fault| self.refuse(&format!("{from}.{key}"), &fault))?;
         }
         Ok(document)
     }
@@ -195,8 +217,7 @@ impl Document {
     pub(super) fn with_nulls(&self) -> impl Iterator<Item = Result<Self, ConfigError>> {
         self.overrides.iter().filter(|set| set.removes).map(|set| {
             let mut document = self.clone();
-            put(&mut document.root, &set.key, Value::Null)
-                .map_err(|part| self.refuse(&set.key, &format!("`{part}` is not a table")))?;
+            put(&mut document.root, &set.key, Value::Null).map_err(|fault| self.refuse(&set.key, &fault))?;
             Ok(document)
         })
     }
@@ -276,15 +297,16 @@ fn without_indices(key: &str) -> String {
     parts.map(|(at, part)| if at == 0 { part } else { part.split_once(']').map_or(part, |(_, rest)| rest) }).collect()
 }
 
-/// Sets a dotted key; the part that is not a table, or one too deep, where that cannot be.
+/// Sets a dotted key, or returns why that cannot be.
 fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
-    if let Some(part) = key.split('.').nth(DEEPEST) {
-        return Err(part.to_string());
+    let parts = key.split('.').count();
+    if parts > DEEPEST {
+        return Err(format!("found a key of {parts} parts, expected at most {DEEPEST}"));
     }
     let (mut place, mut around) = (root, key);
     let mut parts = key.split('.').peekable();
     while let Some(part) = parts.next() {
-        let table = place.as_object_mut().ok_or(around)?;
+        let table = place.as_object_mut().ok_or_else(|| format!("`{}` is not a table", shown(around)))?;
         if parts.peek().is_none() {
             table.insert(part.to_string(), value);
             return Ok(());
@@ -378,7 +400,9 @@ mod tests {
         assert!(decode("", &["learner"]).unwrap_err().message.contains("key=value"));
         assert!(decode("learner = 1", &["learner.epochs=1"]).unwrap_err().message.contains("not a table"));
         let deep = format!("{}=1", "a.".repeat(100_000));
-        assert!(decode("", &[&deep]).unwrap_err().message.contains("`a` is not a table"));
+        let deep = decode("", &[&deep]).unwrap_err();
+        assert_eq!(deep.message, "found a key of 100001 parts, expected at most 32");
+        assert!(deep.place.ends_with('\u{2026}') && deep.place.chars().count() < 250, "{deep}");
         let through = decode("learner = 1", &["learner.epochs=1"]).unwrap_err();
         assert_eq!(through.message, "`learner` is not a table");
         let table = decode("", &["learner.epochs.x=1"]).unwrap_err().to_string();
@@ -458,7 +482,7 @@ mod tests {
         document.assign("grid", "learner.epochs", 1.into()).unwrap();
         assert_eq!(document.refuse("learner.epochs", "").place, "a.toml:3:1");
         assert_eq!(document.refuse("seed", "").place, "--set seed=2");
-        document.set_option("device", "cuda");
+        document.set_option("device", "--device", "cuda");
         assert_eq!(document.refuse("device", "").place, "--device cuda");
     }
 

@@ -423,7 +423,7 @@ mod tests {
             ("data={folds=\"d\",test=[\"b\"]}", "data.test: expected only beside `data.train`"),
             ("learner.epochs=1\nseed=5", "learner.epochs: found \"1\\nseed=5\", expected a whole number"),
             ("learner.patiense=null", "learner.patiense: unknown field `patiense`"),
-            ("loss.alhpa=", "loss.alhpa: approx_ndcg: unknown parameter `alhpa`; did you mean `alpha`?"),
+            ("loss.alhpa=", "loss.alhpa: approx_ndcg: unknown parameter `alhpa`, expected one of `alpha`, "),
         ] {
             let error = read("", &[set]).unwrap_err();
             assert!(error.starts_with(&format!("--set {set}: {expected}")), "{error}");

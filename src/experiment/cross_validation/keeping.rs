@@ -92,9 +92,10 @@ fn write(
     })
 }
 
-/// The tag of TREC runs: the name of the experiment, without blanks.
+/// The tag of TREC runs: the name of the experiment, without blanks and control characters.
 fn tag(name: &str) -> String {
-    match name.split_whitespace().collect::<Vec<_>>().join("-") {
+    let words = name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    match words.collect::<Vec<_>>().join("-") {
         tag if tag.is_empty() => "burn-rank".to_string(),
         tag => tag,
     }

@@ -18,6 +18,7 @@ use super::config::{Document, ExperimentConfig};
 use super::error::ExperimentError;
 use super::record::CrossValidationReport;
 use super::splits::SplitContents;
+use crate::data::trec;
 use crate::refusal::Refusal;
 use jobs::Jobs;
 use keeping::keep;
@@ -33,7 +34,7 @@ pub fn cross_validate(
     config: &ExperimentConfig,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
-    with_jobs(document, config, |jobs| {
+    with_jobs(document, config, options, |jobs| {
         let mut results = if jobs.rungs.is_empty() { jobs.run_all(options)? } else { jobs.run_rungs(options)? };
         keep(config, jobs, &mut results, options)?;
         summarize(config, jobs, &results)
@@ -44,6 +45,7 @@ pub fn cross_validate(
 fn with_jobs<T>(
     document: &Document,
     config: &ExperimentConfig,
+    options: &CrossValidationOptions,
     then: impl FnOnce(&Jobs) -> Result<T, ExperimentError>,
 ) -> Result<T, ExperimentError> {
     config.check_folds()?;
@@ -55,6 +57,10 @@ fn with_jobs<T>(
     let splits = config.data.splits(&config.cv, config.seed)?;
     // All data are read before the first fit, so that no error in a file comes after hours.
     let contents = (0..splits.count()).map(|at| splits.contents(at)).collect::<Result<Vec<_>, _>>()?;
+    splits.tell(|fold, warning| options.progress.warn(fold, warning));
+    if options.keep.runs {
+        contents.iter().flat_map(|of| &of.test_queries).try_for_each(|query| trec::check_query(query))?;
+    }
     let trials = match &config.search {
         None => Vec::new(),
         Some(search) => {

@@ -37,7 +37,7 @@ pub fn cross_validate_part(
     options: &CrossValidationOptions,
 ) -> Result<PartDone, ExperimentError> {
     config.check_parts()?;
-    with_jobs(document, config, |jobs| {
+    with_jobs(document, config, options, |jobs| {
         let numbers: Vec<usize> = (0..jobs.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
         let all = numbers.len();
         jobs.run(
@@ -60,7 +60,7 @@ pub fn merge_parts(
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
     config.check_parts()?;
-    with_jobs(document, config, |jobs| {
+    with_jobs(document, config, options, |jobs| {
         let made = jobs.made(folder);
         let missing: Vec<usize> = (0..made.len()).filter(|&fit| made[fit].is_none()).collect();
         if let Some(&first) = missing.first() {

@@ -11,6 +11,7 @@ use crate::learner::shared::checks;
 use crate::learner::solver::bins::MAX_BINS;
 use crate::loss::{RankingLoss, TrainingLoss};
 use crate::ranker::TreeEnsemble;
+use crate::text::counted;
 
 pub(super) const NAME: &str = "boosted_trees";
 
@@ -140,6 +141,42 @@ impl BoostedTreesConfig {
     /// Whether a tree or a split sees a sample of the queries or of the features.
     pub(super) fn samples(&self) -> bool {
         self.subsample.min(self.colsample).min(self.colsample_by_node) < 1.0
+    }
+
+    /// What to change where no leaf of trees of so many documents is split: the parameters that are set to hinder it, or
+    /// else those that may.
+    pub(super) fn what_hinders_splits(&self, documents: usize) -> String {
+        let default = Self::default();
+        if documents / 2 < self.min_documents {
+            let there = counted(documents, "training document");
+            return format!("lower learner.min_documents = {}, for there are {there}", self.min_documents);
+        }
+        let lower = [
+            ("min_documents", self.min_documents as f64, default.min_documents as f64),
+            ("min_curvature", self.min_curvature, default.min_curvature),
+            ("l1", self.l1, default.l1),
+            ("l2", self.l2.unwrap_or(0.0), BALANCE_L2),
+            ("min_gain", self.min_gain, default.min_gain),
+        ];
+        let raise = [
+            ("bins", self.bins as f64, default.bins as f64),
+            ("subsample", self.subsample, default.subsample),
+            ("colsample", self.colsample, default.colsample),
+            ("colsample_by_node", self.colsample_by_node, default.colsample_by_node),
+        ];
+        let lower = lower.iter().filter(|(_, set, usual)| set > usual).map(|(key, set, _)| ("lower", key, set));
+        let raise = raise.iter().filter(|(_, set, usual)| set < usual).map(|(key, set, _)| ("raise", key, set));
+        let words = |(what, key, set): (&str, &&str, &f64)| {
+            format!("{what} learner.{key} = {}", format!("{set:?}").trim_end_matches(".0"))
+        };
+        let mut set: Vec<String> = lower.chain(raise).map(words).collect();
+        let directions = [("increasing", &self.increasing), ("decreasing", &self.decreasing)];
+        let directed = directions.iter().filter(|(_, features)| !features.is_empty());
+        set.extend(directed.map(|(key, _)| format!("shorten learner.{key}")));
+        match set.is_empty() {
+            true => "lower learner.min_documents or learner.min_gain".to_owned(),
+            false => set.join(" or "),
+        }
     }
 
     /// What the leaves of trees for a loss are.

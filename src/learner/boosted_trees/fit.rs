@@ -21,6 +21,7 @@ use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds,
 use crate::ranker::{Model, Node, TreeEnsemble};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
+use crate::text::counted;
 
 /// State that is kept between rounds.
 #[derive(Serialize, Deserialize)]
@@ -148,9 +149,11 @@ impl Iterative for Boosting<'_> {
         if stop != StopReason::Interrupted && state.members().all(Trees::have_no_split) {
             let config = self.setting.config;
             let reason = format!(
-                "no tree of {} leaves with {} documents or more lowers {}: lower learner.min_documents or \
-                 learner.min_gain, or choose another loss",
-                config.leaves, config.min_documents, self.loss_name
+                "no tree of {} leaves with {} or more lowers {}: {}, or choose another loss",
+                config.leaves,
+                counted(config.min_documents, "document"),
+                self.loss_name,
+                config.what_hinders_splits(self.setting.train.documents())
             );
             return Err(LearnerError::Data { learner: NAME, reason });
         }
@@ -219,7 +222,7 @@ impl RankingLearner for BoostedTrees {
         let surrogate = self.loss.build()?;
         checks::learnable(NAME, &*surrogate, train, context)?;
         if let Some(start) = self.start.as_ref().filter(|start| start.feature_count() != train.feature_count) {
-            let found = format!("trees of {} features", start.feature_count());
+            let found = format!("trees of {}", counted(start.feature_count(), "feature"));
             return Err(Refusal::new("start", found, format!("{}, those of the data", train.feature_count)).into());
         }
         let steps = self.config.steps_for(&*surrogate);

@@ -125,6 +125,19 @@ fn data_that_no_tree_splits_are_refused() {
 }
 
 #[test]
+fn defect_18_what_is_set_to_hinder_every_split_is_named() {
+    let words = |config: BoostedTreesConfig| config.what_hinders_splits(1000);
+    let usual = BoostedTreesConfig::default;
+    assert_eq!(words(usual()), "lower learner.min_documents or learner.min_gain");
+    assert_eq!(words(BoostedTreesConfig { l2: Some(1e308), ..usual() }), "lower learner.l2 = 1e308");
+    assert_eq!(words(BoostedTreesConfig { subsample: 1e-9, ..usual() }), "raise learner.subsample = 1e-9");
+    let two = BoostedTreesConfig { l1: 1e30, min_curvature: 5.0, decreasing: vec![1], ..usual() };
+    assert_eq!(words(two), "lower learner.min_curvature = 5 or lower learner.l1 = 1e30 or shorten learner.decreasing");
+    let few = usual().what_hinders_splits(30);
+    assert_eq!(few, "lower learner.min_documents = 20, for there are 30 training documents");
+}
+
+#[test]
 fn the_loss_decreases_in_every_round() {
     for loss in ["rank_net", "list_net", "approx_ndcg", "mse_gain"] {
         let steps = Some(if loss == "rank_net" { Steps::Newton } else { Steps::LineSearch });

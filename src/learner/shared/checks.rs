@@ -9,6 +9,12 @@ use crate::learner::error::LearnerError;
 use crate::loss::{LossError, RankingLoss};
 use crate::measure::Measure;
 use crate::refusal::Refusal;
+use crate::text::{counted, plural};
+
+/// `the only query`, `each of the 2 queries`.
+fn each(count: usize, one: &str) -> String {
+    if count == 1 { format!("the only {one}") } else { format!("each of the {}", counted(count, one)) }
+}
 
 /// An error about `learner.<parameter>`.
 pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Display) -> LearnerError {
@@ -54,15 +60,15 @@ pub(crate) fn trainable(
     }
     if let Some(validation) = validation.filter(|data| data.feature_count != train.feature_count) {
         return refuse(format!(
-            "validation data have {} features, training data {}: read both with the same number of features",
-            validation.feature_count, train.feature_count
+            "validation data have {}, training data {}: read both with the same number of features",
+            counted(validation.feature_count, "feature"),
+            train.feature_count
         ));
     }
     if !(0..train.queries()).any(|query| train.has_two_labels(query)) {
         return refuse(format!(
-            "all labels are equal in each of the {} training queries, so no order can be learned: \
-             check the label column and the query identifiers",
-            train.queries()
+            "all labels are equal in {}, so no order can be learned: check the label column and the query identifiers",
+            each(train.queries(), "training query")
         ));
     }
     let constant: Vec<String> = (0..)
@@ -72,18 +78,26 @@ pub(crate) fn trainable(
         .collect();
     if constant.len() == train.feature_count {
         return refuse(format!(
-            "none of the {} features varies in the training data: check the features and the normaliser",
-            train.feature_count
+            "{} in the training data: check the features and the normaliser",
+            match train.feature_count {
+                1 => "the only feature does not vary".to_owned(),
+                features => format!("none of the {} varies", counted(features, "feature")),
+            }
         ));
     }
     if !constant.is_empty() {
         context.progress.warn(&format!(
-            "{learner}: {} of {} features ({} {}) are constant in the training data, so nothing is learned about them; \
-             leave them out if they vary elsewhere",
+            "{learner}: {} of {} ({} {}) {} constant in the training data, so nothing is learned about {}",
             constant.len(),
-            train.feature_count,
-            if constant.len() == 1 { "number" } else { "numbers" },
-            constant.join(", ")
+            counted(train.feature_count, "feature"),
+            plural(constant.len(), "number"),
+            constant.join(", "),
+            if constant.len() == 1 { "is" } else { "are" },
+            if constant.len() == 1 {
+                "it; leave it out if it varies elsewhere"
+            } else {
+                "them; leave them out if they vary elsewhere"
+            },
         ));
     }
     let (set, data) = validation.map_or(("training", train), |data| ("validation", data));
@@ -221,8 +235,9 @@ pub(crate) fn learnable(
     }
     if idle > 0 {
         context.progress.warn(&format!(
-            "{learner}: {idle} of {} training queries have nothing to learn for {}",
-            train.queries(),
+            "{learner}: {idle} of {} {} nothing to learn for {}",
+            counted(train.queries(), "training query"),
+            if idle == 1 { "has" } else { "have" },
             loss.name()
         ));
     }
@@ -252,7 +267,7 @@ mod tests {
         assert!(trainable("test", &data, None, &testing::context(None)).is_ok());
         data.labels = vec![1.0, 1.0];
         let error = trainable("test", &data, None, &testing::context(None)).unwrap_err().to_string();
-        assert!(error.starts_with("test: all labels are equal in each of the 1 training queries"), "{error}");
+        assert!(error.starts_with("test: all labels are equal in the only training query, so no order"), "{error}");
     }
 
     #[test]
@@ -273,7 +288,7 @@ mod tests {
         let error = trainable("test", &nothing, None, &context).unwrap_err().to_string();
         assert_eq!(
             error,
-            "test: none of the 1 features varies in the training data: check the features and the normaliser"
+            "test: the only feature does not vary in the training data: check the features and the normaliser"
         );
         assert!(warnings.text().contains("2 of 3 features (numbers 2, 3)"), "{}", warnings.text());
     }

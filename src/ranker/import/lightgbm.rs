@@ -15,8 +15,6 @@ use crate::ranker::{Sums, ZERO};
 
 const FORMAT: ImportFormat = ImportFormat::LightGbm;
 
-/// First line of every file.
-pub(super) const FIRST_LINE: &str = "tree";
 /// The line after the last tree.
 const END: &str = "end of trees";
 

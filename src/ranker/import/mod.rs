@@ -22,7 +22,6 @@ mod xgboost;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 
 use burn::tensor::Device;
@@ -30,6 +29,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Metadata, Model, Ranker, RankerError, TreeEnsemble, TreeError, Versions};
 use crate::data::Normalizer;
+use crate::file_kind::FileKind;
 use crate::json::{Value, json};
 use crate::measure::Convention;
 
@@ -132,57 +132,44 @@ fn parse<T: DeserializeOwned>(format: ImportFormat, text: &str) -> Result<T, Imp
     serde_json::from_str(text).map_err(|error| ImportError::Syntax { format, reason: error.to_string() })
 }
 
-/// Bytes that tell formats apart.
-const BEGINNING: usize = 1 << 16;
-
-/// Starts of files that are known and not read, each with its format, its name and what to write instead.
-const OTHER_FILES: [(&[u8], ImportFormat, &str, &str); 3] = [
-    (b"CBM1", ImportFormat::CatBoost, "its binary notation", "save_model(NAME, format=\"json\")"),
-    (b"{L\0\0\0\0\0\0\0", ImportFormat::XgBoost, "its binary notation (UBJSON)", "save_model(\"NAME.json\")"),
-    (b"binf", ImportFormat::XgBoost, "the binary notation of old versions", "save_model(\"NAME.json\")"),
+/// Notations that are known and not read, each with its name and what to write instead.
+const OTHER_NOTATIONS: [(FileKind, &str, &str); 4] = [
+    (FileKind::CatBoostBinary, "its binary notation", "save_model(NAME, format=\"json\")"),
+    (FileKind::XgBoostBinary, "its binary notation (UBJSON)", "save_model(\"NAME.json\")"),
+    (FileKind::XgBoostOld, "the binary notation of old versions", "save_model(\"NAME.json\")"),
+    (FileKind::XgBoostDump, "a dump, which has no base score,", "save_model(\"NAME.json\")"),
 ];
 
 impl ImportFormat {
     /// Returns the format of a file from its beginning; `None` for a file of no format that is known here.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
-        let beginning = &bytes[..bytes.len().min(BEGINNING)];
-        if let Some((_, format, ..)) = OTHER_FILES.iter().find(|(start, ..)| beginning.starts_with(start)) {
-            return Some(*format);
-        }
-        if beginning.contains(&0) {
-            return None;
-        }
-        let text = String::from_utf8_lossy(beginning);
-        let text = text.trim_start();
-        let has = |keys: &[&str]| keys.iter().any(|key| text.contains(&format!("\"{key}\"")));
-        match text.chars().next()? {
-            '{' if has(&["learner"]) => Some(Self::XgBoost),
-            '{' if has(&["features_info", "float_features", "oblivious_trees"]) => Some(Self::CatBoost),
-            '[' if has(&["nodeid"]) => Some(Self::XgBoost),
-            '<' if text.contains("<ensemble") => Some(Self::RankLib),
-            '#' if text.starts_with(ranklib::COMMENT) => Some(Self::RankLib),
-            't' if text.lines().next().map(str::trim_end) == Some(lightgbm::FIRST_LINE) => Some(Self::LightGbm),
-            _ => None,
-        }
+        Self::of_kind(FileKind::of(bytes))
     }
 
     /// Returns the format of a file, as [`detect`](Self::detect); `None` for a file that cannot be read.
     pub fn of_file(path: &Path) -> Option<Self> {
-        let mut beginning = Vec::new();
-        std::fs::File::open(path).ok()?.take(BEGINNING as u64).read_to_end(&mut beginning).ok()?;
-        Self::detect(&beginning)
+        FileKind::of_file(path).and_then(Self::of_kind)
+    }
+
+    fn of_kind(kind: FileKind) -> Option<Self> {
+        match kind {
+            FileKind::LightGbm => Some(Self::LightGbm),
+            FileKind::XgBoost | FileKind::XgBoostBinary | FileKind::XgBoostOld | FileKind::XgBoostDump => {
+                Some(Self::XgBoost)
+            }
+            FileKind::CatBoost | FileKind::CatBoostBinary => Some(Self::CatBoost),
+            FileKind::RankLib => Some(Self::RankLib),
+            _ => None,
+        }
     }
 
     fn decode(self, bytes: &[u8]) -> Result<Imported, ImportError> {
-        if let Some((_, _, what, instead)) = OTHER_FILES.iter().find(|(start, ..)| bytes.starts_with(start)) {
+        let kind = Some(FileKind::of(bytes)).filter(|kind| Self::of_kind(*kind) == Some(self));
+        if let Some((_, what, instead)) = OTHER_NOTATIONS.iter().find(|(other, ..)| Some(*other) == kind) {
             return Err(ImportError::unsupported(self, *what, *instead));
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|error| ImportError::Syntax { format: self, reason: error.to_string() })?;
-        if self == Self::XgBoost && text.trim_start().starts_with('[') {
-            let expected = "save_model(\"NAME.json\")";
-            return Err(ImportError::unsupported(self, "a dump, which has no base score,", expected));
-        }
         match self {
             Self::LightGbm => lightgbm::decode(text),
             Self::XgBoost => xgboost::decode(text),

@@ -16,7 +16,7 @@ use crate::ranker::Sums;
 const FORMAT: ImportFormat = ImportFormat::RankLib;
 
 /// Start of the comment lines.
-pub(super) const COMMENT: &str = "##";
+const COMMENT: &str = "##";
 
 /// Learners whose rankers are a weighted sum of trees.
 const LEARNERS: [&str; 2] = ["LambdaMART", "MART"];

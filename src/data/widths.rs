@@ -1,0 +1,36 @@
+//! Files that lack the last features of the data that they are read with.
+
+use std::path::PathBuf;
+
+/// A file, and the number of its last feature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(not(feature = "experiment"), allow(dead_code))]
+pub(crate) struct FileWidth {
+    pub path: PathBuf,
+    pub features: usize,
+}
+
+/// The warning about data that have fewer features than what they are used with. `data` and `others` end with a verb:
+/// `the data have`, `few.txt has`. That is no error, since LETOR text leaves out features that are 0.
+#[cfg_attr(not(feature = "experiment"), allow(dead_code))]
+pub(crate) fn fewer_features(data: &str, found: usize, others: &str, expected: usize, taken_as: &str) -> String {
+    let found = match found {
+        0 => "no features".to_owned(),
+        1 => "feature 1 alone".to_owned(),
+        last => format!("features 1 to {last}"),
+    };
+    format!("{data} {found}, {others} {expected}: the others are taken as {taken_as}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fewer_features;
+
+    #[test]
+    fn what_is_there_and_what_is_not_is_said() {
+        let of = |found| fewer_features("a.txt has", found, "the training data have", 8, "0");
+        assert_eq!(of(5), "a.txt has features 1 to 5, the training data have 8: the others are taken as 0");
+        assert_eq!(of(1), "a.txt has feature 1 alone, the training data have 8: the others are taken as 0");
+        assert_eq!(of(0), "a.txt has no features, the training data have 8: the others are taken as 0");
+    }
+}

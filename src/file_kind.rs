@@ -1,0 +1,304 @@
+//! What a file is by how it begins, so that a message about a wrong file can say it.
+
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes that tell kinds apart.
+const BEGINNING: usize = 1 << 16;
+
+/// The kind of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// A ranker of this crate, whole or not.
+    Ranker,
+    /// A safetensors file of something else.
+    Safetensors,
+    Onnx,
+    LightGbm,
+    XgBoost,
+    XgBoostBinary,
+    XgBoostOld,
+    XgBoostDump,
+    CatBoost,
+    CatBoostBinary,
+    RankLib,
+    Letor,
+    TrecRun,
+    Qrels,
+    /// One number per line.
+    Numbers,
+    Configuration,
+    Arrow,
+    ArrowStream,
+    Feather1,
+    Parquet,
+    EncryptedParquet,
+    Gzip,
+    Zstandard,
+    Bzip2,
+    Xz,
+    Zip,
+    Hdf5,
+    Numpy,
+    Pickle,
+    Json,
+    Html,
+    Xml,
+    Utf16,
+    /// Text of no kind above.
+    Text,
+    /// Other bytes.
+    Binary,
+    Empty,
+}
+
+/// First bytes that are those of one kind alone.
+const MAGIC: [(&[u8], FileKind); 19] = [
+    (b"ARROW1", FileKind::Arrow),
+    (b"\xff\xff\xff\xff", FileKind::ArrowStream),
+    (b"FEA1", FileKind::Feather1),
+    (b"PAR1", FileKind::Parquet),
+    (b"PARE", FileKind::EncryptedParquet),
+    (b"CBM1", FileKind::CatBoostBinary),
+    (b"{L\0\0\0\0\0\0\0", FileKind::XgBoostBinary),
+    (b"binf", FileKind::XgBoostOld),
+    (b"\x1f\x8b", FileKind::Gzip),
+    (b"\x28\xb5\x2f\xfd", FileKind::Zstandard),
+    (b"BZh", FileKind::Bzip2),
+    (b"\xfd7zXZ\0", FileKind::Xz),
+    (b"PK\x03\x04", FileKind::Zip),
+    (b"\x89HDF", FileKind::Hdf5),
+    (b"\x93NUMPY", FileKind::Numpy),
+    (b"\xff\xfe", FileKind::Utf16),
+    (b"\xfe\xff", FileKind::Utf16),
+    (b"\x80\x04", FileKind::Pickle),
+    (b"\x80\x05", FileKind::Pickle),
+];
+
+impl FileKind {
+    /// The kind of a file that begins so; the first [`BEGINNING`] bytes are enough.
+    pub fn of(bytes: &[u8]) -> Self {
+        let beginning = &bytes[..bytes.len().min(BEGINNING)];
+        if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| beginning.starts_with(magic)) {
+            return *kind;
+        }
+        if let Some(kind) = safetensors(beginning) {
+            return kind;
+        }
+        if is_onnx(beginning) {
+            return Self::Onnx;
+        }
+        if beginning.contains(&0) {
+            return Self::Binary;
+        }
+        let text = String::from_utf8_lossy(beginning);
+        match of_text(text.trim_start_matches('\u{feff}').trim_start()) {
+            // A character may have been cut at the end.
+            Self::Text if text.trim_end_matches(char::REPLACEMENT_CHARACTER).contains(char::REPLACEMENT_CHARACTER) => {
+                Self::Binary
+            }
+            kind => kind,
+        }
+    }
+
+    /// The kind of a file; `None` of one that cannot be read.
+    pub fn of_file(path: &Path) -> Option<Self> {
+        if !path.is_file() {
+            return None;
+        }
+        let mut beginning = Vec::new();
+        std::fs::File::open(path).ok()?.take(BEGINNING as u64).read_to_end(&mut beginning).ok()?;
+        Some(Self::of(&beginning))
+    }
+
+    /// What the file is, as a message says what it found.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Ranker => "a ranker of burn-rank",
+            Self::Safetensors => "a safetensors file that is no ranker",
+            Self::Onnx => "an ONNX model",
+            Self::LightGbm => "a ranker in LightGBM's text",
+            Self::XgBoost => "a ranker in XGBoost's JSON",
+            Self::XgBoostBinary => "a ranker in XGBoost's binary notation (UBJSON)",
+            Self::XgBoostOld => "a ranker in the binary notation of old versions of XGBoost",
+            Self::XgBoostDump => "a dump of XGBoost",
+            Self::CatBoost => "a ranker in CatBoost's JSON",
+            Self::CatBoostBinary => "a ranker in CatBoost's binary notation",
+            Self::RankLib => "a ranker of RankLib",
+            Self::Letor => "LETOR text",
+            Self::TrecRun => "a TREC run",
+            Self::Qrels => "TREC qrels",
+            Self::Numbers => "one number per line",
+            Self::Configuration => "a configuration",
+            Self::Arrow => "an Arrow file",
+            Self::ArrowStream => "a stream of Arrow messages",
+            Self::Feather1 => "a file of Feather's version 1",
+            Self::Parquet => "a Parquet file",
+            Self::EncryptedParquet => "an encrypted Parquet file",
+            Self::Gzip => "a file compressed by gzip",
+            Self::Zstandard => "a file compressed by Zstandard",
+            Self::Bzip2 => "a file compressed by bzip2",
+            Self::Xz => "a file compressed by xz",
+            Self::Zip => "a ZIP archive",
+            Self::Hdf5 => "an HDF5 file",
+            Self::Numpy => "a NumPy array",
+            Self::Pickle => "a pickled Python object",
+            Self::Json => "JSON",
+            Self::Html => "an HTML page",
+            Self::Xml => "XML",
+            Self::Utf16 => "text in UTF-16",
+            Self::Text => "text of another kind",
+            Self::Binary => "binary data of another kind",
+            Self::Empty => "an empty file",
+        }
+    }
+
+    /// Whether the file holds data to rank, or may once it is decompressed.
+    #[cfg(feature = "cli")]
+    pub fn is_data(self) -> bool {
+        use FileKind::{Arrow, ArrowStream, EncryptedParquet, Feather1, Gzip, Letor, Parquet};
+        matches!(self, Letor | Gzip | Arrow | ArrowStream | Feather1 | Parquet | EncryptedParquet)
+    }
+
+    /// Whether the file holds a ranker, of this crate or of another system.
+    #[cfg(feature = "ranker")]
+    pub fn is_ranker(self) -> bool {
+        use FileKind::{
+            CatBoost, CatBoostBinary, LightGbm, Onnx, RankLib, Ranker, XgBoost, XgBoostBinary, XgBoostDump, XgBoostOld,
+        };
+        let foreign = [LightGbm, XgBoost, XgBoostBinary, XgBoostOld, XgBoostDump, CatBoost, CatBoostBinary, RankLib];
+        matches!(self, Ranker | Onnx) || foreign.contains(&self)
+    }
+
+    /// Whether the file is text of a known kind that is no configuration.
+    #[cfg(feature = "experiment")]
+    pub fn is_another_text(self) -> bool {
+        !self.is_plain() && self != Self::Configuration
+    }
+
+    /// Whether nothing is known of the file that a message about its text does not say better.
+    pub fn is_plain(self) -> bool {
+        matches!(self, Self::Text | Self::Binary | Self::Empty | Self::Gzip)
+    }
+}
+
+/// A header of JSON after its length.
+fn safetensors(beginning: &[u8]) -> Option<FileKind> {
+    let (length, header) = beginning.split_first_chunk::<8>()?;
+    // The longest header that safetensors reads has 100 MB.
+    let is_length = (2..=100_000_000).contains(&u64::from_le_bytes(*length));
+    if !is_length || header.first() != Some(&b'{') {
+        return None;
+    }
+    let is_ours = memchr::memmem::find(header, b"\"burn_rank\"").is_some();
+    Some(if is_ours { FileKind::Ranker } else { FileKind::Safetensors })
+}
+
+/// A message of protocol buffers whose field 1 is a small version, followed by one of the other fields of a model.
+fn is_onnx(beginning: &[u8]) -> bool {
+    matches!(beginning, [0x08, 1..=32, 0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42, ..])
+}
+
+fn of_text(text: &str) -> FileKind {
+    let has = |keys: &[&str]| keys.iter().any(|key| text.contains(&format!("\"{key}\"")));
+    match text.chars().next() {
+        None => return FileKind::Empty,
+        Some('{') if has(&["learner"]) => return FileKind::XgBoost,
+        Some('{') if has(&["features_info", "float_features", "oblivious_trees"]) => return FileKind::CatBoost,
+        Some('[') if has(&["nodeid"]) => return FileKind::XgBoostDump,
+        Some('<') if text.contains("<ensemble") => return FileKind::RankLib,
+        Some('<') if ["<!doctype html", "<html"].iter().any(|tag| starts_with(text, tag)) => return FileKind::Html,
+        Some('<') => return FileKind::Xml,
+        Some('#') if text.starts_with("##") => return FileKind::RankLib,
+        Some('t') if text.lines().next().map(str::trim_end) == Some("tree") => return FileKind::LightGbm,
+        _ => {}
+    }
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let Some(first) = lines.next() else { return FileKind::Text };
+    let fields: Vec<&str> = first.split_ascii_whitespace().take(8).collect();
+    let is_number = |text: &str| text.parse::<f64>().is_ok();
+    let is_value = |text: &str| text.split_once(':').is_some_and(|(index, _)| index.parse::<u64>().is_ok());
+    match fields[..] {
+        [_, second, ..] if second.starts_with("qid:") || is_value(second) => FileKind::Letor,
+        [_, second, _, rank, score, _, ..]
+            if second.eq_ignore_ascii_case("Q0") && is_number(rank) && is_number(score) =>
+        {
+            FileKind::TrecRun
+        }
+        [_, "0" | "Q0", _, relevance] if relevance.parse::<i32>().is_ok() => FileKind::Qrels,
+        [number] if is_number(number) => FileKind::Numbers,
+        _ if is_key_or_table(first) => FileKind::Configuration,
+        _ if is_json(first) => FileKind::Json,
+        _ => FileKind::Text,
+    }
+}
+
+/// Whether a line begins as an object or a list does; a list begins with a value, a table of TOML with a name.
+fn is_json(line: &str) -> bool {
+    let begins_value = |c: char| c.is_ascii_digit() || matches!(c, '[' | '{' | '"' | '-' | ']');
+    match line.split_at_checked(1) {
+        Some(("{", _)) => true,
+        Some(("[", rest)) => rest.trim_start().chars().next().is_none_or(begins_value),
+        _ => false,
+    }
+}
+
+fn starts_with(text: &str, beginning: &str) -> bool {
+    text.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+}
+
+/// Whether a line of TOML is `[table]` or `key = value`.
+fn is_key_or_table(line: &str) -> bool {
+    let is_key = |text: &str| {
+        let text = text.trim();
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '"');
+        text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '"') && text.chars().all(is_part)
+    };
+    let table = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+    table.is_some_and(is_key) || line.split_once('=').is_some_and(|(key, _)| is_key(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_apart_by_how_they_begin() {
+        for (bytes, kind) in [
+            (&b""[..], FileKind::Empty),
+            (b" \n", FileKind::Empty),
+            (b"0 qid:1 1:0.5\n", FileKind::Letor),
+            (b"# comment\n\n2 qid:a # doc\n", FileKind::Letor),
+            (b"1 1:0.5 2:1\n", FileKind::Letor),
+            (b"\xef\xbb\xbf1 qid:1 1:0.5\r\n", FileKind::Letor),
+            (b"301 Q0 d1 1 2.5 tag\n", FileKind::TrecRun),
+            (b"301 0 d1 2\n", FileKind::Qrels),
+            (b"0.25\n-1e3\n", FileKind::Numbers),
+            (b"name = \"a\"\n[data]\n", FileKind::Configuration),
+            (b"# what\n[data.synthetic]\nfeatures = 3\n", FileKind::Configuration),
+            (b"{\"scores\": [1]}\n", FileKind::Json),
+            (b"[1, 2]", FileKind::Json),
+            (b"[learner\nepochs = 1\n", FileKind::Text),
+            (b"<!DOCTYPE html>", FileKind::Html),
+            (b"<ensemble>", FileKind::RankLib),
+            (b"## LambdaMART\n", FileKind::RankLib),
+            (b"<a/>", FileKind::Xml),
+            (b"tree\nversion=v4\n", FileKind::LightGbm),
+            (b"{\"learner\": {}}", FileKind::XgBoost),
+            (b"{\"oblivious_trees\": []}", FileKind::CatBoost),
+            (b"[{\"nodeid\": 0}]", FileKind::XgBoostDump),
+            (b"\x08\x08\x12\x09burn-rank", FileKind::Onnx),
+            (b"PAR1\x15\x04", FileKind::Parquet),
+            (b"\xff\xff\xff\xff\x10", FileKind::ArrowStream),
+            (b"\xff\xfe1\0", FileKind::Utf16),
+            (b"\x1f\x8b\x08", FileKind::Gzip),
+            (b"\x0a\0\0\0\0\0\0\0{\"burn_rank\":1}", FileKind::Ranker),
+            (b"\x0a\0\0\0\0\0\0\0{\"weight\":{}}", FileKind::Safetensors),
+            (b"a,b,c\n1,2,3\n", FileKind::Text),
+            (b"\x01\0\x02", FileKind::Binary),
+            (b"caf\xe9 au lait\n", FileKind::Binary),
+        ] {
+            assert_eq!(FileKind::of(bytes), kind, "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+}
