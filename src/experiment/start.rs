@@ -8,6 +8,7 @@ use super::run_folder::RANKER;
 use super::split::Split;
 use crate::data::NormalizerKind;
 use crate::json::json;
+use crate::learner::LearnerError;
 use crate::ranker::Ranker;
 use crate::refusal::Refusal;
 use crate::text::counted;
@@ -30,11 +31,16 @@ impl ExperimentConfig {
         }
     }
 
-    /// Refuses to start from a ranker of other features than those of the data: its trees cannot be added to.
+    /// Refuses a ranker that the learner does not start from, or one of other features than those of the data: its trees
+    /// cannot be added to.
     ///
     /// # Errors
     /// [`Refusal`] of the key `start`.
-    pub(crate) fn check_start_features(&self, ranker: &Ranker, split: &Split) -> Result<(), Refusal> {
+    pub(crate) fn check_start_ranker(&self, ranker: &Ranker, split: &Split) -> Result<(), Refusal> {
+        let started = self.learner().and_then(|mut learner| learner.start_from(ranker.model()));
+        if let Err(LearnerError::Refused(refusal)) = started {
+            return Err(refusal);
+        }
         let (found, expected) = (ranker.model().features(), split.train.feature_count);
         if found == expected {
             return Ok(());

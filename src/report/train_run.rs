@@ -60,14 +60,17 @@ impl<'p> TrainRun<'p> {
         config.check_processes(processes.count())?;
         let path = out.unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
         let resolved = resolved_toml(document, &config)?;
-        let start_ranker = config.start_ranker(device)?;
+        let start_ranker = config.start_ranker(device).map_err(|error| match error {
+            ExperimentError::Refused(refusal) => document.place(&refusal).into(),
+            error => error,
+        })?;
         let leads = processes.leads();
         if leads {
             OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
         }
         let Told { mut split, warnings } = config.data.unchecked_split()?;
         if let Some(ranker) = &start_ranker {
-            config.check_start_features(ranker, &split).map_err(|refusal| document.place(&refusal))?;
+            config.check_start_ranker(ranker, &split).map_err(|refusal| document.place(&refusal))?;
         }
         split.cut(config.shards())?;
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
