@@ -1,7 +1,7 @@
 //! What a ranking model usually needs: `use burn_rank::prelude::*;`.
 //!
 //! The trait that gives losses their `forward`, every loss with its configuration, losses by name, the measures, and
-//! the conventions ([`Convention::preset`]) in which they are computed. No name of it is in `burn::prelude`.
+//! the conventions ([`Convention::preset`]) in which they are computed. It shares no names with `burn::prelude`.
 //!
 //! ```
 //! use burn::nn::{Linear, LinearConfig};

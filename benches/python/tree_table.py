@@ -450,7 +450,8 @@ def print_tables(arguments):
             for measure in ("standard ndcg@10", "standard map"):
                 differences = {pair: found[pair[0], label][measure] - found[pair[1], label][measure] for pair in pairs}
                 p_values = holm([stats.ttest_1samp(values[~numpy.isnan(values)], 0.0).pvalue for values in differences.values()])
-                print(f"\n{label}, {measure}: less the peer's, and p by Holm over the table\n")
+                convention, name = measure.split()
+                print(f"\nDifference from each peer ({label}, {name.upper()}, `{convention}`); p-values are Holm-corrected over the table\n")
                 print("| | " + " | ".join(PEERS) + " |\n|---|" + "---|" * len(PEERS))
                 p_of = dict(zip(differences, p_values))
                 for own in OURS:

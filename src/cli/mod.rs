@@ -40,7 +40,7 @@ pub(crate) use table::Table;
 
 const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input.";
 
-/// Learning to rank on burn: optimise NDCG, MAP and MRR directly.
+/// Learning to rank: train, evaluate and compare search rankers.
 #[derive(Debug, Parser)]
 #[command(
     name = "burn-rank",
@@ -55,39 +55,39 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Fit one ranker from a configuration file: model, log, report
+    /// Train one ranker from a config file
     Train(train::TrainArgs),
-    /// Folds x grid x seeds: a table with standard errors
+    /// Cross-validate, with an optional grid or search
     Cv(cv::CvArgs),
-    /// The page of a finished run, made again from its folder
+    /// Rebuild the HTML report of a finished run
     Report(report::ReportArgs),
-    /// A score for every document, or a TREC run
+    /// Score documents with a saved ranker
     Predict(predict::PredictArgs),
-    /// Exact measures of a ranker, of scores, or of a TREC run
+    /// Compute NDCG, MAP and other measures
     Eval(eval::EvalArgs),
-    /// Whether one system is better than another: tests on the same queries
+    /// Compare systems with significance tests
     Compare(compare::CompareArgs),
-    /// What a ranker looks at: the measure lost when a feature is shuffled, with intervals over queries
+    /// Measure the permutation importance of features
     Importance(importance::ImportanceArgs),
-    /// A ranker in another system's format (ONNX, XGBoost, LightGBM, RankLib, Solr), or another system's in ours
+    /// Convert rankers (ONNX, LightGBM, XGBoost, Solr, ...) and data (Arrow, Parquet, LETOR)
     Convert(convert::ConvertArgs),
-    /// Value, loss and gradient of a loss for lists given as JSON lines
+    /// Evaluate a loss and its gradient on given lists
     Loss(loss::LossArgs),
-    /// What a paper proves about its surrogate, computed on a ranking and checked
+    /// Check the theorems of a paper on your data
     Study(study::StudyArgs),
-    /// Generated LETOR text in the shape of MSLR-WEB
+    /// Generate a synthetic data set
     Synth(synth::SynthArgs),
-    /// Generated clicks on logged rankings, with inverse propensities as weights
+    /// Simulate biased clicks on rankings
     Clicks(clicks::ClicksArgs),
-    /// Time of losses and of training on this machine
+    /// Benchmark losses, training and serving
     Bench(bench::BenchArgs),
-    /// What can be trained, and what a saved ranker is
+    /// List losses, learners and measures, or inspect a ranker
     Models(models::ModelsArgs),
-    /// Devices that this build has and finds
+    /// List available devices
     Devices(devices::DevicesArgs),
-    /// The script that completes commands and options in a shell
+    /// Print a shell completion script
     Completions(manual::CompletionsArgs),
-    /// The manual: a page for each command
+    /// Print or write man pages
     Man(manual::ManArgs),
 }
 

@@ -83,7 +83,7 @@ pub struct StudyArgs {
     /// repeated
     #[arg(long, value_name = "VALUES")]
     over: Vec<String>,
-    /// Less of everything, to look at: fewer values, epochs and samples
+    /// Quick look: fewer values, epochs and samples
     #[arg(long)]
     quick: bool,
     /// Number of generated queries that are ranked, at most 40 with --quick; studies that train rankers have sets of

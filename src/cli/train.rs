@@ -21,8 +21,7 @@ use crate::report::{FinishedRun, TrainRun};
 pub struct TrainArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Starts from the scores of a saved ranker of trees, or of that in the folder of a `train` run, and adds to it: the
-    /// key `start`
+    /// Continue from a saved tree ranker or `train` folder and add trees to it (same as the key `start`)
     #[arg(long = "continue", value_name = "RANKER")]
     start: Option<PathBuf>,
     /// Folder of the results: a new or empty one, or that of an earlier run [default: runs/NAME]

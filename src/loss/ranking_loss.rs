@@ -48,7 +48,7 @@ pub enum Orientation {
 /// read values back from the device. Use [`try_forward`](RankingLoss::try_forward) where the input has not been checked
 /// before, or [`check_labels`](RankingLoss::check_labels) once for a whole dataset.
 pub trait RankingLoss: Debug + Send + Sync {
-    /// Its name: of a registered loss, that of configuration files.
+    /// The name of the loss. For a registered loss, the name used in configuration files.
     fn name(&self) -> &'static str;
 
     /// Returns the relation between value and loss.

@@ -54,7 +54,7 @@ pub enum Domain {
 pub struct StudyOptions<'a> {
     /// Values of parameters in place of their own; without a name, of the first parameter.
     pub over: &'a [(Option<String>, Vec<f64>)],
-    /// Less of everything, to look at: fewer values, epochs and samples.
+    /// Whether to take a quick look: fewer values, epochs and samples.
     pub quick: bool,
     /// Receives progress.
     pub progress: &'a dyn StudyProgress,

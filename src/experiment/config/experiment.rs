@@ -166,7 +166,7 @@ impl ExperimentConfig {
         }
         for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
             if data.train.is_empty() && !files.is_empty() {
-                return Err(Refusal::fault(key, "expected only beside `data.train`"));
+                return Err(Refusal::fault(key, "requires data.train"));
             }
         }
         if let Some(synthetic) = &data.synthetic {
@@ -253,7 +253,7 @@ impl ExperimentConfig {
             return Err(Refusal::new("cv.split", parts, "at least 3"));
         }
         if let Some(parts) = split.filter(|_| self.data.folds.is_some()) {
-            return Err(Refusal::new("cv.split", parts, "none beside `data.folds`, which are split already"));
+            return Err(Refusal::new("cv.split", parts, "none with data.folds, which is already split"));
         }
         if let Some(at) = folds.iter().position(|fold| *fold == 0) {
             return Err(Refusal::new(format!("cv.folds[{at}]"), 0, "at least 1"));
@@ -420,7 +420,7 @@ mod tests {
                 "learner.optimizer.momentum: found \"a\", expected a number",
             ),
             ("learner.schedule={kind=\"constant\",floor=0.1}", "learner.schedule.floor: unknown field `floor`"),
-            ("data={folds=\"d\",test=[\"b\"]}", "data.test: expected only beside `data.train`"),
+            ("data={folds=\"d\",test=[\"b\"]}", "data.test: requires data.train"),
             ("learner.epochs=1\nseed=5", "learner.epochs: found \"1\\nseed=5\", expected a whole number"),
             ("learner.patiense=null", "learner.patiense: unknown field `patiense`"),
             ("loss.alhpa=", "loss.alhpa: approx_ndcg: unknown parameter `alhpa`, expected one of `alpha`, "),
@@ -515,7 +515,7 @@ mod tests {
     #[test]
     fn folds_are_not_split_again() {
         let error = read("[cv]\nsplit = 3", &["data={folds=\"d\"}"]).unwrap_err();
-        assert_eq!(error, "a.toml:8:1: cv.split: found 3, expected none beside `data.folds`, which are split already");
+        assert_eq!(error, "a.toml:8:1: cv.split: found 3, expected none with data.folds, which is already split");
     }
 
     #[test]

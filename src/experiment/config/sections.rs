@@ -144,7 +144,7 @@ impl DataConfig {
         }
         if matches!(self.read.missing, Missing::Zero | Missing::QueryMin) {
             return refuse(
-                "none beside data.read.missing, which replaces values: replace them with `burn-rank convert`"
+                "none with data.read.missing, which replaces values: replace them with `burn-rank convert`"
                     .to_owned(),
             );
         }

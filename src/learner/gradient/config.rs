@@ -107,29 +107,32 @@ impl GradientConfig {
     /// A line search compares values of one function along its gradient: refuses what changes the loss between two
     /// evaluations, and gradients of another function.
     fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
-        let beside = "beside learner.optimizer.kind = \"lbfgs\", whose line search needs one function";
+        let with = "with optimizer `lbfgs`";
+        let reason = "optimizer `lbfgs` needs a deterministic loss";
+        let remedy = "remove it or choose another optimizer";
         if let Some((key, found)) = scorer.changes_in_training() {
-            return Err(Refusal::new(format!("scorer.{key}"), found, format!("none {beside}")).into());
+            return Err(Refusal::new(format!("scorer.{key}"), found, format!("none, since {reason}; {remedy}")).into());
         }
         if loss.reseeded(&|seed| seed).is_some() {
-            return Err(Refusal::fault("loss.name", format!("expected a loss without noise {beside}")).into());
+            return Err(Refusal::fault("loss.name", format!("expected a loss without noise, since {reason}")).into());
         }
         if let Some(held) = loss.held()
             && loss.differentiated().is_none()
         {
             let name = loss.name();
-            let expected = format!("expected a loss with the gradient of its value {beside}: {name} holds {held}");
+            let expected =
+                format!("expected a loss whose gradient is the derivative of its value {with}: {name} holds {held}");
             return Err(Refusal::fault("loss", expected).into());
         }
         if self.anneal.is_some() {
             let instead = "learner.kind = \"smooth_rank\" anneals with L-BFGS";
-            return Err(Refusal::described("learner.anneal", "a table", format!("none {beside}; {instead}")).into());
+            return Err(Refusal::described("learner.anneal", "a table", format!("none {with}; {instead}")).into());
         }
         if !self.precision.is_full() {
-            return Err(parameter("precision", format!("{:?}", self.precision.name()), format!("\"f32\" {beside}")));
+            return Err(parameter("precision", format!("{:?}", self.precision.name()), format!("\"f32\" {with}")));
         }
         if self.clip.is_some() {
-            return Err(Refusal::described("learner.clip", "a table", format!("none {beside}")).into());
+            return Err(Refusal::described("learner.clip", "a table", format!("none {with}")).into());
         }
         Ok(())
     }
@@ -140,7 +143,7 @@ fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError
     match scorer.changes_in_training() {
         Some((key @ "norm", found)) if shards > 1 => {
             let expected =
-                format!("another beside learner.shards = {shards}: batch norm has the statistics of one shard");
+                format!("another with learner.shards = {shards}: batch norm has the statistics of one shard");
             Err(Refusal::new(format!("scorer.{key}"), found, expected).into())
         }
         _ => Ok(()),
@@ -265,7 +268,8 @@ mod tests {
     fn optimizers_refuse_what_they_cannot_be_used_with() {
         let mlp = json!({"kind": "mlp"});
         let lbfgs = |rest: &str| format!(r#"{{"optimizer": {{"kind": "lbfgs"}}{rest}}}"#);
-        let beside = "beside learner.optimizer.kind = \"lbfgs\", whose line search needs one function";
+        let with = "with optimizer `lbfgs`";
+        let none = "none, since optimizer `lbfgs` needs a deterministic loss; remove it or choose another optimizer";
         for (text, scorer, loss, message) in [
             (
                 r#"{"optimizer": {"kind": "muon"}}"#.to_string(),
@@ -278,33 +282,33 @@ mod tests {
                 lbfgs(""),
                 json!({"kind": "mlp", "dropout": 0.5}),
                 LossSpec::new("list_net"),
-                format!("scorer.dropout = 0.5: expected none {beside}"),
+                format!("scorer.dropout = 0.5: expected {none}"),
             ),
             (
                 lbfgs(""),
                 json!({"kind": "mlp", "norm": "batch"}),
                 LossSpec::new("list_net"),
-                format!("scorer.norm = \"batch\": expected none {beside}"),
+                format!("scorer.norm = \"batch\": expected {none}"),
             ),
             (
                 lbfgs(""),
                 mlp.clone(),
                 LossSpec::new("softmax_cross_entropy").with("gumbel_samples", 1),
-                format!("loss.name: expected a loss without noise {beside}"),
+                "loss.name: expected a loss without noise, since optimizer `lbfgs` needs a deterministic loss".to_string(),
             ),
             (
                 lbfgs(""),
                 mlp.clone(),
                 LossSpec::new("lambda_ndcg"),
                 format!(
-                    "loss: expected a loss with the gradient of its value {beside}: lambda_ndcg holds the weights of pairs"
+                    "loss: expected a loss whose gradient is the derivative of its value {with}: lambda_ndcg holds the weights of pairs"
                 ),
             ),
             (
                 r#"{"shards": 2}"#.to_string(),
                 json!({"kind": "mlp", "norm": "batch"}),
                 LossSpec::new("list_net"),
-                "scorer.norm = \"batch\": expected another beside learner.shards = 2: batch norm has the statistics of one shard"
+                "scorer.norm = \"batch\": expected another with learner.shards = 2: batch norm has the statistics of one shard"
                     .to_string(),
             ),
             (
@@ -312,20 +316,20 @@ mod tests {
                 mlp.clone(),
                 LossSpec::new("approx_ndcg"),
                 format!(
-                    "learner.anneal: found a table, expected none {beside}; learner.kind = \"smooth_rank\" anneals with L-BFGS"
+                    "learner.anneal: found a table, expected none {with}; learner.kind = \"smooth_rank\" anneals with L-BFGS"
                 ),
             ),
             (
                 lbfgs(r#", "precision": "f16""#),
                 mlp.clone(),
                 LossSpec::new("list_net"),
-                format!("learner.precision = \"f16\": expected \"f32\" {beside}"),
+                format!("learner.precision = \"f16\": expected \"f32\" {with}"),
             ),
             (
                 lbfgs(r#", "clip": {"norm": 1.0}"#),
                 mlp,
                 LossSpec::new("list_net"),
-                format!("learner.clip: found a table, expected none {beside}"),
+                format!("learner.clip: found a table, expected none {with}"),
             ),
         ] {
             let config: GradientConfig = serde_json::from_str(&text).unwrap();
@@ -347,7 +351,7 @@ mod tests {
             (r#"{"warmup": 7, "epochs": 7}"#, "learner.warmup = 7: expected less than learner.epochs, which is 7"),
             (
                 r#"{"warmup": 1, "schedule": {"kind": "noam", "warmup": 2}}"#,
-                "learner.warmup = 1: expected none beside the schedule \"noam\", which has its own",
+                "learner.warmup = 1: expected none with the schedule \"noam\", which has its own",
             ),
             (r#"{"optimizer": {"kind": "lbfgs", "history": 0}}"#, "learner.optimizer.history = 0: expected at least 1"),
             (

@@ -74,7 +74,7 @@ impl ScheduleConfig {
     /// Refuses a warm-up that leaves no epoch to the schedule, and a second one.
     pub(super) fn check_after_warmup(&self, warmup: usize, epochs: usize) -> Result<(), LearnerError> {
         if let Self::Noam { .. } = self {
-            return Err(parameter("warmup", warmup, "none beside the schedule \"noam\", which has its own"));
+            return Err(parameter("warmup", warmup, "none with the schedule \"noam\", which has its own"));
         }
         if warmup >= epochs {
             return Err(parameter("warmup", warmup, format!("less than learner.epochs, which is {epochs}")));

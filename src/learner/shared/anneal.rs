@@ -79,7 +79,8 @@ impl AnnealConfig {
             Self::Plateau { factor, patience, .. } => {
                 positive("anneal.factor", factor)?;
                 if from != to && (factor > 1.0) != (to > from) {
-                    return Err(parameter("anneal.factor", factor, format!("one that leads from {from} to {to}")));
+                    let side = if to > from { "above" } else { "below" };
+                    return Err(parameter("anneal.factor", factor, format!("a factor {side} 1 to get from {from} to {to}")));
                 }
                 at_least("anneal.patience", patience, 1).map(drop)
             }
@@ -188,7 +189,7 @@ mod tests {
         let plateau = AnnealConfig::Plateau { parameter: None, from: 1.0, to: 3.0, factor: 0.5, patience: 2 };
         assert_eq!(
             plateau.check_values().unwrap_err().to_string(),
-            "learner.anneal.factor = 0.5: expected one that leads from 1 to 3"
+            "learner.anneal.factor = 0.5: expected a factor above 1 to get from 1 to 3"
         );
     }
 
