@@ -144,8 +144,7 @@ impl DataConfig {
         }
         if matches!(self.read.missing, Missing::Zero | Missing::QueryMin) {
             return refuse(
-                "none with data.read.missing, which replaces values: replace them with `burn-rank convert`"
-                    .to_owned(),
+                "none with data.read.missing, which replaces values: replace them with `burn-rank convert`".to_owned(),
             );
         }
         for (key, files) in [("train", &self.train), ("validation", &self.validation), ("test", &self.test)] {

@@ -80,7 +80,11 @@ impl AnnealConfig {
                 positive("anneal.factor", factor)?;
                 if from != to && (factor > 1.0) != (to > from) {
                     let side = if to > from { "above" } else { "below" };
-                    return Err(parameter("anneal.factor", factor, format!("a factor {side} 1 to get from {from} to {to}")));
+                    return Err(parameter(
+                        "anneal.factor",
+                        factor,
+                        format!("a factor {side} 1 to get from {from} to {to}"),
+                    ));
                 }
                 at_least("anneal.patience", patience, 1).map(drop)
             }
