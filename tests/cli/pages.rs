@@ -42,12 +42,32 @@ fn prose(page: &str) -> Vec<&str> {
     lines.collect()
 }
 
+/// Returns the prose of a page as one text. Code between single backticks, as in `f[i](x)`, has no links and is left out.
+fn without_code(page: &str) -> String {
+    prose(page).join("\n").split('`').step_by(2).collect::<Vec<_>>().join("`")
+}
+
 /// Returns the targets of a page's links, `[text](target)`.
-fn links(page: &str) -> Vec<String> {
-    let text = prose(page).join("\n");
-    // Code between single backticks, as in `f[i](x)`, has no links.
-    let text: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`");
+fn inline_links(page: &str) -> Vec<String> {
+    let text = without_code(page);
     text.split("](").skip(1).map(|rest| rest.split([')', ' ']).next().unwrap().to_string()).collect()
+}
+
+/// Returns the label and target of each definition of a link, `[label]: target`.
+fn definitions(page: &str) -> Vec<(String, String)> {
+    let pairs = prose(page).into_iter().filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
+    pairs.map(|(label, target)| (label.to_string(), target.to_string())).collect()
+}
+
+/// Returns the labels of a page's links, `[text][label]`.
+fn labels(page: &str) -> BTreeSet<String> {
+    without_code(page).split("][").skip(1).map(|rest| rest.split(']').next().unwrap().to_string()).collect()
+}
+
+/// Returns the targets of all links of a page.
+fn links(page: &str) -> Vec<String> {
+    let defined = definitions(page).into_iter().map(|(_, target)| target);
+    inline_links(page).into_iter().chain(defined).collect()
 }
 
 /// Returns the anchors that a forge gives to headings.
@@ -80,14 +100,127 @@ fn every_link_of_every_page_leads_to_a_file_and_a_heading() {
     assert!(checked > 60, "{checked} links found");
 }
 
-/// The guide is part of the crate's documentation, but the files around it are not.
+#[test]
+fn every_label_of_a_link_is_defined_and_used() {
+    for path in pages(Path::new("")) {
+        let page = text(path.to_str().unwrap());
+        let defined: BTreeSet<String> = definitions(&page).into_iter().map(|(label, _)| label).collect();
+        assert_eq!(labels(&page), defined, "{}", path.display());
+    }
+}
+
+/// The guide is part of the crate's documentation, but the files around it are not: src/guide.rs defines the labels of
+/// its links anew.
 #[test]
 fn the_pages_of_the_guide_have_no_link_that_breaks_on_docs_rs() {
+    let guide = text("src/guide.rs");
     for path in pages(Path::new("docs/guide")) {
-        for link in links(&text(path.to_str().unwrap())) {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if name == "python" {
+            continue;
+        }
+        assert!(guide.contains(&format!("page!({name}, ")), "src/guide.rs has no page `{name}`");
+        let page = text(path.to_str().unwrap());
+        for link in inline_links(&page) {
             assert!(link.starts_with("https://") || link.starts_with('#'), "{}: {link}", path.display());
         }
+        for (label, _) in definitions(&page) {
+            assert!(guide.contains(&format!("\"[{label}]: crate::guide")), "src/guide.rs does not define `[{label}]`");
+        }
     }
+}
+
+/// Returns the fenced blocks of a page: the language, and the lines.
+fn fenced(page: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(&str, Vec<&str>)> = None;
+    for line in page.lines() {
+        match (line.trim_start().strip_prefix("```"), &mut open) {
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some(language), None) => open = Some((language, Vec::new())),
+            (None, Some((_, lines))) => lines.push(line),
+            (None, None) => {}
+        }
+    }
+    blocks
+}
+
+/// Forges show the lines that rustdoc and mdBook hide, and a prompt is copied with its command.
+#[test]
+fn every_block_names_its_language_and_holds_only_what_a_reader_copies() {
+    let mut checked = 0;
+    for path in pages(Path::new("")) {
+        for (language, lines) in fenced(&text(path.to_str().unwrap())) {
+            let at = path.display();
+            assert!(!language.is_empty(), "{at}: a block without a language begins `{}`", lines[0]);
+            assert_ne!(language, "console", "{at}: `bash` for commands, `text` for what they print");
+            for line in &lines {
+                let hidden = language.starts_with("rust") && (*line == "#" || line.starts_with("# "));
+                assert!(!hidden, "{at}: rustdoc hides `{line}`, a forge shows it");
+                let prompt = ["sh", "bash"].contains(&language) && (line.starts_with("$ ") || line.starts_with("> "));
+                assert!(!prompt, "{at}: a prompt in `{line}`");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "{checked} blocks");
+}
+
+#[test]
+fn no_page_includes_another_by_a_directive_that_a_forge_shows() {
+    for path in pages(Path::new("")) {
+        let page = text(path.to_str().unwrap());
+        assert!(!prose(&page).iter().any(|line| line.starts_with("{{#")), "{}", path.display());
+    }
+}
+
+/// Phrases that a reader has to read twice.
+const BAD_PHRASES: [&str; 14] = [
+    "is of",
+    "are of",
+    "was of",
+    "were of",
+    "that of",
+    "those of",
+    "beside",
+    "alone",
+    "told apart",
+    "of yours",
+    "of ours",
+    "of its own",
+    "of your own",
+    "of their own",
+];
+
+/// How often each page still has one of them; other pages have none. The numbers may only go down.
+const LEFT: [(&str, usize); 8] = [
+    ("docs/CONFIG.md", 17),
+    ("docs/DEPENDENCIES.md", 3),
+    ("docs/FAST_SUMS.md", 11),
+    ("docs/LOSSES.md", 12),
+    ("docs/PERFORMANCE.md", 24),
+    ("docs/PUBLISHED.md", 13),
+    ("docs/SCALE.md", 15),
+    ("docs/TREES.md", 22),
+];
+
+#[test]
+fn pages_for_users_gain_no_phrase_that_has_to_be_read_twice() {
+    let mut slack = 0;
+    let users = pages(Path::new("docs")).into_iter().chain(["README.md", "examples/README.md"].map(PathBuf::from));
+    for path in users {
+        let name = path.to_str().unwrap();
+        let words = prose(&text(name)).join(" ").to_lowercase();
+        let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let spaced = format!(" {} ", words.join("  "));
+        let counts = BAD_PHRASES.map(|phrase| spaced.matches(&format!(" {} ", phrase.replace(' ', "  "))).count());
+        let found: usize = counts.iter().sum();
+        let left = LEFT.iter().find(|(page, _)| *page == name).map_or(0, |(_, left)| *left);
+        let list: Vec<_> = BAD_PHRASES.iter().zip(counts).filter(|(_, count)| *count > 0).collect();
+        assert!(found <= left, "{name}: {found} phrases, at most {left} are left: {list:?}; find a plainer word");
+        slack += left - found;
+    }
+    assert!(slack <= 10, "{slack} fewer than `LEFT` allows: lower its numbers");
 }
 
 #[test]
