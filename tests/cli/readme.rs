@@ -112,6 +112,12 @@ fn the_first_command_prints_what_the_readme_shows() {
 }
 
 #[test]
+fn the_readme_counts_the_losses() {
+    let losses = Bench::default().output(&["models", "--losses", "--json"]).lines().count();
+    assert!(page("README.md").contains(&format!("**{losses} ranking losses")), "{losses} losses");
+}
+
+#[test]
 fn the_page_on_exports_has_no_command_of_ours() {
     assert_eq!(commands("docs/EXPORT.md"), [""; 0]);
 }
