@@ -219,7 +219,7 @@ const LEFT: [(&str, usize, usize); 13] = [
     ("docs/SCALE.md", 15, 8),
     ("docs/TREES.md", 22, 8),
     ("docs/guide/runs.md", 1, 4),
-    ("docs/guide/studies.md", 0, 19),
+    ("docs/guide/studies.md", 0, 3),
     ("docs/guide/tutorial.md", 1, 2),
     ("docs/guide/model.md", 1, 1),
 ];
