@@ -17,15 +17,103 @@ const PARTIAL: &str = ".partial";
 /// # Errors
 /// Any error of `fill` or of the file system; a file that was there before is then untouched.
 pub(crate) fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    match prepare(path, fill)?.0 {
+        Some(pending) => pending.commit(|| Ok(())),
+        None => Ok(()),
+    }
+}
+
+/// A file that is written under its temporary name; none where there was no regular file, which has what was written.
+#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "commands alone write files that belong together"))]
+pub(crate) struct Prepared(Option<Pending>);
+
+/// Does all that [`write_with`] does but the last step: `path` has what it had until [`commit_together`].
+///
+/// # Errors
+/// As [`write_with`].
+pub(crate) fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Prepared> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder")),
         Ok(there) if !there.is_file() => {
             let mut file = BufWriter::new(File::options().write(true).open(path)?);
             fill(&mut file)?;
-            file.flush()
+            file.flush()?;
+            Ok(Prepared(None))
         }
-        _ => replace_with(path, fill),
+        _ => {
+            let mut pending = Pending::create(path)?;
+            fill(&mut pending)?;
+            Ok(Prepared(Some(pending)))
+        }
+    }
+}
+
+/// Gives files that belong together their names. A kill between two renames is the only way to a part of them.
+///
+/// # Errors
+/// The file that cannot be renamed; those that were there before are then as they were.
+#[cfg(feature = "cli")]
+pub(crate) fn commit_together(files: impl IntoIterator<Item = Prepared>) -> Result<(), (PathBuf, io::Error)> {
+    let mut files: Vec<Pending> = files.into_iter().filter_map(|file| file.0).collect();
+    for file in &mut files {
+        file.sync().map_err(|error| (file.path.clone(), error))?;
+    }
+    let mut replaced = Vec::new();
+    for file in files {
+        let path = file.path.clone();
+        let renamed = Former::keep(&path).and_then(|former| {
+            replaced.push(former);
+            file.rename()
+        });
+        if let Err(error) = renamed {
+            replaced.iter_mut().for_each(Former::restore);
+            return Err((path, error));
+        }
+    }
+    Ok(())
+}
+
+/// What was at a path before another file took its place. It is let go when dropped.
+#[cfg(feature = "cli")]
+struct Former {
+    path: PathBuf,
+    /// A second name of the file that was there.
+    kept: Option<PathBuf>,
+}
+
+#[cfg(feature = "cli")]
+impl Former {
+    fn keep(path: &Path) -> io::Result<Self> {
+        let kept = temporary_name(path)?;
+        // Not every file system has links.
+        let kept = match fs::hard_link(path, &kept).or_else(|_| fs::copy(path, &kept).map(drop)) {
+            Ok(()) => Some(kept),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                let _ = fs::remove_file(&kept);
+                return Err(error);
+            }
+        };
+        Ok(Self { path: path.to_path_buf(), kept })
+    }
+
+    fn restore(&mut self) {
+        // The error that led here is the one to report.
+        let _ = match self.kept.take() {
+            Some(kept) => fs::rename(kept, &self.path),
+            None => fs::remove_file(&self.path),
+        };
+    }
+}
+
+#[cfg(feature = "cli")]
+impl Drop for Former {
+    fn drop(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            // A leftover does no harm.
+            let _ = fs::remove_file(kept);
+        }
     }
 }
 
@@ -55,41 +143,47 @@ pub(crate) fn replace_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io:
 pub(crate) struct Pending {
     path: PathBuf,
     temporary: PathBuf,
+    /// None once it has its name.
     file: Option<BufWriter<File>>,
 }
 
 impl Pending {
     /// Creates the temporary file of a file that will be at `path`.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
-        let mut temporary = name.to_os_string();
-        // Processes of several machines may write at once into one folder, where numbers of processes are not unique.
-        temporary.push(format!(".{}{PARTIAL}", RandomState::new().build_hasher().finish()));
-        let temporary = path.with_file_name(temporary);
+        let temporary = temporary_name(path)?;
         let file = BufWriter::new(File::options().write(true).create_new(true).open(&temporary)?);
         Ok(Self { path: path.to_path_buf(), temporary, file: Some(file) })
     }
 
+    /// Brings what was written to the disk.
+    fn sync(&mut self) -> io::Result<()> {
+        let file = self.file.as_mut().ok_or_else(|| io::Error::other("written already"))?;
+        file.flush()?;
+        file.get_ref().sync_all()
+    }
+
     /// Syncs the file, calls `before`, and renames the file to its final name.
     pub(crate) fn commit(mut self, before: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let file = self.file.take().ok_or_else(|| io::Error::other("written already"))?;
-        let renamed = (|| {
-            file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-            before()?;
-            fs::rename(&self.temporary, &self.path)
-        })();
-        if renamed.is_err() {
-            self.give_up();
-        }
-        renamed?;
+        self.sync()?;
+        before()?;
+        self.rename()
+    }
+
+    fn rename(mut self) -> io::Result<()> {
+        fs::rename(&self.temporary, &self.path)?;
+        self.file = None;
         sync_folder(&self.path);
         Ok(())
     }
+}
 
-    fn give_up(&self) {
-        // The first error is the one to report; a leftover temporary file does no harm.
-        let _ = fs::remove_file(&self.temporary);
-    }
+/// A name beside `path` that no other file has.
+fn temporary_name(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
+    let mut temporary = name.to_os_string();
+    // Processes of several machines may write at once into one folder, where numbers of processes are not unique.
+    temporary.push(format!(".{}{PARTIAL}", RandomState::new().build_hasher().finish()));
+    Ok(path.with_file_name(temporary))
 }
 
 impl Write for Pending {
@@ -107,7 +201,8 @@ impl Drop for Pending {
         if let Some(file) = self.file.take() {
             // Closes the file before it is removed; what is still buffered is discarded.
             drop(file.into_parts());
-            self.give_up();
+            // The first error is the one to report; a leftover temporary file does no harm.
+            let _ = fs::remove_file(&self.temporary);
         }
     }
 }
@@ -146,6 +241,33 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         write(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn files_that_belong_together_are_replaced_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        let prepared = |path: &Path, text: &str| prepare(path, |file| file.write_all(text.as_bytes())).unwrap();
+        let found = || [&first, &second].map(|path| fs::read_to_string(path).ok());
+        let pair = [prepared(&first, "old"), prepared(&second, "old")];
+        assert_eq!(found(), [None, None]);
+        commit_together(pair).unwrap();
+        assert_eq!(found(), [Some("old".into()), Some("old".into())]);
+        // A folder in the place of the second file: it cannot be renamed.
+        let pair = [prepared(&first, "new"), prepared(&second, "new")];
+        fs::remove_file(&second).unwrap();
+        fs::create_dir(&second).unwrap();
+        let (path, _) = commit_together(pair).unwrap_err();
+        assert_eq!((path, found()), (second.clone(), [Some("old".into()), None]));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        // Where there was none before, there is none again.
+        fs::remove_file(&first).unwrap();
+        fs::remove_dir(&second).unwrap();
+        let pair = [prepared(&first, "new"), prepared(&second, "new")];
+        fs::create_dir(&second).unwrap();
+        assert!(commit_together(pair).is_err());
+        assert_eq!((found(), fs::read_dir(folder.path()).unwrap().count()), ([None, None], 1));
     }
 
     #[cfg(unix)]

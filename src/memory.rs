@@ -1,4 +1,58 @@
-//! Memory of this process in bytes, as the operating system reports it; `None` on anything but Linux.
+//! Memory in bytes, as the operating system reports it; `None` on anything but Linux. Whatever takes memory by a number
+//! that a user or a file gives asks [`ask`] first.
+
+use std::fmt;
+use std::path::Path;
+
+/// Bytes that are taken without a look at how many are free.
+const FEW: u64 = 256 << 20;
+
+/// Most bytes of one array.
+const MOST: u64 = isize::MAX as u64;
+
+/// More memory than is free. As text: `takes about N bytes (1.5 TiB), M (20.1 GiB) are free`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shortage {
+    /// Bytes that were asked for.
+    pub needed: u64,
+    /// Bytes that are free.
+    pub free: u64,
+}
+
+impl fmt::Display for Shortage {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { needed, free } = *self;
+        write!(f, "takes about {needed} bytes ({}), {free} ({}) are free", Size(needed), Size(free))
+    }
+}
+
+/// A number of bytes in the largest unit of which there is one or more.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+        let power = (self.0.max(1).ilog2() / 10).clamp(1, units.len() as u32);
+        write!(f, "{:.1} {}", self.0 as f64 / 1024f64.powi(power as i32), units[power as usize - 1])
+    }
+}
+
+/// Refuses to take more bytes than are free.
+///
+/// # Errors
+/// [`Shortage`], where the system says how many bytes are free, or where no system has so many.
+pub(crate) fn ask(needed: u64) -> Result<(), Shortage> {
+    if needed <= FEW {
+        return Ok(());
+    }
+    let free = available().unwrap_or(MOST);
+    if needed > free { Err(Shortage { needed, free }) } else { Ok(()) }
+}
+
+/// The product of some numbers, at most the largest that there is.
+pub(crate) fn product<const N: usize>(numbers: [usize; N]) -> u64 {
+    numbers.into_iter().fold(1, |product: u64, number| product.saturating_mul(number as u64))
+}
 
 /// Calls `f` and returns its result with the peak of resident memory above what was resident before; the peak is `None`
 /// also where it cannot be reset.
@@ -19,9 +73,35 @@ pub(crate) fn peak() -> Option<u64> {
     field("VmHWM:")
 }
 
-/// Returns the memory that a process may still take.
+/// Returns the memory that a process may still take: what the machine has free, and what its containers (control groups)
+/// leave it.
 pub(crate) fn available() -> Option<u64> {
-    field_of("/proc/meminfo", "MemAvailable:")
+    let machine = field_of("/proc/meminfo", "MemAvailable:")?;
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let left = groups.lines().filter_map(|line| left_by_group(line, Path::new("/sys/fs/cgroup"))).min();
+    Some(left.map_or(machine, |left| left.min(machine)))
+}
+
+/// Bytes that the control groups of a line of `/proc/self/cgroup` leave, where one of them has a limit: that of the
+/// process, or one around it. What the group holds of files is given back when memory is short.
+fn left_by_group(line: &str, root: &Path) -> Option<u64> {
+    let mut parts = line.splitn(3, ':').skip(1);
+    // Version 2 has one hierarchy without a name; version 1 has one for each resource.
+    let (folder, limit, used, cached) = match parts.next()? {
+        "" => (root.to_path_buf(), "memory.max", "memory.current", "inactive_file"),
+        "memory" => (root.join("memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        _ => return None,
+    };
+    let group = folder.join(parts.next()?.trim_start_matches('/'));
+    let left = |group: &Path| {
+        let number = |name: &str| std::fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
+        let statistics = std::fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+        let cached = statistics.lines().find_map(|line| line.strip_prefix(cached)?.trim().parse().ok()).unwrap_or(0);
+        Some(number(limit)?.saturating_sub(number(used)?.saturating_sub(cached)))
+    };
+    // In a container the path may be that of the host, which is not there; the root is the container's then.
+    let around = group.ancestors().take_while(|group| group.starts_with(&folder));
+    around.filter_map(left).min()
 }
 
 /// Reads a field of `/proc/self/status` in bytes.
@@ -40,7 +120,7 @@ fn field_of(path: &str, name: &str) -> Option<u64> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::peak_during;
+    use super::*;
 
     #[test]
     fn sees_a_large_allocation() {
@@ -48,5 +128,40 @@ mod tests {
         if let Some(peak) = peak {
             assert!(peak as usize > length / 2, "{peak} of {length}");
         }
+    }
+
+    #[test]
+    fn more_than_there_is_is_refused_in_words() {
+        assert_eq!((ask(0), ask(FEW)), (Ok(()), Ok(())));
+        let shortage = ask(product([1 << 40, 1 << 12])).unwrap_err();
+        assert_eq!(shortage.needed, 1 << 52);
+        assert_eq!(ask(product([usize::MAX, 3, 4])).unwrap_err().needed, u64::MAX);
+        assert!(ask(shortage.free / 2).is_ok());
+        let words = Shortage { needed: 475_536_409_200_000, free: 21_000_000_000 }.to_string();
+        assert_eq!(words, "takes about 475536409200000 bytes (432.5 TiB), 21000000000 (19.6 GiB) are free");
+        let sizes = [0, 1536, 3 << 20, u64::MAX].map(|bytes| Size(bytes).to_string());
+        assert_eq!(sizes, ["0.0 KiB", "1.5 KiB", "3.0 MiB", "16.0 EiB"]);
+    }
+
+    #[test]
+    fn a_container_leaves_what_its_limit_does() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |group: &str, files: &[(&str, &str)]| {
+            let group = root.path().join(group);
+            std::fs::create_dir_all(&group).unwrap();
+            files.iter().for_each(|(name, text)| std::fs::write(group.join(name), text).unwrap());
+        };
+        write(
+            "outer",
+            &[("memory.max", "1000\n"), ("memory.current", "700\n"), ("memory.stat", "file 9\ninactive_file 100\n")],
+        );
+        write("outer/inner", &[("memory.max", "max\n"), ("memory.current", "50\n")]);
+        let left = |line| left_by_group(line, root.path());
+        assert_eq!(left("0::/outer/inner"), Some(400));
+        assert_eq!(left("0::/"), None);
+        assert_eq!(left("0::/of/the/host"), None);
+        let first = [("memory.limit_in_bytes", "500"), ("memory.usage_in_bytes", "600"), ("memory.stat", "")];
+        write("memory", &first);
+        assert_eq!((left("4:memory:/of/the/host"), left("3:cpuset:/")), (Some(0), None));
     }
 }

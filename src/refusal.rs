@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display};
 
+use crate::memory;
 use crate::text::{did_you_mean, nearest, one_of, shown};
 
 /// A key whose value cannot be used.
@@ -97,6 +98,14 @@ impl Refusal {
     /// A fault in words of its own.
     pub fn fault(key: impl Into<String>, words: impl Display) -> Self {
         Self { key: key.into(), found: Found::Fault(words.to_string()), expected: String::new() }
+    }
+
+    /// Asks for the memory that the value at `key` makes `what` take, before it is taken. `advice` says what to lower.
+    ///
+    /// # Errors
+    /// Where that is more than is free.
+    pub(crate) fn ask_memory(key: &str, what: impl Display, bytes: u64, advice: impl Display) -> Result<(), Refusal> {
+        memory::ask(bytes).map_err(|shortage| Self::fault(key, format_args!("{what} {shortage}: {advice}")))
     }
 
     /// The same, with its key below `table`.

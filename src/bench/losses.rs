@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::{BenchError, median, sync};
 use crate::data::label;
-use crate::device::root_cause;
+use crate::device::{in_host_memory, root_cause};
 use crate::execution::{Execution, SumPath};
 use crate::loss::{LossSpec, RankingLoss, Reduction};
-use crate::memory::{available, peak_during};
+use crate::memory::{ask, peak_during, product};
 use crate::op::with_tensor_path;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
@@ -60,16 +60,16 @@ pub enum OpPath {
 /// 13 numbers, as measured with `approx_ndcg`.
 const BYTES_PER_PAIR: u64 = 4 * 13;
 
+/// Approximate number of bytes of a document: inputs, gradient, and what a fused loss keeps.
+const BYTES_PER_DOCUMENT: usize = 4 * 10;
+
 impl OpPath {
     /// Returns whether there is memory for lists of a shape; logs a warning if there is not.
     fn fits(self, shape: Shape, loss: &str) -> bool {
-        let needed = BYTES_PER_PAIR * shape.batch as u64 * (shape.documents as u64).saturating_pow(2);
-        match (self, available()) {
-            (OpPath::Tensor, Some(available)) if needed > available => {
-                let [needed, available] = [needed, available].map(|bytes| bytes >> 30);
-                log::warn!(
-                    "{loss}, {shape}: the tensor definition would take about {needed} GiB, and {available} are free: left out"
-                );
+        let needed = product([shape.batch, shape.documents, shape.documents]).saturating_mul(BYTES_PER_PAIR);
+        match (self, ask(needed)) {
+            (OpPath::Tensor, Err(shortage)) => {
+                log::warn!("{loss}, {shape}: the tensor definition {shortage}: left out");
                 false
             }
             _ => true,
@@ -130,10 +130,14 @@ impl LossBench {
     /// Times every loss at every shape in the calling thread's [`Execution`], and hands each row to `on_row` as soon as it is known.
     ///
     /// # Errors
-    /// A loss that cannot be built, or whose pairs do not fit into memory, no repeats, a device that fails.
+    /// A loss that cannot be built, shapes or pairs that do not fit into memory, no repeats, a device that fails.
     pub fn run(&self, device: &Device, name: &str, mut on_row: impl FnMut(LossRow)) -> Result<(), BenchError> {
         if self.repeats == 0 {
             return Err(Refusal::new("repeats", 0, "at least 1").into());
+        }
+        for &shape in self.shapes.iter().filter(|_| in_host_memory(device)) {
+            let bytes = product([shape.batch, shape.documents, BYTES_PER_DOCUMENT]);
+            Refusal::ask_memory("shapes", shape, bytes, "lower the number of lists, or of their documents")?;
         }
         let losses = self.losses.iter().map(LossSpec::build).collect::<Result<Vec<_>, _>>()?;
         for (spec, loss) in self.losses.iter().zip(&losses) {
@@ -270,8 +274,20 @@ mod tests {
     #[test]
     fn a_tensor_definition_that_would_not_fit_is_left_out() {
         let shape = Shape { batch: 1, documents: 10_000_000 };
-        assert_eq!(OpPath::Tensor.fits(shape, "approx_ndcg"), available().is_none());
+        assert!(!OpPath::Tensor.fits(shape, "approx_ndcg"));
         assert!(OpPath::Fused.fits(shape, "approx_ndcg"));
+    }
+
+    #[test]
+    fn shapes_that_no_memory_holds_are_refused_before_any_is_timed() {
+        for (batch, documents) in [(1_000_000_000, 1_000_000_000), (usize::MAX, 2)] {
+            let shapes = vec![Shape { batch: 1, documents: 2 }, Shape { batch, documents }];
+            let losses = vec![LossSpec::new("list_net")];
+            let bench = LossBench { losses, shapes, paths: vec![OpPath::Fused], repeats: 1, seed: 1 };
+            let error = bench.run(&Device::flex(), "flex", |row| panic!("{row:?}")).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("shapes: {batch}x{documents} takes about ")), "{error}");
+            assert!(error.ends_with(" are free: lower the number of lists, or of their documents"), "{error}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::{BenchError, median};
 use crate::data::{Normalizer, NormalizerKind, RankingDataset};
 use crate::json::Value;
 use crate::measure::Convention;
+use crate::memory::product;
 use crate::ranker::{KernelExpansion, Metadata, Model, Node, Ranker, TreeEnsemble, Versions};
 use crate::refusal::Refusal;
 use crate::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, MlpScorerConfig, ScorerConfig};
@@ -77,6 +78,11 @@ impl ServingBench {
                 return Err(Refusal::new(key, found, "at least 1").into());
             }
         }
+        // Raw, copied and normalised features of the query, landmarks, and the times.
+        let numbers = product([3 * size_of::<f32>(), features, documents + LANDMARKS]);
+        let bytes = numbers.saturating_add(product([requests, size_of::<f64>()]));
+        let what = format!("a benchmark of {requests} requests of {documents} documents of {features} features");
+        Refusal::ask_memory("requests", what, bytes, "lower one of these numbers")?;
         let query = RankingDataset::from_groups(
             self.numbers("serving features", documents * features),
             features,

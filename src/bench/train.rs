@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::{BenchError, median, sync};
 use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, SynthConfig};
+use crate::device::in_host_memory;
 use crate::loss::{LossSpec, Reduction};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
@@ -59,6 +60,13 @@ impl TrainBench {
         let dataset = self.data.generate()?;
         let config = BatchPlannerConfig { queries: Some(self.batch), ..BatchPlannerConfig::default() };
         let batcher = BatchPlanner::new(&dataset, &config, self.seed)?;
+        let bytes = |&(lists, documents): &(usize, usize)| {
+            self.scorer.bytes_in_training(dataset.feature_count, [lists, documents])
+        };
+        if let Some(shape) = batcher.shapes().into_iter().max_by_key(bytes).filter(|_| in_host_memory(device)) {
+            let what = format!("a step on {} x {} documents", shape.0, shape.1);
+            Refusal::ask_memory("batch", what, bytes(&shape), "lower the number of queries per batch")?;
+        }
         let device = device.clone().autodiff();
         let mut scorer = self.scorer.init(dataset.feature_count, self.seed, &device)?;
         let mut optimizer = AdamConfig::new().init();

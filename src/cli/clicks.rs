@@ -1,17 +1,17 @@
 //! `burn-rank clicks`: generates sessions of clicks on logged rankings, with inverse propensities as weights.
 
 use std::ffi::OsString;
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::execution_args::ExecutionArgs;
+use super::files::{self, to_io};
 use super::scored::Scored;
-use super::{Context, Failure, input};
-use crate::atomic_file;
+use super::{Failure, input};
 use crate::data::trec::read_run_scores_from;
-use crate::data::{ClickModel, Clicks, DataError, RankingDataset};
+use crate::data::{ClickModel, Clicks, RankingDataset};
 use crate::json::json;
 use crate::measure::Convention;
 use crate::text::is_standard_stream;
@@ -47,7 +47,7 @@ pub struct ClicksArgs {
     /// TREC run of the queries of DATA, whose documents have the names that `predict --run-id` gives them
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
-    /// File to write, and FILE.weight beside it; existing files are replaced
+    /// File to write, and FILE.weight beside it; existing files are replaced, both or neither
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
     /// Position bias: rank r is examined with the chance r^-eta
@@ -103,9 +103,10 @@ impl ClicksArgs {
         input::once(self.files.iter().chain(logged_by))?;
         let (data, scores) = self.logged()?;
         let Clicks { data, sessions, clicks, clipped } = model.sessions(&data, &scores)?;
-        // Weights without their clicks would be those of an older file.
-        write(&weights, |file| data.write_document_weights(file))?;
-        write(&self.out, |file| data.write_letor(file))?;
+        files::commit([
+            files::prepare(&weights, |mut file| data.write_document_weights(&mut file).map_err(to_io))?,
+            files::prepare(&self.out, |mut file| data.write_letor(&mut file).map_err(to_io))?,
+        ])?;
         let with_clicks = data.queries();
         if self.json {
             let found = json!({
@@ -150,18 +151,4 @@ fn beside(out: &Path) -> PathBuf {
     let mut name = OsString::from(out);
     name.push(".weight");
     PathBuf::from(name)
-}
-
-fn write(
-    path: &Path,
-    fill: impl FnOnce(&mut BufWriter<&mut dyn Write>) -> Result<(), DataError>,
-) -> Result<(), Failure> {
-    let fill = |file: &mut dyn Write| {
-        let mut file = BufWriter::new(file);
-        fill(&mut file).map_err(io::Error::other)?;
-        file.flush()
-    };
-    atomic_file::write_with(path, fill)
-        .map_err(Failure::unwritable)
-        .context(format!("{}: cannot write", path.display()))
 }

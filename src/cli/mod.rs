@@ -9,6 +9,7 @@ mod devices;
 mod eval;
 mod execution_args;
 mod failure;
+mod files;
 mod importance;
 mod input;
 mod judged;

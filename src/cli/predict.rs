@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::execution_args::ExecutionArgs;
+use super::files::{self, to_io};
 use super::scored::warn_of_missing_features;
-use super::{Context, Failure, input};
-use crate::atomic_file;
+use super::{Failure, input};
+use crate::data::RankingDataset;
 use crate::data::trec::{check_names, check_tag, write_qrels, write_run};
-use crate::data::{DataError, RankingDataset};
 use crate::ranker::{Contributions, Model, Ranker, RankerError};
 use crate::text::is_standard_stream;
 
@@ -90,16 +90,25 @@ impl PredictArgs {
             check_names(&data)?;
         }
         let scores = ranker.predict(&data, &device)?;
-        if let Some(path) = &self.qrels {
-            put(Some(path).filter(|path| !is_standard_stream(path)), out, |mut file| {
-                write_qrels(&mut file, &data).map_err(to_io)
-            })?;
-        }
-        let write = |mut out: &mut dyn Write| match &self.run_id {
+        let run = |mut out: &mut dyn Write| match &self.run_id {
             None => scores.iter().try_for_each(|score| writeln!(out, "{score}")),
             Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(to_io),
         };
-        put(file, out, write)
+        let judgements = |mut out: &mut dyn Write| write_qrels(&mut out, &data).map_err(to_io);
+        let qrels = self.qrels.as_ref().map(|path| Some(path).filter(|path| !is_standard_stream(path)));
+        // A run and its judgements belong together: files have their names once standard output has its part.
+        let mut prepared = Vec::new();
+        if let Some(Some(path)) = qrels {
+            prepared.push(files::prepare(path, judgements)?);
+        }
+        match file {
+            Some(path) => prepared.push(files::prepare(path, run)?),
+            None => print(out, run)?,
+        }
+        if let Some(None) = qrels {
+            print(out, judgements)?;
+        }
+        files::commit(prepared)
     }
 
     /// Writes the contributions of the features.
@@ -115,39 +124,24 @@ impl PredictArgs {
             files => Some(self.reading.read(files, None)?),
         };
         let Contributions { values, expected } = ranker.contributions(data, background.as_ref().unwrap_or(data))?;
-        put(file, out, |out| {
+        let lines = |out: &mut dyn Write| {
             for own in values.chunks(ranker.model().features()) {
                 own.iter().try_for_each(|value| write!(out, "{value}\t"))?;
                 writeln!(out, "{expected}")?;
             }
             Ok(())
-        })
+        };
+        match file {
+            Some(path) => files::write(path, lines),
+            None => print(out, lines),
+        }
     }
 }
 
-/// Converts an error of the data to an I/O error, so that a file that cannot be completed is never left half-written.
-pub(super) fn to_io(error: DataError) -> io::Error {
-    match error {
-        DataError::Io { source, .. } => source,
-        error => io::Error::new(io::ErrorKind::InvalidData, error),
-    }
-}
-
-/// Writes to a file, or to standard output if there is none.
-fn put(
-    file: Option<&PathBuf>,
-    out: &mut dyn Write,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
-    match file {
-        None => fill(out).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => Failure::Input(error.into()),
-            _ => error.into(),
-        }),
-        Some(path) => match atomic_file::write_with(path, fill) {
-            // Not the fault of the file.
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(Failure::Input(error.into())),
-            written => written.map_err(Failure::unwritable).context(format!("{}: cannot write", path.display())),
-        },
-    }
+/// Writes to standard output.
+fn print(out: &mut dyn Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    fill(out).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => Failure::Input(error.into()),
+        _ => error.into(),
+    })
 }

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::convert::write_data;
-use super::{Context, Failure};
-use crate::atomic_file;
+use super::Failure;
+use super::files::{self, to_io};
 use crate::data::columnar::Format;
 use crate::data::folds::part_number;
 use crate::data::{DataError, SynthConfig};
@@ -36,8 +35,8 @@ pub struct SynthArgs {
     /// Deviation of the label noise
     #[arg(long, default_value_t = SynthConfig::default().noise)]
     noise: f64,
-    /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables, which are made in memory;
-    /// any other file is text. Standard output when absent or `-`
+    /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables, any other file is text; all
+    /// are written block by block, in little memory. Standard output when absent or `-`
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., into the folder --out, for
@@ -66,8 +65,8 @@ impl SynthArgs {
                 other => Ok(other.map(drop)?),
             },
             (Some(path), None) => match Format::from_path(path) {
-                Some(format) => write_data(config.generate()?, Some(format), path),
-                None => write(&config, 0..config.queries, path),
+                Some(format) => files::write(path, |file| config.write_columnar(format, file).map_err(to_io)),
+                None => files::write(path, |file| fill(&config, 0..config.queries, file)),
             },
             (Some(folder), Some(parts)) => {
                 let parts = usize::from(parts);
@@ -86,7 +85,7 @@ impl SynthArgs {
                 let files = (1..=parts).map(|part| Entry::recorded(format!("S{part}.txt"), |_| false));
                 let files: Vec<Entry> = files.collect();
                 let folder = OutputFolder::take(folder, &Purpose::Files(&files))?;
-                let start = |part: usize| part * config.queries / parts;
+                let start = |part: usize| (part as u128 * config.queries as u128 / parts as u128) as usize;
                 for (part, file) in files.iter().enumerate() {
                     folder.write_with(&file.name, |file| fill(&config, start(part)..start(part + 1), file))?;
                 }
@@ -104,12 +103,6 @@ fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
     further.min().map(|(_, name)| folder.join(name))
 }
 
-fn write(config: &SynthConfig, queries: Range<usize>, path: &Path) -> Result<(), Failure> {
-    atomic_file::write_with(path, |file| fill(config, queries, file))
-        .map_err(Failure::unwritable)
-        .context(format!("{}: cannot write", path.display()))
-}
-
 fn fill(config: &SynthConfig, queries: Range<usize>, file: &mut dyn Write) -> io::Result<()> {
-    config.write_part(&mut BufWriter::new(file), queries).map(drop).map_err(io::Error::other)
+    config.write_part(&mut BufWriter::new(file), queries).map(drop).map_err(to_io)
 }

@@ -11,6 +11,12 @@ use super::letor::{Missing, ReadOptions, Weights};
 use super::rows::Rows;
 use super::widths::FileWidth;
 use super::{DataError, Input, RankingDataset};
+use crate::memory::product;
+use crate::refusal::Refusal;
+use crate::text::counted;
+
+/// What to do about data that take more memory than is free.
+const ADVICE: &str = "read fewer documents or features, or stream an Arrow file with `data.memory`";
 
 /// The dataset so far.
 pub(super) struct Assembly<'a> {
@@ -171,6 +177,13 @@ impl<'a> Assembly<'a> {
         }
     }
 
+    /// Asks for the memory that documents of the current file take in the matrix.
+    pub fn ask_memory(&self, documents: usize, features: usize, bytes: u64) -> Result<(), DataError> {
+        let file = self.files.last().map(|path| path.display().to_string()).unwrap_or_default();
+        let what = format!("a matrix of {} x {}", counted(documents, "document"), counted(features, "feature"));
+        Ok(Refusal::ask_memory(&file, what, bytes, ADVICE)?)
+    }
+
     fn finish(mut self) -> Result<(RankingDataset, Vec<FileWidth>), DataError> {
         let features = self.options.features.unwrap_or(self.rows.count);
         let most_cells = self.options.most_cells(self.bytes);
@@ -178,6 +191,10 @@ impl<'a> Assembly<'a> {
             && let Some(path) = self.files.last()
         {
             return Err(too_many_cells(path, most_cells));
+        }
+        if features > self.rows.stride {
+            let bytes = product([self.rows.rows, features, size_of::<f32>()]);
+            self.ask_memory(self.rows.rows, features, bytes)?;
         }
         self.dataset.feature_count = features;
         self.dataset.features = std::mem::take(&mut self.rows).finish(features).into();

@@ -4,6 +4,9 @@
 //! whatever the list lengths. Queries of similar length share a batch, so there is little padding: lengths fall into
 //! buckets whose bounds grow by a fifth, queries are shuffled within buckets, and then the batches are shuffled.
 
+#[cfg(any(feature = "learners", feature = "report"))]
+use std::collections::HashMap;
+
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -146,6 +149,14 @@ impl BatchPlanner {
     /// Returns the number of queries that are kept.
     pub fn kept(&self) -> usize {
         self.queries.len()
+    }
+
+    /// Queries and longest list of each batch of the first epoch.
+    #[cfg(any(feature = "learners", feature = "report"))]
+    pub(crate) fn shapes(&self) -> Vec<(usize, usize)> {
+        let lengths: HashMap<usize, usize> = self.queries.iter().copied().collect();
+        let longest = |batch: &[usize]| batch.iter().map(|query| lengths[query]).max().unwrap_or(0);
+        self.epoch(0).iter().map(|batch| (batch.len(), longest(batch))).collect()
     }
 
     /// Returns the batches of an epoch, each a list of queries (indices). The same seed and epoch give the same

@@ -18,6 +18,7 @@ use super::dataset::inconsistent;
 use super::{DataError, RankingDataset};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
+use crate::text::counted;
 
 /// A position-based model of clicks.
 ///
@@ -102,6 +103,7 @@ impl ClickModel {
             return Err(inconsistent(format!("the score of document {}", document + 1), "NaN", "a number"));
         }
         let highest = data.labels.iter().copied().fold(0.0, f32::max);
+        self.ask_memory(data, scores, highest)?;
         let (mut kept, mut numbers) = (Vec::new(), Vec::new());
         let (mut labels, mut weights) = (Vec::new(), Vec::new());
         let (mut sessions, mut clicks, mut clipped) = (0, 0, 0);
@@ -110,8 +112,11 @@ impl ClickModel {
             if order.is_empty() {
                 continue;
             }
-            sessions += self.sessions;
+            sessions = self.sessions.saturating_add(sessions);
             let chances: Vec<f64> = data.query_labels(query).iter().map(|&y| self.attraction(y, highest)).collect();
+            if chances.iter().all(|&chance| chance == 0.0) {
+                continue;
+            }
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "clicks", query as u64));
             for session in 1..=self.sessions {
                 let (mut clicked, mut weight) = (vec![0.0f32; chances.len()], vec![1.0f32; chances.len()]);
@@ -141,6 +146,25 @@ impl ClickModel {
         shown.labels = labels;
         shown.document_weights.clear();
         Ok(Clicks { data: shown.with_document_weights(weights)?, sessions, clicks, clipped })
+    }
+
+    /// Asks for the memory of as many sessions with a click as there are to be expected.
+    fn ask_memory(&self, data: &RankingDataset, scores: &[f32], highest: f32) -> Result<(), Refusal> {
+        let mut documents = 0.0;
+        for query in 0..data.queries() {
+            let labels = data.query_labels(query);
+            let shown = shown(&scores[data.range(query)]);
+            let clicked = |(rank, document): (i32, usize)| {
+                self.attraction(labels[document], highest) / f64::from(rank).powf(self.eta)
+            };
+            let none: f64 = (1..).zip(shown).map(|ranked| 1.0 - clicked(ranked)).product();
+            documents += (1.0 - none) * labels.len() as f64;
+        }
+        let documents = documents * self.sessions as f64;
+        // Features, label and weight; labels and weights are held twice for a moment.
+        let bytes = documents * (size_of::<f32>() * (data.feature_count + 4)) as f64;
+        let what = format!("a set of {} of {}", counted(self.sessions, "session"), counted(data.queries(), "query"));
+        Refusal::ask_memory("sessions", what, bytes as u64, "lower the number of sessions")
     }
 
     /// The chance of a click on an examined document.

@@ -2,6 +2,8 @@
 
 use std::collections::TryReserveError;
 
+use crate::memory::product;
+
 /// Rows of features, with a number of features that is not known yet.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -47,6 +49,18 @@ impl Rows {
         if count > self.stride {
             self.restride(count.max(self.stride + self.stride / 2));
         }
+    }
+
+    /// Bytes that are taken anew when `rows` rows of `count` columns are appended.
+    pub fn grows_by(&self, rows: usize, count: usize) -> u64 {
+        let numbers = if count > self.stride {
+            product([self.rows + rows, count.max(self.stride + self.stride / 2)])
+        } else {
+            let more = product([rows, self.stride]);
+            let spare = (self.values.capacity() - self.values.len()) as u64;
+            if more > spare { more.max(self.values.capacity() as u64 / 4) } else { 0 }
+        };
+        numbers.saturating_mul(size_of::<f32>() as u64)
     }
 
     fn restride(&mut self, stride: usize) {

@@ -179,15 +179,15 @@ fn about_set(key: &'static str) -> impl Fn(DataError) -> DataError {
 impl SyntheticConfig {
     fn split(&self) -> Result<Split, DataError> {
         self.check()?;
-        let whole = self.generator().generate()?;
+        let generator = self.generator();
+        generator.ask_memory().map_err(|refusal| refusal.at("data.synthetic"))?;
         let mut next = 0;
         let mut take = |count: usize| {
-            let chosen: Vec<usize> = (next..next + count).collect();
             next += count;
-            whole.select(&chosen)
+            generator.generate_part(next - count..next)
         };
-        let train = take(self.train_queries);
-        let mut other = |count: usize| (count > 0).then(|| take(count));
-        Ok(Split { fold: 1, train, validation: other(self.validation_queries), test: other(self.test_queries) })
+        let train = take(self.train_queries)?;
+        let mut other = |count: usize| (count > 0).then(|| take(count)).transpose();
+        Ok(Split { fold: 1, train, validation: other(self.validation_queries)?, test: other(self.test_queries)? })
     }
 }

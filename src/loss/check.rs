@@ -6,7 +6,7 @@ use super::error::{self, LossError};
 use super::lists::check_shapes;
 use crate::device::in_host_memory;
 use crate::measure::Gain;
-use crate::memory::available;
+use crate::memory::{self, Shortage};
 use crate::op::{BeyondBudget, beyond_budget};
 
 /// Checks lists that lie one after another in arrays, each of `documents` places: a score that is not finite, or a label
@@ -97,9 +97,6 @@ pub(in crate::loss) fn pair_bytes(numbers: u64, [batch, documents]: [usize; 2], 
     pairs.saturating_mul(numbers).saturating_mul(scores.size() as u64)
 }
 
-/// Bytes that are asked for without a look at how many are left.
-const FEW: u64 = 256 << 20;
-
 /// Compares what a loss holds for pairs of documents with the memory that is left, where that is known. `held` is
 /// [`RankingLoss::pair_memory`](super::RankingLoss::pair_memory) of `batch` lists of `documents`.
 pub(in crate::loss) fn check_memory(
@@ -108,15 +105,16 @@ pub(in crate::loss) fn check_memory(
     [batch, documents]: [usize; 2],
     device: &Device,
 ) -> Result<(), LossError> {
-    if held <= FEW || !in_host_memory(device) {
+    if !in_host_memory(device) {
         return Ok(());
     }
-    match available() {
-        Some(available) if held > available => {
-            Err(LossError::Memory { loss, batch, documents, needed: held, available })
-        }
-        _ => Ok(()),
-    }
+    memory::ask(held).map_err(|Shortage { needed, free: available }| LossError::Memory {
+        loss,
+        batch,
+        documents,
+        needed,
+        available,
+    })
 }
 
 pub(super) fn check_weight_shape(weights: &Tensor<1>, scores: &Tensor<2>) -> Result<(), LossError> {

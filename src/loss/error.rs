@@ -5,6 +5,7 @@ use std::fmt::Display;
 use burn::tensor::DType;
 
 use crate::measure::{DISCOUNTS, Discount, Gain, is_discount};
+use crate::memory::Shortage;
 use crate::op::shape::difference;
 use crate::refusal::Refusal;
 use crate::text::{did_you_mean, shown};
@@ -191,11 +192,10 @@ fn nothing_to_learn(queries: usize, inverted: usize) -> String {
 
 fn memory_in_words(loss: &str, batch: usize, documents: usize, needed: u64, available: u64) -> String {
     let lists = if batch == 1 { "a list".to_string() } else { format!("{batch} lists") };
+    let shortage = Shortage { needed, free: available };
     format!(
-        "{loss}: arrays over the pairs of {lists} of {documents} documents take about {needed} bytes ({:.1} GiB), and \
-         {available} ({:.1} GiB) are left; expected shorter lists, fewer at once, or a loss that holds no such arrays",
-        needed as f64 / f64::from(1 << 30),
-        available as f64 / f64::from(1 << 30)
+        "{loss} on {lists} of {documents} documents {shortage}: take shorter lists, fewer at once, or a loss that holds \
+         no arrays of pairs"
     )
 }
 

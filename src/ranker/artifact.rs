@@ -13,6 +13,8 @@ use super::{Model, Parts, PartsError, TreeError, TreeShap};
 use crate::atomic_file;
 use crate::data::{DataError, Normalizer, RankingDataset};
 use crate::measure::Convention;
+use crate::memory::product;
+use crate::refusal::Refusal;
 use crate::text::counted;
 
 /// Version of burn that this crate is built on.
@@ -73,14 +75,9 @@ pub enum RankerError {
         /// Features of the model.
         expected: usize,
     },
-    /// Data that do not fit into memory with as many features as the model has.
-    #[error("{} of {} do not fit into memory", counted(*.documents, "document"), counted(*.features, "feature"))]
-    Memory {
-        /// Documents of the data.
-        documents: usize,
-        /// Features of the model.
-        features: usize,
-    },
+    /// Data, or a list of them, that take more memory than is free.
+    #[error(transparent)]
+    Memory(Refusal),
     /// Data with features that the model does not know.
     #[error(
         "the data have feature {found}, the ranker was trained on features 1 to {expected}: \
@@ -276,6 +273,7 @@ impl Ranker {
             let (query, document) = data.place_of(document);
             return Err(RankerError::Missing { query: query.to_owned(), document: document + 1, feature: feature + 1 });
         }
+        self.model.ask_memory(&data).map_err(RankerError::Memory)?;
         let mut normalized = if found == expected { data.into_owned() } else { resized(&data, expected)? };
         self.normalizer.apply(&mut normalized)?;
         Ok(normalized)
@@ -333,11 +331,12 @@ const BLOCK: usize = 1 << 24;
 /// # Errors
 /// [`RankerError::Memory`]: a file may state any number of features.
 fn resized(data: &RankingDataset, features: usize) -> Result<RankingDataset, RankerError> {
-    let no_memory = || RankerError::Memory { documents: data.documents(), features };
-    let values = data.documents().checked_mul(features).ok_or_else(no_memory)?;
-    let mut resized = Vec::new();
-    resized.try_reserve_exact(values).map_err(|_| no_memory())?;
-    resized.resize(values, 0.0);
+    let documents = data.documents();
+    let what = format!("a table of {} of {}", counted(documents, "document"), counted(features, "feature"));
+    let advice = "score fewer documents at a time";
+    Refusal::ask_memory("data", what, product([documents, features, size_of::<f32>()]), advice)
+        .map_err(RankerError::Memory)?;
+    let mut resized = vec![0.0; documents * features];
     if data.feature_count > 0 && features > 0 {
         for (to, from) in resized.chunks_exact_mut(features).zip(data.features.chunks_exact(data.feature_count)) {
             let kept = from.len().min(features);

@@ -13,7 +13,9 @@ use crate::data::padding::{Padding, groups};
 use crate::data::shards::own;
 #[cfg(feature = "learners")]
 use crate::distributed::Processes;
-use crate::scorer::Scorer;
+use crate::memory::product;
+use crate::refusal::Refusal;
+use crate::scorer::{Scorer, ScorerConfig};
 
 /// A fitted model, which turns normalised features into scores.
 #[derive(Debug, Clone)]
@@ -44,6 +46,22 @@ impl Model {
     /// models have a score of NaN where one is missing.
     pub fn takes_missing(&self) -> bool {
         matches!(self, Model::Trees(_))
+    }
+
+    /// Asks for the memory that scores of the longest list take, where a list is scored as a whole.
+    ///
+    /// # Errors
+    /// [`Refusal`] where that is more than is free.
+    pub(crate) fn ask_memory(&self, data: &RankingDataset) -> Result<(), Refusal> {
+        let scorer = match self {
+            Model::Scorer(scorer) => scorer,
+            Model::Ensemble(members) => match members.first() {
+                Some((_, scorer)) => scorer,
+                None => return Ok(()),
+            },
+            Model::Trees(_) | Model::Kernel(_) => return Ok(()),
+        };
+        ask_memory(&scorer.config(), data)
     }
 
     /// Returns one score per document, in the order of the data. Lists may have any length: they are scored in batches
@@ -85,6 +103,17 @@ impl Model {
             _ => self.predict(data, device),
         }
     }
+}
+
+/// [`Model::ask_memory`] of a scorer.
+fn ask_memory(config: &ScorerConfig, data: &RankingDataset) -> Result<(), Refusal> {
+    if !config.sees_lists() {
+        return Ok(());
+    }
+    let longest = (0..data.queries()).map(|query| data.range(query).len()).max().unwrap_or(0);
+    let what = format!("scoring a list of {longest} documents");
+    let advice = "leave out longer lists, or train a scorer with fewer and narrower layers";
+    Refusal::ask_memory("scorer", what, config.bytes_in_use([1, longest]), advice)
 }
 
 /// Scores data with a scorer, which is moved to the device.
@@ -199,26 +228,30 @@ fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Ite
     })
 }
 
-/// Largest number of places in a chunk; bounds the memory of the widest layer.
+/// Largest number of places in a chunk; bounds the memory of the layers.
 const CELLS: usize = 1 << 15;
+/// Bytes that the layers of a chunk may take: wide ones make its places fewer.
+const BYTES: u64 = 1 << 30;
 /// Largest number of pairs of documents in a chunk; bounds the memory of attention.
 const PAIRS: usize = 1 << 22;
 
 /// Cuts each part of the data into the chunks in which a scorer takes them: whole lists of similar length for attention,
 /// otherwise any documents, so that nothing is padded.
 fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Vec<Padding>> {
+    let bytes = scorer.config().bytes_in_use([1, 1]).saturating_add(product([data.feature_count, size_of::<f32>()]));
+    let cells = (BYTES / bytes.max(1)).clamp(1, CELLS as u64) as usize;
     let of_part = |queries: Range<usize>| match scorer {
         Scorer::Attention(_) | Scorer::LatentCross(_) => list_chunks(data, queries),
-        Scorer::Linear(_) | Scorer::Mlp(_) => document_chunks(data, queries),
+        Scorer::Linear(_) | Scorer::Mlp(_) => document_chunks(data, queries, cells),
     };
     data.parts().map(of_part).collect()
 }
 
-fn document_chunks(data: &RankingDataset, queries: Range<usize>) -> Vec<Padding> {
+fn document_chunks(data: &RankingDataset, queries: Range<usize>, cells: usize) -> Vec<Padding> {
     let bound = |query: usize| data.offsets.get(query).copied().unwrap_or(0);
     let end = bound(queries.end);
-    let starts = (bound(queries.start)..end).step_by(CELLS);
-    starts.map(|start| Padding::new(vec![Range { start, end: end.min(start + CELLS) }])).collect()
+    let starts = (bound(queries.start)..end).step_by(cells);
+    starts.map(|start| Padding::new(vec![Range { start, end: end.min(start + cells) }])).collect()
 }
 
 fn list_chunks(data: &RankingDataset, queries: Range<usize>) -> Vec<Padding> {
@@ -235,7 +268,7 @@ fn list_chunks(data: &RankingDataset, queries: Range<usize>) -> Vec<Padding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, LinearScorerConfig, ScorerConfig};
+    use crate::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig};
 
     fn data(lengths: &[usize]) -> RankingDataset {
         let mut offsets = vec![0];
@@ -268,6 +301,21 @@ mod tests {
             let expected = weights[0] * row[0] + weights[1] * row[1];
             assert!((score - expected).abs() < 1e-6, "document {document}");
         }
+    }
+
+    #[test]
+    fn wide_layers_make_chunks_smaller() {
+        let data = data(&[1, CELLS, 3, 70]);
+        let device = Device::flex();
+        let sizes = |neurons: usize| -> Vec<usize> {
+            let config = MlpScorerConfig { hidden: vec![neurons], ..MlpScorerConfig::default() };
+            let scorer = ScorerConfig::Mlp(config).init(2, 5, &device).unwrap();
+            chunks(&data, &scorer).concat().iter().map(|chunk| chunk.shape().iter().product()).collect()
+        };
+        assert_eq!(sizes(64), [CELLS, 74]);
+        let wide = sizes(100_000);
+        assert!(wide.iter().all(|&size| size * 100_000 * 8 <= 1 << 30), "{wide:?}");
+        assert_eq!(wide.iter().sum::<usize>(), data.documents());
     }
 
     #[cfg(feature = "learners")]

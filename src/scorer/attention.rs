@@ -3,8 +3,11 @@
 //!
 //! The layers are `input layer -> blocks -> norm -> output layer`; a block is `x + dropout(attention(norm x))`, then
 //! `x + dropout(feed-forward(norm x))`. There is no positional encoding, so the scorer is permutation-equivariant.
-//! O(n^2 d + n d^2) for a list of n documents and width d, O(heads n^2) memory. A list of one document attends to
-//! itself.
+//! A list of one document attends to itself.
+//!
+//! Scores of a list of n documents take O(n^2 d + n d^2) time for the width d, and O(n d) memory: where the matrices of
+//! attention would exceed the memory budget ([`Execution`]), their rows are computed in blocks. In training a matrix of
+//! `n x n` is kept for each head and block.
 
 use burn::module::Module;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
@@ -16,7 +19,14 @@ use super::InputConfig;
 use super::dense::{Output, dense};
 use super::init::{self, Dropout, refusal};
 use super::norm::layer_norm;
+use crate::execution::Execution;
 use crate::refusal::Refusal;
+
+/// Bytes of a pair of documents while a row of attention is computed: logits, exponentials, and which are padding.
+pub(super) const BYTES_PER_PAIR: usize = 12;
+
+/// Fewest rows of attention that are computed together.
+pub(super) const FEWEST_ROWS: usize = 32;
 
 /// Configuration of an [`AttentionScorer`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -201,14 +211,50 @@ impl Block {
         let split = |layer: &Linear| {
             dense(layer, x.clone(), Output::Sum).reshape([batch, documents, heads, size]).swap_dims(1, 2)
         };
-        let (query, key, value) = (split(&self.query), split(&self.key), split(&self.value));
-        let dtype = x.dtype();
-        // Sums over the documents of a list need more than 16 bits.
-        let logits = query.matmul(key.swap_dims(2, 3)).cast(self.query.weight.dtype()) / (size as f64).sqrt();
-        let padded = padded.clone().reshape([batch, 1, 1, documents]).expand([batch, heads, documents, documents]);
-        // Finite, so that a list without documents gives no NaN; low enough for a weight of exactly 0.
-        let weights = activation::softmax(logits.mask_fill(padded, f32::MIN / 2.0), 3);
-        let mixed = dropout.apply(weights.cast(dtype), config.dropout).matmul(value);
+        let (query, key, value) = (split(&self.query), split(&self.key).swap_dims(2, 3), split(&self.value));
+        let padded = padded.clone().reshape([batch, 1, 1, documents]);
+        let rows = rows_at_once([batch, heads, documents], Execution::current().memory_budget());
+        let mixed = if dropout.training() || rows >= documents {
+            self.mix(query, key, value, padded, config, dropout)
+        } else {
+            let blocks = (0..documents).step_by(rows).map(|start| {
+                let query = query.clone().narrow(2, start, rows.min(documents - start));
+                self.mix(query, key.clone(), value.clone(), padded.clone(), config, dropout)
+            });
+            Tensor::cat(blocks.collect(), 2)
+        };
         dense(&self.merge, mixed.swap_dims(1, 2).reshape([batch, documents, width]), Output::Sum)
     }
+
+    /// Computes the mean value of the documents that exist, by the attention of some documents.
+    ///
+    /// # Shapes
+    /// - `query`, output: `[batch, heads, rows, size]`
+    /// - `key`: `[batch, heads, size, documents]`
+    /// - `value`: `[batch, heads, documents, size]`
+    /// - `padded`: `[batch, 1, 1, documents]`
+    fn mix(
+        &self,
+        query: Tensor<4>,
+        key: Tensor<4>,
+        value: Tensor<4>,
+        padded: Tensor<4, Bool>,
+        config: &AttentionScorerConfig,
+        dropout: &mut Dropout,
+    ) -> Tensor<4> {
+        let (dtype, [batch, heads, rows, size]) = (query.dtype(), query.dims());
+        let documents = value.dims()[2];
+        // Sums over the documents of a list need more than 16 bits.
+        let logits = query.matmul(key).cast(self.query.weight.dtype()) / (size as f64).sqrt();
+        let padded = padded.expand([batch, heads, rows, documents]);
+        // Finite, so that a list without documents gives no NaN; low enough for a weight of exactly 0.
+        let weights = activation::softmax(logits.mask_fill(padded, f32::MIN / 2.0), 3);
+        dropout.apply(weights.cast(dtype), config.dropout).matmul(value)
+    }
+}
+
+/// Number of rows of attention that are computed together, for `[batch, heads, documents]`.
+fn rows_at_once(shape: [usize; 3], budget: usize) -> usize {
+    let row = shape.iter().fold(BYTES_PER_PAIR, |bytes, &number| bytes.saturating_mul(number));
+    (budget / row.max(1)).max(FEWEST_ROWS)
 }

@@ -4,7 +4,7 @@
 //!
 //! `s = w . ((1 + W a) * h) + b`, where `h` are the last hidden neurons of a perceptron over the document, `a` is the
 //! self-attention of the document over its list, and `*` multiplies neuron by neuron. Both read the same input. The
-//! cost is that of the two together: O(n^2 d + n d^2) for a list of n documents and width d, O(heads n^2) memory. A list
+//! cost is that of the two together: O(n^2 d + n d^2) time for a list of n documents and width d, in memory as there. A list
 //! of one document attends to itself.
 
 use burn::module::Module;
@@ -85,13 +85,13 @@ impl LatentCrossScorerConfig {
     }
 
     /// The perceptron, whose output layer is that of the whole.
-    fn perceptron(&self) -> MlpScorerConfig {
+    pub(super) fn perceptron(&self) -> MlpScorerConfig {
         let Self { activation, dropout, norm, .. } = *self;
         MlpScorerConfig { hidden: self.hidden.clone(), activation, dropout, norm, input: InputConfig::default() }
     }
 
     /// Self-attention, whose output layer has the width of the last hidden layer of the perceptron.
-    fn attention(&self) -> AttentionScorerConfig {
+    pub(super) fn attention(&self) -> AttentionScorerConfig {
         let Self { width, heads, blocks, feed_forward, dropout, .. } = *self;
         AttentionScorerConfig { width, heads, blocks, feed_forward, dropout, input: InputConfig::default() }
     }

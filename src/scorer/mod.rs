@@ -22,6 +22,7 @@ mod init;
 mod input;
 mod latent_cross;
 mod linear;
+mod memory;
 mod mlp;
 mod norm;
 

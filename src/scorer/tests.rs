@@ -3,6 +3,7 @@
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
 use super::*;
+use crate::execution::Execution;
 
 fn every_config() -> Vec<ScorerConfig> {
     let mlp = |norm| {
@@ -83,6 +84,50 @@ fn padding_never_leaks_into_scores_statistics_or_gradients() {
             assert_eq!(run(garbage), clean, "{config:?}");
         }
     }
+}
+
+#[test]
+fn attention_in_blocks_of_rows_has_the_scores_of_the_whole_matrix() {
+    let device = Device::flex();
+    let documents = 300;
+    let values: Vec<f32> = (0..2 * documents * 3).map(|place| feature(place / 900, place / 3, place % 3)).collect();
+    let features = Tensor::<3>::from_data(TensorData::new(values, [2, documents, 3]), &device);
+    // The second list is shorter.
+    let mask: Vec<bool> = (0..2 * documents).map(|place| place < documents + 170).collect();
+    let mask = Tensor::<2, Bool>::from_data(TensorData::new(mask, [2, documents]), &device);
+    let attention = AttentionScorerConfig { width: 8, heads: 2, blocks: 2, feed_forward: 16, ..Default::default() };
+    let cross = LatentCrossScorerConfig { hidden: vec![8, 4], width: 6, ..LatentCrossScorerConfig::default() };
+    for config in [ScorerConfig::Attention(attention), ScorerConfig::LatentCross(cross)] {
+        let scorer = config.init(3, 7, &device).unwrap();
+        let scores = |budget: usize| -> Vec<f32> {
+            let score = || scorer.forward(features.clone(), mask.clone());
+            Execution::current().with_memory_budget(budget).scope(score).into_data().try_to_vec().unwrap()
+        };
+        let whole = scores(256 << 20);
+        let largest = whole.iter().fold(0.0f32, |largest, score| largest.max(score.abs()));
+        // 12 bytes for each of 2 lists, 2 heads and 300 documents make a row: blocks of 33, of 100 and of 299 rows.
+        let row = 12 * 2 * 2 * documents;
+        for rows in [1, 33, 100, 299] {
+            for (place, (found, expected)) in scores(rows * row).iter().zip(&whole).enumerate() {
+                let counts = place < documents + 170;
+                assert!(!counts || (found - expected).abs() <= 1e-6 * largest, "{rows} rows: {found} {expected}");
+            }
+        }
+        assert_eq!(scores(300 * row), whole, "one block");
+    }
+}
+
+#[test]
+fn memory_of_long_lists_is_linear_in_use_and_quadratic_in_training() {
+    let attention = ScorerConfig::Attention(AttentionScorerConfig::default());
+    let [some, more] = [60_000, 120_000].map(|documents| attention.bytes_in_use([1, documents]));
+    assert!(more < 2 * some && more < 1 << 30, "{some} {more}");
+    let [some, more] = [60_000, 120_000].map(|documents| attention.bytes_in_training(10, [1, documents]));
+    assert!(more > 3 * some && some > 60_000 * 60_000 * 2 * 2 * 4, "{some} {more}");
+    let wide = ScorerConfig::Mlp(MlpScorerConfig { hidden: vec![1_000_000], ..MlpScorerConfig::default() });
+    assert!(wide.bytes_in_training(10, [64, 1024]) > 1_000_000 * 64 * 1024 * 4);
+    let none = ScorerConfig::Mlp(MlpScorerConfig { hidden: vec![usize::MAX; 3], ..MlpScorerConfig::default() });
+    assert_eq!(none.bytes_in_training(usize::MAX, [usize::MAX; 2]), u64::MAX);
 }
 
 /// The gradient of every parameter, in the order of a visit.

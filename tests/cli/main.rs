@@ -20,6 +20,7 @@ mod importance;
 mod kept;
 mod manifest;
 mod manual;
+mod memory;
 mod pages;
 mod parts;
 mod queries;

@@ -235,3 +235,33 @@ fn quiet_prints_nothing_but_leaves_the_result() {
     let message = bench.refused(&["cv", "small.toml", "--quiet"]);
     assert_eq!(message, "error: --quiet needs a place for the result: --out DIR or --json\n");
 }
+
+#[test]
+fn a_seed_above_the_largest_number_of_toml_is_refused_and_the_largest_runs_again() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    let most = "expected a whole number up to 2^63 - 1, which is 9223372036854775807";
+    for (key, number) in [
+        ("seed", "18446744073709551615"),
+        ("seed", "9223372036854775808"),
+        ("learner.epochs", "9223372036854775808"),
+        ("cv.seeds", "[1, 18446744073709551615]"),
+        ("grid", "{\"learner.epochs\" = [1, 9223372036854775808]}"),
+        ("data.synthetic.seed", "0xFFFFFFFFFFFFFFFF"),
+    ] {
+        let set = format!("{key}={number}");
+        for command in ["train", "cv"] {
+            let message = bench.refused(&[command, "small.toml", "--set", &set, "--out", "run"]);
+            assert!(message.starts_with(&format!("error: --set {set}: {key}")) && message.contains(most), "{message}");
+            assert!(!bench.path("run").exists());
+        }
+    }
+    bench.write("file.toml", &format!("seed = 9223372036854775808\n{SMALL}"));
+    let file = bench.refused(&["train", "file.toml"]);
+    assert_eq!(file, format!("error: file.toml:1:1: seed: found 9223372036854775808, {most}\n"));
+    let largest = ["--set", "seed=9223372036854775807", "--set", "learner.epochs=1"];
+    bench.output(&[&["train", "small.toml", "--out", "first"][..], &largest].concat());
+    bench.output(&["train", "first/config.toml", "--out", "second"]);
+    let report = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
+    assert!(report("first") == report("second"));
+}

@@ -67,7 +67,7 @@ fn nothing_is_lost(bench: &Bench, disk: &Path, code: i32, words: &str) {
     for (name, args) in writers() {
         let output = bench.run(&args).code(code).get_output().stderr.clone();
         let message = String::from_utf8(output).unwrap();
-        assert!(message.contains(name) && message.contains(words), "{message}");
+        assert!(message.contains(&format!("{name}: cannot write: {words}")), "{message}");
         assert_eq!(fs::read_to_string(disk.join(name)).unwrap(), "precious", "{name}");
     }
     assert_eq!(files(disk), before);
@@ -96,6 +96,38 @@ pub fn a_read_only_disk_keeps_what_it_has() {
     for command in ["train", "cv"] {
         let message = bench.refused(&[command, "small.toml", "--out", "disk/run"]);
         assert!(message.contains("disk/run") && message.contains("cannot write"), "{message}");
+    }
+}
+
+/// `clicks` and `predict --qrels` write two files, both or neither.
+pub fn files_that_belong_together_stay_together_on_a_full_disk() {
+    let bench = Bench::default();
+    let disk = Disk::mount(&bench, "300k").unwrap();
+    trained(&bench);
+    for (queries, name) in [("4", "few.txt"), ("200", "many.txt")] {
+        let short = ["--median-length", "10", "--max-length", "20", "--features", "10"];
+        bench.output(&[&["synth", "--queries", queries, "--out", name][..], &short].concat());
+    }
+    let clicks = |data: &'static str| vec!["clicks", "run", data, "--sessions", "1", "--out", "disk/clicks"];
+    let run = |data: &'static str| {
+        vec!["predict", "run", data, "--run-id", "t", "--out", "disk/run.txt", "--qrels", "disk/qrels.txt"]
+    };
+    let bytes = |names: &[&str]| names.iter().map(|name| fs::read(disk.0.join(name)).unwrap()).collect::<Vec<_>>();
+    for (few, many, names) in [
+        (clicks("few.txt"), clicks("many.txt"), &["clicks", "clicks.weight"][..]),
+        (run("few.txt"), run("many.txt"), &["qrels.txt", "run.txt"]),
+    ] {
+        bench.output(&few);
+        let before = (bytes(names), files(&disk.0));
+        // The first of the two files has room, both have none.
+        let filler = disk.fill();
+        let taken = fs::metadata(&filler).unwrap().len();
+        fs::File::options().write(true).open(&filler).unwrap().set_len(taken - (40 << 10)).unwrap();
+        let output = bench.run(&many).code(1).get_output().stderr.clone();
+        let message = String::from_utf8(output).unwrap();
+        assert!(message.contains(": cannot write: No space left on device"), "{message}");
+        fs::remove_file(filler).unwrap();
+        assert!((bytes(names), files(&disk.0)) == before, "{names:?}");
     }
 }
 

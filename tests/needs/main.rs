@@ -73,6 +73,7 @@ fn tests() -> Vec<Trial> {
         test!(data::collections::lightgbm_group_sizes, shared("data/lightgbm-lambdarank")),
         test!(disk::a_full_disk_keeps_what_it_has, mounts.clone()),
         test!(disk::a_read_only_disk_keeps_what_it_has, mounts.clone()),
+        test!(disk::files_that_belong_together_stay_together_on_a_full_disk, mounts.clone()),
         test!(disk::a_run_comes_back_after_a_full_disk, mounts),
         test!(export_page::the_python_of_the_page_on_exports_reads_exports, export_page::packages()),
         test!(format_1::every_ranker_scores_to_the_bit, format_1::recorded_here()),

@@ -1,14 +1,12 @@
 //! Data as a table or as text.
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
-use super::super::predict::to_io;
-use super::super::{Context, Failure, input};
+use super::super::files::{self, to_io};
+use super::super::{Failure, input};
 use super::ConvertArgs;
 use super::ranker::NAMES;
-use crate::atomic_file;
-use crate::data::RankingDataset;
 use crate::data::columnar::Format;
 use crate::experiment::RANKER;
 use crate::file_kind::FileKind;
@@ -38,29 +36,18 @@ impl ConvertArgs {
         }
         let counts = [(data.queries(), "query"), (data.documents(), "document"), (data.feature_count, "feature")];
         let shape = counts.map(|(count, what)| counted(count, what)).join(", ");
-        write_data(data, format, &self.out)?;
+        files::write(&self.out, |mut file| {
+            let written = match format {
+                Some(format) => data.write_columnar(format, file),
+                None => data.write_letor(&mut file),
+            };
+            written.map_err(to_io)
+        })?;
         let bytes = self.out.metadata().map_or(0, |about| about.len());
         let format = format.map_or_else(|| "LETOR text".to_owned(), |format| format.to_string());
         writeln!(out, "{place}: {format}, {shape}, {bytes} bytes")?;
         Ok(())
     }
-}
-
-/// Writes data as a table of a format, or as text without one; the file is whole or as it was.
-pub(in crate::cli) fn write_data(data: RankingDataset, format: Option<Format>, path: &Path) -> Result<(), Failure> {
-    let written = atomic_file::write_with(path, |file| match format {
-        Some(format) => data.write_columnar(format, file).map_err(to_io),
-        None => {
-            let mut file = BufWriter::new(file);
-            data.write_letor(&mut file).map_err(to_io)?;
-            file.flush()
-        }
-    });
-    let failure = |error: io::Error| match error.kind() {
-        io::ErrorKind::InvalidData => Failure::Input(error.into()),
-        _ => Failure::unwritable(error),
-    };
-    written.map_err(failure).context(format!("{}: cannot write", path.display()))
 }
 
 /// Returns whether a file is named as a table is, or begins as data do.

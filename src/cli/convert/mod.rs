@@ -12,8 +12,6 @@ use clap::Args;
 use super::{Failure, input};
 use crate::data::columnar;
 
-pub(super) use data::write_data;
-
 /// Arguments of `convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {

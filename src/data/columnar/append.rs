@@ -18,6 +18,7 @@ use crate::data::DataError;
 use crate::data::assembly::{Again, Assembly, zero_missing};
 use crate::data::in_file::InFile;
 use crate::data::letor::{LABEL, LARGEST, MISSING_HINT, Missing};
+use crate::memory::product;
 use crate::text::counted;
 
 /// Number of rows that are converted at a time.
@@ -69,6 +70,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.check_cells(self.documents_before.saturating_add(rows), width)?;
         let no_memory = |_| DataError::io(self.path)(std::io::ErrorKind::OutOfMemory.into());
         if self.assembly.stored.is_none() {
+            let documents = self.documents_before.saturating_add(rows);
+            self.assembly.ask_memory(documents, width, product([rows, width, size_of::<f32>()]))?;
             self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
         }
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)

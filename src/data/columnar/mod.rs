@@ -51,6 +51,7 @@ use crate::refusal::Refusal;
 use append::Appender;
 use schema::Layout;
 pub(super) use stored::Stored;
+pub(super) use write::TableWriter;
 
 /// A format of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

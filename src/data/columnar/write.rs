@@ -17,8 +17,14 @@ use super::Format;
 use crate::data::dataset::inconsistent;
 use crate::data::{DataError, RankingDataset};
 
-/// Number of rows that are handed to the writer of a Parquet file at a time.
+/// Most rows that are handed to the writer of a Parquet file at a time.
 const ROWS: usize = 1 << 16;
+
+/// Most cells (documents x features) that are handed to the writer of a Parquet file at a time: 64 MiB.
+const CELLS: usize = 1 << 24;
+
+/// Bytes that the writer of a Parquet file holds before it ends a group of rows.
+const GROUP: usize = 256 << 20;
 
 impl RankingDataset {
     /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit, with weights in
@@ -29,43 +35,9 @@ impl RankingDataset {
     /// # Errors
     /// [`DataError::Inconsistent`] for what [`RankingDataset::check`] refuses, for more features than a list may have, and
     /// for data without features in a Parquet file; [`DataError::Io`], with an empty path, for a failed write.
-    pub fn write_columnar(mut self, format: Format, output: &mut dyn Write) -> Result<(), DataError> {
-        self.check()?;
-        if format == Format::Parquet && self.feature_count == 0 {
-            return Err(inconsistent("number of features", 0, "at least 1 in a Parquet file"));
-        }
-        let width = i32::try_from(self.feature_count).ok();
-        let width = width.ok_or_else(|| inconsistent("number of features", self.feature_count, "at most 2^31 - 1"))?;
-        let schema = Arc::new(self.schema(width));
-        match format {
-            Format::Arrow => {
-                let features = std::mem::take(&mut self.features).into();
-                let batch = self.batch(&schema, width, 0..self.documents(), features).map_err(failed)?;
-                let mut writer = FileWriter::try_new(output, &schema).map_err(failed)?;
-                writer.write(&batch).and_then(|()| writer.finish()).map_err(failed)
-            }
-            Format::Parquet => self.write_parquet(&schema, width, output),
-        }
+    pub fn write_columnar(self, format: Format, output: &mut dyn Write) -> Result<(), DataError> {
+        TableWriter::create(self, format, output)?.finish()
     }
-
-    fn write_parquet(&self, schema: &Arc<Schema>, width: i32, output: &mut dyn Write) -> Result<(), DataError> {
-        let failed = |error: ParquetError| failed(error.into());
-        let level = ZstdLevel::try_new(1).map_err(failed)?;
-        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
-        let written = Written::default();
-        let mut writer = ArrowWriter::try_new(written.clone(), schema.clone(), Some(properties)).map_err(failed)?;
-        for start in (0..self.documents()).step_by(ROWS) {
-            let rows = start..self.documents().min(start + ROWS);
-            let cells = rows.start * self.feature_count..rows.end * self.feature_count;
-            let features = self.features[cells].to_vec().into();
-            let batch = self.batch(schema, width, rows, features).map_err(self::failed)?;
-            writer.write(&batch).map_err(failed)?;
-            written.pass_on(output)?;
-        }
-        writer.close().map_err(failed)?;
-        written.pass_on(output)
-    }
-
     fn schema(&self, width: i32) -> Schema {
         let item = Arc::new(Field::new("item", DataType::Float32, false));
         let mut fields =
@@ -114,6 +86,93 @@ impl RankingDataset {
         let features = Arc::new(Float32Array::new(features, None));
         columns.push(Arc::new(FixedSizeListArray::try_new_with_length(item, width, features, None, rows.len())?));
         RecordBatch::try_new(schema.clone(), columns)
+    }
+}
+
+/// A table that is written part by part.
+pub(in crate::data) struct TableWriter<'a> {
+    schema: Arc<Schema>,
+    width: i32,
+    writer: Writer<'a>,
+}
+
+/// The writer of a format.
+enum Writer<'a> {
+    Arrow(FileWriter<&'a mut dyn Write>),
+    Parquet { writer: ArrowWriter<Written>, written: Written, output: &'a mut dyn Write },
+}
+
+impl<'a> TableWriter<'a> {
+    /// Begins a table with its first rows, which say what columns there are.
+    ///
+    /// # Errors
+    /// Those of [`RankingDataset::write_columnar`].
+    pub fn create(data: RankingDataset, format: Format, output: &'a mut dyn Write) -> Result<Self, DataError> {
+        data.check()?;
+        if format == Format::Parquet && data.feature_count == 0 {
+            return Err(inconsistent("number of features", 0, "at least 1 in a Parquet file"));
+        }
+        let width = i32::try_from(data.feature_count).ok();
+        let width = width.ok_or_else(|| inconsistent("number of features", data.feature_count, "at most 2^31 - 1"))?;
+        let schema = Arc::new(data.schema(width));
+        let writer = match format {
+            Format::Arrow => Writer::Arrow(FileWriter::try_new(output, &schema).map_err(failed)?),
+            Format::Parquet => {
+                let failed = |error: ParquetError| failed(error.into());
+                let level = ZstdLevel::try_new(1).map_err(failed)?;
+                let properties = WriterProperties::builder().set_compression(Compression::ZSTD(level)).build();
+                let written = Written::default();
+                let writer = ArrowWriter::try_new(written.clone(), schema.clone(), Some(properties)).map_err(failed)?;
+                Writer::Parquet { writer, written, output }
+            }
+        };
+        let mut table = Self { schema, width, writer };
+        table.write(data)?;
+        Ok(table)
+    }
+
+    /// Appends rows with the columns of the first ones.
+    ///
+    /// # Errors
+    /// Those of [`RankingDataset::write_columnar`].
+    pub fn write(&mut self, mut data: RankingDataset) -> Result<(), DataError> {
+        let Self { schema, width, writer } = self;
+        match writer {
+            Writer::Arrow(writer) => {
+                let features = std::mem::take(&mut data.features).into();
+                let batch = data.batch(schema, *width, 0..data.documents(), features).map_err(failed)?;
+                writer.write(&batch).map_err(failed)
+            }
+            Writer::Parquet { writer, written, output } => {
+                let at_once = (CELLS / data.feature_count).clamp(1, ROWS);
+                for start in (0..data.documents()).step_by(at_once) {
+                    let rows = start..data.documents().min(start + at_once);
+                    let cells = rows.start * data.feature_count..rows.end * data.feature_count;
+                    let features = data.features[cells].to_vec().into();
+                    let batch = data.batch(schema, *width, rows, features).map_err(failed)?;
+                    writer.write(&batch).map_err(|error| failed(error.into()))?;
+                    if writer.in_progress_size() > GROUP {
+                        writer.flush().map_err(|error| failed(error.into()))?;
+                    }
+                    written.pass_on(*output)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the table.
+    ///
+    /// # Errors
+    /// [`DataError::Io`], with an empty path, for a failed write.
+    pub fn finish(self) -> Result<(), DataError> {
+        match self.writer {
+            Writer::Arrow(mut writer) => writer.finish().map_err(failed),
+            Writer::Parquet { writer, written, output } => {
+                writer.close().map_err(|error| failed(error.into()))?;
+                written.pass_on(output)
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use super::parse::{Fault, Parsed};
 use super::{Groups, ReadOptions, Source, Weights, parse, query_file, weight_file};
 use crate::data::assembly::{Again, Assembly, too_many_cells};
 use crate::data::{DataError, Input};
+use crate::memory::product;
 use crate::refusal::Refusal;
 
 /// A block of text and what was parsed from it; reused for later blocks.
@@ -201,9 +202,13 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
         let expected = u128::from(assembly.expected_bytes) * parsed.labels.len() as u128;
         let expected = usize::try_from(expected / slot.text.len().max(1) as u128).unwrap_or(0);
         let most = assembly.options.most_cells(assembly.expected_bytes) / columns.max(1);
+        let matrix = product([expected.min(most), columns, size_of::<f32>()]);
+        assembly.ask_memory(expected.min(most), columns, matrix)?;
         assembly.rows.expect(expected.saturating_add(expected / 64).min(most), columns);
     }
     assembly.add_document_ids(&mut parsed.document_ids, documents);
+    let growth = assembly.rows.grows_by(parsed.rows.rows, parsed.rows.count);
+    assembly.ask_memory(documents, columns, growth)?;
     assembly.rows.append(&parsed.rows);
     assembly.note_width(parsed.rows.count);
     assembly.dataset.labels.extend_from_slice(&parsed.labels);

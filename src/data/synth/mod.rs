@@ -25,10 +25,14 @@ use serde::{Deserialize, Serialize};
 #[cfg(feature = "report")]
 pub(crate) use labels::label;
 
+#[cfg(feature = "columnar")]
+use super::columnar::TableWriter;
 use super::letor::from_millionths;
 use super::{DataError, RankingDataset};
+use crate::memory::product;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
+use crate::text::counted;
 use text::LineWriter;
 use traits::{World, bell};
 
@@ -66,6 +70,18 @@ impl Default for SynthConfig {
     }
 }
 
+/// Most queries: what no disk holds.
+const MOST_QUERIES: usize = 1_000_000_000_000;
+
+/// Most cells (documents x features) that are written at a time, unless one query has more: 256 MiB of a table.
+const CELLS: usize = 1 << 26;
+
+/// Bytes of a cell while it is written: millionths, then text or a table and what the writer makes of it.
+const WRITTEN: usize = 24;
+
+/// Bytes that a query takes besides its documents.
+const PER_QUERY: usize = 64;
+
 /// A generated query: one label per document, features in millionths, row-major.
 struct Query {
     labels: Vec<u8>,
@@ -82,7 +98,7 @@ impl SynthConfig {
             value if (1..=most).contains(&value) => Ok(()),
             value => Err(Refusal::new(option, value, format!("from 1 to {most}"))),
         };
-        count("queries", self.queries, usize::MAX)?;
+        count("queries", self.queries, MOST_QUERIES)?;
         count("features", self.features, 100_000)?;
         count("max_length", self.max_length, 1_000_000)?;
         if !(self.median_length >= 1.0 && self.median_length.is_finite()) {
@@ -99,11 +115,44 @@ impl SynthConfig {
     /// Generates a dataset in memory.
     ///
     /// # Errors
-    /// Those of [`SynthConfig::check`].
+    /// Those of [`SynthConfig::check`]; [`DataError::Refused`] for more data than there is memory for.
     pub fn generate(&self) -> Result<RankingDataset, DataError> {
         self.check()?;
-        let world = World::new(self.seed, self.features, self.noise);
-        let lengths = (0..self.queries).into_par_iter().map(|q| self.length(&mut self.random(q)));
+        self.ask_memory()?;
+        self.part(&self.world(), 0..self.queries)
+    }
+
+    /// Asks for the memory of all queries.
+    ///
+    /// # Errors
+    /// [`Refusal`] where they take more than is free.
+    pub(crate) fn ask_memory(&self) -> Result<(), Refusal> {
+        let documents = self.documents();
+        let bytes = (documents * (4.0 * self.features as f64 + 4.0)) as u64;
+        let bytes = bytes.saturating_add(product([self.queries, PER_QUERY]));
+        let (queries, features) = (counted(self.queries, "query"), counted(self.features, "feature"));
+        let what = format!("a set of {queries}, about {documents:.0} documents of {features},");
+        Refusal::ask_memory("queries", what, bytes, "lower the number of queries, or of features")
+    }
+
+    /// About how many documents all queries have: as many as the first ones, query by query.
+    fn documents(&self) -> f64 {
+        let seen = self.queries.min(1000);
+        let documents: usize = (0..seen).map(|q| self.length(&mut self.random(q))).sum();
+        documents as f64 / seen as f64 * self.queries as f64
+    }
+
+    fn world(&self) -> World {
+        World::new(self.seed, self.features, self.noise)
+    }
+
+    /// Generates some of the queries, counted from 0, which have the identifiers that they have among all.
+    pub(crate) fn generate_part(&self, queries: Range<usize>) -> Result<RankingDataset, DataError> {
+        self.part(&self.world(), queries)
+    }
+
+    fn part(&self, world: &World, queries: Range<usize>) -> Result<RankingDataset, DataError> {
+        let lengths = queries.clone().into_par_iter().map(|q| self.length(&mut self.random(q)));
         let sizes: Vec<usize> = lengths.collect();
         let documents: usize = sizes.iter().sum();
         let mut features = vec![0.0; documents * self.features];
@@ -115,12 +164,35 @@ impl SynthConfig {
             (rows, rest.split_off_mut(..size).unwrap_or_default())
         };
         let places: Vec<(&mut [f32], &mut [f32])> = sizes.iter().map(of_query).collect();
-        places.into_par_iter().enumerate().for_each(|(q, (features, labels))| {
-            let query = self.query(&world, q);
+        places.into_par_iter().zip(queries.clone()).for_each(|((features, labels), q)| {
+            let query = self.query(world, q);
             features.iter_mut().zip(query.millionths).for_each(|(value, found)| *value = from_millionths(found));
             labels.iter_mut().zip(query.labels).for_each(|(label, found)| *label = f32::from(found));
         });
-        RankingDataset::from_groups(features, self.features, labels, &sizes)
+        let mut data = RankingDataset::from_groups(features, self.features, labels, &sizes)?;
+        data.query_ids.iter_mut().zip(queries).for_each(|(id, q)| *id = (q + 1).to_string());
+        Ok(data)
+    }
+
+    /// Cuts some of the queries into blocks of at most so many queries and cells (documents x features). A larger query is
+    /// a block of its own.
+    fn blocks(&self, queries: Range<usize>, most: usize, cells: usize) -> impl Iterator<Item = Range<usize>> {
+        let mut rest = queries;
+        let cells_of = move |q| self.length(&mut self.random(q)) * self.features;
+        std::iter::from_fn(move || {
+            let start = rest.next()?;
+            let mut room = cells.saturating_sub(cells_of(start));
+            let mut end = start + 1;
+            while end < rest.end && end - start < most {
+                let next = cells_of(end);
+                if next > room {
+                    break;
+                }
+                (room, end) = (room - next, end + 1);
+            }
+            rest.start = end;
+            Some(start..end)
+        })
     }
 
     /// Writes LETOR text, a few queries at a time; returns the number of bytes. Queries are numbered from 1.
@@ -131,6 +203,39 @@ impl SynthConfig {
         self.write_part(output, 0..self.queries)
     }
 
+    /// Writes a table, some queries at a time. An Arrow file has one batch, or several where the features take more than
+    /// 256 MiB.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    #[cfg(feature = "columnar")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]
+    pub fn write_columnar(&self, format: super::columnar::Format, output: &mut dyn Write) -> Result<(), DataError> {
+        self.write_blocks(format, output, CELLS)
+    }
+
+    /// Writes a table whose blocks have at most so many cells.
+    #[cfg(feature = "columnar")]
+    fn write_blocks(
+        &self,
+        format: super::columnar::Format,
+        output: &mut dyn Write,
+        cells: usize,
+    ) -> Result<(), DataError> {
+        self.check()?;
+        let world = self.world();
+        let mut table = None;
+        for block in self.blocks(0..self.queries, usize::MAX, cells) {
+            self.ask_block(&block)?;
+            let data = self.part(&world, block)?;
+            match &mut table {
+                None => table = Some(TableWriter::create(data, format, output)?),
+                Some(table) => table.write(data)?,
+            }
+        }
+        table.map_or(Ok(()), TableWriter::finish)
+    }
+
     /// Writes some of the queries, counted from 0, as [`write`](Self::write) does.
     ///
     /// # Errors
@@ -138,27 +243,39 @@ impl SynthConfig {
     pub fn write_part(&self, output: &mut impl Write, queries: Range<usize>) -> Result<u64, DataError> {
         self.check()?;
         let failed = |source: io::Error| DataError::Io { path: "".into(), source };
-        let world = World::new(self.seed, self.features, self.noise);
+        let world = self.world();
         let lines = LineWriter::new(self.features);
         let at_once = 4 * rayon::current_num_threads();
         let mut texts: Vec<Vec<u8>> = vec![Vec::new(); at_once];
         let mut bytes = 0;
-        for first in queries.clone().step_by(at_once) {
-            let count = at_once.min(queries.end - first);
-            texts[..count].par_iter_mut().enumerate().for_each(|(index, text)| {
-                let query = self.query(&world, first + index);
+        for block in self.blocks(queries, at_once, CELLS) {
+            self.ask_block(&block)?;
+            let texts = &mut texts[..block.len()];
+            texts.par_iter_mut().zip(block).for_each(|(text, q)| {
+                let query = self.query(&world, q);
                 text.clear();
                 for (label, row) in query.labels.iter().zip(query.millionths.chunks_exact(self.features)) {
-                    lines.push(text, *label, first + index + 1, row);
+                    lines.push(text, *label, q + 1, row);
                 }
             });
-            for text in &texts[..count] {
+            for text in texts {
                 output.write_all(text).map_err(failed)?;
                 bytes += text.len() as u64;
             }
         }
         output.flush().map_err(failed)?;
         Ok(bytes)
+    }
+
+    /// Asks for the memory of a block that is about to be written, where it is one query, which may be large.
+    fn ask_block(&self, block: &Range<usize>) -> Result<(), Refusal> {
+        if block.len() > 1 {
+            return Ok(());
+        }
+        let documents = self.length(&mut self.random(block.start));
+        let what = format!("a query of {} of {}", counted(documents, "document"), counted(self.features, "feature"));
+        let advice = "lower the length of lists, or the number of features";
+        Refusal::ask_memory("max_length", what, product([documents, self.features, WRITTEN]), advice)
     }
 
     /// The random numbers of a query.
@@ -209,6 +326,55 @@ mod tests {
         let path = folder.path().join("synth.txt");
         std::fs::write(&path, text(&small())).unwrap();
         assert_eq!(read(&[path], &ReadOptions::default()).unwrap(), small().generate().unwrap());
+    }
+
+    #[test]
+    fn parts_and_blocks_of_queries_are_those_of_the_whole() {
+        let (config, whole) = (small(), small().generate().unwrap());
+        let blocks: Vec<Range<usize>> = config.blocks(0..30, 7, 40_000).collect();
+        assert!(blocks.len() > 5 && blocks.iter().all(|block| (1..=7).contains(&block.len())), "{blocks:?}");
+        assert!(blocks.iter().zip(&blocks[1..]).all(|(block, next)| block.end == next.start));
+        assert_eq!((blocks[0].start, blocks.last().unwrap().end), (0, 30));
+        let cells = |block: &Range<usize>| block.clone().map(|q| whole.range(q).len() * 136).sum::<usize>();
+        assert!(blocks.iter().all(|block| block.len() == 1 || cells(block) <= 40_000));
+        for block in blocks.into_iter().chain(std::iter::once(0..30)) {
+            let queries: Vec<usize> = block.clone().collect();
+            assert_eq!(config.generate_part(block).unwrap(), whole.select(&queries));
+        }
+    }
+
+    #[cfg(feature = "columnar")]
+    #[test]
+    fn a_table_in_blocks_is_read_as_the_generated_dataset() {
+        use crate::data::columnar::Format;
+        let folder = tempfile::tempdir().unwrap();
+        for (format, name) in [(Format::Arrow, "synth.arrow"), (Format::Parquet, "synth.parquet")] {
+            for cells in [1, 40_000, CELLS] {
+                let mut table = Vec::new();
+                small().write_blocks(format, &mut table, cells).unwrap();
+                let path = folder.path().join(name);
+                std::fs::write(&path, &table).unwrap();
+                let again = crate::data::read(&[path], &ReadOptions::default()).unwrap();
+                assert_eq!(again.data_hash(), small().generate().unwrap().data_hash(), "{name}, {cells} cells");
+                assert_eq!((again.queries(), &again.query_ids[29]), (30, &"30".to_string()));
+                if cells == CELLS {
+                    let mut whole = Vec::new();
+                    small().generate().unwrap().write_columnar(format, &mut whole).unwrap();
+                    assert!(table == whole, "{name}: one block has the bytes of the dataset");
+                }
+            }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn more_than_memory_holds_is_refused() {
+        let error = SynthConfig { queries: 10_000_000, features: 100_000, ..small() }.generate().unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.starts_with("queries: a set of 10000000 queries, ") && message.contains(" are free: "),
+            "{message}"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A configuration document: TOML text with its positions, and the overrides of the command line.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -17,9 +18,16 @@ use crate::text::shown;
 /// The value of a `KEY=VALUE` of the command line: TOML or JSON where it is either, else text.
 ///
 /// # Errors
-/// A number that is not finite, with its key.
+/// A number that is not finite, or a whole number that TOML does not have, with its key.
 pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
-    let table = toml::from_str::<toml::Table>(&format!("value = {text}"));
+    let line = format!("value = {text}");
+    let table = toml::from_str::<toml::Table>(&line);
+    if table.is_err()
+        && let Ok(parsed) = DeTable::parse(&line)
+        && let Some(refusal) = parsed.get_ref().values().find_map(|value| too_large(value.get_ref(), key))
+    {
+        return Err(refusal);
+    }
     let alone = table.ok().filter(|table| table.len() == 1);
     match alone.and_then(|mut table| table.remove("value")) {
         Some(value) => from_toml(value, key),
@@ -78,8 +86,8 @@ impl Document {
     /// string; an empty one, or `null`, removes the key.
     ///
     /// # Errors
-    /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite, or an override has no `=`
-    /// or leads through a value.
+    /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite or beyond those of TOML, or an
+    /// override has no `=` or leads through a value.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -108,13 +116,23 @@ impl Document {
     /// # Errors
     /// As [`Document::read`].
     pub fn parse(path: &Path, text: String, overrides: &[String]) -> Result<Self, ConfigError> {
-        let table: toml::Table = toml::from_str(&text).map_err(|error: toml::de::Error| ConfigError {
-            place: at(path, &text, error.span()),
-            message: error.message().to_string(),
-        })?;
-        let root = from_toml(toml::Value::Table(table), "");
+        let table = toml::from_str::<toml::Table>(&text);
         let path = path.to_path_buf();
         let mut document = Self { path, text, overrides: Vec::new(), assigned: Vec::new(), root: Value::Null };
+        let root = match table {
+            Ok(table) => from_toml(toml::Value::Table(table), ""),
+            Err(error) => {
+                let parsed = DeTable::parse(&document.text).ok();
+                let refusal = parsed.and_then(|table| too_large(&DeValue::Table(table.into_inner()), ""));
+                return Err(match refusal {
+                    Some(refusal) => document.place(&refusal),
+                    None => ConfigError {
+                        place: at(&document.path, &document.text, error.span()),
+                        message: error.message().to_string(),
+                    },
+                });
+            }
+        };
         document.root = root.map_err(|refusal| document.place(&refusal))?;
         for assignment in overrides {
             document.set(assignment)?;
@@ -241,6 +259,9 @@ impl Document {
 
     /// The whole configuration as a typed value; the error has no place yet.
     pub(super) fn value_as<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        if let Some(refusal) = unwritable(&self.root, "") {
+            return Err(refusal);
+        }
         from_value(self.root.clone())
     }
 
@@ -326,12 +347,52 @@ fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
         toml::Value::Array(items) => {
             items.iter().enumerate().find_map(|(index, item)| not_finite(item, &format!("{key}[{index}]")))
         }
-        toml::Value::Table(table) => table.iter().find_map(|(name, item)| {
-            let below = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
-            not_finite(item, &below)
-        }),
+        toml::Value::Table(table) => table.iter().find_map(|(name, item)| not_finite(item, &below(key, name))),
         _ => None,
     }
+}
+
+/// The first whole number of a text, at `key` or below it, that TOML does not have.
+fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
+    match value {
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(_) => None,
+            Err(_) => Some(beyond(key, number)),
+        },
+        DeValue::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| too_large(item.get_ref(), &format!("{key}[{index}]")))
+        }
+        DeValue::Table(table) => {
+            table.iter().find_map(|(name, item)| too_large(item.get_ref(), &below(key, name.get_ref())))
+        }
+        _ => None,
+    }
+}
+
+/// The first whole number at `key`, or below it, that the configuration of a run could not hold.
+fn unwritable(value: &Value, key: &str) -> Option<Refusal> {
+    match value {
+        Value::Number(number) if number.as_u64().is_some_and(|number| i64::try_from(number).is_err()) => {
+            Some(beyond(key, number))
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| unwritable(item, &format!("{key}[{index}]")))
+        }
+        Value::Object(table) => table.iter().find_map(|(name, item)| unwritable(item, &below(key, name))),
+        _ => None,
+    }
+}
+
+fn beyond(key: &str, found: impl Display) -> Refusal {
+    let found = found.to_string();
+    let range = if found.starts_with('-') { "from -2^63" } else { "up to 2^63 - 1" };
+    let end = if found.starts_with('-') { i64::MIN } else { i64::MAX };
+    Refusal::new(key, found, format!("a whole number {range}, which is {end}"))
+}
+
+/// The key of `name` in the table at `key`.
+fn below(key: &str, name: &str) -> String {
+    if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") }
 }
 
 fn json(value: toml::Value) -> Value {
@@ -431,6 +492,30 @@ mod tests {
             error("", &["learner={epochs=inf}"]),
             "--set learner={epochs=inf}: learner.epochs: found inf, expected a finite number"
         );
+    }
+
+    #[test]
+    fn whole_numbers_that_a_run_could_not_write_are_refused() {
+        let error = |text: &str, overrides: &[&str]| decode(text, overrides).unwrap_err().to_string();
+        let most = "expected a whole number up to 2^63 - 1, which is 9223372036854775807";
+        for number in ["9223372036854775808", "18446744073709551615", "99999999999999999999"] {
+            let expected = format!("learner.epochs: found {number}, {most}");
+            for set in [format!("learner.epochs={number}"), format!("learner={{epochs={number}}}")] {
+                assert_eq!(error("", &[&set]), format!("--set {set}: {expected}"));
+            }
+            assert_eq!(error(&format!("[learner]\nepochs = {number}\n"), &[]), format!("a.toml:2:1: {expected}"));
+        }
+        let json = "learner={\"epochs\": 9223372036854775808}";
+        assert_eq!(error("", &[json]), format!("--set {json}: learner.epochs: found 9223372036854775808, {most}"));
+        let value = crate::json::json!({"learner": {"epochs": u64::MAX}});
+        let refused = Document::from_value("config", value, &[]).unwrap().decode::<Outer>().unwrap_err().to_string();
+        assert_eq!(refused, format!("config: learner.epochs: found 18446744073709551615, {most}"));
+        let least = error("", &["learner.epochs=-9223372036854775809"]);
+        assert!(least.ends_with(
+            "found -9223372036854775809, expected a whole number from -2^63, which is -9223372036854775808"
+        ));
+        let largest = decode("", &["learner.epochs=9223372036854775807"]).unwrap();
+        assert_eq!(largest.learner.epochs, i64::MAX as usize);
     }
 
     crate::json::tagged! {

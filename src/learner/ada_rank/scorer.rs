@@ -69,6 +69,7 @@ impl<'a> ScorerRankers<'a> {
         let batcher =
             BatchPlanner::new(train, &BatchPlannerConfig::default(), seed_for(context.seed, "ada_rank batches", 0))
                 .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        checks::ask_training(&weak.scorer, train, batcher.shapes(), "the length of lists", context)?;
         Ok(Self {
             config,
             scorer: &weak.scorer,

@@ -134,13 +134,12 @@ impl<'a> Batches<'a> {
         self.data.features.read_ahead(documents.collect());
     }
 
-    /// Queries and documents of the largest part of a step.
-    pub(super) fn largest(&self, queries: &[usize]) -> (usize, usize) {
+    /// Queries and documents of each part of a step.
+    pub(super) fn shapes(&self, queries: &[usize]) -> impl Iterator<Item = (usize, usize)> {
         let length = |query: usize| self.data.range(query).len();
         let shares = (0..self.shards.count()).map(|shard| self.shards.share(shard, queries));
-        let parts = shares.flat_map(|share| cut(&share, length, self.cells));
-        let shapes = parts.map(|part| (part.len(), length(part[0])));
-        shapes.max_by_key(|(queries, documents)| queries * documents).unwrap_or_default()
+        let parts = shares.flat_map(move |share| cut(&share, length, self.cells));
+        parts.map(move |part| (part.len(), length(part[0])))
     }
 
     /// The parts of a shard's share of a step, on the device.

@@ -107,7 +107,7 @@ impl Descent {
                 let lbfgs = LBFGSConfig::new()
                     .with_history_size(history)
                     .with_max_iter(iterations)
-                    .with_max_eval(Some(1 + TRIALS * iterations))
+                    .with_max_eval(Some(TRIALS.saturating_mul(iterations).saturating_add(1)))
                     .with_line_search_fn(LineSearchFn::StrongWolfe);
                 return Self::Whole(Box::new(lbfgs.init()));
             }

@@ -92,7 +92,7 @@ impl ScheduleConfig {
     ) -> Result<ModuleLrScheduler, LearnerError> {
         let refused = |reason| parameter("schedule", format!("{self:?}"), reason);
         let Some(warmup) = warmup else { return init(self.factors(epochs, steps)).map_err(refused) };
-        let rise = warmup * steps;
+        let rise = warmup.saturating_mul(steps);
         let first = match rise {
             1 => LrSchedulerConfig::Constant(1.0),
             _ => LinearLrSchedulerConfig::new(1.0 / rise as f64, 1.0, rise - 1).into(),
@@ -102,7 +102,7 @@ impl ScheduleConfig {
     }
 
     fn factors(&self, epochs: usize, steps: usize) -> LrSchedulerConfig {
-        let total = epochs * steps;
+        let total = epochs.saturating_mul(steps);
         match *self {
             Self::Constant => LrSchedulerConfig::Constant(1.0),
             Self::Cosine { floor } => CosineAnnealingLrSchedulerConfig::new(1.0, total).with_min_lr(floor).into(),
@@ -111,9 +111,11 @@ impl ScheduleConfig {
             Self::Exponential { factor } => {
                 ExponentialLrSchedulerConfig::new(1.0, factor.powf(1.0 / steps as f64)).into()
             }
-            Self::Step { epochs, factor } => StepLrSchedulerConfig::new(1.0, epochs * steps).with_gamma(factor).into(),
+            Self::Step { epochs, factor } => {
+                StepLrSchedulerConfig::new(1.0, epochs.saturating_mul(steps)).with_gamma(factor).into()
+            }
             Self::Noam { warmup } => {
-                let warmup = warmup * steps;
+                let warmup = warmup.saturating_mul(steps);
                 // Burn's factor is that of step 1 at an embedding of width 1; the peak comes at the end of the rise.
                 NoamLrSchedulerConfig::new((warmup as f64).sqrt()).with_warmup_steps(warmup).with_model_size(1).into()
             }

@@ -24,7 +24,7 @@ use crate::device::root_cause;
 use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
-use crate::learner::shared::checks::{learnable, parameter};
+use crate::learner::shared::checks::{ask_training, learnable, parameter};
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::rounds::Set;
 use crate::loss::TrainingLoss;
@@ -109,7 +109,6 @@ impl<'a> Session<'a> {
         }
         learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
-        let scorer = scorer.init(train.feature_count, context.seed, &device)?;
         let batches = Batches::new(train, config, context.seed, &device, context.processes)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
         if let OptimizerConfig::Lbfgs { .. } = config.optimizer
@@ -118,10 +117,14 @@ impl<'a> Session<'a> {
             let all = format!("at least {}: L-BFGS takes all training queries at once", train.queries());
             return Err(parameter("batch_queries", config.batch_queries, all));
         }
-        let parts = batches.epoch(1).steps.into_iter().map(|queries| batches.largest(&queries));
-        if let Some((queries, documents)) = parts.max_by_key(|&(queries, documents)| queries * documents * documents) {
+        let steps = batches.epoch(1).steps;
+        let parts: Vec<(usize, usize)> = steps.iter().flat_map(|queries| batches.shapes(queries)).collect();
+        ask_training(scorer, train, parts.iter().copied(), "learner.batch_cells", context)?;
+        if let Some(&(queries, documents)) = parts.iter().max_by_key(|(lists, documents)| lists * documents * documents)
+        {
             built.check_memory(queries, documents, DType::F32, &device)?;
         }
+        let scorer = scorer.init(train.feature_count, context.seed, &device)?;
         let best = scorer.valid();
         let model = RankingModel::new(scorer, built).with_layers_in(config.precision.layers());
         Ok(Self {
@@ -218,7 +221,7 @@ impl<'a> Session<'a> {
 
     /// Names the largest batch, since most devices that fail lack memory.
     fn device_failed(&self, epoch: usize, steps: &[Vec<usize>], error: &ExecutionError) -> LearnerError {
-        let shapes = steps.iter().map(|queries| self.batches.largest(queries));
+        let shapes = steps.iter().flat_map(|queries| self.batches.shapes(queries));
         let (queries, documents) = shapes.max_by_key(|(queries, documents)| queries * documents).unwrap_or_default();
         let reason = format!(
             "epoch {epoch}: the device failed: {}; the largest batch has {queries} x {documents} documents of {} features: \

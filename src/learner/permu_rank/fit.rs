@@ -175,6 +175,8 @@ impl RankingLearner for PermuRank {
                 self.alternate(LinearBound::new(train, &self.config, context), train, context, rounds)
             }
             scorer => {
+                let lists = (0..train.queries()).map(|query| (1, train.range(query).len()));
+                checks::ask_training(scorer, train, lists, "the length of lists", context)?;
                 let seed = seed_for(context.seed, NAME, 0);
                 let scorer = scorer.init(train.feature_count, seed, &context.device)?;
                 self.alternate(NetworkBound::new(scorer, train, &self.config, context), train, context, rounds)

@@ -76,6 +76,7 @@ impl RankingLearner for Regression {
         } else {
             vec![1.0 / train.documents() as f64; train.documents()]
         };
+        NormalEquations::ask_memory(train.feature_count)?;
         let equations = NormalEquations::new(train, &targets, &weights, self.config.intercept, context.processes);
         let solution = LinearSolution { weights: vec![0.0; train.feature_count], bias: 0.0 };
         rounds.drive(&self.config, &mut Lambdas { lambdas: &self.lambdas, equations, solution, context })

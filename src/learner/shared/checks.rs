@@ -5,10 +5,12 @@ use std::fmt::Display;
 use super::context::FitContext;
 use super::judge::Judge;
 use crate::data::RankingDataset;
+use crate::device::in_host_memory;
 use crate::learner::error::LearnerError;
 use crate::loss::{LossError, RankingLoss};
 use crate::measure::Measure;
 use crate::refusal::Refusal;
+use crate::scorer::ScorerConfig;
 use crate::text::{counted, plural};
 
 /// `the only query`, `each of the 2 queries`.
@@ -19,6 +21,29 @@ fn each(count: usize, one: &str) -> String {
 /// An error about `learner.<parameter>`.
 pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Display) -> LearnerError {
     Refusal::new(parameter, found, expected.to_string()).under("learner").into()
+}
+
+/// Most features that a warning names.
+const MOST_NAMED: usize = 20;
+
+/// Asks for the memory that a step of training takes on the largest of some batches, `(lists, documents)`, before anything
+/// is taken. `limit` says what bounds a batch.
+pub(crate) fn ask_training(
+    scorer: &ScorerConfig,
+    train: &RankingDataset,
+    batches: impl IntoIterator<Item = (usize, usize)>,
+    limit: &str,
+    context: &FitContext,
+) -> Result<(), LearnerError> {
+    if !in_host_memory(&context.device) {
+        return Ok(());
+    }
+    let bytes = |(lists, documents)| scorer.bytes_in_training(train.feature_count, [lists, documents]);
+    let Some((lists, documents)) = batches.into_iter().max_by_key(|&shape| bytes(shape)) else { return Ok(()) };
+    let what = format!("a step of training on {lists} x {documents} documents");
+    let lists_are_whole = if scorer.sees_lists() { "; a list is never cut, so leave longer ones out" } else { "" };
+    let advice = format!("lower {limit} or the layers of the scorer{lists_are_whole}");
+    Ok(Refusal::ask_memory("scorer", what, bytes((lists, documents)), advice)?)
 }
 
 /// A finite number above 0.
@@ -86,12 +111,14 @@ pub(crate) fn trainable(
         ));
     }
     if !constant.is_empty() {
+        let others = constant.len().saturating_sub(MOST_NAMED);
+        let others = if others > 0 { format!(" and {others} more") } else { String::new() };
         context.progress.warn(&format!(
-            "{learner}: {} of {} ({} {}) {} constant in the training data, so nothing is learned about {}",
+            "{learner}: {} of {} ({} {}{others}) {} constant in the training data, so nothing is learned about {}",
             constant.len(),
             counted(train.feature_count, "feature"),
             plural(constant.len(), "number"),
-            constant.join(", "),
+            constant[..constant.len().min(MOST_NAMED)].join(", "),
             if constant.len() == 1 { "is" } else { "are" },
             if constant.len() == 1 {
                 "it; leave it out if it varies elsewhere"

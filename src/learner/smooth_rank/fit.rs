@@ -37,6 +37,7 @@ impl SmoothRank {
     pub(super) fn ridge(&self, train: &RankingDataset, processes: &dyn Processes) -> Result<Vec<f64>, LearnerError> {
         let targets = start_gains(NAME, train, &*self.loss.build()?)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
+        NormalEquations::ask_memory(train.feature_count)?;
         let equations = NormalEquations::new(train, &targets, &weights, true, processes);
         let solution = equations.solve(self.config.start_lambda).ok_or_else(|| LearnerError::Solver {
             learner: NAME,
@@ -164,6 +165,7 @@ impl RankingLearner for SmoothRank {
             None => LinearObjective::new(Cow::Borrowed(train), validation.map(Cow::Borrowed), None, context)?,
             Some(components) => {
                 let SmoothRankConfig { kernel_landmarks, kernel_gamma, .. } = self.config;
+                KernelMap::ask_memory(&[Some(train), validation], kernel_landmarks, components)?;
                 let map = KernelMap::new(train, kernel_landmarks, components, kernel_gamma, context.seed);
                 let mapped = |data| Cow::Owned(map.map(data));
                 let (train, validation) = (mapped(train), validation.map(mapped));

@@ -12,8 +12,13 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use crate::data::RankingDataset;
+use crate::memory::product;
 use crate::ranker::{KernelExpansion, kernels};
+use crate::refusal::Refusal;
 use crate::seed::seed_for;
+
+/// Matrices of the kernels of landmarks: as numbers, as a matrix, its eigenvectors, and what finds these.
+const COPIES: usize = 4;
 
 /// Eigenvalues below this share of the largest one are rounding errors.
 const NEGLIGIBLE: f64 = 1e-10;
@@ -28,6 +33,25 @@ pub(super) struct KernelMap {
 }
 
 impl KernelMap {
+    /// Asks for the memory of the kernels of the landmarks, of which the first of some sets has at most so many, and of
+    /// all documents by their components.
+    ///
+    /// # Errors
+    /// [`Refusal`] where they take more than is free.
+    pub(super) fn ask_memory(
+        sets: &[Option<&RankingDataset>],
+        landmarks: usize,
+        components: usize,
+    ) -> Result<(), Refusal> {
+        let documents: Vec<usize> = sets.iter().flatten().map(|data| data.documents()).collect();
+        let landmarks = landmarks.min(documents[0]);
+        let kernels = product([landmarks, landmarks, size_of::<f64>(), COPIES]);
+        let mapped = product([documents.iter().sum(), components.min(landmarks), size_of::<f32>(), 2]);
+        let what = format!("kernel PCA of {landmarks} landmarks");
+        let advice = "lower learner.kernel_landmarks, or learner.kernel_components";
+        Refusal::ask_memory("learner.kernel_landmarks", what, kernels.saturating_add(mapped), advice)
+    }
+
     /// Draws at most `landmarks` documents of `data` and keeps at most `components` components.
     pub(super) fn new(data: &RankingDataset, landmarks: usize, components: usize, gamma: f64, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "kernel landmarks", 0));

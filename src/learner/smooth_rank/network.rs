@@ -7,6 +7,7 @@ use crate::data::shards::own;
 use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, RankingDataset};
 use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
+use crate::learner::shared::checks::ask_training;
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::flat_scorer::FlatScorer;
 use crate::learner::shared::rounds::Set;
@@ -38,11 +39,12 @@ impl<'a> NetworkObjective<'a> {
         validation: Option<&'a RankingDataset>,
         context: &FitContext<'a>,
     ) -> Result<Self, LearnerError> {
-        let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;
-        let network = FlatScorer::new(scorer, &context.device);
         let training = context.device.clone().autodiff();
         let plan = BatchPlanner::new(train, &BatchPlannerConfig::in_order(CELLS), 0)
             .map_err(|error| LearnerError::Data { learner: NAME, reason: error.to_string() })?;
+        ask_training(scorer, train, plan.shapes(), "the length of lists", context)?;
+        let scorer = scorer.init(train.feature_count, seed_for(context.seed, NAME, 0), &context.device)?;
+        let network = FlatScorer::new(scorer, &context.device);
         let (plan, processes) = (plan.epoch(0), context.processes);
         let own = &plan[own(plan.len(), processes)];
         let batches = own.iter().map(|queries| RankingBatch::assemble(train, queries, &training)).collect();

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::data::RankingDataset;
 use crate::data::shards::own;
 use crate::distributed::Processes;
+use crate::memory;
 use crate::op::Execution;
+use crate::refusal::Refusal;
 
 /// A solution of ridge regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,10 +36,38 @@ pub struct NormalEquations {
 /// Number of documents in one block of the sums. It is fixed, so that the number of threads does not change a result.
 const BLOCK: usize = 1024;
 
-/// Number of blocks computed in parallel before they are added up.
+/// Most blocks that are computed in parallel before they are added up.
 const BLOCKS_AT_ONCE: usize = 32;
 
+/// Bytes that these blocks may take, unless one of them takes more.
+const BYTES_AT_ONCE: u64 = 256 << 20;
+
+/// Matrices of the products of all features besides those of the blocks: the sums, their parts and what solves them.
+const COPIES: usize = 4;
+
+/// Number of blocks, each the products of so many columns, that are computed in parallel.
+fn blocks_at_once(columns: usize) -> usize {
+    let bytes = memory::product([columns, columns, size_of::<f64>()]).max(1);
+    ((BYTES_AT_ONCE / bytes) as usize).clamp(1, BLOCKS_AT_ONCE)
+}
+
 impl NormalEquations {
+    /// Asks for the memory of the products of so many features.
+    ///
+    /// # Errors
+    /// [`Refusal`] where they take more than is free.
+    pub fn ask_memory(features: usize) -> Result<(), Refusal> {
+        let copies = COPIES + blocks_at_once(features + 1);
+        let bytes = memory::product([features + 1, features + 1, size_of::<f64>(), copies]);
+        let what = format!("a matrix of the products of {features} features");
+        Refusal::ask_memory(
+            "learner",
+            what,
+            bytes,
+            "lower the number of features, or let gradient learn a linear scorer",
+        )
+    }
+
     /// Sums up documents with targets `t` and weights `c`, one per document, in parallel over blocks of documents. Each
     /// process makes the sums of some features with all others, so that none is added up in another order than in one.
     ///
@@ -79,7 +109,7 @@ impl NormalEquations {
         };
         let mut sums = DMatrix::zeros(columns, own.len());
         let documents: Vec<usize> = (0..data.documents()).collect();
-        for group in documents.chunks(BLOCK * BLOCKS_AT_ONCE) {
+        for group in documents.chunks(BLOCK * blocks_at_once(columns)) {
             let blocks: Vec<DMatrix<f64>> =
                 group.par_chunks(BLOCK).map(Execution::current().bind(block_sums)).collect();
             blocks.iter().for_each(|block| sums += block);

@@ -22,10 +22,15 @@ pub use t_test::{TTest, t_test};
 pub use tukey::{TukeyPair, tukey_hsd, tukey_hsd_independent};
 
 use super::mean_of;
+use crate::memory::product;
+use crate::refusal::Refusal;
 
 /// Number of resamples that one task draws from its own generator; fixed, so that the number of threads changes
 /// nothing.
 const RESAMPLES_PER_TASK: usize = 1000;
+
+/// Bytes of a resample: its mean, and a copy while those of all tasks are put together.
+const BYTES_PER_RESAMPLE: usize = 16;
 
 /// Reason that systems could not be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -57,6 +62,9 @@ pub enum SignificanceError {
         /// The value.
         found: f64,
     },
+    /// More resamples than there is memory for.
+    #[error(transparent)]
+    Memory(Refusal),
     /// A parameter out of its range.
     #[error("{parameter} = {found}: expected {expected}")]
     Parameter {
@@ -93,7 +101,7 @@ impl ComparisonConfig {
     ///
     /// # Errors
     /// [`SignificanceError::TooFew`] for `resamples = 0`; [`SignificanceError::Parameter`] for a `confidence` that is
-    /// not between 0 and 1, both excluded.
+    /// not between 0 and 1, both excluded; [`SignificanceError::Memory`] for more resamples than there is memory for.
     pub fn check(&self) -> Result<(), SignificanceError> {
         if self.resamples == 0 {
             return Err(SignificanceError::TooFew { what: "resamples", found: 0, expected: 1 });
@@ -105,7 +113,9 @@ impl ComparisonConfig {
                 expected: "a number between 0 and 1",
             });
         }
-        Ok(())
+        let bytes = product([self.resamples, BYTES_PER_RESAMPLE]);
+        let what = format!("a bootstrap of {} samples", self.resamples);
+        Refusal::ask_memory("resamples", what, bytes, "lower it").map_err(SignificanceError::Memory)
     }
 }
 
@@ -225,6 +235,9 @@ mod tests {
         assert!(compare(&[Some(1.0)], &[], &config).unwrap_err().to_string().contains("1 and 0 queries"));
         assert!(compare(&[Some(1.0)], &[Some(0.0)], &config).unwrap_err().to_string().contains("2 or more"));
         assert!(compare(&[Some(f64::NAN); 2], &[Some(0.0); 2], &config).unwrap_err().to_string().contains("NaN"));
+        let many = ComparisonConfig { resamples: usize::MAX, ..config };
+        let error = compare(&[Some(1.0); 2], &[Some(0.0); 2], &many).unwrap_err().to_string();
+        assert!(error.starts_with("resamples: a bootstrap of 18446744073709551615 samples takes about "), "{error}");
         let wide = ComparisonConfig { confidence: 1.0, ..config };
         assert!(compare(&[Some(1.0); 2], &[Some(0.0); 2], &wide).unwrap_err().to_string().contains("confidence"));
     }
