@@ -1,8 +1,8 @@
-//! The table of `configs/published/README.md`: our five-fold results beside the published ones.
+//! The table of `docs/PUBLISHED.md`: our five-fold results beside the published ones.
 //!
 //! ```text
 //! .ci/tables                                     makes every result, and records what made it
-//! cargo run --example published_table            writes configs/published/README.md
+//! cargo run --example published_table            writes docs/PUBLISHED.md
 //! cargo run --example published_table -- --check fails if that file is not what the results say
 //! ```
 //!
@@ -68,12 +68,12 @@ const COLUMNS: [(&str, &str); 6] = [
 
 fn main() -> Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/published");
-    let readme = folder.join("README.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/PUBLISHED.md");
     let text = render(&folder)?;
     match std::env::args().nth(1).as_deref() {
-        None => fs::write(readme, text)?,
-        Some("--check") if fs::read_to_string(&readme)? == text => {}
-        Some("--check") => return Err("configs/published/README.md is not what the results say: run this again".into()),
+        None => fs::write(page, text)?,
+        Some("--check") if fs::read_to_string(&page)? == text => {}
+        Some("--check") => return Err("docs/PUBLISHED.md is not what the results say: run this again".into()),
         Some(other) => return Err(format!("found {other}, expected nothing or --check").into()),
     }
     Ok(())
@@ -98,7 +98,11 @@ fn render(folder: &Path) -> Result<String> {
                 .filter(|path| stem(path).is_ok_and(|stem| stem.split('@').next() == Some(name)))
                 .collect();
             if of_config.is_empty() {
-                writeln!(text, "| [{name}]({data}/{name}.toml) | not computed yet |{}", " |".repeat(COLUMNS.len()))?;
+                writeln!(
+                    text,
+                    "| [{name}](../configs/published/{data}/{name}.toml) | not computed yet |{}",
+                    " |".repeat(COLUMNS.len())
+                )?;
             }
             for result in of_config {
                 text += &row(data, result, &published.rows)?;
@@ -193,7 +197,7 @@ fn row(data: &str, result: &Path, published: &BTreeMap<String, Measures>) -> Res
         return Err(format!("{}: not the result of five complete folds", result.display()).into());
     }
     let other = if convention == "letor" { String::new() } else { format!(", `{convention}` convention") };
-    let mut line = format!("| [{title}]({data}/{name}.toml){other} | {select} |");
+    let mut line = format!("| [{title}](../configs/published/{data}/{name}.toml){other} | {select} |");
     for (measure, _) in COLUMNS {
         let (ours, error) = (found.measures[measure], found.standard_errors[measure]);
         write!(line, " {ours:.4} ± {error:.4}")?;

@@ -1,49 +1,70 @@
 //! The guide, as in the book.
+//!
+//! # Other pages
+//!
+//! The guide links to pages that are not part of this documentation. They are files of the repository, and most of them
+//! also of the package:
+//!
+//! | file | contents |
+//! |---|---|
+//! | `docs/CONFIG.md` | every key of a configuration file, with its default |
+//! | `docs/LOSSES.md` | every loss on the same data, and which to choose |
+//! | `docs/FORMULAS.md` | the formula of each loss |
+//! | `docs/PUBLISHED.md` | published tables, computed again |
+//! | `docs/EXPORT.md`, `docs/IMPORT.md` | rankers in other systems, and from them |
+//! | `docs/BACKENDS.md` | what has run on which backend |
+//! | `docs/PERFORMANCE.md` | speed, and what rounds where |
+//! | `docs/SCALE.md`, `docs/FAST_SUMS.md` | data larger than memory, and long lists |
+//! | `docs/guide/python.md` | the Python package |
+//! | `examples` | programs, each with its command in `examples/README.md` |
+//! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |
 
-/// From a LETOR file to a ranker.
-#[doc = include_str!("../docs/guide/tutorial.md")]
-pub mod tutorial {}
+/// A page of `docs/guide`. Of two definitions of a link the first one counts: these lead to other modules in place of
+/// files, which this documentation does not have.
+macro_rules! page {
+    ($name:ident, $about:literal) => {
+        #[doc = $about]
+        #[doc = ""]
+        #[doc = "[clicks.md]: crate::guide::clicks"]
+        #[doc = "[compare.md]: crate::guide::compare"]
+        #[doc = "[conventions.md]: crate::guide::conventions"]
+        #[doc = "[cookbook.md]: crate::guide::cookbook"]
+        #[doc = "[data.md]: crate::guide::data"]
+        #[doc = "[hardware.md]: crate::guide::hardware"]
+        #[doc = "[machines.md]: crate::guide::machines"]
+        #[doc = "[model.md]: crate::guide::model"]
+        #[doc = "[recommender.md]: crate::guide::recommender"]
+        #[doc = "[runs.md]: crate::guide::runs"]
+        #[doc = "[studies.md]: crate::guide::studies"]
+        #[doc = "[tutorial.md]: crate::guide::tutorial"]
+        #[doc = "[CONFIG.md]: crate::guide#other-pages"]
+        #[doc = "[LOSSES.md]: crate::guide#other-pages"]
+        #[doc = "[FORMULAS.md]: crate::guide#other-pages"]
+        #[doc = "[PUBLISHED.md]: crate::guide#other-pages"]
+        #[doc = "[EXPORT.md]: crate::guide#other-pages"]
+        #[doc = "[IMPORT.md]: crate::guide#other-pages"]
+        #[doc = "[BACKENDS.md]: crate::guide#other-pages"]
+        #[doc = "[PERFORMANCE.md]: crate::guide#other-pages"]
+        #[doc = "[SCALE.md]: crate::guide#other-pages"]
+        #[doc = "[FAST_SUMS.md]: crate::guide#other-pages"]
+        #[doc = "[python.md]: crate::guide#other-pages"]
+        #[doc = "[CONTRIBUTING.md]: crate::guide#other-pages"]
+        #[doc = "[examples]: crate::guide#other-pages"]
+        #[doc = ""]
+        #[doc = include_str!(concat!("../docs/guide/", stringify!($name), ".md"))]
+        pub mod $name {}
+    };
+}
 
-/// From an empty project to a model of your own that is trained on NDCG.
-#[doc = include_str!("../docs/guide/model.md")]
-pub mod model {}
-
-/// The same ranker on other hardware.
-#[doc = include_str!("../docs/guide/hardware.md")]
-pub mod hardware {}
-
-/// Short answers to common tasks.
-#[doc = include_str!("../docs/guide/cookbook.md")]
-pub mod cookbook {}
-
-/// The meaning of a measure's value.
-#[doc = include_str!("../docs/guide/conventions.md")]
-pub mod conventions {}
-
-/// The folder of a run, and runs in scripts.
-#[doc = include_str!("../docs/guide/runs.md")]
-pub mod runs {}
-
-/// Tests between systems on the same queries.
-#[doc = include_str!("../docs/guide/compare.md")]
-pub mod compare {}
-
-/// What the papers claim, checked on data at hand.
-#[doc = include_str!("../docs/guide/studies.md")]
-pub mod studies {}
-
-/// Learning from clicks without position bias.
-#[doc = include_str!("../docs/guide/clicks.md")]
-pub mod clicks {}
-
-/// Text and tables.
-#[doc = include_str!("../docs/guide/data.md")]
-pub mod data {}
-
-/// Fits of a scheduler, and one fit in several processes.
-#[doc = include_str!("../docs/guide/machines.md")]
-pub mod machines {}
-
-/// A recommender over the whole catalogue.
-#[doc = include_str!("../docs/guide/recommender.md")]
-pub mod recommender {}
+page!(tutorial, "From a LETOR file to a ranker.");
+page!(model, "From an empty project to your own model, trained on NDCG.");
+page!(hardware, "The same ranker on other hardware.");
+page!(cookbook, "Short answers to common tasks.");
+page!(conventions, "The meaning of a measure's value.");
+page!(runs, "The folder of a run, and runs in scripts.");
+page!(compare, "Tests between systems on the same queries.");
+page!(studies, "What the papers claim, checked on data at hand.");
+page!(clicks, "Learning from clicks without position bias.");
+page!(data, "Text and tables.");
+page!(machines, "Fits of a scheduler, and one fit in several processes.");
+page!(recommender, "A recommender over the whole catalog.");

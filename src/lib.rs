@@ -1,29 +1,34 @@
-//! Learning to rank on [burn]: measures of the sorted list, optimised directly.
+//! Learning to rank on [burn]: train a ranker from a configuration file, or add one ranking loss to a burn model that you
+//! already have.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
 //! use burn_rank::prelude::*;
 //!
-//! let device = Device::flex().autodiff();
-//! let scores = Tensor::<2>::from_floats([[0.2, 1.3, -0.4]], &device).require_grad(); // your model's output, [batch, documents]
-//! let labels = Tensor::<2>::from_floats([[0.0, 1.0, 2.0]], &device);
-//! let mask = Tensor::<2>::ones([1, 3], &device).greater_elem(0.0); // true for a document, false for padding
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let device = Device::flex().autodiff();
+//!     let labels = Tensor::<2>::from_floats([[0.0, 1.0, 2.0]], &device);
+//!     let mask = Tensor::<2>::ones([1, 3], &device).greater_elem(0.0); // true for a document, false for padding
+//!     let scores = Tensor::<2>::from_floats([[0.2, 1.3, -0.4]], &device).require_grad(); // your model's output
 //!
-//! let loss = ApproxNdcgConfig::new().with_alpha(10.0).init().unwrap();
-//! let value = loss.forward(scores.clone(), labels, mask, Reduction::Mean); // 1 - ApproxNDCG
-//! let gradients = value.backward();
-//! assert!(scores.grad(&gradients).is_some());
+//!     let loss = ListNetConfig::new().init()?;
+//!     let value = loss.forward(scores.clone(), labels, mask, Reduction::Mean);
+//!     let gradients = value.backward();
+//!     println!("{}", scores.grad(&gradients).ok_or("no gradient")?);
+//!     Ok(())
+//! }
 //! ```
 //!
 //! # Where to go
-//! - **In your own model**: the [`prelude`], then [which loss](loss#which-loss) and the
-//!   [cookbook](guide::cookbook) (training loops, losses and measures of your own); [`measure`] for the exact values.
+//! - **In your own model**: the [`prelude`], then [which loss](loss#which-loss) and [a whole training loop](guide::model);
+//!   [`measure`] has the exact values.
 //! - **From files, without writing Rust**: the [tutorial](guide::tutorial) of the command line, from a LETOR file to a
 //!   ranker.
-//! - **On a GPU**: build with one of the features `cuda`, `rocm`, `vulkan`, `metal`, `wgpu`, then call [`device::open`]
-//!   or use burn's own devices. The same losses run there. The cookbook has a table of the backends.
 //! - **What a number means**: [conventions](guide::conventions).
 //! - **From clicks**: [without position bias](guide::clicks).
+//! - **On other hardware**: build with one of the features `cuda`, `rocm`, `vulkan`, `metal`, `wgpu`, then call
+//!   [`device::open`] or use burn's own devices. Every test runs on x86-64 CPUs; the GPU kernels have run on lavapipe, a
+//!   Vulkan driver for the CPU, and not yet on a real GPU. [Other hardware](guide::hardware) says what to check there.
 //!
 //! # Modules
 //! The modules form layers, each of which uses only those below it:

@@ -48,7 +48,7 @@ except ImportError:
 
 
 #: The loss of a learner that needs one and is given none.
-DEFAULT_LOSSES = {"boosted_trees": "lambda_ndcg", "gradient": "approx_ndcg"}
+DEFAULT_LOSSES = {"boosted_trees": "lambda_ndcg", "gradient": "list_net"}
 
 
 class RankingEstimator(BaseEstimator):

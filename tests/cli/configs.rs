@@ -27,8 +27,27 @@ fn every_configuration_is_valid() {
     let paths = configurations(&Path::new(env!("CARGO_MANIFEST_DIR")).join("configs"));
     assert!(paths.len() > 60, "{} found", paths.len());
     for path in paths {
-        let document = Document::read(&path, &[]).unwrap();
+        let set: &[String] = if needs_data(&path) { &["data.folds=letor".to_string()] } else { &[] };
+        let document = Document::read(&path, set).unwrap();
         let config = ExperimentConfig::from_document(&document).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(config.name, path.file_stem().unwrap().to_str().unwrap());
+    }
+}
+
+/// Whether the data of a configuration are not in the repository, as its first lines then say.
+fn needs_data(path: &Path) -> bool {
+    fs::read_to_string(path).unwrap().contains("--set data.folds=FOLDER")
+}
+
+#[test]
+fn a_configuration_without_its_data_says_how_to_name_them() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+    let without: Vec<PathBuf> = configurations(&folder).into_iter().filter(|path| needs_data(path)).collect();
+    assert!(without.len() > 60, "{} found", without.len());
+    for path in without {
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(!text.contains("../"), "{}: a path that leads out of the repository", path.display());
+        let error = ExperimentConfig::from_document(&Document::read(&path, &[]).unwrap()).unwrap_err().to_string();
+        assert!(error.ends_with("for one run, as in --set data.folds=FOLDER"), "{error}");
     }
 }

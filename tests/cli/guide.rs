@@ -1,5 +1,6 @@
-//! The pages of `docs/guide` do what they say: a block after "File `NAME`:" is written, commands run one after the
-//! other in an empty folder, and a block after "It prints:" is the output.
+//! The pages of `docs/guide` do what they say: a block after "File `NAME`:" is written, commands in `sh` run one after the
+//! other in an empty folder, and a block after "It prints:" is the output. Commands in `bash` need something else: a
+//! build, a GPU, other data. The Rust blocks are run as the crate's documentation.
 
 use std::fs;
 use std::path::Path;
@@ -73,4 +74,42 @@ fn every_command_of_the_guide_runs() {
         commands += follow(&entry.unwrap().path());
     }
     assert!(commands > 15, "{commands} commands");
+}
+
+/// The program of docs/guide/model.md as a reader pastes it, but for where it prints.
+mod first_model {
+    use std::cell::RefCell;
+
+    use crate::common::pages;
+
+    thread_local!(static PRINTED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) });
+
+    macro_rules! println {
+        ($($argument:tt)*) => { PRINTED.with_borrow_mut(|lines| lines.push(format!($($argument)*))) };
+    }
+
+    include!("first_model/main.rs");
+
+    /// Step and NDCG@10 of each line.
+    fn steps<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<(usize, f64)> {
+        let step = |line: &'a str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            (words[1].parse().unwrap(), words[3].parse().unwrap())
+        };
+        lines.map(step).collect()
+    }
+
+    #[test]
+    fn the_program_of_the_page_on_models_prints_what_it_says() {
+        let page = pages::page("docs/guide/model.md");
+        assert_eq!(pages::blocks(&page, "rust")[0], include_str!("first_model/main.rs"), "the page and the program");
+        main().unwrap();
+        let printed = PRINTED.take();
+        let printed = steps(printed.iter().map(String::as_str));
+        let shown = &pages::blocks(&page, "text")[0];
+        for (found, said) in printed.iter().zip(steps(shown.lines())) {
+            assert!(found.0 == said.0 && (found.1 - said.1).abs() < 0.02, "{printed:?}\n{shown}");
+        }
+        assert!(printed.len() == 4 && printed[3].1 > 0.8, "{printed:?}");
+    }
 }

@@ -42,12 +42,32 @@ fn prose(page: &str) -> Vec<&str> {
     lines.collect()
 }
 
+/// Returns the prose of a page as one text. Code between single backticks, as in `f[i](x)`, has no links and is left out.
+fn without_code(page: &str) -> String {
+    prose(page).join("\n").split('`').step_by(2).collect::<Vec<_>>().join("`")
+}
+
 /// Returns the targets of a page's links, `[text](target)`.
-fn links(page: &str) -> Vec<String> {
-    let text = prose(page).join("\n");
-    // Code between single backticks, as in `f[i](x)`, has no links.
-    let text: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`");
+fn inline_links(page: &str) -> Vec<String> {
+    let text = without_code(page);
     text.split("](").skip(1).map(|rest| rest.split([')', ' ']).next().unwrap().to_string()).collect()
+}
+
+/// Returns the label and target of each definition of a link, `[label]: target`.
+fn definitions(page: &str) -> Vec<(String, String)> {
+    let pairs = prose(page).into_iter().filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
+    pairs.map(|(label, target)| (label.to_string(), target.to_string())).collect()
+}
+
+/// Returns the labels of a page's links, `[text][label]`.
+fn labels(page: &str) -> BTreeSet<String> {
+    without_code(page).split("][").skip(1).map(|rest| rest.split(']').next().unwrap().to_string()).collect()
+}
+
+/// Returns the targets of all links of a page.
+fn links(page: &str) -> Vec<String> {
+    let defined = definitions(page).into_iter().map(|(_, target)| target);
+    inline_links(page).into_iter().chain(defined).collect()
 }
 
 /// Returns the anchors that a forge gives to headings.
@@ -80,14 +100,172 @@ fn every_link_of_every_page_leads_to_a_file_and_a_heading() {
     assert!(checked > 60, "{checked} links found");
 }
 
-/// The guide is part of the crate's documentation, but the files around it are not.
+#[test]
+fn every_label_of_a_link_is_defined_and_used() {
+    for path in pages(Path::new("")) {
+        let page = text(path.to_str().unwrap());
+        let defined: BTreeSet<String> = definitions(&page).into_iter().map(|(label, _)| label).collect();
+        assert_eq!(labels(&page), defined, "{}", path.display());
+    }
+}
+
+/// The guide is part of the crate's documentation, but the files around it are not: src/guide.rs defines the labels of
+/// its links anew.
 #[test]
 fn the_pages_of_the_guide_have_no_link_that_breaks_on_docs_rs() {
+    let guide = text("src/guide.rs");
     for path in pages(Path::new("docs/guide")) {
-        for link in links(&text(path.to_str().unwrap())) {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if name == "python" {
+            continue;
+        }
+        assert!(guide.contains(&format!("page!({name}, ")), "src/guide.rs has no page `{name}`");
+        let page = text(path.to_str().unwrap());
+        for link in inline_links(&page) {
             assert!(link.starts_with("https://") || link.starts_with('#'), "{}: {link}", path.display());
         }
+        for (label, _) in definitions(&page) {
+            assert!(guide.contains(&format!("\"[{label}]: crate::guide")), "src/guide.rs does not define `[{label}]`");
+        }
     }
+}
+
+/// Returns the fenced blocks of a page: the language, and the lines.
+fn fenced(page: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(&str, Vec<&str>)> = None;
+    for line in page.lines() {
+        match (line.trim_start().strip_prefix("```"), &mut open) {
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (Some(language), None) => open = Some((language, Vec::new())),
+            (None, Some((_, lines))) => lines.push(line),
+            (None, None) => {}
+        }
+    }
+    blocks
+}
+
+/// Forges show the lines that rustdoc and mdBook hide, and a prompt is copied with its command.
+#[test]
+fn every_block_names_its_language_and_holds_only_what_a_reader_copies() {
+    let mut checked = 0;
+    for path in pages(Path::new("")) {
+        for (language, lines) in fenced(&text(path.to_str().unwrap())) {
+            let at = path.display();
+            assert!(!language.is_empty(), "{at}: a block without a language begins `{}`", lines[0]);
+            assert_ne!(language, "console", "{at}: `bash` for commands, `text` for what they print");
+            for line in &lines {
+                let hidden = language.starts_with("rust") && (*line == "#" || line.starts_with("# "));
+                assert!(!hidden, "{at}: rustdoc hides `{line}`, a forge shows it");
+                let prompt = ["sh", "bash"].contains(&language) && (line.starts_with("$ ") || line.starts_with("> "));
+                assert!(!prompt, "{at}: a prompt in `{line}`");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "{checked} blocks");
+}
+
+#[test]
+fn a_page_for_users_links_to_another_and_does_not_name_its_path() {
+    let users = pages(Path::new("docs")).into_iter().chain(["README.md", "examples/README.md"].map(PathBuf::from));
+    for path in users {
+        let page = text(path.to_str().unwrap());
+        let prose = prose(&page).join("\n");
+        let named = prose.split('`').skip(1).step_by(2).find(|code| code.starts_with("docs/") && code.ends_with(".md"));
+        assert_eq!(named, None, "{}: a link in its place", path.display());
+    }
+}
+
+#[test]
+fn no_page_includes_another_by_a_directive_that_a_forge_shows() {
+    for path in pages(Path::new("")) {
+        let page = text(path.to_str().unwrap());
+        assert!(!prose(&page).iter().any(|line| line.starts_with("{{#")), "{}", path.display());
+    }
+}
+
+/// Phrases that a reader has to read twice.
+const BAD_PHRASES: [&str; 14] = [
+    "is of",
+    "are of",
+    "was of",
+    "were of",
+    "that of",
+    "those of",
+    "beside",
+    "alone",
+    "told apart",
+    "of yours",
+    "of ours",
+    "of its own",
+    "of your own",
+    "of their own",
+];
+
+/// Words of the longest sentence.
+const LONGEST: usize = 30;
+
+/// How many of these phrases, and how many longer sentences, a page still has; other pages have none. The numbers may
+/// only go down.
+const LEFT: [(&str, usize, usize); 13] = [
+    ("docs/CONFIG.md", 19, 16),
+    ("docs/DEPENDENCIES.md", 3, 2),
+    ("docs/EXPORT.md", 1, 2),
+    ("docs/FAST_SUMS.md", 11, 22),
+    ("docs/LOSSES.md", 12, 13),
+    ("docs/PERFORMANCE.md", 24, 45),
+    ("docs/PUBLISHED.md", 12, 31),
+    ("docs/SCALE.md", 15, 8),
+    ("docs/TREES.md", 22, 8),
+    ("docs/guide/runs.md", 1, 4),
+    ("docs/guide/studies.md", 0, 3),
+    ("docs/guide/tutorial.md", 1, 2),
+    ("docs/guide/model.md", 1, 1),
+];
+
+/// Returns the sentences of a page's paragraphs and lists.
+fn sentences(page: &str) -> Vec<String> {
+    let mut paragraphs = vec![String::new()];
+    for line in prose(page).into_iter().map(str::trim) {
+        let definition = line.starts_with('[') && line.contains("]: ");
+        let ends = line.is_empty() || line.starts_with(['|', '#']) || definition;
+        if ends || line.starts_with("* ") || line.starts_with("- ") {
+            paragraphs.push(String::new());
+        }
+        if !ends {
+            *paragraphs.last_mut().unwrap() += &format!("{line} ");
+        }
+    }
+    let ends = [". ", "? ", ".) ", ".** "];
+    let text = ends.iter().fold(paragraphs.join("\n"), |text, end| text.replace(end, "\n"));
+    text.lines().map(String::from).collect()
+}
+
+#[test]
+fn pages_for_users_gain_no_sentence_that_has_to_be_read_twice() {
+    let (mut slack, mut over) = (0, Vec::new());
+    let users = pages(Path::new("docs")).into_iter().chain(["README.md", "examples/README.md"].map(PathBuf::from));
+    for path in users {
+        let name = path.to_str().unwrap();
+        let page = text(name);
+        let words = prose(&page).join(" ").to_lowercase();
+        let words: Vec<&str> = words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let spaced = format!(" {} ", words.join("  "));
+        let counts = BAD_PHRASES.map(|phrase| spaced.matches(&format!(" {} ", phrase.replace(' ', "  "))).count());
+        let phrases: usize = counts.iter().sum();
+        let long: Vec<String> =
+            sentences(&page).into_iter().filter(|sentence| sentence.split_whitespace().count() > LONGEST).collect();
+        let left = LEFT.iter().find(|(page, ..)| *page == name).map_or((0, 0), |(_, phrases, long)| (*phrases, *long));
+        if phrases > left.0 || long.len() > left.1 {
+            let found: Vec<_> = BAD_PHRASES.iter().zip(counts).filter(|(_, count)| *count > 0).collect();
+            over.push(format!("(\"{name}\", {phrases}, {}), at most {left:?}: {found:?} {long:#?}", long.len()));
+        } else {
+            slack += left.0 - phrases + left.1 - long.len();
+        }
+    }
+    assert!(over.is_empty(), "find plainer words, or two sentences:\n{}", over.join("\n"));
+    assert!(slack <= 20, "{slack} fewer than `LEFT` allows: lower its numbers");
 }
 
 #[test]

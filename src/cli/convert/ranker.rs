@@ -20,15 +20,15 @@ pub(super) enum Format {
     OnnxBatch,
     /// LightGBM's text, of trees
     Lightgbm,
-    /// RankLib's text of a linear ranker, or its XML of trees
+    /// RankLib's text of a linear ranker, or its XML of trees; not yet loaded in RankLib
     Ranklib,
     /// XGBoost's model in JSON, of trees
     Xgboost,
-    /// XGBoost's dump in JSON, for OpenSearch and Elasticsearch (model/xgboost+json)
+    /// XGBoost's dump in JSON, for OpenSearch and Elasticsearch (model/xgboost+json); not yet loaded there
     XgboostDump,
-    /// Solr's JSON, of trees or a linear ranker
+    /// Solr's JSON, of trees or a linear ranker; not yet loaded in Solr
     Solr,
-    /// Weights of a linear ranker in JSON, for OpenSearch and Elasticsearch (model/linear)
+    /// Weights of a linear ranker in JSON, for OpenSearch and Elasticsearch (model/linear); not yet loaded there
     PluginLinear,
     /// A saved ranker
     BurnRank,

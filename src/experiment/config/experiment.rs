@@ -162,7 +162,10 @@ impl ExperimentConfig {
         let data = &self.data;
         let sources = [data.folds.is_some(), !data.train.is_empty(), data.synthetic.is_some()];
         if sources.iter().filter(|given| **given).count() != 1 {
-            return Err(Refusal::fault("data", "expected exactly one of `folds`, `train` and `synthetic`"));
+            return Err(Refusal::fault(
+                "data",
+                "expected exactly one of `folds`, `train` and `synthetic`; for one run, as in --set data.folds=FOLDER",
+            ));
         }
         for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
             if data.train.is_empty() && !files.is_empty() {
