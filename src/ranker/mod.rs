@@ -39,5 +39,5 @@ pub use model::Model;
 pub(crate) use model::Prepared;
 pub use parts::{Array, Parts, PartsError, Values};
 pub use permutation::{FeatureLoss, PermutationError, PermutationImportance};
-pub use tree_ensemble::{LEAF, Node, Sums, TreeArrays, TreeEnsemble, TreeError, ZERO};
+pub use tree_ensemble::{LEAF, Node, NodeStatistics, Sums, TreeArrays, TreeEnsemble, TreeError, ZERO};
 pub use tree_shap::TreeShap;

@@ -7,7 +7,7 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use super::{KernelExpansion, Model, Sums, TreeArrays, TreeEnsemble};
+use super::{KernelExpansion, Model, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
 use crate::scorer::{Scorer, ScorerConfig};
 
 /// Values of a saved array.
@@ -138,8 +138,18 @@ impl Parts {
                 Self { kind: "kernel".into(), config, arrays }
             }
             Model::Trees(trees) => {
-                let TreeArrays { roots, feature, threshold, left, right, value, missing_left, zero_missing } =
-                    trees.arrays().clone();
+                let TreeArrays {
+                    roots,
+                    feature,
+                    threshold,
+                    left,
+                    right,
+                    value,
+                    missing_left,
+                    zero_missing,
+                    statistics,
+                } = trees.arrays().clone();
+                let NodeStatistics { count, weight, gain } = statistics;
                 let mut arrays = vec![
                     Array::flat("roots", Values::U32(roots)),
                     Array::flat("feature", Values::U32(feature)),
@@ -148,11 +158,15 @@ impl Parts {
                     Array::flat("right", Values::U32(right)),
                     Array::flat("value", Values::F64(value)),
                 ];
-                for (name, nodes) in [("missing_left", missing_left), ("zero_missing", zero_missing)] {
-                    if !nodes.is_empty() {
-                        arrays.push(Array::flat(name, Values::U32(nodes)));
-                    }
-                }
+                let of_some = [
+                    ("missing_left", Values::U32(missing_left)),
+                    ("zero_missing", Values::U32(zero_missing)),
+                    ("count", Values::U32(count)),
+                    ("weight", Values::F32(weight)),
+                    ("gain", Values::F32(gain)),
+                ];
+                let of_some = of_some.into_iter().filter(|(_, values)| values.len() > 0);
+                arrays.extend(of_some.map(|(name, values)| Array::flat(name, values)));
                 let mut config = json!({ "features": trees.feature_count() });
                 if !trees.sums().is_default() {
                     config["sums"] = json!(trees.sums());
@@ -195,8 +209,13 @@ impl Parts {
                     left: arrays.u32s("left")?,
                     right: arrays.u32s("right")?,
                     value: arrays.f64s("value")?,
-                    missing_left: arrays.u32s_if_there("missing_left")?,
-                    zero_missing: arrays.u32s_if_there("zero_missing")?,
+                    missing_left: arrays.if_there("missing_left", Arrays::u32s)?,
+                    zero_missing: arrays.if_there("zero_missing", Arrays::u32s)?,
+                    statistics: NodeStatistics {
+                        count: arrays.if_there("count", Arrays::u32s)?,
+                        weight: arrays.if_there("weight", Arrays::f32s)?,
+                        gain: arrays.if_there("gain", Arrays::f32s)?,
+                    },
                 };
                 let sums = match self.config.get("sums") {
                     None => Sums::default(),
@@ -263,8 +282,12 @@ impl Arrays {
     }
 
     /// Takes an array that stands only in files of some models.
-    fn u32s_if_there(&mut self, name: &str) -> Result<Vec<u32>, PartsError> {
-        if self.0.iter().any(|array| array.name == name) { self.u32s(name) } else { Ok(Vec::new()) }
+    fn if_there<T>(
+        &mut self,
+        name: &str,
+        take: impl FnOnce(&mut Self, &str) -> Result<Vec<T>, PartsError>,
+    ) -> Result<Vec<T>, PartsError> {
+        if self.0.iter().any(|array| array.name == name) { take(self, name) } else { Ok(Vec::new()) }
     }
 
     fn u32s(&mut self, name: &str) -> Result<Vec<u32>, PartsError> {

@@ -1,7 +1,8 @@
 //! `TreeEnsemble`: a sum of regression trees over thresholds of single features.
 //!
 //! All trees are in five parallel arrays with one entry per node, so that a model is saved as named arrays and scored
-//! without chasing pointers. The cost of a score is the sum of the depths of the trees.
+//! without chasing pointers. The cost of a score is the sum of the depths of the trees. What training knew of the nodes
+//! ([`NodeStatistics`]) stands beside them; scores do not depend on it.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,51 @@ pub struct TreeArrays {
     /// The splits at which a value within [`ZERO`] of 0 is missing too, ascending; rankers of LightGBM have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_missing: Vec<u32>,
+    /// What training knew of the nodes.
+    #[serde(flatten)]
+    pub statistics: NodeStatistics,
+}
+
+/// What training knew of the nodes of trees. Each list has one entry per node, or none where a ranker lacks it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeStatistics {
+    /// Number of training documents that reach each node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub count: Vec<u32>,
+    /// Sum of the second derivatives that the tree was fitted to over the documents of each node; of the weights of
+    /// documents in rankers of CatBoost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub weight: Vec<f32>,
+    /// Gain of each split; 0 at a leaf.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gain: Vec<f32>,
+}
+
+impl NodeStatistics {
+    /// The lengths of the lists, by their names.
+    fn lengths(&self) -> [(&'static str, usize); 3] {
+        [("count", self.count.len()), ("weight", self.weight.len()), ("gain", self.gain.len())]
+    }
+
+    /// Returns those of some nodes, in the order of `nodes`.
+    #[cfg(any(feature = "import", feature = "export"))]
+    pub(super) fn select(&self, nodes: &[usize]) -> Self {
+        fn select<T: Copy>(list: &[T], nodes: &[usize]) -> Vec<T> {
+            nodes.iter().filter_map(|&node| list.get(node).copied()).collect()
+        }
+        let Self { count, weight, gain } = self;
+        Self { count: select(count, nodes), weight: select(weight, nodes), gain: select(gain, nodes) }
+    }
+
+    /// Adds those of `more` nodes after those of `nodes`. A list that either lacks is not known of all.
+    pub(super) fn extend(&mut self, nodes: usize, added: Self, more: usize) {
+        fn extend<T>(list: &mut Vec<T>, nodes: usize, mut added: Vec<T>, more: usize) {
+            if list.len() == nodes && added.len() == more { list.append(&mut added) } else { list.clear() }
+        }
+        extend(&mut self.count, nodes, added.count, more);
+        extend(&mut self.weight, nodes, added.weight, more);
+        extend(&mut self.gain, nodes, added.gain, more);
+    }
 }
 
 /// Largest size of a value that is missing at the splits of [`TreeArrays::zero_missing`], as in LightGBM.
@@ -200,12 +246,21 @@ impl TreeEnsemble {
         self.arrays.roots.len()
     }
 
-    /// Adds a tree, given as its nodes, parents before children.
+    /// Adds a tree, given as its nodes, parents before children. The ensemble then has no [statistics](NodeStatistics).
     ///
     /// # Errors
     /// As [`from_arrays`](Self::from_arrays); the ensemble is then unchanged.
     pub fn push(&mut self, tree: &[Node]) -> Result<(), TreeError> {
-        let mut added = TreeArrays { roots: vec![0], ..TreeArrays::default() };
+        self.push_with(tree, NodeStatistics::default())
+    }
+
+    /// Adds a tree, given as its nodes, parents before children, and what training knew of them. The ensemble keeps the
+    /// lists that all its trees have.
+    ///
+    /// # Errors
+    /// As [`from_arrays`](Self::from_arrays); the ensemble is then unchanged.
+    pub fn push_with(&mut self, tree: &[Node], statistics: NodeStatistics) -> Result<(), TreeError> {
+        let mut added = TreeArrays { roots: vec![0], statistics, ..TreeArrays::default() };
         for (number, node) in (0..).zip(tree) {
             let (feature, threshold, left, right, value) = match *node {
                 Node::Split { feature, threshold, left, right, missing_left } => {
@@ -223,6 +278,7 @@ impl TreeEnsemble {
         check(self.feature_count, &added)?;
         let first = self.arrays.feature.len() as u32;
         let moved = |child: &u32| child + first;
+        self.arrays.statistics.extend(first as usize, added.statistics, tree.len());
         self.arrays.roots.push(first);
         self.arrays.left.extend(added.left.iter().map(moved));
         self.arrays.right.extend(added.right.iter().map(moved));
@@ -250,6 +306,25 @@ impl TreeEnsemble {
         let is_missing = value.is_nan() || value.abs() <= ZERO && names(zero_missing);
         let goes_left = if is_missing { names(missing_left) } else { value <= threshold[node] };
         if goes_left { left[node] as usize } else { right[node] as usize }
+    }
+
+    /// Returns how many documents reach each node.
+    ///
+    /// # Shapes
+    /// - `features`: `[documents x features]`, row-major
+    pub(crate) fn reached(&self, features: &[f32]) -> Vec<u32> {
+        let mut counts = vec![0; self.arrays.feature.len()];
+        for row in features.chunks_exact(self.feature_count.max(1)) {
+            for &root in &self.arrays.roots {
+                let mut node = root as usize;
+                counts[node] += 1;
+                while self.arrays.feature[node] != LEAF {
+                    node = self.child(node, row);
+                    counts[node] += 1;
+                }
+            }
+        }
+        counts
     }
 
     /// Computes the score of one document from its features.
@@ -355,11 +430,12 @@ struct WalkStep {
 }
 
 fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
-    let TreeArrays { roots, feature, threshold, left, right, value, missing_left, zero_missing } = arrays;
+    let TreeArrays { roots, feature, threshold, left, right, value, missing_left, zero_missing, statistics } = arrays;
     let nodes = feature.len();
     let lengths =
         [("threshold", threshold.len()), ("left", left.len()), ("right", right.len()), ("value", value.len())];
-    if let Some(&(array, found)) = lengths.iter().find(|(_, length)| *length != nodes) {
+    let known = statistics.lengths().into_iter().filter(|(_, length)| *length > 0);
+    if let Some((array, found)) = lengths.into_iter().chain(known).find(|(_, length)| *length != nodes) {
         return Err(TreeError::Length { array, found, expected: nodes });
     }
     let entry = |array, index, found: String, expected: String| Err(TreeError::Entry { array, index, found, expected });
@@ -386,6 +462,11 @@ fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
             if child as usize <= node || child as usize >= nodes {
                 return entry(array, node, child.to_string(), format!("above {node} and below {nodes}"));
             }
+        }
+    }
+    for (array, known) in [("weight", &statistics.weight), ("gain", &statistics.gain)] {
+        if let Some(index) = known.iter().position(|number| !number.is_finite()) {
+            return entry(array, index, known[index].to_string(), "a finite number".into());
         }
     }
     for (array, named) in [("missing_left", missing_left), ("zero_missing", zero_missing)] {
@@ -503,9 +584,37 @@ mod tests {
     #[test]
     fn json_keeps_every_bit() {
         let mut trees = TreeEnsemble::new(1);
-        trees.push(&stump(0, 0.1, 0.1 + 0.2, -1e-300)).unwrap();
+        trees.push_with(&stump(0, 0.1, 0.1 + 0.2, -1e-300), known()).unwrap();
         let json = serde_json::to_string(&trees).unwrap();
         assert_eq!(serde_json::from_str::<TreeEnsemble>(&json).unwrap(), trees);
+    }
+
+    /// What was known of the nodes of a stump.
+    fn known() -> NodeStatistics {
+        NodeStatistics { count: vec![5, 2, 3], weight: vec![0.1, 0.04, 0.06], gain: vec![0.7, 0.0, 0.0] }
+    }
+
+    #[test]
+    fn statistics_are_those_that_all_trees_have() {
+        let tree = stump(0, 0.1, 0.0, 1.0);
+        let mut trees = TreeEnsemble::new(1);
+        trees.push_with(&tree, known()).unwrap();
+        trees.push_with(&tree, NodeStatistics { gain: Vec::new(), ..known() }).unwrap();
+        trees.push_with(&tree, known()).unwrap();
+        let NodeStatistics { count, weight, gain } = &trees.arrays().statistics;
+        assert_eq!((count.len(), weight.len(), gain.len()), (9, 9, 0));
+        assert_eq!(count[3..6], [5, 2, 3]);
+        assert_eq!(trees.arrays().left, [1, 0, 0, 4, 0, 0, 7, 0, 0]);
+        trees.push(&tree).unwrap();
+        assert_eq!(trees.arrays().statistics, NodeStatistics::default());
+        trees.push_with(&tree, known()).unwrap();
+        assert_eq!(trees.arrays().statistics, NodeStatistics::default());
+        let error = trees.push_with(&tree, NodeStatistics { count: vec![1], ..known() }).unwrap_err().to_string();
+        assert_eq!(error, "tree ensemble: `count` has 1 entries, `feature` has 3");
+        let gain = vec![0.0, f32::INFINITY, 0.0];
+        let error = trees.push_with(&tree, NodeStatistics { gain, ..known() }).unwrap_err().to_string();
+        assert_eq!(error, "tree ensemble: gain[1] = inf: expected a finite number");
+        assert_eq!(trees.trees(), 5);
     }
 
     #[test]

@@ -69,21 +69,11 @@ impl<'a> TreeShap<'a> {
                 return Err(TreeError::SharedNode { node: node as usize });
             }
         }
-        let mut counts = vec![0u64; arrays.feature.len()];
-        for row in background.chunks_exact(trees.feature_count().max(1)) {
-            for &root in &arrays.roots {
-                let mut node = root as usize;
-                counts[node] += 1;
-                while arrays.feature[node] != LEAF {
-                    node = trees.child(node, row);
-                    counts[node] += 1;
-                }
-            }
-        }
+        let counts = trees.reached(background);
         let mut shares = vec![1.0; arrays.feature.len()];
         for node in (0..shares.len()).filter(|&node| arrays.feature[node] != LEAF) {
             for child in [arrays.left[node], arrays.right[node]].map(|child| child as usize) {
-                shares[child] = if counts[node] > 0 { counts[child] as f64 / counts[node] as f64 } else { 0.5 };
+                shares[child] = if counts[node] > 0 { f64::from(counts[child]) / f64::from(counts[node]) } else { 0.5 };
             }
         }
         let nodes = quadrature(depth(trees).min(trees.feature_count()).div_ceil(2).max(1));

@@ -93,6 +93,57 @@ fn a_ranker_is_continued() {
     assert!(!bench.path("other").exists());
 }
 
+/// The numbers of a list of a LightGBM file, tree by tree.
+fn numbers(text: &str, name: &str) -> Vec<Vec<f64>> {
+    let lists = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    lists.map(|list| list.split(' ').map(|number| number.parse().unwrap()).collect()).collect()
+}
+
+#[test]
+fn exported_trees_carry_counts_and_gains() {
+    let bench = trained();
+    let sampled = ["--continue", "run", "--set", "learner.subsample=0.5", "--set", "learner.rounds=2"];
+    bench.output(&[&["train", "run.toml", "--out", "more"], &sampled[..]].concat());
+    let report: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(bench.path("run/report.json")).unwrap()).unwrap();
+    for run in ["run", "more"] {
+        let converted = bench.run(&["convert", run, "trees.txt"]).success();
+        assert_eq!(String::from_utf8_lossy(&converted.get_output().stderr), "", "{run}");
+        let text = std::fs::read_to_string(bench.path("trees.txt")).unwrap();
+        // Every document of the file, whether the tree was fitted to it or not.
+        let counts = numbers(&text, "leaf_count");
+        assert!(counts.iter().all(|counts| counts.iter().sum::<f64>() == 80.0), "{run}: {counts:?}");
+        assert!(numbers(&text, "internal_count").iter().all(|counts| counts[0] == 80.0), "{run}");
+        assert!(numbers(&text, "leaf_weight").iter().flatten().all(|&weight| weight > 0.0), "{run}");
+        let (splits, gains) = (numbers(&text, "split_feature").concat(), numbers(&text, "split_gain").concat());
+        let of_feature = |feature: f64| splits.iter().zip(&gains).filter(move |(split, _)| **split == feature);
+        for feature in 0..2 {
+            let gain: f64 = of_feature(feature as f64).map(|(_, gain)| gain).sum();
+            let reported = report["importance"]["gain"][feature].as_f64().unwrap();
+            let is_reported = (gain - reported).abs() <= 1e-6 * reported;
+            assert_eq!(is_reported, run == "run", "{run}, feature {feature}: {gain} {reported}");
+        }
+    }
+    bench.output(&["convert", "run", "trees.json", "--format", "xgboost"]);
+    let text = std::fs::read_to_string(bench.path("trees.json")).unwrap();
+    assert_eq!(text.matches("\"sum_hessian\":[80.0,").count(), text.matches("\"sum_hessian\"").count());
+}
+
+#[test]
+fn a_ranker_without_counts_is_converted_with_a_note() {
+    let bench = Bench::default();
+    let ranker = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/format_1/synth-lambda-mart.safetensors");
+    let converted = bench.run(&["convert", ranker, "trees.txt"]).success();
+    assert_eq!(
+        String::from_utf8_lossy(&converted.get_output().stderr),
+        "note: trees.txt: LightGBM's contributions are not numbers: the ranker does not say how many training documents \
+         reach each split\n\
+         note: trees.txt: LightGBM's importances are 0: the ranker does not say what its splits gain\n"
+    );
+    let converted = bench.run(&["convert", ranker, "trees.onnx"]).success();
+    assert_eq!(String::from_utf8_lossy(&converted.get_output().stderr), "");
+}
+
 #[test]
 fn importance_is_reported() {
     let bench = Bench::default();

@@ -1,4 +1,5 @@
-//! `expected/exports.json`: the scores that onnxruntime, LightGBM and XGBoost give exported rankers.
+//! `expected/exports.json`: the scores that onnxruntime, LightGBM and XGBoost give exported rankers, and how the two
+//! explain trees that know their documents and gains.
 //!
 //! The rankers are made here from whole numbers and square roots alone, so that their exports have the same bytes
 //! everywhere. Each case has the checksum of the bytes that the other system scored. To renew the file, write the
@@ -13,7 +14,8 @@ use burn::tensor::Device;
 use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset};
 use burn_rank::measure::Convention;
 use burn_rank::ranker::{
-    ExportFormat, KernelExpansion, Metadata, Model, Node, Parts, Ranker, TreeEnsemble, Values, Versions,
+    ExportFormat, KernelExpansion, LEAF, Metadata, Model, Node, NodeStatistics, Parts, Ranker, TreeArrays,
+    TreeEnsemble, TreeShap, Values, Versions,
 };
 use burn_rank::scorer::{
     Activation, AttentionScorerConfig, InputConfig, LatentCrossScorerConfig, LinearScorerConfig, MlpScorerConfig,
@@ -169,6 +171,29 @@ fn trees(normalizer: NormalizerKind) -> Ranker {
     ranker(normalizer, Model::Trees(ensemble))
 }
 
+/// The trees with how many training documents reach each node, and gains that look random.
+fn counted() -> TreeEnsemble {
+    let ranker = trees(NormalizerKind::None);
+    let Model::Trees(trees) = ranker.model() else { panic!("trees") };
+    let TreeArrays { roots, feature, threshold, left, right, .. } = trees.arrays();
+    let (data, mut count) = (train(), vec![0; feature.len()]);
+    for document in 0..data.documents() {
+        for &root in roots {
+            let mut node = root as usize;
+            count[node] += 1;
+            while feature[node] != LEAF {
+                let goes_left = data.row(document)[feature[node] as usize] <= threshold[node];
+                node = if goes_left { left[node] } else { right[node] } as usize;
+                count[node] += 1;
+            }
+        }
+    }
+    let gain = |node: usize| if feature[node] == LEAF { 0.0 } else { 0.25 + noise(700 + node) };
+    let gain = (0..feature.len()).map(gain).collect();
+    let statistics = NodeStatistics { weight: count.iter().map(|&count| 0.25 * count as f32).collect(), count, gain };
+    TreeEnsemble::from_arrays(FEATURES, TreeArrays { statistics, ..trees.arrays().clone() }).unwrap()
+}
+
 fn cases() -> Vec<(String, Ranker, ExportFormat)> {
     let mut cases = Vec::new();
     let mut onnx = |name: String, normalizer, model| cases.push((name, ranker(normalizer, model), ExportFormat::Onnx));
@@ -205,6 +230,10 @@ fn cases() -> Vec<(String, Ranker, ExportFormat)> {
         cases.push((format!("trees-{normalizer:?}"), trees(normalizer), ExportFormat::LightGbm));
         cases.push((format!("trees-xgboost-{normalizer:?}"), trees(normalizer), ExportFormat::XgBoost));
     }
+    for (name, format) in [("trees-counted", ExportFormat::LightGbm), ("trees-xgboost-counted", ExportFormat::XgBoost)]
+    {
+        cases.push((name.into(), ranker(NormalizerKind::None, Model::Trees(counted())), format));
+    }
     cases
 }
 
@@ -219,6 +248,17 @@ struct Case {
     sha256: String,
     /// One score per document, in the order of the data.
     scores: Vec<f64>,
+    /// How the other system explains the trees that know their documents and gains.
+    explained: Option<Explained>,
+}
+
+#[derive(Deserialize)]
+struct Explained {
+    /// For each document the contribution of each feature, then the expected score.
+    contributions: Vec<f64>,
+    /// Importances of the features: number of splits, and their gains.
+    splits: Vec<f64>,
+    gains: Vec<f64>,
 }
 
 fn extension(format: ExportFormat) -> &'static str {
@@ -272,7 +312,35 @@ fn other_systems_score_exports_alike() {
                 }
             }
         }
+        if let Some(explained) = case.explained.as_ref() {
+            assert_explained(&name, explained);
+        }
+        assert_eq!(case.explained.is_some(), name.ends_with("counted"), "{name}");
         let distinct = scores.iter().map(|score| score.to_bits()).collect::<std::collections::BTreeSet<_>>().len();
         assert!(distinct > 5, "{name} tells documents apart: {scores:?}");
+    }
+}
+
+/// The background of TreeSHAP is the data that the counts are of.
+fn assert_explained(name: &str, explained: &Explained) {
+    let trees = counted();
+    let shap = TreeShap::new(&trees, &train().features).unwrap();
+    let data = queries();
+    for (document, found) in explained.contributions.chunks(FEATURES + 1).enumerate() {
+        let mut ours = shap.contributions(data.row(document));
+        ours.push(shap.expected());
+        for (ours, found) in ours.iter().zip(found) {
+            // LightGBM computes in 64 bits, XGBoost in 32.
+            let near = if name.contains("xgboost") { 1e-6 } else { 1e-12 };
+            assert!((ours - found).abs() < near, "{name}, document {document}: {ours} {found}");
+        }
+    }
+    assert_eq!(explained.contributions.len(), data.documents() * (FEATURES + 1));
+    let TreeArrays { feature, statistics, .. } = trees.arrays();
+    for number in 0..FEATURES {
+        let gains = feature.iter().zip(&statistics.gain).filter(|(split, _)| **split as usize == number);
+        let (splits, gain) = gains.fold((0.0, 0.0), |(splits, sum), (_, &gain)| (splits + 1.0, sum + f64::from(gain)));
+        assert_eq!(explained.splits[number], splits, "{name}, feature {number}");
+        assert!((explained.gains[number] - gain).abs() < 1e-5, "{name}, feature {number}");
     }
 }

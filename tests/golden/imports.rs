@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
-use burn_rank::ranker::{ImportFormat, Ranker};
+use burn_rank::ranker::{ExportFormat, ImportFormat, Model, Ranker, TreeArrays};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -45,6 +45,69 @@ fn rankers_of_other_systems_score_as_in_their_own_library() {
         assert!(distinct > 2, "{name} tells documents apart: {scores:?}");
         let again = Ranker::from_bytes(&ranker.to_bytes(), Path::new("again"), &device).unwrap();
         assert_eq!(again.predict(&data, &device).unwrap(), scores, "{name}, saved");
+    }
+}
+
+/// The numbers of a list of a LightGBM file, of each tree in ascending order: trees may number their nodes otherwise.
+fn lists(text: &str, name: &str) -> Vec<Vec<f32>> {
+    let lists = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    let numbers = |list: &str| -> Vec<f32> {
+        let mut numbers: Vec<f32> = list.split_whitespace().map(|number| number.parse().unwrap()).collect();
+        numbers.sort_by(f32::total_cmp);
+        numbers
+    };
+    lists.map(numbers).collect()
+}
+
+#[test]
+fn counts_and_gains_survive_import_and_export() {
+    for name in ["lightgbm.txt", "lightgbm-forest.txt", "lightgbm-no-missing.txt", "lightgbm-zero-as-missing.txt"] {
+        let path = folder().join("imports").join(name);
+        let ranker = Ranker::open(&path, &Device::flex()).unwrap();
+        assert!(ranker.export_notes(ExportFormat::LightGbm).is_empty(), "{name}");
+        let written = String::from_utf8(ranker.export(ExportFormat::LightGbm).unwrap()).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for list in ["leaf_count", "internal_count", "leaf_weight", "internal_weight", "split_gain"] {
+            let (ours, theirs) = (lists(&written, list), lists(&text, list));
+            assert!(theirs.iter().flatten().any(|&number| number > 0.0), "{name}: {list}");
+            assert_eq!(ours, theirs, "{name}: {list}");
+        }
+    }
+    for name in ["xgboost.json", "xgboost-base-score.json", "xgboost-dart.json"] {
+        let path = folder().join("imports").join(name);
+        let ranker = Ranker::open(&path, &Device::flex()).unwrap();
+        assert_eq!(ranker.export_notes(ExportFormat::LightGbm).len(), 1, "{name}");
+        assert!(ranker.export_notes(ExportFormat::XgBoost).is_empty(), "{name}");
+        let trees = |text: &str| {
+            let file: serde_json::Value = serde_json::from_str(text).unwrap();
+            let booster = &file["learner"]["gradient_booster"];
+            let model = booster.get("model").unwrap_or(&booster["gbtree"]["model"]);
+            model["trees"].as_array().unwrap().clone()
+        };
+        let written = trees(std::str::from_utf8(&ranker.export(ExportFormat::XgBoost).unwrap()).unwrap());
+        let read = trees(&std::fs::read_to_string(&path).unwrap());
+        // The base score is a tree here.
+        assert_eq!(written.len(), read.len() + 1, "{name}");
+        for (ours, theirs) in written[1..].iter().zip(&read) {
+            for list in ["sum_hessian", "loss_changes"] {
+                let numbers = |tree: &serde_json::Value| {
+                    let mut numbers: Vec<f32> =
+                        tree[list].as_array().unwrap().iter().map(|number| number.as_f64().unwrap() as f32).collect();
+                    numbers.sort_by(f32::total_cmp);
+                    numbers
+                };
+                assert_eq!(numbers(ours), numbers(theirs), "{name}: {list}");
+            }
+        }
+    }
+    for name in ["catboost.json", "catboost-depthwise.json", "catboost-nan-max.json"] {
+        let ranker = Ranker::open(&folder().join("imports").join(name), &Device::flex()).unwrap();
+        let Model::Trees(trees) = ranker.model() else { panic!("trees") };
+        let TreeArrays { roots, statistics, .. } = trees.arrays();
+        // All 300 documents, and none at the bias.
+        let (bias, roots) = roots.split_last().unwrap();
+        assert!(roots.iter().all(|&root| statistics.count[root as usize] == 300), "{name}");
+        assert_eq!(statistics.count[*bias as usize], 0, "{name}");
     }
 }
 

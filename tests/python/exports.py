@@ -5,8 +5,9 @@ the plug-ins of OpenSearch and Elasticsearch, which are not run. `.ci/exports` i
 
     .ci/exports target/debug/burn-rank
 
-Trees are also scored where a feature equals a threshold, one float beside it, and where it is missing. Prints the largest
-differences (relative above 1), and ends with 1 at the first above 1e-5.
+Trees are also scored where a feature equals a threshold, one float beside it, and where it is missing. On the training data
+LightGBM's and XGBoost's contributions and importances are compared with ours. Prints the largest differences (relative above
+1), and ends with 1 at the first above 1e-5; above 1e-9 for the contributions of LightGBM, which are in 64 bits.
 """
 
 import itertools
@@ -32,6 +33,7 @@ from readers import F32
 FEATURES = 12
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 1e-5
+LIMIT_64 = 1e-9
 
 CONFIG = """
 normaliser = "{normaliser}"
@@ -54,6 +56,15 @@ TREES = """
 name = "lambda_ndcg"
 [learner]
 kind = "boosted_trees"
+rounds = 20
+"""
+SAMPLED = TREES + "subsample = 0.5\ncolsample_by_node = 0.7\n"
+SEVERAL = SAMPLED + "seeds = 2\n"
+BALANCED = SAMPLED.replace("lambda_ndcg", "approx_ndcg")
+SEARCHED = BALANCED + 'steps = "line_search"\n'
+STUMPS = """
+[learner]
+kind = "rank_boost"
 rounds = 20
 """
 KERNELS = """
@@ -228,6 +239,56 @@ class Check:
                 self.same_dump(loaded, plugin, names)
             self.without_missing(name, model, ours, matrix, where)
 
+    def explained(self, name, model, data, missing=False, continues=False):
+        """Compares contributions and importances of LightGBM and XGBoost with ours on the training data of a ranker."""
+        args = ("--missing", "keep") if missing else ()
+        features = int(json.loads(self.bench.run("models", "show", model, "--json"))["features"])
+        matrix, _ = read_letor(self.folder / data, features)
+        scores = self.bench.predict(model, data, *args)
+        self.bench.run("predict", model, data, "--contributions", "--background", data, "--out", "contributions.txt", *args)
+        ours = numpy.loadtxt(self.folder / "contributions.txt", ndmin=2)
+        assert numpy.abs(ours.sum(axis=1) - scores).max() <= LIMIT * max(1, numpy.abs(scores).max())
+
+        booster = lightgbm.Booster(model_file=self.export(model, f"{name}.txt"))
+        theirs = booster.predict(matrix, pred_contrib=True)
+        self.table.add("LightGBM text, contributions", "lightgbm", ours.ravel(), theirs.ravel(), LIMIT_64)
+        importances = [booster.feature_importance(kind) for kind in ("split", "gain")]
+        frame = booster.trees_to_dataframe()
+        assert (frame["count"] > 0).all() and len(frame) == frame["node_index"].nunique()
+        if xgboost:
+            loaded = xgboost.Booster(model_file=self.export(model, f"{name}-xgboost.json", "xgboost"))
+            theirs = loaded.predict(xgboost.DMatrix(matrix), pred_contribs=True)
+            self.table.add("XGBoost JSON, contributions", "xgboost", ours.ravel(), theirs.ravel(), LIMIT)
+            kinds = ("weight", "total_gain", "gain", "total_cover", "cover")
+            scores = {kind: loaded.get_score(importance_type=kind) for kind in kinds}
+            by_kind = {kind: numpy.array([scores[kind].get(f"f{k}", 0) for k in range(features)]) for kind in kinds}
+            # What LightGBM says about the nodes that split a feature.
+            for kind, column in (("total_gain", "split_gain"), ("total_cover", "count")):
+                splits = frame[frame["split_feature"].notna()]
+                of_feature = [splits[splits["split_feature"] == f"feature_{k + 1}"][column].sum() for k in range(features)]
+                share = numpy.array(of_feature) / max(of_feature)
+                self.table.add(f"XGBoost JSON, {kind}", "lightgbm", share, by_kind[kind] / max(of_feature), LIMIT)
+            for total, mean in (("total_gain", "gain"), ("total_cover", "cover")):
+                used = by_kind["weight"] > 0
+                assert numpy.allclose((by_kind[total] / numpy.maximum(by_kind["weight"], 1))[used], by_kind[mean][used])
+        report = json.loads((self.folder / pathlib.Path(model).parent / "report.json").read_text())
+        # Those of stumps are not reported, and those of trees that continue others are of the new ones alone.
+        if "importance" not in report or continues:
+            return
+        splits, gain = (numpy.array(report["importance"][key], dtype=float) for key in ("splits", "gain"))
+        self.table.add("LightGBM text, importance by splits", "lightgbm", splits, importances[0], 0)
+        share = importances[1] / gain.sum()
+        self.table.add("LightGBM text, importance by gain", "lightgbm", gain / gain.sum(), share, LIMIT)
+        if xgboost:
+            self.table.add("XGBoost JSON, importance by splits", "xgboost", splits, by_kind["weight"], 0)
+            share = by_kind["total_gain"] / gain.sum()
+            self.table.add("XGBoost JSON, importance by gain", "xgboost", gain / gain.sum(), share, LIMIT)
+
+    def continued(self):
+        """Trees that continue others are explained with them."""
+        self.bench.run("train", "explain-none.toml", "--continue", "run-explain-none", "--out", "run-more")
+        self.explained("explain-more", "run-more/ranker.safetensors", "train.txt", continues=True)
+
     def same_dump(self, loaded, plugin, names):
         fmap = self.folder / "fmap.txt"
         fmap.write_text("".join(f"{place}\t{name}\tq\n" for place, name in enumerate(names)))
@@ -262,6 +323,14 @@ def main(check):
         model = check.train(f"trees-{normaliser}", normaliser, "", TREES)
         check.trees(f"trees-{normaliser}", model, normaliser, "test.txt", False)
 
+    learners = {"none": TREES, "sampled": SAMPLED, "several": SEVERAL, "balanced": BALANCED, "searched": SEARCHED}
+    for kind, learner in {**learners, "stumps": STUMPS}.items():
+        check.explained(f"explain-{kind}", check.train(f"explain-{kind}", "none", "", learner), "train.txt")
+    for normaliser in ("z_score", "quantile"):
+        name = f"explain-{normaliser}"
+        check.explained(name, check.train(name, normaliser, "", SAMPLED), "train.txt")
+    check.continued()
+
     # Documents of which every tenth value is missing.
     for name, seed in [("gaps", 1), ("gaps-test", 2)]:
         source = "train.txt" if name == "gaps" else "test.txt"
@@ -272,6 +341,8 @@ def main(check):
     for normaliser in ("none", "quantile", "query_min_max"):
         model = check.train(f"gaps-{normaliser}", normaliser, "", TREES, "gaps.txt", '[data.read]\nmissing = "keep"')
         check.trees(f"gaps-{normaliser}", model, normaliser, "gaps-test.txt", True)
+        if normaliser != "query_min_max":
+            check.explained(f"explain-gaps-{normaliser}", model, "gaps.txt", True)
 
     combinations = itertools.product(ACTIVATIONS, ["none", "layer", "batch"])
     for (activation, norm), normaliser in zip(combinations, itertools.cycle(NORMALISERS)):
@@ -291,6 +362,7 @@ def main(check):
             (check.folder / f"ohsumed-{part}.txt").symlink_to(next(shared.glob(f"{part}*")))
         model = check.train("ohsumed", "none", "", TREES, "ohsumed-train.txt")
         check.trees("ohsumed", model, "none", "ohsumed-test.txt", False)
+        check.explained("explain-ohsumed", model, "ohsumed-train.txt")
     else:
         print("not run: real data (CONTRIBUTING.md says how to get them)")
     check.table.show()

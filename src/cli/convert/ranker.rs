@@ -44,14 +44,19 @@ impl ConvertArgs {
         }
         input::not_over("convert", &self.out, &[input::ranker_file(&self.from)], "is the ranker")?;
         let ranker = input::ranker(&self.from, &Device::flex())?;
-        let (name, bytes) = match self.format(&ranker)? {
+        let format = self.format(&ranker)?;
+        let (name, bytes) = match format {
             Some(format) => (format.to_string(), ranker.export(format).context(self.from.display())?),
             None => ("a saved ranker".to_string(), ranker.to_bytes()),
         };
+        let notes = format.map_or(Vec::new(), |format| ranker.export_notes(format));
         let place = self.out.display();
         atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
         let features = counted(ranker.model().features(), "feature");
         writeln!(out, "{place}: {name}, {features}, {} bytes", bytes.len())?;
+        for note in notes {
+            eprintln!("note: {place}: {note}");
+        }
         Ok(())
     }
 

@@ -45,6 +45,9 @@ impl Buffers {
 
     /// Brings the documents for which `is_left` holds before the others, each in their order; returns their number.
     pub(super) fn part(&mut self, documents: &mut [u32], is_left: impl Fn(u32) -> bool + Sync) -> usize {
+        if documents.is_empty() {
+            return 0;
+        }
         self.parted.resize(documents.len(), 0);
         // Of each chunk, the left documents come first and the right ones after them.
         let chunks = documents.par_chunks(CHUNK).zip(self.parted.par_chunks_mut(CHUNK));

@@ -18,7 +18,7 @@ use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks;
 use crate::learner::shared::context::{FitContext, Fitted, Importance, StopReason};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
-use crate::ranker::{Model, Node, TreeEnsemble};
+use crate::ranker::{Model, Node, NodeStatistics, TreeEnsemble};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;
@@ -98,6 +98,8 @@ impl Iterative for Boosting<'_> {
     }
 
     fn resume(&mut self, state: &mut State, history: &History) -> Result<(), LearnerError> {
+        // Trees of a state of the first version.
+        state.members_mut().for_each(|trees| trees.statistics.resize_with(trees.trees.len(), NodeStatistics::default));
         self.anneal(history.next(), state)?;
         self.members.iter_mut().zip(state.members()).try_for_each(|(member, trees)| member.resume(&self.setting, trees))
     }
@@ -126,6 +128,7 @@ impl Iterative for Boosting<'_> {
         for trees in state.members_mut().filter(|trees| trees.trees.len() < history.next()) {
             trees.trees.push(vec![Node::Leaf { value: 0.0 }]);
             trees.gains.push(Vec::new());
+            trees.statistics.push(NodeStatistics::default());
         }
         let loss = self.loss();
         let losses = Some(loss * self.setting.objective.queries());
@@ -166,10 +169,11 @@ impl Iterative for Boosting<'_> {
         let share = 1.0 / self.members.len() as f64;
         for round in 0..best_round {
             for trees in state.members() {
+                let statistics = trees.statistics[round].clone();
                 match &trees.trees[round][..] {
                     [Node::Leaf { .. }] => {}
-                    tree if share == 1.0 => push(&mut all, tree)?,
-                    tree => push(&mut all, &scaled(tree, share))?,
+                    tree if share == 1.0 => push(&mut all, tree, statistics)?,
+                    tree => push(&mut all, &scaled(tree, share), statistics)?,
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::histogram::Block;
 use super::objective::Objective;
 use super::sample::Sample;
 use super::split::TreeParams;
-use super::tree::{Grown, grow};
+use super::tree::grow;
 use crate::data::RankingDataset;
 use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
@@ -19,7 +19,7 @@ use crate::learner::shared::additive::Additive;
 use crate::learner::shared::gains::start_gains;
 use crate::loss::RankingLoss;
 use crate::measure::mean_of;
-use crate::ranker::{Node, TreeEnsemble};
+use crate::ranker::{Node, NodeStatistics, TreeEnsemble};
 
 /// A loss counts as flat if its derivatives at equal scores are below this share of those at scores equal to the
 /// labels: what is left is rounding.
@@ -55,6 +55,9 @@ pub(super) struct Trees {
     /// For each tree, feature and gain of every split. Absent in the states of the first version.
     #[serde(default)]
     pub gains: Vec<Vec<(u32, f64)>>,
+    /// What is known of the nodes of each tree. Absent in the states of the first version.
+    #[serde(default)]
+    pub statistics: Vec<NodeStatistics>,
 }
 
 impl Trees {
@@ -66,7 +69,7 @@ impl Trees {
 
 impl Default for Trees {
     fn default() -> Self {
-        Self { trees: Vec::new(), step: 1.0, gains: Vec::new() }
+        Self { trees: Vec::new(), step: 1.0, gains: Vec::new(), statistics: Vec::new() }
     }
 }
 
@@ -97,20 +100,6 @@ fn add(
     Ok(())
 }
 
-/// Adds a tree to the scores of the training documents, whose leaves are known if it was fitted to all of them.
-fn leaf_values(
-    grown: &Grown,
-    scores: &mut [f64],
-    train: &RankingDataset,
-    processes: &dyn Processes,
-) -> Result<(), LearnerError> {
-    if grown.documents() < train.documents() {
-        return add(&grown.nodes, scores, train, processes);
-    }
-    grown.add_to(scores);
-    Ok(())
-}
-
 /// Derivatives at equal scores of a regression on the loss's gains, each times the weight of its document: the mean of
 /// the query minus the document's own.
 pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
@@ -132,14 +121,15 @@ pub(super) fn ensemble<T: AsRef<[Node]>>(
 ) -> Result<TreeEnsemble, LearnerError> {
     let mut all = TreeEnsemble::new(features);
     for tree in trees {
-        push(&mut all, tree.as_ref())?;
+        push(&mut all, tree.as_ref(), NodeStatistics::default())?;
     }
     Ok(all)
 }
 
-/// Adds a tree to a sum.
-pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node]) -> Result<(), LearnerError> {
-    all.push(tree).map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })
+/// Adds a tree to a sum, with what is known of its nodes.
+pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatistics) -> Result<(), LearnerError> {
+    let pushed = all.push_with(tree, statistics);
+    pushed.map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })
 }
 
 impl<'a> Member<'a> {
@@ -191,7 +181,7 @@ impl<'a> Member<'a> {
             None => Cow::Borrowed(&self.derivatives),
         };
         let mut sample = Sample::new(setting.config, setting.train, self.seed, round);
-        let documents = std::mem::take(&mut sample.documents);
+        let documents = [&mut sample.documents, &mut sample.others].map(std::mem::take);
         let features = |node: usize| sample.features(node);
         let Setting { blocks, buffers, params, processes, .. } = setting;
         let processes = *processes;
@@ -202,7 +192,7 @@ impl<'a> Member<'a> {
         let mut step = 1.0;
         if start.is_some() || steps == Steps::LineSearch {
             let mut values = vec![0.0; setting.train.documents()];
-            leaf_values(&grown, &mut values, setting.train, processes)?;
+            grown.add_to(&mut values);
             let promised = if start.is_some() { 0.0 } else { self.descent(&setting.objective, &values) };
             match self.search(&setting.objective, &values, trees.step, promised) {
                 Some(found) => step = found,
@@ -212,7 +202,10 @@ impl<'a> Member<'a> {
         // The starting tree is not shrunk: a part of it may be no better than nothing.
         let shrinkage = if start.is_some() { 1.0 } else { setting.config.learning_rate };
         grown.scale(shrinkage * step);
-        self.scores.add_to_train(|data, scores| leaf_values(&grown, scores, data, processes))?;
+        self.scores.add_to_train(|_, scores| {
+            grown.add_to(scores);
+            Ok(())
+        })?;
         self.scores.add_to_validation(|data, scores| add(&grown.nodes, scores, data, processes))?;
         self.differentiate(&setting.objective);
         if !self.loss.is_finite() {
@@ -221,6 +214,7 @@ impl<'a> Member<'a> {
         }
         let leaves = grown.leaves();
         trees.gains.push(grown.gains);
+        trees.statistics.push(grown.statistics);
         trees.trees.push(grown.nodes);
         trees.step = step;
         Ok(Some(Added { leaves, step }))

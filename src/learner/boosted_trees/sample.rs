@@ -12,6 +12,8 @@ use crate::seed::seed_for;
 pub(super) struct Sample {
     /// The documents that it is fitted to, ascending.
     pub documents: Vec<u32>,
+    /// All other training documents, ascending.
+    pub others: Vec<u32>,
     /// Whether it may split each feature.
     features: Vec<bool>,
     by_node: f64,
@@ -24,12 +26,18 @@ impl Sample {
     pub(super) fn new(config: &BoostedTreesConfig, train: &RankingDataset, seed: u64, round: usize) -> Self {
         let round = round as u64;
         let draw = |purpose, total, share| drawn(seed_for(seed, purpose, round), total, share);
+        let mut is_drawn = vec![false; train.queries()];
         let queries = draw("boosted_trees queries", train.queries(), config.subsample);
-        let documents = queries.into_iter().flat_map(|q| train.range(q)).map(|d| d as u32).collect();
+        queries.into_iter().for_each(|query| is_drawn[query] = true);
+        let of_queries = |drawn: bool| {
+            let queries = (0..train.queries()).filter(|&query| is_drawn[query] == drawn);
+            queries.flat_map(|query| train.range(query)).map(|document| document as u32).collect()
+        };
+        let (documents, others) = (of_queries(true), of_queries(false));
         let mut features = vec![false; train.feature_count];
         let of_tree = draw("boosted_trees features", train.feature_count, config.colsample);
         of_tree.into_iter().for_each(|feature| features[feature] = true);
-        Self { documents, features, by_node: config.colsample_by_node, seed, round }
+        Self { documents, others, features, by_node: config.colsample_by_node, seed, round }
     }
 
     /// Whether the split of a node may take each feature.

@@ -12,12 +12,12 @@ use super::fit::member_seed;
 use super::member::{ensemble, towards_gains};
 use crate::data::RankingDataset;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::context::{Fitted, StopReason};
+use crate::learner::shared::context::{FitContext, Fitted, StopReason};
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::rounds::STATE_FILE;
 use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
-use crate::ranker::{Model, Node, TreeEnsemble};
+use crate::ranker::{LEAF, Model, Node, NodeStatistics, TreeArrays, TreeEnsemble};
 use crate::scorer::{LinearScorerConfig, ScorerConfig};
 
 /// Queries in which a document is relevant when exactly one of two features is 1: no linear ranker orders them.
@@ -431,6 +431,80 @@ fn importance_counts_the_splits_and_their_gains() {
     let config = BoostedTreesConfig { rounds: 1, ..small() };
     let importance = fit(&config, "rank_net", &testing::two_documents()).importance.unwrap();
     assert_eq!((importance.gain, importance.splits), (vec![2.0, 0.0], vec![1, 0]));
+}
+
+/// The counts are those of all training documents, in samples, too; each gain is once in the importances.
+#[test]
+fn exported_trees_carry_counts_and_gains() {
+    let data = half_missing(30, 1);
+    let plain = BoostedTreesConfig { rounds: 8, min_documents: 5, ..BoostedTreesConfig::default() };
+    let sampled = BoostedTreesConfig { subsample: 0.5, colsample_by_node: 0.6, ..plain.clone() };
+    let several = BoostedTreesConfig { seeds: Some(2), ..sampled.clone() };
+    let searched = BoostedTreesConfig { steps: Some(Steps::LineSearch), ..sampled.clone() };
+    for (config, loss) in
+        [(&plain, "lambda_ndcg"), (&sampled, "rank_net"), (&several, "approx_ndcg"), (&searched, "soft_ndcg")]
+    {
+        let fitted = fit(config, loss, &data);
+        let importance = fitted.importance.unwrap();
+        let Model::Trees(trees) = fitted.model else { panic!("trees") };
+        let TreeArrays { roots, feature, statistics, .. } = trees.arrays();
+        let NodeStatistics { count, weight, gain } = statistics;
+        assert_eq!(*count, trees.reached(&data.features), "{loss}");
+        assert!(roots.iter().all(|&root| count[root as usize] as usize == data.documents()), "{loss}");
+        assert!(weight.len() == count.len() && weight.iter().all(|&weight| weight > 0.0), "{loss}");
+        let mut found = [0.0; 2];
+        for (&feature, &gain) in feature.iter().zip(gain) {
+            assert_eq!(feature == LEAF, gain == 0.0, "{loss}");
+            if feature != LEAF {
+                found[feature as usize] += f64::from(gain);
+            }
+        }
+        for (found, expected) in found.iter().zip(importance.gain) {
+            assert!((found - expected).abs() <= 1e-6 * expected, "{loss}: {found} {expected}");
+        }
+    }
+    // RankNet at equal scores: the gain is 2, as in the test above, and the curvatures are 1/4 each.
+    let config = BoostedTreesConfig { rounds: 1, ..small() };
+    let Model::Trees(trees) = fit(&config, "rank_net", &testing::two_documents()).model else { panic!("trees") };
+    let expected = NodeStatistics { count: vec![2, 1, 1], weight: vec![0.5, 0.25, 0.25], gain: vec![2.0, 0.0, 0.0] };
+    assert_eq!(trees.arrays().statistics, expected);
+}
+
+#[test]
+fn trees_that_go_on_keep_the_counts_that_all_of_them_have() {
+    let data = testing::random(20, 8, 3, 5);
+    let config = BoostedTreesConfig { subsample: 0.5, ..small() };
+    let learner = || config.check(&Parts::default().with_loss(LossSpec::new("rank_net"))).unwrap();
+    let start = learner().fit(&data, None, &testing::context(None)).unwrap().model;
+    let Model::Trees(trees) = &start else { panic!("trees") };
+    let bare = TreeArrays { statistics: NodeStatistics::default(), ..trees.arrays().clone() };
+    let bare = Model::Trees(TreeEnsemble::from_arrays(3, bare).unwrap());
+    let statistics = |start: &Model| {
+        let mut learner = learner();
+        learner.start_from(start).unwrap();
+        let Model::Trees(trees) = learner.fit(&data, None, &testing::context(None)).unwrap().model else {
+            panic!("trees")
+        };
+        (trees.reached(&data.features), trees.arrays().statistics.clone())
+    };
+    let (reached, known) = statistics(&start);
+    assert_eq!(known.count, reached);
+    assert_eq!(statistics(&bare).1, NodeStatistics::default());
+
+    // A state from before there were counts is gone on with, without them.
+    let folder = tempfile::tempdir().unwrap();
+    let stopped = testing::context(Some(folder.path()));
+    let progress = testing::StopAfter { rounds: 3, interrupt: stopped.interrupt.clone() };
+    let stopped = FitContext { progress: &progress, ..stopped };
+    learner().fit(&data, None, &stopped).unwrap();
+    let path = folder.path().join(STATE_FILE);
+    let mut state: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(state["state"].as_object_mut().unwrap().remove("statistics").unwrap().as_array().unwrap().len(), 3);
+    std::fs::write(&path, serde_json::to_string(&state).unwrap()).unwrap();
+    let resumed = FitContext { resume: true, ..testing::context(Some(folder.path())) };
+    let Model::Trees(resumed) = learner().fit(&data, None, &resumed).unwrap().model else { panic!("trees") };
+    assert_eq!(resumed.scores(&data.features), trees.scores(&data.features));
+    assert_eq!(resumed.arrays().statistics, NodeStatistics::default());
 }
 
 #[test]

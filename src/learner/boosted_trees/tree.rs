@@ -19,26 +19,29 @@ use super::sums::{FixedPoint, Sums};
 use crate::data::shards::own;
 use crate::distributed::Processes;
 use crate::op::Execution;
-use crate::ranker::Node;
+use crate::ranker::{Node, NodeStatistics};
 
-/// A tree, and the leaf of each document that it was fitted to.
+/// A tree, and the leaf of each training document.
 pub(super) struct Grown {
     /// Parents come before their children.
     pub nodes: Vec<Node>,
+    /// What is known of the nodes: all training documents, and the curvatures and gains of the sample.
+    pub statistics: NodeStatistics,
     /// Feature and gain of each split, in the order in which they were made.
     pub gains: Vec<(u32, f64)>,
-    /// The documents, leaf by leaf.
-    documents: Vec<u32>,
-    /// Node and documents of each leaf.
-    leaves: Vec<(usize, Range<usize>)>,
+    /// The documents of the sample, and all others, leaf by leaf.
+    documents: [Vec<u32>; 2],
+    /// Node of each leaf, and its documents of the sample and others.
+    leaves: Vec<(usize, [Range<usize>; 2])>,
 }
 
 impl Grown {
-    /// Adds the value of its leaf to the score of every document that the tree was fitted to.
+    /// Adds the value of its leaf to the score of every training document.
     pub(super) fn add_to(&self, scores: &mut [f64]) {
-        for (node, range) in &self.leaves {
+        for (node, ranges) in &self.leaves {
             if let Node::Leaf { value } = self.nodes[*node] {
-                self.documents[range.clone()].iter().for_each(|&d| scores[d as usize] += value);
+                let documents = self.documents.iter().zip(ranges).flat_map(|(all, range)| &all[range.clone()]);
+                documents.for_each(|&d| scores[d as usize] += value);
             }
         }
     }
@@ -52,11 +55,6 @@ impl Grown {
         }
     }
 
-    /// Number of documents that the tree was fitted to.
-    pub(super) fn documents(&self) -> usize {
-        self.documents.len()
-    }
-
     /// Number of leaves.
     pub(super) fn leaves(&self) -> usize {
         self.leaves.len()
@@ -67,7 +65,10 @@ impl Grown {
 struct Leaf {
     node: usize,
     depth: usize,
+    /// Its documents of the sample.
     documents: Range<usize>,
+    /// Its other documents.
+    others: Range<usize>,
     sums: Sums,
     bounds: Bounds,
     /// Where its histograms are.
@@ -76,12 +77,13 @@ struct Leaf {
     split: Option<Split>,
 }
 
-/// Grows a tree on a sample of documents (ascending). `features` says for each leaf, by its node, which features its
-/// split may take, one flag for each. Each process has the histograms of its blocks, and all have the best split of them.
+/// Grows a tree on a sample of documents (ascending); the `others` only follow it. `features` says for each leaf, by its
+/// node, which features its split may take, one flag for each. Each process has the histograms of its blocks, and all have
+/// the best split of them.
 pub(super) fn grow(
     blocks: &mut [Block],
     buffers: &mut Buffers,
-    documents: Vec<u32>,
+    [documents, others]: [Vec<u32>; 2],
     features: &dyn Fn(usize) -> Vec<bool>,
     derivatives: &Derivatives,
     params: &TreeParams,
@@ -90,16 +92,18 @@ pub(super) fn grow(
     let worth = Worth { params, units: FixedPoint::new(derivatives, &documents) };
     buffers.set(derivatives, &worth.units);
     let sums = buffers.sum(&documents);
+    let (of_sample, bounds) = (0..documents.len(), Bounds::NONE);
     let root =
-        Leaf { node: 0, depth: 0, documents: 0..documents.len(), sums, bounds: Bounds::NONE, slot: 0, split: None };
-    let mut grower = Grower { blocks, buffers, features, worth, documents, processes };
-    let mut nodes = vec![grower.node_of(&root)];
-    let mut gains = Vec::new();
+        Leaf { node: 0, depth: 0, documents: of_sample, others: 0..others.len(), sums, bounds, slot: 0, split: None };
+    let mut grower = Grower { blocks, buffers, features, worth, documents, others, processes };
+    let (mut nodes, mut statistics, mut gains) = (Vec::new(), NodeStatistics::default(), Vec::new());
+    grower.add(&root, &mut nodes, &mut statistics);
     let mut leaves = vec![grower.with_split(root)];
     while leaves.len() < params.leaves {
         let Some((place, split)) = next(&leaves, params.by_level) else { break };
         let leaf = leaves.remove(place);
         gains.push((split.feature as u32, split.gain));
+        statistics.gain[leaf.node] = finite(split.gain);
         let children = [nodes.len(), nodes.len() + 1];
         nodes[leaf.node] = Node::Split {
             feature: split.feature as u32,
@@ -112,12 +116,17 @@ pub(super) fn grow(
         let slot = leaves.len() + 1;
         let last = leaves.len() + 2 == params.leaves;
         for child in grower.split(leaf, split, children, slot, last) {
-            nodes.push(grower.node_of(&child));
+            grower.add(&child, &mut nodes, &mut statistics);
             leaves.push(child);
         }
     }
-    let leaves = leaves.into_iter().map(|leaf| (leaf.node, leaf.documents)).collect();
-    Grown { nodes, gains, documents: grower.documents, leaves }
+    let leaves = leaves.into_iter().map(|leaf| (leaf.node, [leaf.documents, leaf.others])).collect();
+    Grown { nodes, statistics, gains, documents: [grower.documents, grower.others], leaves }
+}
+
+/// The nearest finite 32-bit float.
+fn finite(number: f64) -> f32 {
+    (number as f32).clamp(f32::MIN, f32::MAX)
 }
 
 /// The leaf to be split next: the best one, of those nearest to the root where trees grow by level.
@@ -147,12 +156,18 @@ struct Grower<'a> {
     worth: Worth<'a>,
     /// The documents of the sample, leaf by leaf.
     documents: Vec<u32>,
+    /// All others, leaf by leaf.
+    others: Vec<u32>,
     processes: &'a dyn Processes,
 }
 
 impl Grower<'_> {
-    fn node_of(&self, leaf: &Leaf) -> Node {
-        Node::Leaf { value: self.worth.value(leaf.sums, leaf.bounds) }
+    /// Adds a leaf to the nodes of the tree, with what is known of it.
+    fn add(&self, leaf: &Leaf, nodes: &mut Vec<Node>, statistics: &mut NodeStatistics) {
+        nodes.push(Node::Leaf { value: self.worth.value(leaf.sums, leaf.bounds) });
+        statistics.count.push((leaf.documents.len() + leaf.others.len()) as u32);
+        statistics.weight.push(finite(self.worth.units.curvature(leaf.sums)));
+        statistics.gain.push(0.0);
     }
 
     /// Whether a leaf may have children.
@@ -183,16 +198,16 @@ impl Grower<'_> {
     /// Parts a leaf. The smaller child takes `slot`, the other that of the leaf; after the `last` split no further one is
     /// looked for.
     fn split(&mut self, leaf: Leaf, split: Split, nodes: [usize; 2], slot: usize, last: bool) -> [Leaf; 2] {
-        let middle = self.part(leaf.documents.clone(), split);
-        let (left, right) = (leaf.documents.start..middle, middle..leaf.documents.end);
-        let left_is_smaller = left.len() <= right.len();
+        let (documents, others) = self.part(leaf.documents.clone(), leaf.others.clone(), split);
+        let left_is_smaller = documents[0].len() <= documents[1].len();
         let slots = if left_is_smaller { [slot, leaf.slot] } else { [leaf.slot, slot] };
-        let (documents, sums) = ([left, right], [split.left, leaf.sums.minus(split.left)]);
+        let sums = [split.left, leaf.sums.minus(split.left)];
         let bounds = self.worth.bounds(split, leaf.sums, leaf.bounds);
         let depth = leaf.depth + 1;
         let mut children = [0, 1].map(|side| {
-            let (documents, sums, bounds) = (documents[side].clone(), sums[side], bounds[side]);
-            Leaf { node: nodes[side], depth, documents, sums, bounds, slot: slots[side], split: None }
+            let (documents, others) = (documents[side].clone(), others[side].clone());
+            let (node, sums, bounds, slot) = (nodes[side], sums[side], bounds[side], slots[side]);
+            Leaf { node, depth, documents, others, sums, bounds, slot, split: None }
         });
         let flags =
             children.each_ref().map(|child| (!last && self.may_split(child)).then(|| (self.features)(child.node)));
@@ -221,17 +236,25 @@ impl Grower<'_> {
         children
     }
 
-    /// Brings the documents of the left child before those of the right, each in their order; returns where the right
-    /// ones begin.
-    fn part(&mut self, range: Range<usize>, split: Split) -> usize {
+    /// Brings the documents of the left child before those of the right, each in their order; returns those of each, of
+    /// the sample and others.
+    fn part(
+        &mut self,
+        of_sample: Range<usize>,
+        others: Range<usize>,
+        split: Split,
+    ) -> ([Range<usize>; 2], [Range<usize>; 2]) {
         let missing = missing_code(self.blocks, split.feature).filter(|_| split.missing_left);
         let code = codes(self.blocks, split.feature);
         let is_left = |document: u32| {
             let code = code(document);
             usize::from(code) <= split.bin || missing == Some(code)
         };
-        let start = range.start;
-        start + self.buffers.part(&mut self.documents[range], is_left)
+        let mut part = |documents: &mut [u32], range: Range<usize>| {
+            let middle = range.start + self.buffers.part(&mut documents[range.clone()], is_left);
+            [range.start..middle, middle..range.end]
+        };
+        (part(&mut self.documents, of_sample), part(&mut self.others, others))
     }
 }
 
@@ -265,7 +288,7 @@ mod tests {
             curvature: vec![1.0; targets.len()],
         };
         let features = |_| vec![true; data.feature_count];
-        let documents = (0..targets.len() as u32).collect();
+        let documents = [(0..targets.len() as u32).collect(), Vec::new()];
         let grown = grow(&mut blocks, &mut Buffers::default(), documents, &features, &derivatives, params, &OneProcess);
         let mut trees = TreeEnsemble::new(data.feature_count);
         trees.push(&grown.nodes).unwrap();

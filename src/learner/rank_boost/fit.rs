@@ -18,7 +18,7 @@ use crate::learner::shared::context::{FitContext, Fitted, StopReason};
 use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds, Set, Step};
 use crate::learner::solver::bins::{Binned, bins_of_all};
 use crate::op::Execution;
-use crate::ranker::{Model, Node, TreeEnsemble};
+use crate::ranker::{Model, Node, NodeStatistics, TreeEnsemble};
 
 /// Cap on the edge from which `alpha` is computed; it keeps `alpha` finite.
 pub(super) const LARGEST_EDGE: f64 = 1.0 - 1e-12;
@@ -47,6 +47,15 @@ impl Stump {
         let (feature, threshold) = (self.feature as u32, self.threshold);
         let split = Node::Split { feature, threshold, left: 1, right: 2, missing_left: false };
         [split, Node::Leaf { value: 0.0 }, Node::Leaf { value: self.alpha }]
+    }
+
+    /// What training knows of the nodes. The gain is by how much the logarithm of RankBoost's bound on the loss falls,
+    /// `-ln sqrt(1 - edge^2)`, which is `ln cosh alpha`.
+    fn statistics(&self, train: &RankingDataset) -> NodeStatistics {
+        let above = (0..train.documents()).filter(|&d| train.row(d)[self.feature] > self.threshold).count();
+        let count = [train.documents(), train.documents() - above, above].map(|documents| documents as u32).to_vec();
+        let gain = vec![self.alpha.cosh().ln() as f32, 0.0, 0.0];
+        NodeStatistics { count, weight: Vec::new(), gain }
     }
 }
 
@@ -170,7 +179,7 @@ impl Iterative for Boosting<'_> {
         let mut trees = TreeEnsemble::new(self.train.feature_count);
         for stump in &stumps[..best_round] {
             trees
-                .push(&stump.nodes())
+                .push_with(&stump.nodes(), stump.statistics(self.train))
                 .map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })?;
         }
         Ok(Model::Trees(trees))

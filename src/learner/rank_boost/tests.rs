@@ -10,7 +10,7 @@ use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
 use crate::learner::shared::context::StopReason;
 use crate::learner::solver::bins::bins_of_all;
 use crate::learner::testing::{self, dataset};
-use crate::ranker::Model;
+use crate::ranker::{Model, NodeStatistics};
 
 #[test]
 fn potentials_are_those_of_the_pairs() {
@@ -46,6 +46,18 @@ fn the_first_round_is_worked_by_hand() {
 }
 
 /// No stump orders three labels, so the scores of separable data move apart by about 0.7 per round.
+/// An edge of 1/2 lowers the bound on the loss by the factor sqrt(1 - 1/4).
+#[test]
+fn exported_stumps_carry_counts_and_gains() {
+    // Pairs: (a, c), (b, c). x > 0.5 holds for a alone.
+    let data = dataset(1, &[&[(1.0, &[1.0]), (1.0, &[0.0]), (0.0, &[0.0])]]);
+    let learner = RankBoostConfig { rounds: 1, ..RankBoostConfig::default() }.check(&Parts::default()).unwrap();
+    let Model::Trees(trees) = learner.fit(&data, None, &testing::context(None)).unwrap().model else { panic!("trees") };
+    let NodeStatistics { count, weight, gain } = &trees.arrays().statistics;
+    assert_eq!((&count[..], &weight[..], &gain[1..]), (&[3, 2, 1][..], &[][..], &[0.0, 0.0][..]));
+    assert!((f64::from(gain[0]) + 0.75f64.sqrt().ln()).abs() < 1e-7, "{gain:?}");
+}
+
 #[test]
 fn scores_far_apart_leave_the_loss_finite() {
     let query: Vec<(f32, [f32; 1])> = (0..6).map(|d| ((d % 3) as f32, [(d % 3) as f32])).collect();

@@ -6,11 +6,13 @@
 //! trees, so the sums have the same bits; this crate then rounds them to single precision. A normaliser is folded into
 //! the thresholds ([`raw_threshold`]).
 //!
+//! LightGBM weighs the two ways of a split by its counts in its contributions, and adds up its gains for importances.
+//!
 //! [`TreeEnsemble`]: crate::ranker::TreeEnsemble
 
-use std::fmt::{Display, Write};
+use std::fmt::{Debug, Display, Write};
 
-use super::raw_trees::{raw_threshold, trees_of};
+use super::raw_trees::{Known, raw_threshold, trees_of};
 use super::{ExportError, ExportFormat};
 use crate::data::Normalizer;
 use crate::ranker::{LEAF, Ranker, TreeArrays};
@@ -24,13 +26,15 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let trees = trees_of(ranker, ExportFormat::LightGbm)?;
     let normalizer = ranker.normalizer();
     let arrays = trees.arrays();
+    let known = Known::new(arrays);
     let mut blocks = Vec::with_capacity(trees.trees());
     for &root in &arrays.roots {
-        blocks.push(Tree::from_arrays(arrays, root, normalizer)?.block(blocks.len()));
+        blocks.push(Tree::from_arrays(arrays, root, normalizer)?.block(blocks.len(), &known));
     }
     if blocks.is_empty() {
         // LightGBM requires a tree; this one adds 0.
-        blocks.push(Tree { values: vec![0.0], ..Tree::default() }.block(0));
+        let zero = TreeArrays { feature: vec![LEAF], value: vec![0.0], ..TreeArrays::default() };
+        blocks.push(Tree::from_arrays(&zero, 0, normalizer)?.block(0, &Known::new(&zero)));
     }
     let features = trees.feature_count();
     let mut text = String::from("tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n");
@@ -56,8 +60,10 @@ struct Tree {
     decisions: Vec<u8>,
     /// Left and right child of each split.
     children: [Vec<i64>; 2],
-    /// Value of each leaf.
-    values: Vec<f64>,
+    /// Where each split stands in the ensemble.
+    splits: Vec<usize>,
+    /// Where each leaf does.
+    leaves: Vec<usize>,
 }
 
 impl Tree {
@@ -66,14 +72,15 @@ impl Tree {
         // Nodes to place, with the split and the side that they belong to.
         let mut waiting = vec![(root as usize, None)];
         while let Some((node, parent)) = waiting.pop() {
-            if tree.features.len() + tree.values.len() >= arrays.feature.len() {
+            if tree.splits.len() + tree.leaves.len() >= arrays.feature.len() {
                 return Err(ExportError::SharedNode { format: ExportFormat::LightGbm });
             }
             let number = if arrays.feature[node] == LEAF {
-                tree.values.push(arrays.value[node]);
-                -(tree.values.len() as i64)
+                tree.leaves.push(node);
+                -(tree.leaves.len() as i64)
             } else {
-                let split = tree.features.len();
+                let split = tree.splits.len();
+                tree.splits.push(node);
                 tree.features.push(arrays.feature[node]);
                 let is_in = |nodes: &[u32]| nodes.binary_search(&(node as u32)).is_ok();
                 let missing = if is_in(&arrays.zero_missing) { ZERO_IS_MISSING } else { NAN_IS_MISSING };
@@ -92,30 +99,37 @@ impl Tree {
         Ok(tree)
     }
 
-    fn block(&self, number: usize) -> String {
-        let splits = self.features.len();
-        let zeros = |length: usize| list(std::iter::repeat_n(0, length));
-        let mut text = format!("Tree={number}\nnum_leaves={}\nnum_cat=0\n", self.values.len());
+    fn block(&self, number: usize, known: &Known) -> String {
+        fn of<T: Copy>(nodes: &[usize], list: &[T]) -> impl Iterator<Item = T> {
+            nodes.iter().map(|&node| list[node])
+        }
+        let (splits, leaves) = (&self.splits[..], &self.leaves[..]);
+        let mut text = format!("Tree={number}\nnum_leaves={}\nnum_cat=0\n", leaves.len());
         let mut line = |name: &str, values: String| {
             let _ = writeln!(text, "{name}={values}");
         };
         line("split_feature", list(&self.features));
-        line("split_gain", zeros(splits));
+        line("split_gain", list(of(splits, &known.gain).map(short)));
         line("threshold", list(self.thresholds.iter().map(number_text)));
         line("decision_type", list(&self.decisions));
         line("left_child", list(&self.children[0]));
         line("right_child", list(&self.children[1]));
-        line("leaf_value", list(self.values.iter().map(number_text)));
-        line("leaf_weight", zeros(self.values.len()));
-        line("leaf_count", zeros(self.values.len()));
-        line("internal_value", zeros(splits));
-        line("internal_weight", zeros(splits));
-        line("internal_count", zeros(splits));
+        line("leaf_value", list(of(leaves, &known.value).map(|value| number_text(&value))));
+        line("leaf_weight", list(of(leaves, &known.weight).map(short)));
+        line("leaf_count", list(of(leaves, &known.count)));
+        line("internal_value", list(of(splits, &known.value).map(short)));
+        line("internal_weight", list(of(splits, &known.weight).map(short)));
+        line("internal_count", list(of(splits, &known.count)));
         line("is_linear", "0".into());
         line("shrinkage", "1".into());
         text.push('\n');
         text
     }
+}
+
+/// Returns the shortest text of a number that scores do not depend on.
+fn short<T: Debug + Default + PartialEq>(value: T) -> String {
+    if value == T::default() { "0".into() } else { format!("{value:?}") }
 }
 
 fn list(values: impl IntoIterator<Item = impl Display>) -> String {

@@ -26,7 +26,7 @@ mod xgboost;
 use std::fmt;
 use std::path::Path;
 
-use super::{Model, Ranker};
+use super::{LEAF, Model, NodeStatistics, Ranker};
 use crate::data::NormalizerKind;
 use crate::scorer::Scorer;
 
@@ -190,6 +190,31 @@ impl Ranker {
             ExportFormat::Solr => solr::encode(self),
             ExportFormat::PluginLinear => plugin_linear::encode(self),
         }
+    }
+
+    /// Returns what the reader of an [export](Self::export) should know, one sentence each. LightGBM and XGBoost explain
+    /// trees by what training knew of their nodes ([`NodeStatistics`]), which rankers of some systems do not say.
+    pub fn export_notes(&self, format: ExportFormat) -> Vec<String> {
+        let Model::Trees(trees) = self.model() else { return Vec::new() };
+        let arrays = trees.arrays();
+        let NodeStatistics { count, weight, gain } = &arrays.statistics;
+        let is_known = |known: &dyn Fn(usize) -> bool| {
+            (0..arrays.feature.len()).all(|node| arrays.feature[node] == LEAF || known(node))
+        };
+        let counted = |node: usize| count.get(node).is_some_and(|&count| count > 0);
+        let weighed = |node: usize| weight.get(node).is_some_and(|&weight| weight > 0.0);
+        let (system, covered, importances) = match format {
+            ExportFormat::LightGbm => ("LightGBM", is_known(&counted), "importances"),
+            ExportFormat::XgBoost if count.is_empty() => ("XGBoost", is_known(&weighed), "importances by gain"),
+            ExportFormat::XgBoost => ("XGBoost", is_known(&counted), "importances by gain"),
+            _ => return Vec::new(),
+        };
+        let contributions = format!(
+            "{system}'s contributions are not numbers: the ranker does not say how many training documents reach each split"
+        );
+        let gains = format!("{system}'s {importances} are 0: the ranker does not say what its splits gain");
+        let missing = [(covered, contributions), (is_known(&|node| node < gain.len()), gains)];
+        missing.into_iter().filter_map(|(is_there, note)| (!is_there).then_some(note)).collect()
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::{ExportError, ExportFormat};
 use crate::data::{Normalizer, NormalizerKind};
-use crate::ranker::{LEAF, Model, Ranker, TreeEnsemble};
+use crate::ranker::{LEAF, Model, NodeStatistics, Ranker, TreeArrays, TreeEnsemble};
 
 /// A node; children are positions in the tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,6 +32,43 @@ pub(super) struct RawSplit {
 #[derive(Debug, Default)]
 pub(super) struct RawTree {
     pub nodes: Vec<RawNode>,
+    /// Where each node stands in the ensemble.
+    pub places: Vec<usize>,
+}
+
+/// What the files of other systems say about the nodes of an ensemble, which scores do not depend on: one entry per node,
+/// 0 where the ranker does not have it.
+pub(super) struct Known {
+    /// Training documents.
+    pub count: Vec<u32>,
+    /// What they weigh.
+    pub weight: Vec<f32>,
+    pub gain: Vec<f32>,
+    /// The documents, or else what they weigh: the weights of contributions.
+    pub cover: Vec<f32>,
+    /// The value of a leaf; at a split, the mean of its two sides by their cover.
+    pub value: Vec<f64>,
+}
+
+impl Known {
+    pub fn new(arrays: &TreeArrays) -> Self {
+        fn or_zeros<T: Copy + Default>(list: &[T], nodes: usize) -> Vec<T> {
+            if list.is_empty() { vec![T::default(); nodes] } else { list.to_vec() }
+        }
+        let NodeStatistics { count, weight, gain } = &arrays.statistics;
+        let nodes = arrays.feature.len();
+        let weight = or_zeros(weight, nodes);
+        let cover = if count.is_empty() { weight.clone() } else { count.iter().map(|&count| count as f32).collect() };
+        let mut value = arrays.value.clone();
+        // Children come after their parents.
+        for node in (0..nodes).rev().filter(|&node| arrays.feature[node] != LEAF) {
+            let sides = [arrays.left[node], arrays.right[node]].map(|side| side as usize);
+            let [left, right] = sides.map(|side| f64::from(cover[side]));
+            let all = left + right;
+            value[node] = if all > 0.0 { left / all * value[sides[0]] + right / all * value[sides[1]] } else { 0.0 };
+        }
+        Self { count: or_zeros(count, nodes), weight, gain: or_zeros(gain, nodes), cover, value }
+    }
 }
 
 /// Returns the trees of a ranker, or why a format of trees alone cannot hold it.
@@ -73,6 +110,11 @@ pub(super) fn raw_trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<Raw
 }
 
 impl RawTree {
+    /// A tree that adds 0, which stands nowhere in the ensemble.
+    pub fn zero() -> Self {
+        Self { nodes: vec![RawNode::Leaf(0.0)], places: Vec::new() }
+    }
+
     /// Walks the tree under `root`, whose splits are of normalised features.
     pub fn new(
         trees: &TreeEnsemble,
@@ -82,9 +124,11 @@ impl RawTree {
     ) -> Result<Self, ExportError> {
         let arrays = trees.arrays();
         let mut nodes: Vec<RawNode> = Vec::new();
+        let mut places = Vec::new();
         let mut waiting = vec![(root as usize, None)];
         while let Some((node, parent)) = waiting.pop() {
             let place = nodes.len();
+            places.push(node);
             // A tree in which no node has two parents has no more nodes than its ensemble.
             if place >= arrays.feature.len() {
                 return Err(ExportError::SharedNode { format });
@@ -114,7 +158,7 @@ impl RawTree {
                 *(if is_right { &mut split.right } else { &mut split.left }) = place;
             }
         }
-        Ok(Self { nodes })
+        Ok(Self { nodes, places })
     }
 
     /// Refuses a tree in which a missing value goes left, for formats without a way for missing values.

@@ -4,7 +4,7 @@ use burn::tensor::Device;
 
 use super::*;
 use crate::data::{RankingDataset, SynthConfig};
-use crate::ranker::{Node, TreeArrays, TreeEnsemble};
+use crate::ranker::{Node, NodeStatistics, TreeArrays, TreeEnsemble};
 use crate::scorer::{LinearScorer, Scorer};
 
 fn data() -> RankingDataset {
@@ -35,6 +35,17 @@ fn trees(missing_left: bool) -> Model {
     ];
     trees.push(&tree).unwrap();
     Model::Trees(trees)
+}
+
+/// The tree of [`trees`], and what training knew of its nodes.
+fn counted() -> TreeEnsemble {
+    let Model::Trees(trees) = trees(true) else { panic!("trees") };
+    let statistics = NodeStatistics {
+        count: vec![8, 4, 4, 2, 2],
+        weight: vec![2.0, 1.5, 0.5, 0.25, 1.25],
+        gain: vec![0.75, 0.1, 0.0, 0.0, 0.0],
+    };
+    TreeEnsemble::from_arrays(4, TreeArrays { statistics, ..trees.arrays().clone() }).unwrap()
 }
 
 fn linear(bias: f32) -> Model {
@@ -91,6 +102,76 @@ fn files_of_trees_equal_those_worked_by_hand() {
 }
 
 #[test]
+fn exported_trees_carry_counts_and_gains() {
+    let light_gbm = text(NormalizerKind::None, Model::Trees(counted()), ExportFormat::LightGbm);
+    // The mean of -2 and 1e-7, and the mean of that and .1.
+    for line in [
+        "split_gain=0.75 0.1",
+        "leaf_value=-2.0 1e-7 0.1",
+        "leaf_weight=0.25 1.25 0.5",
+        "leaf_count=2 2 4",
+        "internal_value=-0.449999975 -0.99999995",
+        "internal_weight=2.0 1.5",
+        "internal_count=8 4",
+    ] {
+        assert!(light_gbm.lines().any(|other| other == line), "`{line}` is not in\n{light_gbm}");
+    }
+    let xg_boost = text(NormalizerKind::None, Model::Trees(counted()), ExportFormat::XgBoost);
+    // Documents, not curvatures: contributions are those of the training data.
+    for part in [
+        "\"base_weights\":[-0.44999996,-0.99999994,0.1,-2.0,1e-7]",
+        "\"loss_changes\":[0.75,0.1,0.0,0.0,0.0]",
+        "\"sum_hessian\":[8.0,4.0,4.0,2.0,2.0]",
+    ] {
+        assert!(xg_boost.contains(part), "`{part}` is not in\n{xg_boost}");
+    }
+    for format in [ExportFormat::Onnx, ExportFormat::XgBoostDump] {
+        let bytes = |model| testing::ranker(NormalizerKind::None, model, &data()).export(format).unwrap();
+        assert_eq!(bytes(Model::Trees(counted())), bytes(trees(true)), "{format}");
+    }
+}
+
+#[test]
+fn what_a_system_cannot_explain_is_noted() {
+    let notes = |trees: &TreeEnsemble, format| {
+        testing::ranker(NormalizerKind::None, Model::Trees(trees.clone()), &data()).export_notes(format)
+    };
+    let with = |change: fn(&mut NodeStatistics)| {
+        let mut arrays = counted().arrays().clone();
+        change(&mut arrays.statistics);
+        TreeEnsemble::from_arrays(4, arrays).unwrap()
+    };
+    let contributions = |system: &str| {
+        format!(
+            "{system}'s contributions are not numbers: the ranker does not say how many training documents reach each split"
+        )
+    };
+    let all = [ExportFormat::LightGbm, ExportFormat::XgBoost, ExportFormat::Onnx, ExportFormat::Solr];
+    assert!(
+        all.iter()
+            .all(|&format| notes(&counted(), format).is_empty() && notes(&TreeEnsemble::new(4), format).is_empty())
+    );
+    let none = with(|statistics| *statistics = NodeStatistics::default());
+    assert_eq!(all.map(|format| notes(&none, format).len()), [2, 2, 0, 0]);
+    let gains = with(|statistics| statistics.gain.clear());
+    assert_eq!(
+        [ExportFormat::LightGbm, ExportFormat::XgBoost].map(|format| notes(&gains, format).concat()),
+        [
+            "LightGBM's importances are 0: the ranker does not say what its splits gain",
+            "XGBoost's importances by gain are 0: the ranker does not say what its splits gain",
+        ]
+    );
+    // XGBoost does with curvatures.
+    let weights = with(|statistics| statistics.count.clear());
+    assert_eq!(notes(&weights, ExportFormat::LightGbm), [contributions("LightGBM")]);
+    assert!(notes(&weights, ExportFormat::XgBoost).is_empty());
+    // A split that no document reaches, as trees of CatBoost have.
+    let empty = with(|statistics| statistics.count = vec![8, 0, 8, 0, 0]);
+    assert_eq!(notes(&empty, ExportFormat::LightGbm), [contributions("LightGBM")]);
+    assert_eq!(notes(&empty, ExportFormat::XgBoost), [contributions("XGBoost")]);
+}
+
+#[test]
 fn weights_equal_those_worked_by_hand() {
     let weights = "{\"feature_1\":0.5,\"feature_2\":-2.0,\"feature_3\":0.0,\"feature_4\":1.0}";
     assert_eq!(text(NormalizerKind::None, linear(0.0), ExportFormat::PluginLinear), format!("{weights}\n"));
@@ -144,6 +225,7 @@ fn zeros(of_both: bool) -> Model {
                 value: vec![0.0, 0.0, 1.0, 2.0, 3.0],
                 missing_left: vec![0],
                 zero_missing: if of_both { vec![0, 1] } else { vec![0] },
+                ..TreeArrays::default()
             },
         )
         .unwrap(),

@@ -4,10 +4,13 @@
 //!
 //! XGBoost sends `x < condition` left, so that the condition is the next float above the largest value that goes left.
 //! It holds leaves, and adds them up, in single precision. Both notations number the nodes alike.
+//!
+//! XGBoost weighs the two ways of a split by `sum_hessian` in its contributions. The model has numbers of documents there,
+//! as of squared errors, where the ranker knows them: contributions are then relative to the mean score of a document.
 
 use serde::Serialize;
 
-use super::raw_trees::{RawNode, RawSplit, RawTree, feature_names, quoted, raw_trees};
+use super::raw_trees::{Known, RawNode, RawSplit, RawTree, feature_names, quoted, raw_trees, trees_of};
 use super::{ExportError, ExportFormat};
 use crate::ranker::Ranker;
 
@@ -22,7 +25,8 @@ const NO_PARENT: i32 = i32::MAX;
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let trees = trees(ranker, ExportFormat::XgBoost)?;
     let features = ranker.model().features();
-    let trees: Vec<Tree> = trees.iter().enumerate().map(|(id, tree)| Tree::new(id, tree, features)).collect();
+    let known = Known::new(trees_of(ranker, ExportFormat::XgBoost)?.arrays());
+    let trees: Vec<Tree> = trees.iter().enumerate().map(|(id, tree)| Tree::new(id, tree, &known, features)).collect();
     let names = ranker.metadata().feature_names.clone().unwrap_or_default();
     let zeros = |length: usize| vec![0; length];
     let file = serde_json::json!({
@@ -100,7 +104,7 @@ fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportEr
     }
     if trees.is_empty() {
         // XGBoost requires a tree; this one adds 0.
-        trees.push(RawTree { nodes: vec![RawNode::Leaf(0.0)] });
+        trees.push(RawTree::zero());
     }
     Ok(trees.iter().map(in_pairs).collect())
 }
@@ -120,7 +124,8 @@ fn in_pairs(tree: &RawTree) -> RawTree {
             }
         });
     }
-    RawTree { nodes }
+    let places = order.into_iter().filter_map(|from| tree.places.get(from).copied()).collect();
+    RawTree { nodes, places }
 }
 
 /// A split whose left side is below a condition.
@@ -162,14 +167,19 @@ struct TreeParameters {
 }
 
 impl Tree {
-    fn new(id: usize, from: &RawTree, features: usize) -> Self {
+    fn new(id: usize, from: &RawTree, known: &Known, features: usize) -> Self {
         let nodes = from.nodes.len();
+        let of_nodes = |list: &[f32]| {
+            let mut list: Vec<f32> = from.places.iter().map(|&place| list[place]).collect();
+            list.resize(nodes, 0.0);
+            list
+        };
         let mut tree = Self {
             id,
-            loss_changes: vec![0.0; nodes],
+            loss_changes: of_nodes(&known.gain),
             parents: vec![NO_PARENT; nodes],
             split_type: vec![0; nodes],
-            sum_hessian: vec![0.0; nodes],
+            sum_hessian: of_nodes(&known.cover),
             tree_param: TreeParameters {
                 num_deleted: "0".into(),
                 num_feature: features.to_string(),
@@ -178,21 +188,22 @@ impl Tree {
             },
             ..Self::default()
         };
-        for (place, node) in (0..).zip(&from.nodes) {
-            let (left, right, feature, condition, weight, default_left) = match node {
+        for (place, node) in from.nodes.iter().enumerate() {
+            let (left, right, feature, condition, value, default_left) = match node {
                 RawNode::Leaf(value) => (NO_CHILD, NO_CHILD, 0, *value as f32, *value as f32, false),
                 RawNode::Split(split) => {
-                    tree.parents[split.left] = place;
-                    tree.parents[split.right] = place;
+                    tree.parents[split.left] = place as i32;
+                    tree.parents[split.right] = place as i32;
                     let Below { condition, missing_left } = below(split);
-                    (split.left as i32, split.right as i32, split.feature, condition, 0.0, missing_left)
+                    let value = known.value[from.places[place]] as f32;
+                    (split.left as i32, split.right as i32, split.feature, condition, value, missing_left)
                 }
             };
             tree.left_children.push(left);
             tree.right_children.push(right);
             tree.split_indices.push(feature);
             tree.split_conditions.push(condition);
-            tree.base_weights.push(weight);
+            tree.base_weights.push(value);
             tree.default_left.push(default_left.into());
         }
         tree

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::trees::{ForeignNode, ForeignSplit, TreeList};
 use super::{ImportError, ImportFormat, Imported, parse};
 use crate::json::json;
-use crate::ranker::Sums;
+use crate::ranker::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::CatBoost;
 
@@ -80,6 +80,8 @@ struct Loss {
 #[derive(Deserialize)]
 struct ObliviousTree {
     leaf_values: Vec<f64>,
+    #[serde(default)]
+    leaf_weights: Vec<f64>,
     splits: Option<Vec<Split>>,
 }
 
@@ -99,6 +101,7 @@ struct Node {
     left: Option<Box<Node>>,
     right: Option<Box<Node>>,
     value: Option<Value>,
+    weight: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -136,12 +139,14 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     match (&file.oblivious_trees, &file.trees) {
         (Some(oblivious), None) => {
             for (number, tree) in oblivious.iter().enumerate() {
-                trees.push(&reader.oblivious(number, tree)?)?;
+                let nodes = reader.oblivious(number, tree)?;
+                trees.push(&nodes, &statistics(&nodes, &tree.leaf_weights))?;
             }
         }
         (None, Some(nested)) => {
             for (number, root) in nested.iter().enumerate() {
-                trees.push(&reader.nested(number, root)?)?;
+                let (nodes, weights) = reader.nested(number, root)?;
+                trees.push(&nodes, &statistics(&nodes, &weights))?;
             }
         }
         _ => {
@@ -221,22 +226,26 @@ impl Reader {
         Ok(nodes)
     }
 
-    fn nested(&self, tree: usize, root: &Node) -> Result<Vec<ForeignNode>, ImportError> {
+    /// Reads a tree of nested nodes, and the weights of its leaves.
+    fn nested(&self, tree: usize, root: &Node) -> Result<(Vec<ForeignNode>, Vec<f64>), ImportError> {
         let refuse = |found: &str| {
             let expected = "a split with `left` and `right`, or one value";
             Err(ImportError::content(FORMAT, format!("tree {tree}"), found, expected))
         };
         // Breadth first: a node's children come to stand after all nodes that wait.
         let mut waiting = std::collections::VecDeque::from([root]);
-        let mut nodes = Vec::new();
+        let (mut nodes, mut weights) = (Vec::new(), Vec::new());
         while let Some(node) = waiting.pop_front() {
+            if node.value.is_some() {
+                weights.extend(node.weight);
+            }
             let next = nodes.len() + 1 + waiting.len();
             nodes.push(match node {
-                Node { split: Some(split), left: Some(left), right: Some(right), value: None } => {
+                Node { split: Some(split), left: Some(left), right: Some(right), value: None, .. } => {
                     waiting.extend([&**left, &**right]);
                     self.split(tree, split, next, next + 1)?
                 }
-                Node { split: None, left: None, right: None, value: Some(value) } => match value {
+                Node { split: None, left: None, right: None, value: Some(value), .. } => match value {
                     Value::One(value) => self.leaf(*value),
                     Value::Several(values) => match values[..] {
                         [value] => self.leaf(value),
@@ -246,6 +255,26 @@ impl Reader {
                 _ => return refuse("another node"),
             });
         }
-        Ok(nodes)
+        Ok((nodes, weights))
     }
+}
+
+/// What training knew of the nodes of a tree, from the weights of its leaves: numbers of documents, where documents had
+/// no weights. CatBoost does not write gains.
+fn statistics(nodes: &[ForeignNode], leaves: &[f64]) -> NodeStatistics {
+    if leaves.len() != nodes.len().div_ceil(2) {
+        return NodeStatistics::default();
+    }
+    let mut weights = vec![0.0; nodes.len()];
+    let mut leaves = leaves.iter().rev();
+    // Children come after their parents.
+    for (place, node) in nodes.iter().enumerate().rev() {
+        weights[place] = match node {
+            ForeignNode::Split(split) => weights[split.left] + weights[split.right],
+            ForeignNode::Leaf(_) => leaves.next().copied().unwrap_or_default(),
+        };
+    }
+    let are_counts = weights.iter().all(|weight| weight.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(weight));
+    let count = if are_counts { weights.iter().map(|&weight| weight as u32).collect() } else { Vec::new() };
+    NodeStatistics { count, weight: weights.into_iter().map(|weight| weight as f32).collect(), gain: Vec::new() }
 }

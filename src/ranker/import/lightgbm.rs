@@ -11,7 +11,7 @@ use std::str::FromStr;
 use super::trees::{ForeignNode, ForeignSplit, TreeList, largest_at_most};
 use super::{ImportError, ImportFormat, Imported};
 use crate::json::json;
-use crate::ranker::{Sums, ZERO};
+use crate::ranker::{NodeStatistics, Sums, ZERO};
 
 const FORMAT: ImportFormat = ImportFormat::LightGbm;
 
@@ -49,7 +49,7 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     let share = if header.has("average_output") { blocks.len().max(1) as f64 } else { 1.0 };
     let mut trees = TreeList::new(FORMAT);
     for block in &blocks {
-        trees.push(&block.tree(share)?)?;
+        trees.push(&block.tree(share)?, &block.statistics())?;
     }
     let names: Vec<String> = header.words("feature_names").map(str::to_owned).collect();
     Ok(Imported {
@@ -176,6 +176,24 @@ impl<'a> Block<'a> {
         }
         nodes.extend(values.iter().map(|value| ForeignNode::Leaf(value / share)));
         Ok(nodes)
+    }
+
+    /// Reads what training knew of the nodes, in the order of [`tree`](Self::tree). Files of some versions lack a part.
+    fn statistics(&self) -> NodeStatistics {
+        let leaves: usize = self.number("num_leaves").unwrap_or_default();
+        let splits = leaves.saturating_sub(1);
+        if splits == 0 {
+            // LightGBM writes no weight of a sole leaf.
+            let count = self.list("leaf_count", leaves).unwrap_or(vec![0; leaves]);
+            return NodeStatistics { count, weight: vec![0.0; leaves], gain: vec![0.0; leaves] };
+        }
+        let counts = self.list("internal_count", splits).and_then(|own| Ok((own, self.list("leaf_count", leaves)?)));
+        let weights = self.list("internal_weight", splits).and_then(|own| Ok((own, self.list("leaf_weight", leaves)?)));
+        let gains = self.list("split_gain", splits).map(|own| (own, vec![0.0; leaves]));
+        fn join<T: Clone>(lists: Result<(Vec<T>, Vec<T>), ImportError>) -> Vec<T> {
+            lists.map_or(Vec::new(), |(splits, leaves)| [splits, leaves].concat())
+        }
+        NodeStatistics { count: join(counts), weight: join(weights), gain: join(gains) }
     }
 }
 

@@ -11,7 +11,7 @@ use quick_xml::events::{BytesStart, Event};
 use super::trees::{ForeignNode, ForeignSplit, TreeList};
 use super::{ImportError, ImportFormat, Imported};
 use crate::json::json;
-use crate::ranker::Sums;
+use crate::ranker::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::RankLib;
 
@@ -95,7 +95,7 @@ impl<'a> Parser<'a> {
             match self.next()? {
                 Event::Start(tag) if tag.name().0 == "tree" => {
                     let weight = self.weight(&tag)?;
-                    trees.push(&self.tree(weight)?)?;
+                    trees.push(&self.tree(weight)?, &NodeStatistics::default())?;
                 }
                 Event::End(tag) if tag.name().0 == "ensemble" => break,
                 other => return self.refuse(words(&other), "<tree> or </ensemble>"),

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::data::RankingDataset;
+use crate::ranker::NodeStatistics;
 
 const LIGHT_GBM: &str = "tree
 version=v4
@@ -239,6 +240,88 @@ fn rankers_without_a_counterpart_are_refused_by_name() {
         let message = Ranker::import(bytes, format).unwrap_err().to_string();
         assert!(message.starts_with(expected), "{message}");
     }
+}
+
+/// What an imported file says about its nodes.
+fn statistics(text: &str) -> NodeStatistics {
+    let format = ImportFormat::detect(text.as_bytes()).unwrap();
+    let ranker = Ranker::import(text.as_bytes(), format).unwrap();
+    let Model::Trees(trees) = ranker.model() else { panic!("trees") };
+    trees.arrays().statistics.clone()
+}
+
+/// [`LIGHT_GBM`] with what LightGBM says about the nodes.
+fn light_gbm_counted() -> String {
+    let known =
+        "split_gain=8 3\nleaf_count=10 10 20\nleaf_weight=1.5 2.5 3\ninternal_count=40 20\ninternal_weight=7 4\n";
+    LIGHT_GBM
+        .replace("num_cat=0\nsplit", &format!("num_cat=0\n{known}split"))
+        .replace("leaf_value=0.25", "leaf_count=40\nleaf_value=0.25")
+}
+
+#[test]
+fn counts_and_gains_are_read() {
+    // From the root to the left: split, split, leaves of 1 and 2, leaf of 4; then the constant.
+    assert_eq!(
+        statistics(&light_gbm_counted()),
+        NodeStatistics {
+            count: vec![40, 20, 10, 10, 20, 40],
+            weight: vec![7.0, 4.0, 1.5, 2.5, 3.0, 0.0],
+            gain: vec![8.0, 3.0, 0.0, 0.0, 0.0, 0.0],
+        }
+    );
+    // The base score has no documents.
+    let known = "\"sum_hessian\":[8,4,4,2,2],\"loss_changes\":[5,3,0,0,0.5],\"split_type\"";
+    let text = XG_BOOST.replace("\"split_type\"", known);
+    let (weight, gain) = (vec![0.0, 8.0, 4.0, 2.0, 2.0, 4.0], vec![0.0, 5.0, 3.0, 0.0, 0.0, 0.0]);
+    assert_eq!(statistics(&text), NodeStatistics { count: Vec::new(), weight, gain });
+    // Leaves of 1 and 2 are at 0 of the second split, which stands at the root.
+    let text =
+        |weights: &str| CAT_BOOST.replace("\"leaf_values\"", &format!("\"leaf_weights\":{weights},\"leaf_values\""));
+    let count = vec![10, 3, 1, 2, 7, 3, 4, 0];
+    let weight: Vec<f32> = count.iter().map(|&count| count as f32).collect();
+    assert_eq!(statistics(&text("[1,2,3,4]")), NodeStatistics { count, weight: weight.clone(), gain: Vec::new() });
+    let weight = weight.iter().map(|weight| 0.5 * weight).collect();
+    assert_eq!(statistics(&text("[0.5,1,1.5,2]")), NodeStatistics { weight, ..NodeStatistics::default() });
+    // What does not fit is left out: scores do not depend on it.
+    let nothing = NodeStatistics::default();
+    for text in [LIGHT_GBM, XG_BOOST, CAT_BOOST, RANK_LIB, &text("[1,2,3]"), &text("[0,0,0,0]")] {
+        assert_eq!(statistics(text), nothing);
+    }
+    for (from, to) in [
+        ("leaf_count=10 10 20", "leaf_count=10 10"),
+        ("leaf_count=10 10 20", "leaf_count=10 10 x"),
+        ("internal_count=40 20\n", ""),
+    ] {
+        let found = statistics(&light_gbm_counted().replace(from, to));
+        assert_eq!((found.count.len(), found.weight.len(), found.gain.len()), (0, 6, 6), "{to}");
+    }
+    let found = statistics(&light_gbm_counted().replace("split_gain=8 3", "split_gain=inf 3"));
+    assert_eq!((found.count.len(), found.weight.len(), found.gain.len()), (6, 6, 0));
+}
+
+#[cfg(feature = "export")]
+#[test]
+fn counts_and_gains_survive_import_and_export() {
+    use crate::ranker::ExportFormat;
+
+    let text = light_gbm_counted();
+    let ranker = Ranker::import(text.as_bytes(), ImportFormat::LightGbm).unwrap();
+    assert!(ranker.export_notes(ExportFormat::LightGbm).is_empty());
+    let written = String::from_utf8(ranker.export(ExportFormat::LightGbm).unwrap()).unwrap();
+    for line in [
+        "split_gain=8.0 3.0",
+        "leaf_count=10 10 20",
+        "leaf_weight=1.5 2.5 3.0",
+        "internal_value=2.75 1.5",
+        "internal_count=40 20",
+        "internal_weight=7.0 4.0",
+        "leaf_count=40",
+    ] {
+        assert!(written.lines().any(|other| other == line), "`{line}` is not in\n{written}");
+    }
+    let again = statistics(&written);
+    assert_eq!(again, statistics(&text));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! largest finite float as its threshold.
 
 use super::{ImportError, ImportFormat};
-use crate::ranker::{LEAF, Sums, TreeArrays, TreeEnsemble};
+use crate::ranker::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
 
 /// One node of another system's tree; children are positions in the tree.
 #[derive(Debug, Clone, Copy)]
@@ -40,18 +40,21 @@ impl TreeList {
         Self { format, arrays: TreeArrays::default() }
     }
 
-    /// Adds the tree whose root is the first node. Nodes that no split leads to are left out.
+    /// Adds the tree whose root is the first node, and what its training knew of the nodes. Nodes that no split leads to
+    /// are left out.
     ///
     /// # Errors
     /// For a child that does not exist, or has two parents.
-    pub fn push(&mut self, nodes: &[ForeignNode]) -> Result<(), ImportError> {
+    pub fn push(&mut self, nodes: &[ForeignNode], statistics: &NodeStatistics) -> Result<(), ImportError> {
         let tree = self.arrays.roots.len();
         let refuse = |found: String, expected: &str| {
             Err(ImportError::content(self.format, format!("tree {tree}"), found, expected.to_owned()))
         };
         let arrays = &mut self.arrays;
-        arrays.roots.push(arrays.feature.len() as u32);
+        let first = arrays.feature.len();
+        arrays.roots.push(first as u32);
         let mut is_placed = vec![false; nodes.len()];
+        let mut order = Vec::with_capacity(nodes.len());
         // Nodes to place, with the place of the parent and the side.
         let mut waiting = vec![(0, None)];
         while let Some((node, parent)) = waiting.pop() {
@@ -62,6 +65,7 @@ impl TreeList {
                 return refuse(format!("node {node} again"), "one parent for each node");
             }
             let place = arrays.feature.len() as u32;
+            order.push(node);
             let (feature, threshold, value) = match foreign {
                 ForeignNode::Leaf(value) => (LEAF, 0.0, value),
                 ForeignNode::Split(split) => {
@@ -92,12 +96,14 @@ impl TreeList {
                 None => {}
             }
         }
+        arrays.statistics.extend(first, statistics.select(&order), order.len());
         Ok(())
     }
 
-    /// Adds a constant to every score, as a tree of one leaf.
+    /// Adds a constant to every score, as a tree of one leaf that has learned nothing.
     pub fn push_constant(&mut self, value: f64) -> Result<(), ImportError> {
-        self.push(&[ForeignNode::Leaf(value)])
+        let nothing = NodeStatistics { count: vec![0], weight: vec![0.0], gain: vec![0.0] };
+        self.push(&[ForeignNode::Leaf(value)], &nothing)
     }
 
     /// Returns one more than the largest feature of a split; 1 without a split, since a ranker has a feature at least.
@@ -109,7 +115,17 @@ impl TreeList {
     ///
     /// # Errors
     /// For a feature beyond `features`, or a number that is not finite.
-    pub fn finish(self, features: usize, sums: Sums) -> Result<TreeEnsemble, ImportError> {
+    pub fn finish(mut self, features: usize, sums: Sums) -> Result<TreeEnsemble, ImportError> {
+        // Scores do not depend on these, so that lists that say nothing are left out, and the ranker is read.
+        let NodeStatistics { count, weight, gain } = &mut self.arrays.statistics;
+        if count.iter().all(|&documents| documents == 0) {
+            count.clear();
+        }
+        for list in [weight, gain] {
+            if list.iter().all(|&number| number == 0.0) || list.iter().any(|number| !number.is_finite()) {
+                list.clear();
+            }
+        }
         let trees = TreeEnsemble::from_arrays(features, self.arrays);
         let trees = trees.map_err(|source| ImportError::Trees { format: self.format, source })?;
         Ok(trees.with_sums(sums))
@@ -152,7 +168,8 @@ mod tests {
         let way = |at_most, missing_left, x: f32| {
             let split = ForeignSplit { feature: 0, at_most, missing_left, zero_missing: false, left: 1, right: 2 };
             let mut list = TreeList::new(ImportFormat::XgBoost);
-            list.push(&[ForeignNode::Split(split), ForeignNode::Leaf(1.0), ForeignNode::Leaf(2.0)]).unwrap();
+            let nodes = [ForeignNode::Split(split), ForeignNode::Leaf(1.0), ForeignNode::Leaf(2.0)];
+            list.push(&nodes, &NodeStatistics::default()).unwrap();
             list.finish(1, Sums::Double).unwrap().score(&[x])
         };
         for missing_left in [false, true] {
@@ -171,7 +188,7 @@ mod tests {
         let (at_most, missing_left, zero_missing) = (Some(0.5), false, false);
         let split = ForeignSplit { feature: LEAF, at_most, missing_left, zero_missing, left: 1, right: 2 };
         let nodes = [ForeignNode::Split(split), ForeignNode::Leaf(1.0), ForeignNode::Leaf(2.0)];
-        let error = list.push(&nodes).unwrap_err().to_string();
+        let error = list.push(&nodes, &NodeStatistics::default()).unwrap_err().to_string();
         assert!(error.contains("found feature 4294967295, expected a feature below 4294967295"), "{error}");
     }
 
@@ -187,7 +204,10 @@ mod tests {
                 right,
             })
         };
-        let error = |nodes: &[ForeignNode]| TreeList::new(ImportFormat::XgBoost).push(nodes).unwrap_err().to_string();
+        let error = |nodes: &[ForeignNode]| {
+            let pushed = TreeList::new(ImportFormat::XgBoost).push(nodes, &NodeStatistics::default());
+            pushed.unwrap_err().to_string()
+        };
         assert_eq!(error(&[]), "XGBoost JSON: tree 0: found node 0, expected one of its 0 nodes");
         assert_eq!(
             error(&[split(1, 7), ForeignNode::Leaf(0.0)]),

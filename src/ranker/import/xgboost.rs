@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::trees::{ForeignNode, ForeignSplit, TreeList, largest_below};
 use super::{ImportError, ImportFormat, Imported, parse};
 use crate::json::json;
-use crate::ranker::Sums;
+use crate::ranker::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::XgBoost;
 
@@ -89,6 +89,10 @@ struct Tree {
     split_conditions: Vec<f32>,
     default_left: Vec<Flag>,
     #[serde(default)]
+    sum_hessian: Vec<f32>,
+    #[serde(default)]
+    loss_changes: Vec<f32>,
+    #[serde(default)]
     split_type: Vec<u8>,
     #[serde(default)]
     categories: Vec<i64>,
@@ -150,7 +154,8 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
         return Err(ImportError::content(FORMAT, "gradient_booster", found, format!("{announced}")));
     }
     for (number, tree) in model.trees.iter().enumerate() {
-        trees.push(&tree.nodes(number, weights.as_ref().map_or(1.0, |weights| weights[number]))?)?;
+        let nodes = tree.nodes(number, weights.as_ref().map_or(1.0, |weights| weights[number]))?;
+        trees.push(&nodes, &tree.statistics())?;
     }
     Ok(Imported {
         trees: trees.finish(features, Sums::Single)?,
@@ -231,5 +236,12 @@ impl Tree {
             })
         };
         Ok((0..nodes).map(node).collect())
+    }
+
+    /// What training knew of the nodes. XGBoost counts no documents.
+    fn statistics(&self) -> NodeStatistics {
+        let gains = self.loss_changes.iter().zip(&self.left_children);
+        let gain = gains.map(|(&gain, &left)| if left < 0 { 0.0 } else { gain }).collect();
+        NodeStatistics { count: Vec::new(), weight: self.sum_hessian.clone(), gain }
     }
 }

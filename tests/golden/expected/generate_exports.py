@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes exports.json: the scores that onnxruntime, LightGBM and XGBoost give the rankers that burn-rank exports.
+"""Writes exports.json: the scores that onnxruntime, LightGBM and XGBoost give the rankers that burn-rank exports, and the
+contributions and importances of trees that know their documents and gains.
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy onnx onnxruntime lightgbm xgboost
     mkdir /tmp/exports && BURN_RANK_EXPORTS=/tmp/exports cargo test --test golden exports
@@ -36,6 +37,21 @@ def of_xgboost(path, queries):
     return numpy.concatenate([booster.predict(xgboost.DMatrix(query)) for query in queries]).astype(float)
 
 
+def explained_by_lightgbm(path, queries):
+    booster = lightgbm.Booster(model_file=path)
+    contributions = booster.predict(numpy.concatenate(queries), pred_contrib=True)
+    splits, gains = (booster.feature_importance(kind) for kind in ("split", "gain"))
+    return {"contributions": contributions.ravel().tolist(), "splits": splits.tolist(), "gains": gains.tolist()}
+
+
+def explained_by_xgboost(path, queries):
+    booster = xgboost.Booster(model_file=path)
+    contributions = booster.predict(xgboost.DMatrix(numpy.concatenate(queries)), pred_contribs=True).astype(float)
+    scores = {kind: booster.get_score(importance_type=kind) for kind in ("weight", "total_gain")}
+    splits, gains = ([scores[kind].get(f"f{k}", 0) for k in range(FEATURES)] for kind in ("weight", "total_gain"))
+    return {"contributions": contributions.ravel().tolist(), "splits": splits, "gains": gains}
+
+
 def main(folder):
     queries = json.loads((folder / "queries.json").read_text())
     queries = [numpy.array(query, dtype=numpy.float32).reshape(-1, FEATURES) for query in queries]
@@ -46,6 +62,9 @@ def main(folder):
             scores = scorer(str(path), queries)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
             cases[path.stem] = {"sha256": digest, "scores": [float(score) for score in scores]}
+            if path.stem.endswith("counted"):
+                explain = {".txt": explained_by_lightgbm, ".json": explained_by_xgboost}[path.suffix]
+                cases[path.stem]["explained"] = explain(str(path), queries)
     versions = {module.__name__: module.__version__ for module in (lightgbm, numpy, onnx, onnxruntime, xgboost)}
     content = json.dumps({"versions": versions, "cases": cases}, indent=1)
     (pathlib.Path(__file__).parent / "exports.json").write_text(content + "\n")

@@ -35,7 +35,7 @@ pub(super) fn tree_scores(
     }
     if attributes.tree == 0 {
         // The operator requires a tree; this one adds 0.
-        attributes.push(&RawTree { nodes: vec![RawNode::Leaf(0.0)] });
+        attributes.push(&RawTree::zero());
     }
     Ok(graph.tree_node("TreeEnsembleRegressor", &x, attributes.finish()))
 }
