@@ -137,7 +137,7 @@ fn a_ranker_without_counts_is_converted_with_a_note() {
     assert_eq!(
         String::from_utf8_lossy(&converted.get_output().stderr),
         "note: trees.txt: LightGBM's contributions are not numbers: the ranker does not say how many training documents \
-         reach each split\n\
+         reach its nodes\n\
          note: trees.txt: LightGBM's importances are 0: the ranker does not say what its splits gain\n"
     );
     let converted = bench.run(&["convert", ranker, "trees.onnx"]).success();

@@ -171,12 +171,32 @@ fn trees(normalizer: NormalizerKind) -> Ranker {
     ranker(normalizer, Model::Trees(ensemble))
 }
 
-/// The trees with how many training documents reach each node, and gains that look random.
+/// Documents that trees are explained by: every combination of three, two, three and two values of four features.
+fn background() -> RankingDataset {
+    let row = |d: usize| {
+        let level = |step: usize, levels: usize| (d / step % levels) as f32;
+        [0.4 * level(1, 3), 40_000.0 + 150.0 * level(3, 2), 7.0, 0.0, 0.4 * level(6, 3), 3.0 * level(18, 2) - 1.0]
+    };
+    RankingDataset::from_groups((0..36).flat_map(row).collect(), FEATURES, vec![0.0; 36], &[36]).unwrap()
+}
+
+/// Trees that know how many documents of the background reach each node, each at least one, and gains that look random.
 fn counted() -> TreeEnsemble {
-    let ranker = trees(NormalizerKind::None);
-    let Model::Trees(trees) = ranker.model() else { panic!("trees") };
+    let mut trees = TreeEnsemble::new(FEATURES);
+    for (tree, features) in [[0, 1, 5], [5, 4, 0], [1, 5, 4], [4, 0, 1]].into_iter().enumerate() {
+        let split = |number: usize, left, right| Node::Split {
+            feature: features[number],
+            threshold: [0.5, 40_100.0, 0.0, 0.0, 0.5, 0.0][features[number] as usize],
+            left,
+            right,
+            missing_left: false,
+        };
+        let leaf = |number: usize| Node::Leaf { value: f64::from(noise(900 + tree * 10 + number)) / 3.0 - 0.1 };
+        trees.push(&[split(0, 1, 2), split(1, 3, 4), leaf(0), split(2, 5, 6), leaf(1), leaf(2), leaf(3)]).unwrap();
+    }
+    trees.push(&[Node::Leaf { value: 0.1 }]).unwrap();
     let TreeArrays { roots, feature, threshold, left, right, .. } = trees.arrays();
-    let (data, mut count) = (train(), vec![0; feature.len()]);
+    let (data, mut count) = (background(), vec![0; feature.len()]);
     for document in 0..data.documents() {
         for &root in roots {
             let mut node = root as usize;
@@ -188,6 +208,7 @@ fn counted() -> TreeEnsemble {
             }
         }
     }
+    assert!(count.iter().all(|&count| count > 0), "{count:?}");
     let gain = |node: usize| if feature[node] == LEAF { 0.0 } else { 0.25 + noise(700 + node) };
     let gain = (0..feature.len()).map(gain).collect();
     let statistics = NodeStatistics { weight: count.iter().map(|&count| 0.25 * count as f32).collect(), count, gain };
@@ -324,7 +345,7 @@ fn other_systems_score_exports_alike() {
 /// The background of TreeSHAP is the data that the counts are of.
 fn assert_explained(name: &str, explained: &Explained) {
     let trees = counted();
-    let shap = TreeShap::new(&trees, &train().features).unwrap();
+    let shap = TreeShap::new(&trees, &background().features).unwrap();
     let data = queries();
     for (document, found) in explained.contributions.chunks(FEATURES + 1).enumerate() {
         let mut ours = shap.contributions(data.row(document));

@@ -26,7 +26,9 @@ mod xgboost;
 use std::fmt;
 use std::path::Path;
 
-use super::{LEAF, Model, NodeStatistics, Ranker};
+use super::artifact::Ranker;
+use super::model::Model;
+use super::tree_ensemble::{LEAF, NodeStatistics};
 use crate::data::NormalizerKind;
 use crate::scorer::Scorer;
 
@@ -201,17 +203,23 @@ impl Ranker {
         let is_known = |known: &dyn Fn(usize) -> bool| {
             (0..arrays.feature.len()).all(|node| arrays.feature[node] == LEAF || known(node))
         };
-        let counted = |node: usize| count.get(node).is_some_and(|&count| count > 0);
+        let has_documents = |node: usize| count.get(node).is_some_and(|&count| count > 0);
+        // LightGBM divides by the counts of both sides, XGBoost by that of the split.
+        let both_sides =
+            |node: usize| [arrays.left[node], arrays.right[node]].iter().all(|&side| has_documents(side as usize));
         let weighed = |node: usize| weight.get(node).is_some_and(|&weight| weight > 0.0);
         let (system, covered, importances) = match format {
-            ExportFormat::LightGbm => ("LightGBM", is_known(&counted), "importances"),
+            ExportFormat::LightGbm => ("LightGBM", is_known(&both_sides), "importances"),
             ExportFormat::XgBoost if count.is_empty() => ("XGBoost", is_known(&weighed), "importances by gain"),
-            ExportFormat::XgBoost => ("XGBoost", is_known(&counted), "importances by gain"),
+            ExportFormat::XgBoost => ("XGBoost", is_known(&has_documents), "importances by gain"),
             _ => return Vec::new(),
         };
-        let contributions = format!(
-            "{system}'s contributions are not numbers: the ranker does not say how many training documents reach each split"
-        );
+        let why = if format == ExportFormat::LightGbm && count.is_empty() || count.is_empty() && weight.is_empty() {
+            "the ranker does not say how many training documents reach its nodes"
+        } else {
+            "no training document reaches some of the ranker's nodes"
+        };
+        let contributions = format!("{system}'s contributions are not numbers: {why}");
         let gains = format!("{system}'s {importances} are 0: the ranker does not say what its splits gain");
         let missing = [(covered, contributions), (is_known(&|node| node < gain.len()), gains)];
         missing.into_iter().filter_map(|(is_there, note)| (!is_there).then_some(note)).collect()

@@ -141,11 +141,9 @@ fn what_a_system_cannot_explain_is_noted() {
         change(&mut arrays.statistics);
         TreeEnsemble::from_arrays(4, arrays).unwrap()
     };
-    let contributions = |system: &str| {
-        format!(
-            "{system}'s contributions are not numbers: the ranker does not say how many training documents reach each split"
-        )
-    };
+    const UNKNOWN: &str = "the ranker does not say how many training documents reach its nodes";
+    const EMPTY: &str = "no training document reaches some of the ranker's nodes";
+    let contributions = |system: &str, why: &str| [format!("{system}'s contributions are not numbers: {why}")];
     let all = [ExportFormat::LightGbm, ExportFormat::XgBoost, ExportFormat::Onnx, ExportFormat::Solr];
     assert!(
         all.iter()
@@ -163,12 +161,16 @@ fn what_a_system_cannot_explain_is_noted() {
     );
     // XGBoost does with curvatures.
     let weights = with(|statistics| statistics.count.clear());
-    assert_eq!(notes(&weights, ExportFormat::LightGbm), [contributions("LightGBM")]);
+    assert_eq!(notes(&weights, ExportFormat::LightGbm), contributions("LightGBM", UNKNOWN));
     assert!(notes(&weights, ExportFormat::XgBoost).is_empty());
     // A split that no document reaches, as trees of CatBoost have.
     let empty = with(|statistics| statistics.count = vec![8, 0, 8, 0, 0]);
-    assert_eq!(notes(&empty, ExportFormat::LightGbm), [contributions("LightGBM")]);
-    assert_eq!(notes(&empty, ExportFormat::XgBoost), [contributions("XGBoost")]);
+    assert_eq!(notes(&empty, ExportFormat::LightGbm), contributions("LightGBM", EMPTY));
+    assert_eq!(notes(&empty, ExportFormat::XgBoost), contributions("XGBoost", EMPTY));
+    // XGBoost divides by the documents of a split alone.
+    let leaf = with(|statistics| statistics.count = vec![8, 4, 4, 4, 0]);
+    assert_eq!(notes(&leaf, ExportFormat::LightGbm), contributions("LightGBM", EMPTY));
+    assert!(notes(&leaf, ExportFormat::XgBoost).is_empty());
 }
 
 #[test]
