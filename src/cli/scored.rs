@@ -4,7 +4,8 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::{Failure, input};
+use super::failure::Failure;
+use super::input;
 use crate::data::RankingDataset;
 use crate::data::widths::fewer_features;
 use crate::measure::{Convention, Rankings, Ties};

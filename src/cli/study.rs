@@ -7,8 +7,10 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::input;
 use super::scored::Scored;
-use super::{Failure, Table, input};
+use super::table::Table;
 use crate::data::RankingDataset;
 use crate::experiment::{Document, Entry, ExperimentConfig, JOBS, KeptRun, OutputFolder, Purpose, REPORT, is_page};
 use crate::json::json;

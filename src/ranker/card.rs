@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{Model, Ranker};
+use super::artifact::Ranker;
+use super::model::Model;
 use crate::scorer::Scorer;
 
 /// Text between the table of a card and the configuration.
