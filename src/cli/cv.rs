@@ -6,11 +6,10 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::failure::Failure;
 use super::processes::together;
 use super::progress::{JobsBar, interrupt_on_signal};
 use super::run_args::{FolderArgs, Opened, RunArgs};
-use super::table::Table;
+use super::{Failure, Table};
 use crate::distributed::Processes;
 use crate::experiment::{
     Claim, CrossValidation, CrossValidationOptions, ExperimentError, FoldResult, KEPT, Keep, Measures, OutputFolder,

@@ -6,9 +6,7 @@ use std::io::Write;
 use crate::json::json;
 use clap::Args;
 
-use super::failure::Failure;
-use super::input;
-use super::table::Table;
+use super::{Failure, Table, input};
 use crate::device::BACKENDS;
 use crate::op::Instructions;
 

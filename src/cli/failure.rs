@@ -16,9 +16,6 @@ use crate::op::InstructionsError;
 use crate::ranker::{ExportError, RankerError};
 use crate::refusal::Refusal;
 
-/// What exit codes say.
-pub(super) const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input.";
-
 /// The end of a command that did not succeed, with the error behind it and that error's causes.
 #[derive(Debug)]
 pub enum Failure {

@@ -8,10 +8,8 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::execution_args::ExecutionArgs;
-use super::failure::Failure;
-use super::input;
 use super::scored::warn_of_missing_features;
-use super::table::Table;
+use super::{Failure, Table, input};
 use crate::experiment::linear_weights;
 use crate::json::{Value, json};
 use crate::measure::Measure;

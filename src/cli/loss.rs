@@ -9,10 +9,8 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::execution_args::ExecutionArgs;
-use super::failure::Failure;
-use super::input;
-use crate::data::letor::ReadOptions;
-use crate::data::text::source::Source;
+use super::{Failure, input};
+use crate::data::letor::{ReadOptions, Source};
 use crate::file_kind::FileKind;
 use crate::loss::{LossSpec, RankingLoss, explain, registry};
 

@@ -33,11 +33,13 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
+use failure::Context;
 pub use failure::Failure;
-use failure::{Context, EXIT_CODES};
 pub(crate) use table::Table;
+
+const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input.";
 
 /// Learning to rank: train, evaluate and compare search rankers.
 #[derive(Debug, Parser)]
@@ -127,8 +129,8 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Bench(args) => args.run(&mut out),
         Command::Models(args) => args.run(&mut out),
         Command::Devices(args) => args.run(&mut out),
-        Command::Completions(args) => args.run(Cli::command(), &mut out),
-        Command::Man(args) => args.run(Cli::command(), &mut out),
+        Command::Completions(args) => args.run(&mut out),
+        Command::Man(args) => args.run(&mut out),
     };
     let done = done.and_then(|()| out.flush().map_err(Failure::from));
     match done {
@@ -136,6 +138,14 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Err(Failure::Input(error)) => report(&error, 2),
         Err(Failure::Work(error)) => report(&error, 1),
     }
+}
+
+/// Makes the calling thread one of rayon's, so that short parallel work starts on it at once instead of waiting for
+/// another thread to wake. Only for commands that start no threads of their own: those would have to share the
+/// remaining ones.
+fn work_on_this_thread() {
+    // An error means that the pool exists already, which is fine.
+    let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
 }
 
 /// Prints the error in one line, without a backtrace whatever `RUST_BACKTRACE` says: the user needs to know what to

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::failure::Failure;
+use super::Failure;
 use crate::experiment::{JobDone, JobProgress};
 use crate::learner::{Interrupt, Progress, Round, SURROGATE};
 use crate::measure::Measure;

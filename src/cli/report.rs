@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::de::DeserializeOwned;
 
-use super::failure::Failure;
-use super::input;
+use super::{Failure, input};
 use crate::atomic_file;
 use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, is_page};
 use crate::report::page;

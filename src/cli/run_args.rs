@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use clap::Args;
 
-use super::failure::Failure;
-use super::input;
+use super::{Failure, input};
 use crate::experiment::{Claim, Document, ExperimentConfig};
 use crate::op::Execution;
 

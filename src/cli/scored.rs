@@ -4,8 +4,7 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::failure::Failure;
-use super::input;
+use super::{Failure, input};
 use crate::data::RankingDataset;
 use crate::data::widths::fewer_features;
 use crate::measure::{Convention, Rankings, Ties};

@@ -7,10 +7,8 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::execution_args::ExecutionArgs;
-use super::failure::Failure;
-use super::input;
 use super::scored::Scored;
-use super::table::Table;
+use super::{Failure, Table, input};
 use crate::data::RankingDataset;
 use crate::experiment::{Document, Entry, ExperimentConfig, JOBS, KeptRun, OutputFolder, Purpose, REPORT, is_page};
 use crate::json::json;

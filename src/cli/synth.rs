@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::failure::Failure;
+use super::Failure;
 use super::files::{self, to_io};
 use crate::data::columnar::Format;
 use crate::data::folds::part_number;

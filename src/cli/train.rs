@@ -7,12 +7,10 @@ use std::time::Instant;
 use crate::json::json;
 use clap::Args;
 
-use super::execution_args::work_on_this_thread;
-use super::failure::Failure;
 use super::processes::together;
 use super::progress::{Bar, interrupt_on_signal};
 use super::run_args::{FolderArgs, Opened, RunArgs};
-use super::table::Table;
+use super::{Failure, Table, work_on_this_thread};
 use crate::distributed::Processes;
 use crate::experiment::{Evaluations, Report};
 use crate::learner::{NoProgress, Progress, StopReason};

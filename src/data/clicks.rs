@@ -14,9 +14,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::dataset::RankingDataset;
 use super::dataset::inconsistent;
-use super::error::DataError;
+use super::{DataError, RankingDataset};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;

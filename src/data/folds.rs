@@ -10,8 +10,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::dataset::RankingDataset;
-use super::error::DataError;
+use super::{DataError, RankingDataset};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;

@@ -9,8 +9,7 @@ use std::ops::Range;
 use burn::tensor::{Bool, Device, Element, Tensor, TensorData};
 use rayon::prelude::*;
 
-use super::dataset::RankingDataset;
-use super::features::Features;
+use super::{Features, RankingDataset};
 
 /// Rows of one width, each with the documents of a list.
 #[derive(Debug, Clone)]

@@ -9,12 +9,7 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, FORMAT, FileError};
-#[cfg(feature = "import")]
-use super::import_error::ImportError;
-use super::model::Model;
-use super::parts::{Parts, PartsError};
-use super::tree_ensemble::TreeError;
-use super::tree_shap::TreeShap;
+use super::{Model, Parts, PartsError, TreeError, TreeShap};
 use crate::atomic_file;
 use crate::data::{DataError, Normalizer, RankingDataset};
 use crate::measure::Convention;
@@ -52,7 +47,7 @@ pub enum RankerError {
         /// The file.
         path: PathBuf,
         /// The error.
-        source: ImportError,
+        source: super::ImportError,
     },
     /// Metadata that do not describe a ranker.
     #[error("{path}: metadata: {reason}")]

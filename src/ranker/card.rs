@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::artifact::Ranker;
-use super::model::Model;
+use super::{Model, Ranker};
 use crate::scorer::Scorer;
 
 /// Text between the table of a card and the configuration.

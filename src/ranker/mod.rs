@@ -11,8 +11,6 @@ mod export;
 mod file;
 #[cfg(feature = "import")]
 mod import;
-#[cfg(feature = "import")]
-mod import_error;
 mod kernel_expansion;
 mod model;
 mod partial_dependence;
@@ -32,7 +30,7 @@ pub(crate) use file::is_ranker;
 pub use file::{FORMAT, FileError};
 #[cfg(feature = "import")]
 #[cfg_attr(docsrs, doc(cfg(feature = "import")))]
-pub use import_error::{ImportError, ImportFormat};
+pub use import::{ImportError, ImportFormat};
 #[cfg(feature = "learners")]
 pub(crate) use kernel_expansion::kernels;
 pub use kernel_expansion::{KernelError, KernelExpansion};

@@ -7,9 +7,7 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use super::kernel_expansion::{KernelError, KernelExpansion};
-use super::model::Model;
-use super::tree_ensemble::{NodeStatistics, Sums, TreeArrays, TreeEnsemble, TreeError};
+use super::{KernelExpansion, Model, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
 use crate::scorer::{Scorer, ScorerConfig};
 
 /// Values of a saved array.
@@ -97,10 +95,10 @@ pub enum PartsError {
     },
     /// Arrays that do not make trees.
     #[error(transparent)]
-    Trees(#[from] TreeError),
+    Trees(#[from] super::TreeError),
     /// Arrays that do not make a kernel expansion.
     #[error(transparent)]
-    Kernel(#[from] KernelError),
+    Kernel(#[from] super::KernelError),
 }
 
 impl Parts {

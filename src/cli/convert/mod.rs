@@ -9,8 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::failure::Failure;
-use super::input;
+use super::{Failure, input};
 use crate::data::columnar;
 
 /// Arguments of `convert`.

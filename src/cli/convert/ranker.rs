@@ -5,8 +5,7 @@ use std::io::Write;
 use burn::tensor::Device;
 use clap::ValueEnum;
 
-use super::super::failure::{Context, Failure};
-use super::super::input;
+use super::super::{Context, Failure, input};
 use super::ConvertArgs;
 use crate::atomic_file;
 use crate::ranker::{ExportFormat, Model, Ranker};

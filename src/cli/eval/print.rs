@@ -5,8 +5,7 @@ use std::io::Write;
 use crate::json::{Map, Value, json};
 
 use super::{EvalArgs, Format};
-use crate::cli::failure::Failure;
-use crate::cli::table::Table;
+use crate::cli::{Failure, Table};
 use crate::data::trec::{JudgedRun, check_field};
 use crate::experiment::ExtremeQueries;
 use crate::measure::{Evaluation, Measure};

@@ -3,8 +3,7 @@
 use std::io::Write;
 use std::str::FromStr;
 
-use crate::cli::failure::Failure;
-use crate::cli::table::Table;
+use crate::cli::{Failure, Table};
 use crate::experiment::{ExtremeQueries, RankedQuery};
 use crate::refusal::Refusal;
 use crate::text::{did_you_mean, nearest};

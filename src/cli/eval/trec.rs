@@ -7,7 +7,7 @@ use crate::json::json;
 
 use super::EvalArgs;
 use super::print::{AboutRun, note_empty};
-use crate::cli::failure::Failure;
+use crate::cli::Failure;
 use crate::cli::judged::Judgments;
 use crate::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecReport, TrecSummary};
 

@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::data::error::DataError;
+use super::open;
 use crate::data::error::quoted;
-use crate::data::input::Input;
-use crate::data::text::source::open;
+use crate::data::{DataError, Input};
 
 /// Files that stand beside data files, by the ending of their names.
 pub(super) struct Beside {

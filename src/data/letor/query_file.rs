@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::beside::Beside;
-use crate::data::error::DataError;
+use crate::data::DataError;
 
 /// `DATA.query`.
 pub(super) const SIZES: Beside = Beside { ending: "query" };

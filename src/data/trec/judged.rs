@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use super::qrels::Qrels;
-use super::run::{RunQuery, read_run_from};
-use crate::data::error::DataError;
-use crate::data::input::Input;
+use super::{Qrels, RunQuery, read_run_from};
+use crate::data::{DataError, Input};
 use crate::measure::trec_eval::TrecQuery;
 
 /// Results for the judged queries of a run.

@@ -6,10 +6,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::line::{DataLines, Line};
-use crate::data::error::DataError;
-use crate::data::input::Input;
-use crate::data::text::options::ReadOptions;
-use crate::data::text::source::Source;
+use crate::data::letor::{ReadOptions, Source};
+use crate::data::{DataError, Input};
 
 /// Consecutive lines.
 #[derive(Clone)]

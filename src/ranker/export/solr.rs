@@ -8,8 +8,7 @@
 use super::raw_trees::{feature_names, quoted, raw_trees};
 use super::{ExportError, ExportFormat};
 use crate::data::FeatureMap;
-use crate::ranker::artifact::Ranker;
-use crate::ranker::model::Model;
+use crate::ranker::{Model, Ranker};
 use crate::scorer::{LinearScorer, Scorer};
 
 /// What Solr adds to thresholds.

@@ -15,8 +15,7 @@ mod scorer;
 mod trees;
 
 use super::{ExportError, ExportFormat};
-use crate::ranker::artifact::Ranker;
-use crate::ranker::model::Model;
+use crate::ranker::{Model, Ranker};
 use crate::scorer::Scorer;
 use graph::{GraphBuilder, Value};
 
