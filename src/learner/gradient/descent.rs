@@ -18,6 +18,9 @@ use super::step::TrainingStep;
 /// Most evaluations of the loss in one line search of L-BFGS.
 const TRIALS: usize = 20;
 
+/// Number of iterations that no step of L-BFGS comes to.
+const MOST_ITERATIONS: usize = 1 << 24;
+
 /// A step of an optimiser.
 pub(super) struct Descended {
     /// The model after the step.
@@ -104,10 +107,12 @@ impl Descent {
                 others.with_group(ParamGroup::from_paths(matrices(model)), muon.build(), clip.clone())
             }
             OptimizerConfig::Lbfgs { history, iterations } => {
+                // burn multiplies them.
+                let [history, iterations] = [history, iterations].map(|number| number.min(MOST_ITERATIONS));
                 let lbfgs = LBFGSConfig::new()
                     .with_history_size(history)
                     .with_max_iter(iterations)
-                    .with_max_eval(Some(TRIALS.saturating_mul(iterations).saturating_add(1)))
+                    .with_max_eval(Some(1 + TRIALS * iterations))
                     .with_line_search_fn(LineSearchFn::StrongWolfe);
                 return Self::Whole(Box::new(lbfgs.init()));
             }

@@ -60,12 +60,19 @@ pub struct NeuralNdcgConfig {
     pub iterations: usize,
 }
 
+/// Most iterations: the numbers of each are held for the gradient, one for each document.
+const MOST_ITERATIONS: usize = 10_000;
+
 impl NeuralNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `temperature` not finite or not above 0, `k = 0`, a bad table of gains.
+    /// `temperature` not finite or not above 0, `k = 0`, a bad table of gains, more than 10,000 `iterations`.
     pub fn init(&self) -> Result<NeuralNdcg, LossError> {
+        if self.iterations > MOST_ITERATIONS {
+            let expected = format!("from 0 to {MOST_ITERATIONS}");
+            return Err(LossError::parameter(NAME, "iterations", self.iterations, expected));
+        }
         Ok(NeuralNdcg {
             temperature: error::positive(NAME, "temperature", self.temperature)?,
             k: error::cutoff(NAME, self.k)?,
