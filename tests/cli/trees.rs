@@ -115,13 +115,15 @@ fn exported_trees_carry_counts_and_gains() {
         assert!(counts.iter().all(|counts| counts.iter().sum::<f64>() == 80.0), "{run}: {counts:?}");
         assert!(numbers(&text, "internal_count").iter().all(|counts| counts[0] == 80.0), "{run}");
         assert!(numbers(&text, "leaf_weight").iter().flatten().all(|&weight| weight > 0.0), "{run}");
-        let (splits, gains) = (numbers(&text, "split_feature").concat(), numbers(&text, "split_gain").concat());
-        let of_feature = |feature: f64| splits.iter().zip(&gains).filter(move |(split, _)| **split == feature);
-        for feature in 0..2 {
-            let gain: f64 = of_feature(feature as f64).map(|(_, gain)| gain).sum();
-            let reported = report["importance"]["gain"][feature].as_f64().unwrap();
-            let is_reported = (gain - reported).abs() <= 1e-6 * reported;
-            assert_eq!(is_reported, run == "run", "{run}, feature {feature}: {gain} {reported}");
+        // The report is of the trees of its own run, without those that it continues.
+        if run == "run" {
+            let (splits, gains) = (numbers(&text, "split_feature").concat(), numbers(&text, "split_gain").concat());
+            for feature in 0..2 {
+                let own = splits.iter().zip(&gains).filter(|(split, _)| **split == feature as f64);
+                let gain: f64 = own.map(|(_, gain)| gain).sum();
+                let reported = report["importance"]["gain"][feature].as_f64().unwrap();
+                assert!((gain - reported).abs() <= 1e-6 * reported, "feature {feature}: {gain} {reported}");
+            }
         }
     }
     bench.output(&["convert", "run", "trees.json", "--format", "xgboost"]);
