@@ -215,7 +215,7 @@ pub(crate) fn unfinished(name: &str) -> Option<&str> {
 }
 
 /// Makes the new name survive a loss of power, where the system supports it.
-fn sync_folder(path: &Path) {
+pub(crate) fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Ok(folder) = File::open(folder) {
         // An error is ignored: the file is whole in any case.

@@ -1,27 +1,12 @@
 //! Words for error messages, and text for markup.
 
-#[cfg(feature = "experiment")]
+#[cfg(feature = "cli")]
 use std::path::Path;
 
 /// Whether a path is `-`: standard input where it is read, standard output where it is written.
 #[cfg(feature = "cli")]
 pub(crate) fn is_standard_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
-}
-
-/// How a text file begins: at most `bytes` bytes; none where it cannot be read as text.
-#[cfg(feature = "experiment")]
-pub(crate) fn beginning(path: &Path, bytes: usize) -> Option<String> {
-    let mut head = Vec::new();
-    std::io::Read::read_to_end(&mut std::io::Read::take(std::fs::File::open(path).ok()?, bytes as u64), &mut head)
-        .ok()?;
-    // A character may have been cut.
-    let whole = match std::str::from_utf8(&head) {
-        Err(error) if error.error_len().is_none() => error.valid_up_to(),
-        _ => head.len(),
-    };
-    head.truncate(whole);
-    String::from_utf8(head).ok()
 }
 
 /// `text`, cut with an ellipsis after `most` characters.

@@ -146,7 +146,7 @@ impl CvArgs {
             Work::Part(part) => Claim::Part { of: part.of() },
             Work::Merge => Claim::Merge,
         };
-        let folder = self.open(opened, claim)?;
+        let mut folder = self.open(opened, claim)?;
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
         let bar = JobsBar::new(self.quiet, config.measure.select);
@@ -171,12 +171,16 @@ impl CvArgs {
             _ => cross_validate(document, config, &options),
         };
         bar.end();
-        let report = report?;
+        let report = report.map_err(|error| match &folder {
+            Some(folder) => folder.give_up(error),
+            None => error,
+        })?;
         let fit_time = fitting.elapsed();
         let result = report.result.clone();
-        if let Some(folder) = &folder {
+        if let Some(folder) = &mut folder {
             let record = RunRecord::new(&config.device, fit_time, start.elapsed());
             write_reports(folder, &Report::Cv(report), &record)?;
+            folder.finish()?;
         }
         let kept = folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&result, keep, folder));
         if self.json {

@@ -9,7 +9,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
 use super::{Cli, EXIT_CODES, Failure};
-use crate::experiment::{Entry, OutputFolder, Purpose};
+use crate::experiment::OutputFolder;
 use crate::text::{did_you_mean, nearest};
 
 const NAME: &str = "burn-rank";
@@ -73,10 +73,8 @@ impl ManArgs {
             Some(folder) => {
                 let mut pages = Vec::new();
                 pages_below(&root, None, &mut pages)?;
-                // A page cannot be recognised by its content: only the folder's mark says that it is ours.
-                let files: Vec<Entry> =
-                    pages.iter().map(|(name, _)| Entry::recorded(name.clone(), |_| false)).collect();
-                let folder = OutputFolder::take(folder, &Purpose::Files(&files))?;
+                let files: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+                let folder = OutputFolder::of_files(folder, &files)?;
                 pages.iter().try_for_each(|(name, page)| Ok(folder.write(name, page)?))
             }
         }

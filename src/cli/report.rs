@@ -1,6 +1,5 @@
 //! `burn-rank report RUN`: writes the page of a run, a pure view of `report.json` and `run.json`.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Failure, input};
 use crate::atomic_file;
-use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, is_page};
+use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, write_page};
 use crate::report::page;
 use crate::text::is_standard_stream;
 
@@ -28,28 +27,21 @@ impl ReportArgs {
         let report = read_report(&self.run)?;
         let record: Option<RunRecord> = read(&self.run.join(RECORD))?;
         let page = page(&report, record.as_ref());
-        let (path, written) = match self.out {
+        let path = match self.out {
             Some(path) if is_standard_stream(&path) => return Ok(out.write_all(page.as_bytes())?),
             Some(path) => {
-                let of_run = RUN_FILES.iter().filter(|entry| entry.name != PAGE).map(|entry| &*entry.name);
+                let of_run = RUN_FILES.iter().filter(|name| **name != PAGE);
                 let of_run: Vec<PathBuf> = of_run.map(|name| self.run.join(name)).collect();
                 input::not_over("--out", &path, &of_run, "is a file of the run")?;
                 let written = atomic_file::write(&path, page.as_bytes());
-                (path, written)
+                written.map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
+                path
             }
-            // The user has not named this file, so it is written only if nothing is lost.
             None => {
-                let path = self.run.join(PAGE);
-                let there = fs::symlink_metadata(&path);
-                if there.is_ok_and(|there| !there.is_file() || !is_page(&path)) {
-                    let found = format!("`{PAGE}` is not a page of burn-rank; name another file with --out");
-                    return Err(OutputError::NotOurs { path: self.run, found }.into());
-                }
-                let written = atomic_file::replace(&path, page.as_bytes());
-                (path, written)
+                write_page(&self.run, PAGE, page.as_bytes())?;
+                self.run.join(PAGE)
             }
         };
-        written.map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
         writeln!(out, "{}", path.display())?;
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::execution_args::ExecutionArgs;
 use super::scored::Scored;
 use super::{Failure, Table, input};
 use crate::data::RankingDataset;
-use crate::experiment::{Document, Entry, ExperimentConfig, JOBS, KeptRun, OutputFolder, Purpose, REPORT, is_page};
+use crate::experiment::{Document, ExperimentConfig, JOBS, KeptRun, OutputFolder, REPORT};
 use crate::json::json;
 use crate::report::{studies_page, study_page};
 use crate::study::{
@@ -144,9 +144,9 @@ impl StudyArgs {
             return Err(Failure::input("--over: found values for all studies, expected one study"));
         }
         let over = self.over.iter().map(|text| over(text)).collect::<Result<Vec<Over>, _>>()?;
-        let files = files();
+        let files = [JSON, PAGE];
         if let Some(path) = &self.out {
-            OutputFolder::look(path, &Purpose::Files(&files))?;
+            OutputFolder::check_files(path, &files)?;
         }
         let source = self.source()?;
         let mut reports = Vec::new();
@@ -164,7 +164,7 @@ impl StudyArgs {
             false => json!(reports[0]),
         };
         if let Some(path) = &self.out {
-            let folder = OutputFolder::take(path, &Purpose::Files(&files))?;
+            let folder = OutputFolder::of_files(path, &files)?;
             folder.write_json(JSON, &record)?;
             folder.write(PAGE, if all { studies_page(&reports) } else { study_page(&reports[0]) }.as_bytes())?;
         }
@@ -282,25 +282,6 @@ impl StudyProgress for Bar {
         self.bar.set_position(done as u64);
         self.bar.set_message(what.to_string());
     }
-}
-
-/// What every record of a study has had, whatever the version that wrote it.
-#[derive(serde::Deserialize)]
-#[serde(untagged)]
-enum Record {
-    #[expect(dead_code, reason = "read to recognise the file")]
-    Study { study: String, paper: String, tables: Vec<crate::json::Value>, claims: Vec<crate::json::Value> },
-    #[expect(dead_code, reason = "read to recognise the file")]
-    Studies { studies: Vec<StudyReport> },
-}
-
-/// Returns the files of a study, and how they are recognised.
-fn files() -> [Entry; 2] {
-    let is_study = |path: &Path| {
-        let read = std::fs::read(path).ok();
-        read.is_some_and(|bytes| serde_json::from_slice::<Record>(&bytes).is_ok())
-    };
-    [Entry::recorded(JSON, is_study), Entry::recorded(PAGE, is_page)]
 }
 
 fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {

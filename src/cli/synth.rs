@@ -11,7 +11,7 @@ use super::files::{self, to_io};
 use crate::data::columnar::Format;
 use crate::data::folds::part_number;
 use crate::data::{DataError, SynthConfig};
-use crate::experiment::{Entry, OutputFolder, Purpose};
+use crate::experiment::OutputFolder;
 use crate::text::is_standard_stream;
 
 /// Arguments of `synth`.
@@ -81,13 +81,11 @@ impl SynthArgs {
                     let expected = "expected none, since `cv` would read it as a part of these data";
                     return Err(Failure::input(format!("{found}, {expected}; remove it or choose another folder")));
                 }
-                // Files of this form may be anyone's: only the folder's mark says that they are ours.
-                let files = (1..=parts).map(|part| Entry::recorded(format!("S{part}.txt"), |_| false));
-                let files: Vec<Entry> = files.collect();
-                let folder = OutputFolder::take(folder, &Purpose::Files(&files))?;
+                let files: Vec<String> = (1..=parts).map(|part| format!("S{part}.txt")).collect();
+                let folder = OutputFolder::of_files(folder, &files.iter().map(String::as_str).collect::<Vec<_>>())?;
                 let start = |part: usize| (part as u128 * config.queries as u128 / parts as u128) as usize;
                 for (part, file) in files.iter().enumerate() {
-                    folder.write_with(&file.name, |file| fill(&config, start(part)..start(part + 1), file))?;
+                    folder.write_with(file, |file| fill(&config, start(part)..start(part + 1), file))?;
                 }
                 Ok(())
             }

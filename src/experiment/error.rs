@@ -90,6 +90,19 @@ pub enum ExperimentError {
     },
 }
 
+impl ExperimentError {
+    /// Whether the run can go on later from where it failed: it was stopped, or could not write.
+    pub(crate) fn can_go_on(&self) -> bool {
+        match self {
+            Self::Interrupted { .. }
+            | Self::Output(OutputError::Unwritable { .. })
+            | Self::RankingLearner(LearnerError::State { .. }) => true,
+            Self::Job { source, .. } => source.can_go_on(),
+            _ => false,
+        }
+    }
+}
+
 /// Why a command cannot use its folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use burn::tensor::Device;
 
 use super::config::{ConfigError, Document, ExperimentConfig};
+use super::folder::{CONFIG, REPORT};
 use super::keep::{KEPT, KeptKind, kept_file};
 use super::record::{CrossValidationReport, Report};
-use super::run_folder::{CONFIG, REPORT};
 use super::split::Split;
 use crate::data::{DataError, RankingDataset};
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, MeasureError, mean, mean_of};

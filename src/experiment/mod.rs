@@ -10,13 +10,10 @@ mod cross_validation;
 mod error;
 mod extreme_queries;
 mod fit;
+mod folder;
 mod keep;
 mod kept;
-mod mark;
-mod not_ours;
-mod output;
 mod record;
-mod run_folder;
 mod split;
 mod splits;
 mod start;
@@ -36,18 +33,16 @@ pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedDocument, RankedQuery};
 pub use fit::{Evaluations, Fit, FitOptions, fit, fit_in_place, linear_weights};
+pub(crate) use folder::START;
+pub use folder::{CARD, CONFIG, Claim, JOBS, NEXT, OutputFolder, PAGE, RANKER, RECORD, REPORT, RunKind};
+#[cfg(feature = "cli")]
+pub(crate) use folder::{RUN_FILES, write_page};
 pub use keep::{KEPT, Keep};
 pub use kept::{KeptError, KeptFold, KeptRun};
-#[cfg(feature = "cli")]
-pub(crate) use output::Purpose;
-pub use output::{Claim, OutputFolder};
 pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, MissingValue,
     PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, TrainReport, Trial,
 };
-pub use run_folder::{CARD, CONFIG, JOBS, PAGE, RANKER, RECORD, REPORT, RunKind};
-#[cfg(feature = "cli")]
-pub(crate) use run_folder::{Entry, RUN_FILES, is_page};
 pub use split::Split;
 #[cfg(feature = "report")]
 pub(crate) use split::Told;

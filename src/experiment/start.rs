@@ -1,10 +1,12 @@
 //! The ranker that a fit starts from.
 
+use std::path::{Path, PathBuf};
+
 use burn::tensor::Device;
 
 use super::config::ExperimentConfig;
 use super::error::ExperimentError;
-use super::run_folder::RANKER;
+use super::folder::{CONFIG, Claim, NEXT, RANKER, START};
 use super::split::Split;
 use crate::data::NormalizerKind;
 use crate::json::json;
@@ -53,14 +55,42 @@ impl ExperimentConfig {
         Err(Refusal::new("start", format!("a ranker of {}", counted(found, "feature")), expected))
     }
 
+    /// Has a run that continues the ranker in its own folder start from a copy, which stays beside the new ranker.
+    /// Otherwise the run could not be continued or made again once the new ranker is in its place.
+    ///
+    /// Returns where the ranker is now, if it is the one in `folder`; `start` is where the copy will be.
+    pub(crate) fn start_from_copy(&mut self, folder: &Path, claim: Claim) -> Option<PathBuf> {
+        let start = self.start.as_ref()?;
+        let file = if start.is_dir() { start.join(RANKER) } else { start.clone() };
+        let is_in_folder = file.parent()?.canonicalize().ok()? == folder.canonicalize().ok()?;
+        let name = file.file_name().filter(|name| is_in_folder && (*name == RANKER || *name == START))?;
+        let (given, next, copy) = (folder.join(name), folder.join(NEXT), folder.join(START));
+        let copies = match claim {
+            Claim::Overwrite => Vec::new(),
+            _ if next.join(START).exists() => vec![next.join(START)],
+            // Begun, and stopped before it had its copy.
+            _ if next.join(CONFIG).exists() => Vec::new(),
+            _ => vec![copy.clone()],
+        };
+        self.start = Some(copy);
+        Some(copies.into_iter().find(|copy| copy.exists()).unwrap_or(given))
+    }
+
     /// Loads the ranker that the fit starts from, if there is one. Its normaliser is that of the fit.
     ///
     /// # Errors
     /// [`ExperimentError::Ranker`] for a file that is no ranker; [`ExperimentError::Refused`] for one with another kind of
     /// normaliser than the configuration's.
     pub fn start_ranker(&self, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
-        let Some(path) = &self.start else { return Ok(None) };
-        let file = if path.is_dir() { path.join(RANKER) } else { path.clone() };
+        self.start.as_ref().map(|path| self.load_start(path, device)).transpose()
+    }
+
+    /// Loads the ranker at `path` to start from.
+    ///
+    /// # Errors
+    /// As [`start_ranker`](Self::start_ranker).
+    pub(crate) fn load_start(&self, path: &Path, device: &Device) -> Result<Ranker, ExperimentError> {
+        let file = if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() };
         let ranker = Ranker::load(&file, device)?;
         let kind = ranker.normalizer().kind();
         if kind != self.normalizer {
@@ -69,6 +99,6 @@ impl ExperimentConfig {
             let expected = format!("{}, that of the configuration", name(self.normalizer));
             return Err(Refusal::new("start", found, expected).into());
         }
-        Ok(Some(ranker))
+        Ok(ranker)
     }
 }

@@ -24,12 +24,20 @@ pub enum LearnerError {
     /// A measure that cannot be taken: its convention or the labels do not allow it.
     #[error(transparent)]
     Measure(#[from] crate::measure::MeasureError),
-    /// State that cannot be written or read back.
+    /// State that cannot be written.
     #[error("{path}: {reason}")]
     State {
         /// The state file.
         path: std::path::PathBuf,
         /// What went wrong.
+        reason: String,
+    },
+    /// State that a fit cannot go on from: damaged, or of another fit.
+    #[error("{path}: {reason}")]
+    UnusableState {
+        /// The state file.
+        path: std::path::PathBuf,
+        /// What is wrong with it, and what to do.
         reason: String,
     },
     /// The solver broke down.

@@ -28,5 +28,5 @@ pub use shared::context::{
     FitContext, Fitted, Importance, Interrupt, NoProgress, Progress, Round, Selection, StopReason,
 };
 #[cfg(feature = "experiment")]
-pub(crate) use shared::rounds::{STATE_FILE, is_state};
+pub(crate) use shared::rounds::STATE_FILE;
 pub use shared::surrogate_value::{EXACT_LEARNABLE, SURROGATE};

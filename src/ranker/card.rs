@@ -10,19 +10,6 @@ const BETWEEN: &str = "\n\nScores order the documents of one query; they are not
     probabilities. Data must have the features it was trained on, in the same order and scale, not normalised.\n\n\
     ## Configuration\n\n```json\n";
 
-/// Returns whether a text is a card, whole and with nothing added.
-#[cfg(feature = "experiment")]
-pub(crate) fn is_card(text: &str) -> bool {
-    let parts = text.split_once(BETWEEN).and_then(|(above, below)| Some((above, below.strip_suffix("\n```\n")?)));
-    let Some((above, config)) = parts else { return false };
-    let lines: Vec<&str> = above.lines().collect();
-    let [title, "", _, "", "| property | value |", rows @ ..] = lines.as_slice() else { return false };
-    title.starts_with("# ")
-        && rows.iter().all(|row| row.starts_with("| ") && row.ends_with(" |"))
-        && rows.iter().any(|row| row.starts_with("| made with | burn-rank "))
-        && serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(config).is_ok()
-}
-
 impl Ranker {
     /// Returns a model card in Markdown: model, training, measures with their convention, versions, limits.
     pub fn card(&self, name: &str) -> String {

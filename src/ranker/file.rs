@@ -126,31 +126,6 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
     Ok((Parts { kind: header.kind, config: header.config, arrays }, header.metadata))
 }
 
-/// Returns whether the file says in its header that it is a ranker, of any format.
-#[cfg(feature = "experiment")]
-pub(crate) fn is_ranker(path: &std::path::Path) -> bool {
-    use std::io::Read;
-
-    /// Longest header that safetensors reads, in bytes.
-    const LONGEST_HEADER: u64 = 100_000_000;
-
-    #[derive(Deserialize)]
-    struct Beginning {
-        #[serde(rename = "__metadata__")]
-        metadata: HashMap<String, String>,
-    }
-    let header = || {
-        let mut file = std::fs::File::open(path)?;
-        let mut length = [0; 8];
-        file.read_exact(&mut length)?;
-        let mut header = Vec::new();
-        file.take(u64::from_le_bytes(length).min(LONGEST_HEADER)).read_to_end(&mut header)?;
-        std::io::Result::Ok(header)
-    };
-    let header = header().ok().and_then(|header| serde_json::from_slice::<Beginning>(&header).ok());
-    header.is_some_and(|header| header.metadata.contains_key(KEY))
-}
-
 /// Computes the checksum of a header (without its own checksum) and of the arrays, in the order of their names.
 fn checksum<'a>(header: &Header, arrays: impl Iterator<Item = (&'a str, Dtype, &'a [usize], &'a [u8])>) -> String {
     let mut hash = Sha256::new();

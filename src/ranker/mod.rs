@@ -20,13 +20,9 @@ mod tree_ensemble;
 mod tree_shap;
 
 pub use artifact::{Contributions, Metadata, Ranker, RankerError, Versions};
-#[cfg(feature = "experiment")]
-pub(crate) use card::is_card;
 #[cfg(feature = "export")]
 #[cfg_attr(docsrs, doc(cfg(feature = "export")))]
 pub use export::{ExportError, ExportFormat};
-#[cfg(feature = "experiment")]
-pub(crate) use file::is_ranker;
 pub use file::{FORMAT, FileError};
 #[cfg(feature = "import")]
 #[cfg_attr(docsrs, doc(cfg(feature = "import")))]

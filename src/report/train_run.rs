@@ -1,6 +1,7 @@
 //! `TrainRun`: one fit of a configuration with its folder, as `burn-rank train` and the Python package run it.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use burn::tensor::Device;
@@ -8,10 +9,10 @@ use burn::tensor::Device;
 use super::write_reports;
 use crate::distributed::Processes;
 use crate::experiment::{
-    CARD, Claim, Document, ExperimentConfig, ExperimentError, Fit, FitOptions, OutputFolder, RANKER, Report, RunKind,
-    RunRecord, Sets, Split, Told, TrainReport, agree, fit_in_place, resolved_toml,
+    CARD, Claim, DataReport, Document, ExperimentConfig, ExperimentError, Fit, FitOptions, OutputError, OutputFolder,
+    RANKER, Report, RunKind, RunRecord, START, Sets, Split, Told, TrainReport, agree, fit_in_place, resolved_toml,
 };
-use crate::learner::{Interrupt, Progress};
+use crate::learner::{Interrupt, Progress, StopReason};
 use crate::ranker::Ranker;
 
 /// A run whose configuration is checked, whose data are read and whose folder is open.
@@ -22,6 +23,7 @@ pub struct TrainRun<'p> {
     start_ranker: Option<Ranker>,
     split: Split,
     warnings: Vec<String>,
+    data: Sets<DataReport>,
     path: PathBuf,
     /// Open in the first process alone.
     folder: Option<OutputFolder>,
@@ -32,7 +34,8 @@ pub struct TrainRun<'p> {
 /// A run that has ended, with its files written.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// Its folder.
+    /// Where its files are: its folder, or [`NEXT`](crate::experiment::NEXT) in it for a run that was stopped before it
+    /// could take the place of another one.
     pub folder: PathBuf,
     /// The ranker, its rounds and measures.
     pub fit: Fit,
@@ -51,7 +54,7 @@ impl<'p> TrainRun<'p> {
     pub fn open(
         start: Instant,
         document: &Document,
-        config: ExperimentConfig,
+        mut config: ExperimentConfig,
         device: &Device,
         out: Option<PathBuf>,
         claim: Claim,
@@ -59,8 +62,13 @@ impl<'p> TrainRun<'p> {
     ) -> Result<Self, ExperimentError> {
         config.check_processes(processes.count())?;
         let path = out.unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
+        let own_start = config.start_from_copy(&path, claim);
         let resolved = resolved_toml(document, &config)?;
-        let start_ranker = config.start_ranker(device).map_err(|error| match error {
+        let loaded = match &own_start {
+            Some(path) => config.load_start(path, device).map(Some),
+            None => config.start_ranker(device),
+        };
+        let start_ranker = loaded.map_err(|error| match error {
             ExperimentError::Refused(refusal) => document.place(&refusal).into(),
             error => error,
         })?;
@@ -76,11 +84,24 @@ impl<'p> TrainRun<'p> {
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
         agree(processes, &config, &sets)?;
         split.check(processes)?;
-        let open = || OutputFolder::open(&path, RunKind::Train, &resolved, claim);
+        // What the start is read from may move when the folder is opened.
+        let own_start = own_start.filter(|_| leads).map(|path| read_start(&path)).transpose()?;
+        let data = Sets::from_split(&split);
+        let open = || {
+            let folder = OutputFolder::open(&path, RunKind::Train, &resolved, claim)?;
+            let begun = folder.check_data([(split.fold, &data)]).and_then(|()| match &own_start {
+                Some(ranker) => folder.write(START, ranker),
+                None => Ok(()),
+            });
+            match begun {
+                Ok(()) => Ok(folder),
+                Err(error) => Err(folder.give_up(error.into())),
+            }
+        };
         let folder = leads.then(open).transpose()?;
         let resume = matches!(claim, Claim::Resume);
         let device = device.clone();
-        Ok(Self { start, config, device, start_ranker, split, warnings, path, folder, resume, processes })
+        Ok(Self { start, config, device, start_ranker, split, data, warnings, path, folder, resume, processes })
     }
 
     /// The configuration.
@@ -100,7 +121,19 @@ impl<'p> TrainRun<'p> {
         interrupt: Interrupt,
     ) -> Result<FinishedRun, ExperimentError> {
         let fitting = Instant::now();
-        let Self { start, config, device, start_ranker, mut split, warnings, path, folder, resume, processes } = self;
+        let Self {
+            start,
+            config,
+            device,
+            start_ranker,
+            mut split,
+            data,
+            warnings,
+            path,
+            mut folder,
+            resume,
+            processes,
+        } = self;
         warnings.iter().for_each(|warning| progress.warn(warning));
         let options = FitOptions {
             start: start_ranker.as_ref(),
@@ -112,15 +145,28 @@ impl<'p> TrainRun<'p> {
             interrupt,
             processes,
         };
-        let data = Sets::from_split(&split);
-        let fit = fit_in_place(&config, &mut split, config.seed, &options)?;
+        let fitted = fit_in_place(&config, &mut split, config.seed, &options);
+        let fit = fitted.map_err(|error| match &folder {
+            Some(folder) => folder.give_up(error),
+            None => error,
+        })?;
         let fit_time = fitting.elapsed();
         let report = Report::Train(TrainReport::new(&config, data, &split, &fit));
-        if let Some(folder) = &folder {
+        let mut written = path;
+        if let Some(folder) = &mut folder {
             folder.write(RANKER, &fit.ranker.to_bytes())?;
             folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
             write_reports(folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
+            if fit.stop != StopReason::Interrupted {
+                folder.finish()?;
+            }
+            written = folder.path().to_path_buf();
         }
-        Ok(FinishedRun { folder: path, fit, report })
+        Ok(FinishedRun { folder: written, fit, report })
     }
+}
+
+/// Reads a ranker that is to be copied.
+fn read_start(path: &Path) -> Result<Vec<u8>, ExperimentError> {
+    fs::read(path).map_err(|source| OutputError::Unwritable { path: path.to_path_buf(), source }.into())
 }

@@ -29,7 +29,7 @@ fn bench() -> Bench {
 }
 
 /// Returns everything below a folder: bytes of files, targets of links.
-fn everything(folder: &Path) -> BTreeMap<PathBuf, String> {
+pub fn everything(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -44,20 +44,6 @@ fn everything(folder: &Path) -> BTreeMap<PathBuf, String> {
         }
     }
     found
-}
-
-/// Copies a folder.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &to)
-        } else {
-            fs::copy(entry.path(), to).unwrap();
-        }
-    }
 }
 
 /// Returns each way to run `train` and `cv` into `out`.
@@ -111,7 +97,7 @@ fn overwrite_removes_nothing_where_no_run_was() {
     bench.write("mine/README.md", "mine\n");
     bench.write("mine/jobs/print.sh", "lpr\n");
     bench.write("mine/half.partial", "mine too\n");
-    // Earlier versions left a lock when they were refused.
+    // A lock alone does not make it ours.
     for lock in [false, true] {
         if lock {
             bench.write("mine/.lock", "");
@@ -178,9 +164,6 @@ fn studies_and_generated_parts_replace_only_their_own_files() {
     bench.output(&["synth", "--queries", "9", "--features", "3", "--parts", "4", "--out", "four"]);
     let fewer = ["synth", "--queries", "9", "--features", "3", "--parts", "3", "--out", "four"];
     refused(&bench, &fewer, &["four/S4.txt: found a part beyond --parts 3, expected none, since `cv` would read it"]);
-    // A folder of an earlier version, which left no mark.
-    fs::remove_file(bench.path("study").join(MARK)).unwrap();
-    bench.output(&study);
     // Files that were changed since.
     bench.write("study/study.json", "{}\n");
     bench.write("data/S2.txt", "1 qid:1 1:1\n");
@@ -199,107 +182,31 @@ fn a_study_may_share_the_folder_of_its_run() {
     assert!(bench.path("run/study.json").exists(), "the study is not the run's");
 }
 
-/// The folders are as the first version left them.
+/// Only the mark tells that a folder is burn-rank's.
 #[test]
-fn folders_of_the_version_without_marks_are_continued() {
-    let unmarked = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/unmarked");
-    for (command, ways) in [
-        ("train", &[&["--no-tui"][..], &["--resume"], &["--overwrite"], &["--overwrite", "--set", "seed=2"]][..]),
-        ("cv", &[&["--jobs", "1"][..], &["--resume"], &["--resume", "--set", "seed=2"], &["--overwrite"]]),
-    ] {
-        for (way, finished) in ways.iter().flat_map(|way| [(way, true), (way, false)]) {
-            let bench = Bench::default();
-            copy(&unmarked.join(command), &bench.path("run"));
-            let config = if command == "train" { "small.toml" } else { "cv.toml" };
-            fs::copy(unmarked.join(config), bench.path(config)).unwrap();
-            bench.write("run/notes.txt", "mine\n");
-            bench.output(&["report", "run"]);
-            // A configuration that names no temperature has had another since.
-            refused(&bench, &[command, config, "--out", "run"], &["another configuration"]);
-            let paper = ["--set", "loss.temperature_unit=score"];
-            refused(&bench, &[command, config, "--out", "run", "--set", "seed=2"], &["another configuration"]);
-            if !finished {
-                fs::remove_file(bench.path("run/report.json")).unwrap();
-                refused(
-                    &bench,
-                    &[&[command, config, "--out", "run"], &paper[..]].concat(),
-                    &["holds an unfinished run"],
-                );
-                if !way[0].starts_with("--resume") && !way[0].starts_with("--overwrite") {
-                    continue;
-                }
-            }
-            bench.output(&[&[command, config, "--out", "run"][..], &paper, way].concat());
-            assert!(bench.path("run").join(MARK).exists() && bench.path("run/report.json").exists(), "{way:?}");
-            assert_eq!(fs::read_to_string(bench.path("run/notes.txt")).unwrap(), "mine\n");
-        }
-    }
-    let bench = Bench::default();
-    copy(&unmarked.join("study"), &bench.path("study"));
-    bench.output(&["study", "position-accuracy", "--queries", "12", "--out", "study"]);
-}
-
-/// Finished and interrupted runs of a version that made no mark, alone and beside the user's files.
-#[test]
-fn runs_without_a_mark_are_recognized_and_continued() {
+fn a_run_without_its_mark_is_the_users() {
     let bench = bench();
-    bench.output(&["train", "train.toml", "--out", "run"]);
+    bench.output(&["train", "train.toml", "--out", "train"]);
     bench.output(&["cv", "cv.toml", "--out", "cv"]);
-    let results = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
-    let expected = ["run", "cv"].map(results);
-    let unmark = |run: &str| {
-        let mark = bench.path(run).join(MARK);
-        assert!(mark.exists(), "{run} was marked");
-        fs::remove_file(mark).unwrap();
-    };
-    for with_lock in [true, false] {
-        for (run, command, config) in [("run", "train", "train.toml"), ("cv", "cv", "cv.toml")] {
-            let lock = bench.path(run).join(".lock");
-            let unlock = || {
-                if !with_lock && lock.exists() {
-                    fs::remove_file(&lock).unwrap()
-                }
-            };
-            bench.write(&format!("{run}/notes.txt"), "mine\n");
-            unmark(run);
-            unlock();
-            bench.output(&["report", run]);
-            refused(
-                &bench,
-                &[command, config, "--out", run, "--set", "seed=2"],
-                &["holds a run of another configuration"],
-            );
-            assert!(lock.exists() == with_lock, "a refusal leaves no lock");
-            bench.output(&[command, config, "--out", run]);
-            unmark(run);
-            unlock();
-            // Interrupted before its report.
-            fs::remove_file(bench.path(run).join("report.json")).unwrap();
-            refused(&bench, &[command, config, "--out", run], &["holds an unfinished run: --resume continues it"]);
-            bench.output(&[command, config, "--out", run, "--resume"]);
-            unmark(run);
-            unlock();
-            bench.output(&[command, config, "--out", run, "--overwrite"]);
-            assert_eq!(fs::read_to_string(bench.path(run).join("notes.txt")).unwrap(), "mine\n");
+    for run in ["train", "cv"] {
+        fs::remove_file(bench.path(run).join(MARK)).unwrap();
+        for args in ways(run) {
+            refused(&bench, &args, &[&format!("{run}: holds `"), "more entries, which burn-rank did not write there"]);
         }
-        assert_eq!(["run", "cv"].map(results), expected);
+        // A page beside the reports replaces nothing.
+        let words = format!("{run}: `report.html` is not a page of burn-rank; name another file with --out");
+        refused(&bench, &["report", run], &[&words]);
+        fs::remove_file(bench.path(run).join("report.html")).unwrap();
+        bench.output(&["report", run]);
     }
-    // Interrupted before its first state.
-    fs::create_dir(bench.path("early")).unwrap();
-    fs::copy(bench.path("run/config.toml"), bench.path("early/config.toml")).unwrap();
-    bench.write("early/.lock", "");
-    bench.output(&["train", "early/config.toml", "--out", "early"]);
-    assert_eq!(results("early"), expected[0]);
 }
 
-/// An earlier version began a run in a folder beside what the user had there.
+/// The run ended before it wrote a card.
 #[test]
-fn a_run_without_a_mark_does_not_replace_an_earlier_readme() {
+fn a_readme_beside_an_unfinished_run_is_not_replaced() {
     let bench = bench();
-    bench.output(&["train", "train.toml", "--out", "run"]);
-    for name in [MARK, "report.json", "report.html", "run.json", "ranker.safetensors"] {
-        fs::remove_file(bench.path("run").join(name)).unwrap();
-    }
+    bench.refused(&["train", "train.toml", "--out", "run", "--set", "loss={name=\"soft_err\",maximum_grade=1}"]);
+    assert_eq!(files(&bench.path("run")), ["config.toml"]);
     bench.write("run/README.md", "# Mine\n");
     for way in [&[][..], &["--overwrite"], &["--resume"]] {
         let args = [&["train", "train.toml", "--out", "run"][..], way].concat();

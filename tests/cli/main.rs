@@ -25,6 +25,7 @@ mod pages;
 mod parts;
 mod queries;
 mod readme;
+mod replaced;
 mod report;
 mod runs;
 mod search;

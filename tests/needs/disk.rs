@@ -131,6 +131,41 @@ pub fn files_that_belong_together_stay_together_on_a_full_disk() {
     }
 }
 
+/// A run that meets a full disk while it is to replace another one leaves that one whole, and comes back as well.
+pub fn an_overwriting_run_on_a_full_disk_leaves_the_old_run() {
+    const NAMES: [&str; 4] = ["config.toml", "ranker.safetensors", "README.md", "report.json"];
+    let mut stopped = 0;
+    for room in [0usize, 4, 8, 12, 24, 36, 48, 64] {
+        let bench = Bench::default();
+        let disk = Disk::mount(&bench, "384k").unwrap();
+        bench.write("run.toml", SMALL);
+        let new = ["train", "run.toml", "--set", "seed=2", "--out"];
+        bench.output(&[&new[..], &["whole"]].concat());
+        bench.output(&["train", "run.toml", "--out", "disk/run"]);
+        let read = |run: &str| NAMES.map(|name| fs::read(bench.path(run).join(name)).unwrap());
+        let before = read("disk/run");
+        let filler = disk.fill();
+        let taken = fs::metadata(&filler).unwrap().len();
+        fs::File::options().write(true).open(&filler).unwrap().set_len(taken - (room << 10) as u64).unwrap();
+        let ended = bench.run(&[&new[..], &["disk/run", "--overwrite"]].concat());
+        let output = ended.get_output();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() {
+            stopped += 1;
+            assert_eq!(output.status.code(), Some(1), "{room} KiB: {message}");
+            assert!(message.contains("No space left") && !message.contains("panicked"), "{room} KiB: {message}");
+            assert!(read("disk/run") == before, "{room} KiB: the old run has changed");
+        }
+        fs::remove_file(filler).unwrap();
+        let has_begun = output.status.success() || disk.0.join("run/.next/config.toml").exists();
+        let how = if has_begun { "--resume" } else { "--overwrite" };
+        bench.output(&[&new[..], &["disk/run", how]].concat());
+        assert!(read("disk/run")[1..] == read("whole")[1..], "{room} KiB");
+        assert_eq!(files(&disk.0.join("run")), files(&bench.path("whole")));
+    }
+    assert!(stopped > 3, "{stopped} runs met the full disk");
+}
+
 /// A run that meets a full disk ends with an error; once there is room again, `--resume` gives the same bytes as an
 /// undisturbed run.
 pub fn a_run_comes_back_after_a_full_disk() {

@@ -74,7 +74,8 @@ fn tests() -> Vec<Trial> {
         test!(disk::a_full_disk_keeps_what_it_has, mounts.clone()),
         test!(disk::a_read_only_disk_keeps_what_it_has, mounts.clone()),
         test!(disk::files_that_belong_together_stay_together_on_a_full_disk, mounts.clone()),
-        test!(disk::a_run_comes_back_after_a_full_disk, mounts),
+        test!(disk::a_run_comes_back_after_a_full_disk, mounts.clone()),
+        test!(disk::an_overwriting_run_on_a_full_disk_leaves_the_old_run, mounts),
         test!(export_page::the_python_of_the_page_on_exports_reads_exports, export_page::packages()),
         test!(format_1::every_ranker_scores_to_the_bit, format_1::recorded_here()),
         test!(

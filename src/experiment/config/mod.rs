@@ -14,6 +14,5 @@ pub use document::{ConfigError, Document};
 pub(crate) use document::{from_toml, written_value};
 pub use experiment::ExperimentConfig;
 pub use resolved::resolved_toml;
-pub(super) use resolved::{is_resolved, resolves_to};
 pub use search::{RangeConfig, RangeScale, Rung, SearchConfig};
 pub use sections::{CrossValidationConfig, DataConfig, MeasureConfig, SyntheticConfig};

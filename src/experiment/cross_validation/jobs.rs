@@ -17,9 +17,9 @@ use crate::experiment::config::{CrossValidationConfig, ExperimentConfig, Rung};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{FitOptions, fit_in_place};
-use crate::experiment::output::OutputFolder;
+use crate::experiment::folder::OutputFolder;
+use crate::experiment::folder::{JOBS, RANKER, RESULT};
 use crate::experiment::record::FitReport;
-use crate::experiment::run_folder::{JOBS, RANKER, RESULT};
 use crate::experiment::splits::{SplitContents, Splits};
 use crate::learner::{Progress, Round, SURROGATE, StopReason};
 use crate::measure::mean_of;
@@ -79,7 +79,7 @@ pub(super) struct JobResult {
     pub(super) fit: FitReport,
     /// `[measure][query]` on test queries; absent where the convention excludes the query.
     pub(super) test: Vec<Vec<Option<f64>>>,
-    /// The worst and the best test queries; absent in what older versions left.
+    /// The worst and the best test queries, if there are test queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) extremes: Option<ExtremeQueries>,
 }

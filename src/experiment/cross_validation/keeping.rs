@@ -11,13 +11,12 @@ use crate::data::trec::write_run;
 use crate::data::{DataError, RankingDataset};
 use crate::experiment::config::ExperimentConfig;
 use crate::experiment::error::{ExperimentError, OutputError};
+use crate::experiment::folder::OutputFolder;
+use crate::experiment::folder::RANKER;
 use crate::experiment::keep::{KEPT, KeptKind, kept_file};
-use crate::experiment::output::OutputFolder;
-use crate::experiment::record::Report;
-use crate::experiment::run_folder::{RANKER, REPORT};
-use crate::ranker::{Ranker, Versions};
+use crate::ranker::Ranker;
 
-/// Keeps what the options ask for, and removes what was kept of other data. A fit that finished in an earlier run
+/// Keeps what the options ask for, and removes what was kept of other fits. A fit that finished in an earlier run
 /// without leaving its ranker is made again if it is selected, and its result takes the place of the earlier one.
 pub(super) fn keep(
     config: &ExperimentConfig,
@@ -26,9 +25,7 @@ pub(super) fn keep(
     options: &CrossValidationOptions,
 ) -> Result<(), ExperimentError> {
     let Some(folder) = options.output else { return Ok(()) };
-    if !is_of(folder, jobs) {
-        folder.clear_kept()?;
-    }
+    folder.clear_kept()?;
     if !options.keep.any() {
         return Ok(());
     }
@@ -67,14 +64,6 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// Whether the report in the folder is of the same data, by the same version: what was kept then is what these fits are.
-fn is_of(folder: &OutputFolder, jobs: &Jobs) -> bool {
-    let report = std::fs::read(folder.file(REPORT)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let Some(Report::Cv(report)) = report else { return false };
-    let data = report.details.iter().map(|fold| &fold.data);
-    report.versions == Versions::current() && data.eq(jobs.contents.iter().map(|of| &of.data))
-}
-
 fn write(
     folder: &OutputFolder,
     name: &str,
@@ -111,7 +100,7 @@ mod tests {
     use super::*;
     use crate::experiment::cross_validation::{JobDone, JobProgress};
     use crate::experiment::keep::Keep;
-    use crate::experiment::{Claim, Document, RunKind, cross_validate};
+    use crate::experiment::{Claim, Document, REPORT, Report, RunKind, cross_validate};
     use crate::learner::Interrupt;
 
     struct Silent;
@@ -134,9 +123,9 @@ mod tests {
             format!("learner = {{ kind = \"regression\" }}\ncv = {{ split = 3 }}\ndata = {{ train = [{data:?}] }}\n");
         let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
         let config = ExperimentConfig::from_document(&document).unwrap();
-        let run = |keep: Keep| {
-            let output =
-                OutputFolder::open(&folder.path().join("run"), RunKind::CrossValidation, "a", Claim::New).unwrap();
+        let run = |claim, keep: Keep| {
+            let path = folder.path().join("run");
+            let mut output = OutputFolder::open(&path, RunKind::CrossValidation, "a", claim).unwrap();
             let options = CrossValidationOptions {
                 device: &Device::flex(),
                 output: Some(&output),
@@ -147,18 +136,23 @@ mod tests {
                 progress: &Silent,
                 interrupt: Interrupt::default(),
             };
-            let report = cross_validate(&document, &config, &options).unwrap();
+            let report = cross_validate(&document, &config, &options).map_err(|error| error.to_string())?;
             output.write_json(REPORT, &Report::Cv(report)).unwrap();
-            output.file(KEPT).read_dir().map_or(0, Iterator::count)
+            output.finish().unwrap();
+            Ok::<_, String>(output.file(KEPT).read_dir().map_or(0, Iterator::count))
         };
+        let scores: Keep = "scores".parse().unwrap();
         write(0.5);
-        assert_eq!(run("scores".parse().unwrap()), 3);
-        assert_eq!(run(Keep::default()), 3, "of the same data");
+        assert_eq!(run(Claim::New, scores), Ok(3));
+        assert_eq!(run(Claim::New, Keep::default()), Ok(3), "of the same data");
         write(0.25);
-        assert_eq!(run(Keep::default()), 0);
-        assert_eq!(run("scores".parse().unwrap()), 3);
+        for claim in [Claim::New, Claim::Resume] {
+            assert!(run(claim, Keep::default()).unwrap_err().contains("holds a run on other data"));
+        }
+        assert_eq!(run(Claim::Overwrite, Keep::default()), Ok(0));
+        assert_eq!(run(Claim::New, scores), Ok(3));
         write(0.5);
-        assert_eq!(run("rankers".parse().unwrap()), 3, "no scores of the data before");
+        assert_eq!(run(Claim::Overwrite, "rankers".parse().unwrap()), Ok(3), "no scores of the data before");
     }
 
     #[test]

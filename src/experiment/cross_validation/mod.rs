@@ -61,6 +61,9 @@ fn with_jobs<T>(
     if options.keep.runs {
         contents.iter().flat_map(|of| &of.test_queries).try_for_each(|query| trec::check_query(query))?;
     }
+    if let Some(folder) = options.output {
+        folder.check_data(contents.iter().map(|of| (of.fold, &of.data)))?;
+    }
     let trials = match &config.search {
         None => Vec::new(),
         Some(search) => {

@@ -2,8 +2,8 @@
 
 use burn::tensor::Device;
 
+use crate::experiment::folder::OutputFolder;
 use crate::experiment::keep::Keep;
-use crate::experiment::output::OutputFolder;
 use crate::learner::Interrupt;
 
 /// Receives the progress of a cross-validation, from several threads at once.

@@ -8,7 +8,7 @@ use super::summary::summarize;
 use super::with_jobs;
 use crate::experiment::config::{Document, ExperimentConfig, SearchConfig};
 use crate::experiment::error::ExperimentError;
-use crate::experiment::output::OutputFolder;
+use crate::experiment::folder::OutputFolder;
 use crate::experiment::record::CrossValidationReport;
 use crate::refusal::Refusal;
 

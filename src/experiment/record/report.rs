@@ -55,7 +55,7 @@ pub struct TrainReport {
     pub partial_dependence: Vec<PartialDependence>,
     /// Every query of the test set; of the validation or else the training set where there is none.
     pub per_query: PerQuery,
-    /// The worst and the best of these queries with their documents; absent in older reports.
+    /// The worst and the best of these queries with their documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extremes: Option<ExtremeQueries>,
     /// Versions.
@@ -89,7 +89,7 @@ pub struct FoldDetails {
     pub points: Vec<f64>,
     /// Every test query, averaged over seeds, at the selected point.
     pub per_query: PerQuery,
-    /// The worst and the best test queries of the first seed with their documents; absent in older reports.
+    /// The worst and the best test queries of the first seed with their documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extremes: Option<ExtremeQueries>,
     /// The fits of the selected point, one a seed.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::annealing::Annealing;
 use super::buffers::Buffers;
-use super::config::{BoostedTrees, NAME, Steps};
+use super::config::{BoostedTrees, NAME};
 use super::histogram::Block;
 use super::member::{Member, Setting, Trees, push};
 use super::objective::Objective;
@@ -250,10 +250,6 @@ impl RankingLearner for BoostedTrees {
         let rounds = rounds.most(self.config.rounds).patience(self.config.patience).beside_measure(&*surrogate)?;
         let mut parameters = vec![json!(self.config), json!(self.loss)];
         parameters.extend(self.start.as_ref().map(|start| json!(start)));
-        // Version 0.1 searched the steps of these losses: a fit that it began is not gone on with.
-        if self.config.steps.is_none() && steps == Steps::Balance {
-            parameters.push(json!(steps));
-        }
         rounds.drive(&parameters, &mut boosting)
     }
 }

@@ -52,8 +52,7 @@ pub(super) struct Trees {
     pub trees: Vec<Vec<Node>>,
     /// The step of the last round.
     pub step: f64,
-    /// For each tree, feature and gain of every split. Absent in the states of the first version.
-    #[serde(default)]
+    /// For each tree, feature and gain of every split.
     pub gains: Vec<Vec<(u32, f64)>>,
     /// What is known of the nodes of each tree. Absent in the states of the first version.
     #[serde(default)]

@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use crate::atomic_file;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::Round;
-#[cfg(any(feature = "experiment", test))]
-use crate::text::beginning;
 
 /// Name of the log in the directory of a fit.
 pub(crate) const LOG_FILE: &str = "metrics.jsonl";
@@ -38,32 +36,8 @@ impl MetricsLog {
     }
 }
 
-/// Returns whether the file is a log, judged by its first line. The log of a fit without rounds is empty.
-#[cfg(any(feature = "experiment", test))]
-pub(crate) fn is_log(path: &Path) -> bool {
-    let opening = r#"{"round":"#;
-    beginning(path, opening.len()).is_some_and(|head| head.is_empty() || head == opening)
-}
-
 fn line(file: &mut dyn Write, round: &Round) -> std::io::Result<()> {
     let mut text = serde_json::to_vec(round)?;
     text.push(b'\n');
     file.write_all(&text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_log_is_recognized_by_its_first_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(LOG_FILE);
-        let mut log = MetricsLog::open(Some(folder.path()), &[]).unwrap();
-        assert!(is_log(&path), "empty before the first round");
-        log.write(&Round { round: 1, objective: 0.5, train: None, validation: None, figures: Vec::new() }).unwrap();
-        assert!(is_log(&path));
-        std::fs::write(&path, "{\"time\":1}\n").unwrap();
-        assert!(!is_log(&path));
-    }
 }

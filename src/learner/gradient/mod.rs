@@ -49,7 +49,7 @@ mod tests;
 
 pub use config::{Gradient, GradientConfig};
 #[cfg(feature = "experiment")]
-pub(crate) use log::{LOG_FILE, is_log};
+pub(crate) use log::LOG_FILE;
 pub use model::{RankingBatcher, RankingModel, TrainingBatch};
 pub use optimizer::{ClipConfig, OptimizerConfig};
 pub use precision::Precision;

@@ -7,9 +7,9 @@
 //! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as
 //! saving takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit
 //! ends in the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner,
-//! parameters, seed, selection measure with its convention, and data. A second hash has the parameters of a registered
-//! loss with their defaults, so that the resolved configuration of a run continues it as well as the one it was started
-//! with. A loss of one's own is known by its name and by what it says of its parameters.
+//! parameters, seed, selection measure with its convention, and data. A registered loss counts with its defaults, so that
+//! the resolved configuration of a run continues it as well as the one it was started with. A loss of one's own is known
+//! by its name and by what it says of its parameters. The file begins with the checksum of its contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -32,8 +32,6 @@ use crate::learner::error::LearnerError;
 use crate::loss::{LossEntry, OWN_LOSS, RankingLoss, registry};
 use crate::measure::mean;
 use crate::ranker::Model;
-#[cfg(any(feature = "experiment", test))]
-use crate::text::beginning;
 use crate::text::hexadecimal;
 
 /// Name of the state file in the directory of a fit.
@@ -303,63 +301,42 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// What a fit is known by.
-struct FitHash {
-    /// With the parameters of the loss as they were given.
-    given: String,
-    /// With all of them.
-    complete: String,
-    /// Without those that are defaults: as an earlier build had them where a key was not known.
-    short: String,
-}
-
-impl FitHash {
-    fn new(rounds: &Rounds, params: &impl Serialize) -> Self {
-        let context = rounds.context;
-        let sets = [Some(rounds.train), rounds.validation];
-        let data: Vec<String> = sets.into_iter().flatten().map(RankingDataset::fingerprint).collect();
-        let with = |params: &[u8]| {
-            let mut hash = Sha256::new();
-            hash.update(rounds.learner);
-            hash.update(params);
-            hash.update(context.seed.to_le_bytes());
-            // The measure that selects is also what some learners fit.
-            hash.update(context.selection.measure.to_string());
-            hash.update(serde_json::to_vec(&context.selection.convention).unwrap_or_default());
-            data.iter().for_each(|data| hash.update(data));
-            hexadecimal(&hash.finalize())
-        };
-        let mut complete = json::to_value(params).unwrap_or_default();
-        let mut short = complete.clone();
-        each_loss(&mut complete, &complete_loss);
-        each_loss(&mut short, &shorten_loss);
-        Self {
-            given: with(&serde_json::to_vec(params).unwrap_or_default()),
-            complete: with(complete.to_string().as_bytes()),
-            short: with(short.to_string().as_bytes()),
-        }
+/// What a fit is known by: a hash of learner, parameters, seed, selection measure and data.
+fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
+    let context = rounds.context;
+    let mut params = json::to_value(params).unwrap_or_default();
+    each_loss(&mut params);
+    let mut hash = Sha256::new();
+    hash.update(rounds.learner);
+    hash.update(params.to_string());
+    hash.update(context.seed.to_le_bytes());
+    // The measure that selects is also what some learners fit.
+    hash.update(context.selection.measure.to_string());
+    hash.update(serde_json::to_vec(&context.selection.convention).unwrap_or_default());
+    for data in [Some(rounds.train), rounds.validation].into_iter().flatten() {
+        hash.update(data.fingerprint());
     }
+    hexadecimal(&hash.finalize())
 }
 
-/// Changes every registered loss in the parameters of a learner.
-fn each_loss(value: &mut Value, change: &impl Fn(&LossEntry, &mut Map)) {
+/// Gives every registered loss in the parameters of a learner all its own parameters, by name.
+fn each_loss(value: &mut Value) {
     match value {
-        Value::Array(values) => values.iter_mut().for_each(|value| each_loss(value, change)),
+        Value::Array(values) => values.iter_mut().for_each(each_loss),
         Value::Object(table) => {
             // What a loss of one's own says of itself is its own affair.
             if table.get(OWN_LOSS).is_some() {
                 return;
             }
             match table.get("name").and_then(Value::as_str).and_then(|name| registry::find(name).ok()) {
-                Some(entry) => change(entry, table),
-                None => table.values_mut().for_each(|value| each_loss(value, change)),
+                Some(entry) => complete_loss(entry, table),
+                None => table.values_mut().for_each(each_loss),
             }
         }
         _ => {}
     }
 }
 
-/// Gives a loss all its parameters, by name.
 fn complete_loss(entry: &LossEntry, table: &mut Map) {
     let mut all: BTreeMap<String, Value> = BTreeMap::new();
     all.extend(entry.complete(table));
@@ -367,20 +344,11 @@ fn complete_loss(entry: &LossEntry, table: &mut Map) {
     table.extend(all);
 }
 
-/// Leaves out the parameters of a loss that are its defaults.
-fn shorten_loss(entry: &LossEntry, table: &mut Map) {
-    let defaults = (entry.defaults)();
-    table.retain(|key, value| defaults.get(key) != Some(value));
-}
-
 #[derive(Serialize, Deserialize)]
 struct Saved<H, S> {
     fit: String,
     best_round: usize,
     stop: Option<StopReason>,
-    /// Absent in the states of the first version.
-    #[serde(default)]
-    complete_fit: String,
     history: H,
     state: S,
 }
@@ -388,7 +356,7 @@ struct Saved<H, S> {
 /// History and state of a fit under way, and the file that they are saved in.
 struct Run<S> {
     path: Option<PathBuf>,
-    fit: FitHash,
+    fit: String,
     history: History,
     stopped: Option<StopReason>,
     state: S,
@@ -404,7 +372,7 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         learner: &impl Iterative<State = S>,
     ) -> Result<Self, LearnerError> {
         let path = rounds.context.folder().map(|directory| directory.join(STATE_FILE));
-        let fit = FitHash::new(rounds, params);
+        let fit = fit_hash(rounds, params);
         let saved =
             if rounds.context.resume { read::<S>(path.as_deref(), &fit, rounds.context.processes)? } else { None };
         rounds.context.progress.begin(rounds.learner, rounds.most);
@@ -427,62 +395,70 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         let start = Instant::now();
         if let Some(path) = &self.path {
             let saved = Saved {
-                fit: self.fit.given.clone(),
+                fit: self.fit.clone(),
                 best_round: self.history.best_round,
                 stop: self.stopped,
-                complete_fit: self.fit.complete.clone(),
                 history: &self.history.rounds,
                 state: &self.state,
             };
-            let bytes = serde_json::to_vec(&saved).map_err(|error| state_error(path, error))?;
-            atomic_file::replace(path, &bytes).map_err(|error| state_error(path, error))?;
+            let unsaved = |reason: String| LearnerError::State { path: path.clone(), reason };
+            let bytes = serde_json::to_vec(&saved).map_err(|error| unsaved(error.to_string()))?;
+            atomic_file::replace(path, &with_checksum(&bytes)).map_err(|error| unsaved(error.to_string()))?;
         }
         self.saving += start.elapsed();
         Ok(())
     }
 }
 
-/// Whether the file is a state, by how it begins: states may be large.
-#[cfg(any(feature = "experiment", test))]
-pub(crate) fn is_state(path: &Path) -> bool {
-    let (opening, next) = (r#"{"fit":""#, r#"","best_round":"#);
-    let hash = 2 * <Sha256 as Digest>::output_size();
-    let head = beginning(path, opening.len() + hash + next.len());
-    let after = head.as_deref().and_then(|head| head.strip_prefix(opening));
-    let fit = after.and_then(|after| after.strip_suffix(next));
-    fit.is_some_and(|fit| fit.len() == hash && fit.bytes().all(|byte| byte.is_ascii_hexdigit()))
+/// How a state begins, before the SHA-256 of all that follows it.
+const CHECKSUM: &str = r#"{"sha256":""#;
+
+/// A JSON object with the checksum of its fields as the first one.
+fn with_checksum(object: &[u8]) -> Vec<u8> {
+    let fields = &object[1..];
+    let sum = hexadecimal(&Sha256::digest(fields));
+    [CHECKSUM.as_bytes(), sum.as_bytes(), b"\",", fields].concat()
 }
 
-fn state_error(path: &Path, reason: impl ToString) -> LearnerError {
-    LearnerError::State { path: path.to_owned(), reason: reason.to_string() }
+/// Whether the checksum of a state is that of its fields.
+fn has_its_checksum(state: &[u8]) -> bool {
+    let rest = state.strip_prefix(CHECKSUM.as_bytes());
+    let parts = rest.and_then(|rest| rest.split_at_checked(2 * <Sha256 as Digest>::output_size()));
+    parts.is_some_and(|(sum, rest)| {
+        let fields = rest.strip_prefix(b"\",");
+        fields.is_some_and(|fields| hexadecimal(&Sha256::digest(fields)).as_bytes() == sum)
+    })
 }
 
-/// The state that the first process finds at its path; none where there is none.
+/// The state that the first process finds at its path, if there is one.
 fn read<S: DeserializeOwned>(
     path: Option<&Path>,
-    fit: &FitHash,
+    fit: &str,
     processes: &dyn Processes,
 ) -> Result<Option<Saved<Vec<Round>, S>>, LearnerError> {
     let there = path.filter(|path| path.exists());
-    let bytes = there.map(|path| std::fs::read(path).map_err(|error| state_error(path, error))).transpose()?;
+    let unusable = |path: &Path, reason: String| LearnerError::UnusableState { path: path.to_owned(), reason };
+    let bytes = there.map(|path| std::fs::read(path).map_err(|error| unusable(path, error.to_string()))).transpose()?;
     let bytes = processes.broadcast(bytes.unwrap_or_default());
     if bytes.is_empty() && there.is_none() {
         return Ok(None);
     }
     let path = path.unwrap_or(Path::new(STATE_FILE));
+    if !has_its_checksum(&bytes) {
+        let reason = "found a damaged state, whose checksum is not that of its contents; remove it to start again";
+        return Err(unusable(path, reason.to_string()));
+    }
     #[derive(Deserialize)]
     struct Head {
         fit: String,
-        #[serde(default)]
-        complete_fit: String,
     }
-    let head: Head = serde_json::from_slice(&bytes).map_err(|error| state_error(path, error))?;
-    if ![&fit.given, &fit.short].contains(&&head.fit) && head.complete_fit != fit.complete {
+    let head: Head = serde_json::from_slice(&bytes).map_err(|error| unusable(path, error.to_string()))?;
+    if head.fit != fit {
         let reason = "state of another fit (other learner, parameters, seed, selection measure or data): \
                       choose another directory, or do not resume";
-        return Err(state_error(path, reason));
+        return Err(unusable(path, reason.to_string()));
     }
-    serde_json::from_slice(&bytes).map(Some).map_err(|error| state_error(path, error))
+    serde_json::from_slice(&bytes).map(Some).map_err(|error| unusable(path, error.to_string()))
 }
 
 #[cfg(test)]
@@ -579,14 +555,6 @@ mod tests {
         let part = drive(&mut counter(&[3.0, 2.0]), 1, &context).unwrap();
         assert_eq!((part.history.len(), part.stop), (1, StopReason::Interrupted));
 
-        let path = folder.path().join(STATE_FILE);
-        assert!(is_state(&path));
-        let other = folder.path().join("other.json");
-        for text in ["", "{}", r#"{"fit":"0123","best_round":1}"#, r#"{"best_round":1,"fit":"0"}"#] {
-            std::fs::write(&other, text).unwrap();
-            assert!(!is_state(&other), "{text}");
-        }
-
         let mut context = testing::context(Some(folder.path()));
         context.resume = true;
         let rest = drive(&mut counter(&[3.0, 2.0]), 1, &context).unwrap();
@@ -627,17 +595,28 @@ mod tests {
         let complete = LossSpec { name: brief.name.clone(), params: (entry.defaults)() };
         assert!(reads(&brief) && reads(&complete) && reads(&LossSpec::new("approx_ndcg")));
         assert!(!reads(&brief.with("beta", 9.0)) && !reads(&LossSpec::new("smooth_ndcg")));
-        // A state of the first version knows the loss as it was given.
-        assert!(fit(&brief, &FitContext { resume: false, ..testing::context(Some(folder.path())) }));
-        let path = folder.path().join(STATE_FILE);
-        let mut state: json::Map = json_of(&path);
-        state.shift_remove("complete_fit").unwrap();
-        std::fs::write(&path, serde_json::to_vec(&state).unwrap()).unwrap();
-        assert!(!reads(&complete) && reads(&brief));
     }
 
-    fn json_of(path: &Path) -> json::Map {
-        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    #[test]
+    fn a_state_with_any_other_byte_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let context = testing::context(Some(folder.path()));
+        drive(&mut counter(&[3.0, 2.0]), 1, &context).unwrap();
+        let path = folder.path().join(STATE_FILE);
+        let whole = std::fs::read(&path).unwrap();
+        serde_json::from_slice::<json::Map>(&whole).unwrap();
+        let context = FitContext { resume: true, ..testing::context(Some(folder.path())) };
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] = if damaged[at] == b'7' { b'8' } else { b'7' };
+            std::fs::write(&path, &damaged).unwrap();
+            let error = drive(&mut counter(&[3.0, 2.0]), 1, &context).unwrap_err();
+            assert!(error.contains("damaged state"), "{at}: {error}");
+            std::fs::write(&path, &whole[..at]).unwrap();
+            assert!(drive(&mut counter(&[3.0, 2.0]), 1, &context).unwrap_err().contains("damaged state"), "{at}");
+        }
+        std::fs::write(&path, &whole).unwrap();
+        drive(&mut counter(&[3.0, 2.0]), 1, &context).unwrap();
     }
 
     #[test]

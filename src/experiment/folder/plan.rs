@@ -1,0 +1,80 @@
+//! Where a run grows: in its folder, or in [`NEXT`] beside the run that it is to replace.
+
+use std::path::Path;
+
+use super::contents::Contents;
+use super::mark::Over;
+use super::{Claim, NEXT, REPORT, RunKind, STATE};
+use crate::experiment::error::OutputError;
+
+/// Where a run grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the folder itself.
+    Home,
+    /// In the run that was begun in [`NEXT`].
+    Next,
+    /// In [`NEXT`], from its start.
+    Anew(Over),
+}
+
+/// What a run wants of its folder.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) kind: RunKind,
+    pub(super) configuration: &'a str,
+    pub(super) claim: Claim,
+}
+
+impl Wish<'_> {
+    /// Where the run grows, in a folder with these contents.
+    pub(super) fn place(&self, path: &Path, home: &Contents, next: Option<&Contents>) -> Result<Place, OutputError> {
+        let Self { kind, configuration, claim } = *self;
+        let occupied =
+            |reason: &str| Err(OutputError::Occupied { path: path.to_path_buf(), reason: reason.to_string() });
+        if claim == Claim::Overwrite {
+            return Ok(if home.is_worth_keeping() { Place::Anew(Over::Other) } else { Place::Home });
+        }
+        let next = next.map(|next| (next, next.is_of(&path.join(NEXT), configuration)));
+        let next = next.filter(|(next, same)| next.is_worth_keeping() || *same && claim != Claim::New);
+        let same = next.map_or_else(|| home.is_of(path, configuration), |(_, same)| same);
+        let run = next.map_or(home, |(next, _)| next);
+        let other = run.is_worth_keeping() && run.mark.run.is_some_and(|of| of != kind);
+        let own = next.is_some() || run.is_worth_keeping();
+        match claim {
+            _ if other => occupied("holds a run of another command; choose another folder with --out"),
+            Claim::Merge if !own => Err(no_parts(path)),
+            _ if !own => Ok(Place::Home),
+            Claim::Part { .. } if !same => {
+                occupied("holds fits of another configuration (config.toml differs); choose another folder with --out")
+            }
+            Claim::Merge if !same => occupied("--merge needs the configuration of the parts (config.toml differs)"),
+            Claim::Resume if !same && kind == RunKind::Train => {
+                occupied("--resume needs the configuration that the run was started with (config.toml differs)")
+            }
+            Claim::New if next.is_none() && !same => {
+                occupied("holds a run of another configuration; choose another folder with --out, or --overwrite it")
+            }
+            Claim::New if next.is_some() || !home.is_finished() => {
+                occupied("holds an unfinished run: --resume continues it, --overwrite starts again")
+            }
+            Claim::New => Ok(Place::Anew(Over::Same)),
+            _ if next.is_some() => Ok(Place::Next),
+            // What was found from other fits stays until there is something else.
+            Claim::Resume if !same && (home.has(REPORT) || home.kept().next().is_some()) => {
+                Ok(Place::Anew(Over::Outcome))
+            }
+            // Without its state, a fit begins from its start.
+            Claim::Resume if kind == RunKind::Train && home.is_finished() && !home.has(STATE) => {
+                Ok(Place::Anew(Over::Same))
+            }
+            _ => Ok(Place::Home),
+        }
+    }
+}
+
+/// The error for a folder without anything to put together.
+pub(super) fn no_parts(path: &Path) -> OutputError {
+    let reason = "holds no part of a cross-validation to merge; cv --part I/N makes them".to_string();
+    OutputError::Occupied { path: path.to_path_buf(), reason }
+}

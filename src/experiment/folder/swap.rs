@@ -1,0 +1,302 @@
+//! How a run that grew in [`NEXT`] takes the place of the run around it.
+//!
+//! The new run is whole and on disk before its mark says that it is finished; that is when it is accepted. From then on
+//! every step may be made again: a command that finds such a mark goes on where a killed one stopped. The report of the
+//! older run goes first and that of the new run comes last, so that a folder with a report holds one whole run.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::contents::is_job;
+use super::mark::{MARK, Mark, Over};
+use super::{JOB_FILES, JOBS, NEXT, REPORT, RUN_FILES, is_of_run, top};
+use crate::atomic_file::sync_folder;
+use crate::experiment::error::OutputError;
+use crate::experiment::keep::KEPT;
+
+/// Moves the finished run of [`NEXT`] into the place of the run around it.
+///
+/// # Errors
+/// [`OutputError::NotOurs`] if a file has become the user's since; nothing has moved then. [`OutputError::Unwritable`].
+pub(super) fn swap(home: &Path) -> Result<(), OutputError> {
+    let from = home.join(NEXT);
+    let not_ours = |found| OutputError::NotOurs { path: home.to_path_buf(), found };
+    let read = |folder: &Path| Mark::read(folder).map_err(|reason| not_ours(format!("`{MARK}` {reason}")));
+    let (mut mark, Some(mut next)) = (read(home)?.unwrap_or_default(), read(&from)?) else { return Ok(()) };
+    let over = next.over.unwrap_or(Over::Other);
+    let waiting = |name: &str| name != JOBS && from.join(name).exists();
+    for name in next.wrote.keys().filter(|name| waiting(name)) {
+        if let Some(Err(reason)) = mark.standing(home, name) {
+            return Err(not_ours(format!("`{name}` {reason}; move it elsewhere")));
+        }
+    }
+    moved(home, &from, &mut mark, &mut next, over)
+        .map_err(|source| OutputError::Unwritable { path: home.to_path_buf(), source })
+}
+
+fn moved(home: &Path, from: &Path, mark: &mut Mark, next: &mut Mark, over: Over) -> io::Result<()> {
+    let mut after = Mark { run: next.run, finished: true, wrote: mark.wrote.clone(), ..Mark::default() };
+    after.wrote.retain(|name, _| !is_of_run(name));
+    after.wrote.extend(next.wrote.clone());
+
+    // The mark knows the files of both.
+    let before: Vec<String> = mark.wrote.keys().cloned().collect();
+    for (name, known) in &next.wrote {
+        let both = mark.wrote.entry(name.clone()).or_default();
+        both.extend(known.iter().filter(|digest| !both.contains(digest)).cloned().collect::<Vec<_>>());
+    }
+    mark.finished = false;
+    step()?;
+    mark.write(home)?;
+
+    let report = from.join(REPORT).exists();
+    let gone = |name: &&String| match name.as_str() {
+        REPORT => report,
+        name => is_of_run(name) && name != JOBS && !after.wrote.contains_key(name),
+    };
+    for name in RUN_FILES.iter().map(|name| name.to_string()).chain(before.iter().cloned()).filter(|n| gone(&n)) {
+        remove(home, mark, &name)?;
+    }
+    if over != Over::Outcome {
+        remove_jobs(home, mark)?;
+        // Those that are moved from now on are of the new run.
+        next.over = Some(Over::Outcome);
+        step()?;
+        next.write(from)?;
+    }
+    for job in jobs(from)? {
+        let (job, to) = (from.join(JOBS).join(&job), home.join(JOBS).join(&job));
+        fs::create_dir_all(&to)?;
+        for name in JOB_FILES.iter().filter(|name| job.join(name).exists()) {
+            step()?;
+            fs::rename(job.join(name), to.join(name))?;
+        }
+        emptied(&job)?;
+    }
+    let last = next.wrote.keys().filter(|name| *name == REPORT);
+    for name in next.wrote.keys().filter(|name| *name != REPORT && *name != JOBS).chain(last) {
+        let to = home.join(name);
+        if from.join(name).exists() {
+            fs::create_dir_all(to.parent().unwrap_or(home))?;
+            step()?;
+            fs::rename(from.join(name), to)?;
+        }
+    }
+    sync_folder(&home.join(REPORT));
+    step()?;
+    after.write(home)?;
+    discard(home, next)
+}
+
+/// Removes what burn-rank wrote into [`NEXT`], and the folder if it is empty then.
+pub(super) fn discard(home: &Path, mark: &Mark) -> io::Result<()> {
+    let next = home.join(NEXT);
+    for name in mark.wrote.keys().filter(|name| *name != JOBS) {
+        remove(&next, mark, name)?;
+    }
+    remove_jobs(&next, mark)?;
+    gone(&next.join(MARK))?;
+    [KEPT, JOBS].iter().try_for_each(|name| emptied(&next.join(name)))?;
+    emptied(&next)
+}
+
+/// Removes a file of ours; one that is the user's stays.
+pub(super) fn remove(folder: &Path, mark: &Mark, name: &str) -> io::Result<()> {
+    if mark.standing(folder, name) != Some(Ok(())) {
+        return Ok(());
+    }
+    gone(&folder.join(name))?;
+    if top(name) == KEPT { emptied(&folder.join(KEPT)) } else { Ok(()) }
+}
+
+/// Removes the files of our jobs, and their folders if they are empty then.
+fn remove_jobs(folder: &Path, mark: &Mark) -> io::Result<()> {
+    if mark.standing(folder, JOBS) != Some(Ok(())) {
+        return Ok(());
+    }
+    for job in jobs(folder)? {
+        let job = folder.join(JOBS).join(job);
+        for name in JOB_FILES {
+            gone(&job.join(name))?;
+        }
+        emptied(&job)?;
+    }
+    emptied(&folder.join(JOBS))
+}
+
+/// The names of the folders of jobs.
+fn jobs(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder.join(JOBS)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let names = entries.map(|entry| Ok(PathBuf::from(entry?.file_name())));
+    let is_ours = |name: &PathBuf| {
+        name.to_str().is_some_and(is_job)
+            && fs::symlink_metadata(folder.join(JOBS).join(name)).is_ok_and(|there| there.is_dir())
+    };
+    Ok(names.collect::<io::Result<Vec<_>>>()?.into_iter().filter(is_ours).collect())
+}
+
+/// Removes a file, if it is there.
+fn gone(path: &Path) -> io::Result<()> {
+    step()?;
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Removes a folder, if it is there; one that holds something else stays.
+fn emptied(path: &Path) -> io::Result<()> {
+    step()?;
+    match fs::remove_dir(path) {
+        Err(error) if [io::ErrorKind::DirectoryNotEmpty, io::ErrorKind::NotFound].contains(&error.kind()) => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Stands before every change, so that a test can stop there.
+fn step() -> io::Result<()> {
+    #[cfg(test)]
+    tests::count_step()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::collections::BTreeMap;
+
+    use super::super::{CONFIG, Claim, LOCK, LOG, OutputFolder, PAGE, RANKER, RESULT, RunKind, START, STATE};
+    use super::*;
+
+    thread_local! {
+        /// Changes that may still be made.
+        static STEPS: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+
+    pub(super) fn count_step() -> io::Result<()> {
+        let left = STEPS.get();
+        STEPS.set(left.saturating_sub(1));
+        if left == 0 { Err(io::Error::other("killed")) } else { Ok(()) }
+    }
+
+    const OLD_JOB: &str = "jobs/fold1-seed1-000000000000";
+    const NEW_JOB: &str = "jobs/fold1-seed1-111111111111";
+    const KEPT_OLD: &str = "kept/fold1-seed1.scores.txt";
+    const KEPT_NEW: &str = "kept/fold2-seed1.scores.txt";
+
+    /// The files of a run of a kind, with what `of` says.
+    fn fill(folder: &OutputFolder, kind: RunKind, of: &str, job: &str, kept: &str) {
+        let names: &[&str] = match kind {
+            RunKind::Train => &[RANKER, START, STATE, LOG, PAGE, REPORT],
+            RunKind::CrossValidation => &[PAGE, REPORT],
+        };
+        if kind == RunKind::CrossValidation {
+            for (name, folder_of) in [(format!("{job}/{RESULT}"), job), (format!("{job}/{STATE}"), job)] {
+                fs::create_dir_all(folder.file(folder_of)).unwrap();
+                folder.write(&name, of.as_bytes()).unwrap();
+            }
+            fs::create_dir_all(folder.file(KEPT)).unwrap();
+            folder.write(kept, of.as_bytes()).unwrap();
+        }
+        names.iter().for_each(|name| folder.write(name, of.as_bytes()).unwrap());
+    }
+
+    /// The files of a folder and below, without marks and locks.
+    fn everything(folder: &Path) -> BTreeMap<String, String> {
+        let mut found = BTreeMap::new();
+        for entry in fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            if entry.file_type().unwrap().is_dir() {
+                let below = everything(&entry.path()).into_iter();
+                found.extend(below.map(|(path, text)| (format!("{name}/{path}"), text)));
+            } else if ![MARK, LOCK].contains(&name.as_str()) {
+                found.insert(name, fs::read_to_string(entry.path()).unwrap());
+            }
+        }
+        found
+    }
+
+    /// A finished run with a user's file, and another one that is whole and waits beside it.
+    fn waiting(path: &Path, from: RunKind, to: RunKind) {
+        let mut old = OutputFolder::open(path, from, "old", Claim::New).unwrap();
+        fill(&old, from, "old", OLD_JOB, KEPT_OLD);
+        old.finish().unwrap();
+        fs::write(path.join("notes"), "mine").unwrap();
+        drop(old);
+        let new = OutputFolder::open(path, to, "new", Claim::Overwrite).unwrap();
+        fill(&new, to, "new", NEW_JOB, KEPT_NEW);
+        drop(new);
+    }
+
+    #[test]
+    fn a_swap_that_is_killed_before_any_change_goes_on_to_the_same_end() {
+        const KINDS: [RunKind; 2] = [RunKind::Train, RunKind::CrossValidation];
+        for (from, to) in KINDS.into_iter().flat_map(|from| KINDS.map(|to| (from, to))) {
+            let expected = {
+                let folder = tempfile::tempdir().unwrap();
+                fs::write(folder.path().join(LOCK), "").unwrap();
+                let mut alone = OutputFolder::open(folder.path(), to, "new", Claim::New).unwrap();
+                fill(&alone, to, "new", NEW_JOB, KEPT_NEW);
+                alone.finish().unwrap();
+                fs::write(folder.path().join("notes"), "mine").unwrap();
+                everything(folder.path())
+            };
+            let mut killed = 0;
+            loop {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path();
+                waiting(path, from, to);
+                let before = everything(path);
+                let mut new = OutputFolder::open(path, to, "new", Claim::Resume).unwrap();
+                assert_eq!(everything(path), before);
+                STEPS.set(killed);
+                let ended = new.finish();
+                STEPS.set(usize::MAX);
+                drop(new);
+                let there = everything(path);
+                assert!(there.values().all(|text| ["old", "new", "mine"].contains(&text.as_str())));
+                // A folder with a report holds one whole run.
+                if let Some(report) = there.get(REPORT) {
+                    let of_run = |name: &&String| *name != "notes" && !name.starts_with(NEXT);
+                    let run: Vec<&String> =
+                        there.iter().filter(|(name, _)| of_run(name)).map(|(_, text)| text).collect();
+                    let mixed = run.iter().any(|text| *text != report);
+                    assert!(!mixed, "{from:?} to {to:?}, {killed} changes: {there:?}");
+                }
+                // Any command that may write there ends the swap first.
+                drop(OutputFolder::open(path, to, "new", Claim::Resume).unwrap());
+                assert_eq!(everything(path), expected, "{from:?} to {to:?}, {killed} changes");
+                assert!(!path.join(NEXT).exists());
+                // The mark knows the files.
+                OutputFolder::check(path, to, "new", Claim::New).unwrap();
+                killed += 1;
+                if ended.is_ok() {
+                    break;
+                }
+            }
+            assert!(killed > 10, "{killed}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_became_the_users_meanwhile_stops_the_swap_before_anything_moves() {
+        let folder = tempfile::tempdir().unwrap();
+        waiting(folder.path(), RunKind::Train, RunKind::Train);
+        let mut new = OutputFolder::open(folder.path(), RunKind::Train, "new", Claim::Resume).unwrap();
+        fs::write(folder.path().join(RANKER), "mine").unwrap();
+        let before = everything(folder.path());
+        let refused = new.finish().unwrap_err().to_string();
+        assert!(refused.ends_with("`ranker.safetensors` is not as burn-rank wrote it; move it elsewhere"), "{refused}");
+        assert_eq!(everything(folder.path()), before);
+        drop(new);
+        fs::remove_file(folder.path().join(RANKER)).unwrap();
+        drop(OutputFolder::open(folder.path(), RunKind::Train, "new", Claim::Resume).unwrap());
+        assert_eq!(everything(folder.path())[RANKER], "new");
+        assert_eq!(everything(folder.path())[CONFIG], "new");
+    }
+}
