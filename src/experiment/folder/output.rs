@@ -221,6 +221,8 @@ impl OutputFolder {
     pub fn finish(&mut self) -> Result<(), OutputError> {
         let accepted = (|| {
             let mut mark = self.mark()?.of_finished_run();
+            // Not every learner has a log, nor every run all files.
+            mark.wrote.retain(|name, _| name == JOBS || self.path.join(name).exists());
             if mark.over == Some(Over::Same) {
                 let home = Mark::read(&self.home).map_err(io::Error::other)?.unwrap_or_default();
                 // The same version selects the same fits.
@@ -500,9 +502,10 @@ mod tests {
         let begun = claim("new", Claim::Overwrite).unwrap();
         // Nothing to keep: the finished run is as it was.
         drop(begun);
-        assert_eq!(claim("old", Claim::Resume).unwrap().path(), path);
         assert_eq!(claim("new", Claim::Resume).unwrap().path(), path.join(NEXT));
-        let begun = claim("new", Claim::Resume).unwrap();
+        assert_eq!(claim("old", Claim::Resume).unwrap().path(), path);
+        assert!(!path.join(NEXT).exists());
+        let begun = claim("new", Claim::Overwrite).unwrap();
         begun.write(STATE, b"{}").unwrap();
         drop(begun);
         assert!(claim("new", Claim::New).unwrap_err().contains("--resume continues it, --overwrite starts again"));

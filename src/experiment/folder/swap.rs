@@ -96,8 +96,9 @@ pub(super) fn discard(home: &Path, mark: &Mark) -> io::Result<()> {
         remove(&next, mark, name)?;
     }
     remove_jobs(&next, mark)?;
-    gone(&next.join(MARK))?;
+    // The mark last: without it, what is left would be the user's.
     [KEPT, JOBS].iter().try_for_each(|name| emptied(&next.join(name)))?;
+    gone(&next.join(MARK))?;
     emptied(&next)
 }
 
@@ -235,8 +236,8 @@ mod tests {
 
     #[test]
     fn a_swap_that_is_killed_before_any_change_goes_on_to_the_same_end() {
-        const KINDS: [RunKind; 2] = [RunKind::Train, RunKind::CrossValidation];
-        for (from, to) in KINDS.into_iter().flat_map(|from| KINDS.map(|to| (from, to))) {
+        use RunKind::{CrossValidation, Train};
+        for (from, to) in [(Train, Train), (CrossValidation, CrossValidation), (CrossValidation, Train)] {
             let expected = {
                 let folder = tempfile::tempdir().unwrap();
                 fs::write(folder.path().join(LOCK), "").unwrap();
