@@ -98,8 +98,6 @@ impl Iterative for Boosting<'_> {
     }
 
     fn resume(&mut self, state: &mut State, history: &History) -> Result<(), LearnerError> {
-        // Trees of a state of the first version.
-        state.members_mut().for_each(|trees| trees.statistics.resize_with(trees.trees.len(), NodeStatistics::default));
         self.anneal(history.next(), state)?;
         self.members.iter_mut().zip(state.members()).try_for_each(|(member, trees)| member.resume(&self.setting, trees))
     }

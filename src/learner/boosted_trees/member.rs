@@ -54,8 +54,7 @@ pub(super) struct Trees {
     pub step: f64,
     /// For each tree, feature and gain of every split.
     pub gains: Vec<Vec<(u32, f64)>>,
-    /// What is known of the nodes of each tree. Absent in the states of the first version.
-    #[serde(default)]
+    /// What is known of the nodes of each tree.
     pub statistics: Vec<NodeStatistics>,
 }
 

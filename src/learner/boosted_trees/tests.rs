@@ -12,7 +12,7 @@ use super::fit::member_seed;
 use super::member::{ensemble, towards_gains};
 use crate::data::RankingDataset;
 use crate::learner::entry::{LearnerConfig, Parts, RankingLearner};
-use crate::learner::shared::context::{FitContext, Fitted, StopReason};
+use crate::learner::shared::context::{Fitted, StopReason};
 use crate::learner::shared::judge::Judge;
 use crate::learner::shared::rounds::STATE_FILE;
 use crate::learner::testing::{self, dataset};
@@ -490,21 +490,6 @@ fn trees_that_go_on_keep_the_counts_that_all_of_them_have() {
     let (reached, known) = statistics(&start);
     assert_eq!(known.count, reached);
     assert_eq!(statistics(&bare).1, NodeStatistics::default());
-
-    // A state from before there were counts is gone on with, without them.
-    let folder = tempfile::tempdir().unwrap();
-    let stopped = testing::context(Some(folder.path()));
-    let progress = testing::StopAfter { rounds: 3, interrupt: stopped.interrupt.clone() };
-    let stopped = FitContext { progress: &progress, ..stopped };
-    learner().fit(&data, None, &stopped).unwrap();
-    let path = folder.path().join(STATE_FILE);
-    let mut state: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-    assert_eq!(state["state"].as_object_mut().unwrap().remove("statistics").unwrap().as_array().unwrap().len(), 3);
-    std::fs::write(&path, serde_json::to_string(&state).unwrap()).unwrap();
-    let resumed = FitContext { resume: true, ..testing::context(Some(folder.path())) };
-    let Model::Trees(resumed) = learner().fit(&data, None, &resumed).unwrap().model else { panic!("trees") };
-    assert_eq!(resumed.scores(&data.features), trees.scores(&data.features));
-    assert_eq!(resumed.arrays().statistics, NodeStatistics::default());
 }
 
 #[test]
