@@ -113,7 +113,7 @@ impl CvArgs {
         }
         agree(processes, &opened.config, &[]).map_err(Failure::from)?;
         if processes.leads() {
-            // What is in the way, and what --overwrite removes.
+            // What is in the way, and where the parts work.
             drop(self.open(opened, self.folder.claim())?);
         }
         processes.wait();
