@@ -121,7 +121,7 @@ fn what_cannot_be_converted_is_refused_and_nothing_is_written() {
     let message = bench.refused(&["convert", "train.arrow", "train.arrow"]);
     assert!(message.contains("convert train.arrow: expected a different file: this one is read"), "{message}");
     let message = bench.refused(&["convert", "run.toml", "run.arrow"]);
-    assert!(message.contains("run.toml:2:1: found `normaliser`, expected a label"), "{message}");
+    assert!(message.contains("run.toml: found a configuration, expected LETOR text, "), "{message}");
     let message = bench.refused(&["convert", "train.txt", "no/train.arrow"]);
     assert!(message.contains("no/train.arrow: cannot write"), "{message}");
     assert_eq!(super::files(&bench.path("")), before);

@@ -44,7 +44,7 @@ fn training_follows_the_weights_of_queries() {
 fn weights_that_do_not_fit_are_refused() {
     let refused = |bench: &Bench, set: &str| bench.refused(&["train", "run.toml", "--out", "run", "--set", set]);
     let short = refused(&bench("1\n"), "seed=1");
-    assert!(short.contains("train.txt.query_weights: 1 query weights, "), "{short}");
+    assert!(short.contains("train.txt.query_weights: 1 query weight, "), "{short}");
     assert!(short.contains("train.txt has 2 queries"), "{short}");
     let learner = refused(&bench("1\n1\n"), "learner={kind=\"boosted_trees\"}");
     assert!(learner.contains("data.read.query_weights: "), "{learner}");
