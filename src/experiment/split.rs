@@ -151,7 +151,11 @@ impl DataConfig {
             let file = format!("{} has", path.display());
             fewer_features(&file, *features, "the training data have", expected, taken_as)
         };
-        widths.iter().filter(|file| file.features < expected).map(warning).collect()
+        let mut warnings: Vec<String> = widths.iter().filter(|file| file.features < expected).map(warning).collect();
+        // A file may be of two sets.
+        warnings.sort();
+        warnings.dedup();
+        warnings
     }
 }
 

@@ -26,7 +26,7 @@ impl ConvertArgs {
             FileKind::of_file(&self.from).is_none_or(|kind| !matches!(kind, FileKind::Letor | FileKind::Gzip));
         let names = if is_table { ".arrow, .parquet or .txt" } else { ".arrow or .parquet" };
         if format.is_none() && !(is_table && extension.is_some_and(|extension| extension == "txt")) {
-            let what = if is_table { "the table" } else { "LETOR text, of" };
+            let what = if is_table { "the table" } else { "the text" };
             return Err(Failure::input(format!("{place}: expected a name that ends in {names} for {what} {from}")));
         }
         let data = self.reading.read(std::slice::from_ref(&self.from), None)?;

@@ -83,6 +83,13 @@ impl<'a> Line<'a> {
         Ok(fields)
     }
 
+    /// Returns the field after another one, if there is one.
+    pub(super) fn after(&self, (_, end): Field) -> Option<Field> {
+        let start = end + self.bytes[end..].iter().position(|byte| !byte.is_ascii_whitespace())?;
+        let length = self.bytes[start..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+        Some((start, start + length))
+    }
+
     pub(super) fn text(&self, field: Field) -> Result<&'a str, DataError> {
         std::str::from_utf8(&self.bytes[field.0..field.1]).map_err(|_| self.fault(field, "text in UTF-8"))
     }

@@ -112,6 +112,10 @@ impl Qrels {
 /// Parses the query and the judgement of a line.
 fn judgment<'a>(line: &Line<'a>) -> Result<(&'a str, Judgment<'a>), DataError> {
     let [query, _, document, relevance] = line.fields(EXPECTED)?;
+    // A run has more fields, of which the fourth is a number too.
+    if let Some(more) = line.after(relevance) {
+        return Err(line.fault(more, "the end of the line after `query iteration document relevance`"));
+    }
     match line.text(relevance)?.parse() {
         Ok(relevance) => Ok((line.text(query)?, Judgment { id: line.text(document)?, relevance })),
         Err(_) => Err(line.fault(relevance, "an integer relevance")),
@@ -149,6 +153,8 @@ mod tests {
                 ":3:5: found document `a` of query `1` again, expected each document once (it is first on line 1)",
             ),
             ("1 0 a\n", ":1:6: found the end of the line, expected `query iteration document relevance`"),
+            ("1 Q0 a 1 2.5 t", ": found a TREC run, expected TREC qrels, lines `query iteration document relevance`"),
+            ("1 Q0 a 1 b", ":1:10: found `b`, expected the end of the line after `query iteration document relevance`"),
             ("\n", "found no document, expected lines `query iteration document relevance`"),
         ] {
             let message = read(text).unwrap_err().to_string();
