@@ -178,7 +178,7 @@ impl FileKind {
 
     /// Whether nothing is known of the file that a message about its text does not say better.
     pub fn is_plain(self) -> bool {
-        matches!(self, Self::Text | Self::Binary | Self::Empty | Self::Gzip)
+        matches!(self, Self::Text | Self::Empty | Self::Gzip)
     }
 }
 
@@ -203,7 +203,9 @@ fn of_text(text: &str) -> FileKind {
     let has = |keys: &[&str]| keys.iter().any(|key| text.contains(&format!("\"{key}\"")));
     match text.chars().next() {
         None => return FileKind::Empty,
-        Some('{') if has(&["learner"]) => return FileKind::XgBoost,
+        Some('{') if has(&["learner"]) && has(&["gradient_booster", "learner_model_param"]) => {
+            return FileKind::XgBoost;
+        }
         Some('{') if has(&["features_info", "float_features", "oblivious_trees"]) => return FileKind::CatBoost,
         Some('[') if has(&["nodeid"]) => return FileKind::XgBoostDump,
         Some('<') if text.contains("<ensemble") => return FileKind::RankLib,
@@ -284,7 +286,8 @@ mod tests {
             (b"## LambdaMART\n", FileKind::RankLib),
             (b"<a/>", FileKind::Xml),
             (b"tree\nversion=v4\n", FileKind::LightGbm),
-            (b"{\"learner\": {}}", FileKind::XgBoost),
+            (b"{\"learner\": {\"gradient_booster\": {}}}", FileKind::XgBoost),
+            (b"{\"command\": \"train\", \"config\": {\"learner\": {}}}", FileKind::Json),
             (b"{\"oblivious_trees\": []}", FileKind::CatBoost),
             (b"[{\"nodeid\": 0}]", FileKind::XgBoostDump),
             (b"\x08\x08\x12\x09burn-rank", FileKind::Onnx),

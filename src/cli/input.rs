@@ -13,7 +13,7 @@ use crate::data::error::quoted;
 use crate::data::letor::{Missing, ReadOptions, Source};
 use crate::data::{self, ByteSize, DataError, Input, RankingDataset};
 use crate::device::{self, DeviceError};
-use crate::experiment::{RANKER, from_toml, written_value};
+use crate::experiment::{self, RANKER, from_toml, written_value};
 use crate::file_kind::FileKind;
 use crate::measure::trec_eval::TrecMeasure;
 use crate::measure::{Convention, Measure, MeasureError};
@@ -176,13 +176,8 @@ pub fn ranker_file(path: &Path) -> PathBuf {
 
 /// Loads a ranker from its file, which may be one of another system, or from the folder of a `train` run.
 pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
-    let file = ranker_file(path);
-    // What the system refuses is no absence.
-    if path.is_dir() && matches!(file.try_exists(), Ok(false)) {
-        let message = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
-        return Err(Failure::input(format!("{}: {message}", path.display())));
-    }
-    Ranker::open(&file, device).map_err(|error| Failure::Input(error.into()))
+    let opened = experiment::ranker_file(path).and_then(|file| Ranker::open(&file, device));
+    opened.map_err(|error| Failure::Input(error.into()))
 }
 
 /// Longest line of a score file, in bytes.

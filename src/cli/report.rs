@@ -59,7 +59,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
     let refuse = |error: anyhow::Error| Failure::Input(error.context(path.display().to_string()));
     match std::fs::read(path) {
         Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| refuse(error.into())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(refuse(error.into())),
     }
 }

@@ -1,5 +1,6 @@
 //! Errors in reading and using data.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::file_kind::FileKind;
@@ -203,10 +204,11 @@ pub enum DataError {
 
 /// The place, if it has a name, and the error.
 fn io_in_words(path: &Path, error: &std::io::Error) -> String {
-    match path.as_os_str().is_empty() {
-        true => error.to_string(),
-        false => format!("{}: {error}", path.display()),
-    }
+    let words = match error.kind() {
+        ErrorKind::IsADirectory => "found a folder, expected a file".to_owned(),
+        _ => error.to_string(),
+    };
+    if path.as_os_str().is_empty() { words } else { format!("{}: {words}", path.display()) }
 }
 
 impl DataError {

@@ -47,3 +47,5 @@ pub use split::Split;
 #[cfg(feature = "report")]
 pub(crate) use split::Told;
 pub use splits::{SplitContents, Splits};
+#[cfg(feature = "cli")]
+pub(crate) use start::ranker_file;

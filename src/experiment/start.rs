@@ -1,5 +1,6 @@
 //! The ranker that a fit starts from.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use burn::tensor::Device;
@@ -11,9 +12,27 @@ use super::split::Split;
 use crate::data::NormalizerKind;
 use crate::json::json;
 use crate::learner::LearnerError;
-use crate::ranker::Ranker;
+use crate::ranker::{Ranker, RankerError};
 use crate::refusal::Refusal;
 use crate::text::counted;
+
+/// The file of a ranker: the path itself, or the ranker in the folder of a `train` run.
+///
+/// # Errors
+/// [`RankerError::File`] for a folder without a ranker.
+pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, RankerError> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let file = path.join(RANKER);
+    // What the system refuses is no absence.
+    if matches!(file.try_exists(), Ok(false)) {
+        let words = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
+        let source = io::Error::new(io::ErrorKind::NotFound, words);
+        return Err(RankerError::File { path: path.to_path_buf(), source });
+    }
+    Ok(file)
+}
 
 impl ExperimentConfig {
     /// Refuses a start, and streamed data, for a cross-validation.
@@ -90,8 +109,7 @@ impl ExperimentConfig {
     /// # Errors
     /// As [`start_ranker`](Self::start_ranker).
     pub(crate) fn load_start(&self, path: &Path, device: &Device) -> Result<Ranker, ExperimentError> {
-        let file = if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() };
-        let ranker = Ranker::load(&file, device)?;
+        let ranker = Ranker::load(&ranker_file(path)?, device)?;
         let kind = ranker.normalizer().kind();
         if kind != self.normalizer {
             let name = |kind: NormalizerKind| json!(kind).as_str().unwrap_or_default().to_string();

@@ -52,9 +52,6 @@ fn other_kind(kind: FileKind) -> FileError {
     let expected = match kind {
         FileKind::Onnx => "a ranker of burn-rank; ONNX is written and not read",
         kind if kind.is_ranker() => "a ranker of burn-rank; `burn-rank convert` makes one of it",
-        _ if cfg!(feature = "import") => {
-            "a ranker of burn-rank, LightGBM (text), XGBoost (JSON), CatBoost (JSON) or RankLib (XML)"
-        }
         _ => "a ranker of burn-rank",
     };
     FileError::Kind { found: kind.in_words(), expected }

@@ -142,7 +142,7 @@ fn defect_16_files_with_fewer_features_are_named_in_a_warning() {
         &["eval", "run", "few.txt"],
         &["importance", "run", "few.txt"],
         &["clicks", "run", "few.txt", "--out", "clicks.txt"],
-        &["study", "position_accuracy", "run", "few.txt", "--quick"],
+        &["study", "position-accuracy", "run", "few.txt", "--quick"],
         &["compare", "run", "scores.txt", "few.txt"],
     ] {
         assert!(said(&bench, args).contains(&format!("warning: {of_ranker}\n")), "{args:?}");
@@ -163,6 +163,8 @@ fn defect_18_a_file_of_another_kind_is_called_what_it_is() {
     fs::write(bench.path("stream"), b"\xff\xff\xff\xff\x10\0\0\0").unwrap();
     fs::write(bench.path("d.gz"), gzip(&fs::read(bench.path("d.txt")).unwrap())).unwrap();
     fs::write(bench.path("d.zst"), b"\x28\xb5\x2f\xfd\x04\0").unwrap();
+    fs::write(bench.path("noise"), b"\x01\0\x02\xc8").unwrap();
+    fs::create_dir(bench.path("nothing")).unwrap();
     bench.write("empty", "");
     let rankers = "a ranker of burn-rank, LightGBM (text), XGBoost (JSON), CatBoost (JSON) or RankLib (XML)";
     let data = "LETOR text, an Arrow file (the IPC file format) or a Parquet file";
@@ -205,6 +207,19 @@ fn defect_18_a_file_of_another_kind_is_called_what_it_is() {
         ),
         (&["train", "d.txt"], "d.txt: found LETOR text, expected a configuration".to_string()),
         (&["train", "d.gz"], "d.gz: found a file compressed by gzip, expected a configuration".to_string()),
+        (&["eval", "run", "run"], "run: found a folder, expected a file".to_string()),
+        (&["eval", "--scores", "run", "d.txt"], "run: found a folder, expected a file".to_string()),
+        (
+            &["train", "trees.toml", "--continue", "d.txt"],
+            "d.txt: found LETOR text, expected a ranker of burn-rank\n".to_string(),
+        ),
+        (
+            &["train", "trees.toml", "--continue", "nothing"],
+            "nothing: no ranker.safetensors here, expected a saved ranker or the folder of a `train` run".to_string(),
+        ),
+        (&["report", "d.txt"], "d.txt: no report.json here; expected the folder of a finished run".to_string()),
+        (&["models", "show", "run/report.json"], format!("run/report.json: found JSON, expected {rankers}")),
+        (&["eval", "run", "noise"], format!("noise: found binary data of another kind, expected {data}")),
         (
             &["cv", "run"],
             "run: found a folder, expected a configuration: that of its run is run/config.toml".to_string(),
@@ -299,7 +314,7 @@ fn defect_18_the_key_that_was_set_is_named() {
     ] {
         let set = format!("learner.{set}");
         contains(
-            &bench.refused(&["train", "trees.toml", "--out", "o", "--set", &set]),
+            &bench.refused(&["train", "trees.toml", "--out", "o", "--set", "learner.min_documents=20", "--set", &set]),
             &[expected, "no tree of 3 leaves"],
         );
     }
@@ -345,7 +360,7 @@ fn defect_18_standard_input_twice_is_refused_before_it_is_read() {
         &["compare", "-", "-", "d.txt"],
         &["clicks", "--scores", "-", "-", "--out", "c.txt"],
         &["importance", "run", "-", "-"],
-        &["study", "position_accuracy", "--scores", "-", "-"],
+        &["study", "position-accuracy", "--scores", "-", "-"],
     ] {
         let refused = bench.command(args).write_stdin("-1.49\n").assert().code(2);
         let message = String::from_utf8(refused.get_output().stderr.clone()).unwrap();

@@ -27,7 +27,7 @@ use std::path::Path;
 use burn::tensor::Device;
 use serde::de::DeserializeOwned;
 
-use super::{Metadata, Model, Ranker, RankerError, TreeEnsemble, TreeError, Versions};
+use super::{FileError, Metadata, Model, Ranker, RankerError, TreeEnsemble, TreeError, Versions};
 use crate::data::Normalizer;
 use crate::file_kind::FileKind;
 use crate::json::{Value, json};
@@ -35,6 +35,9 @@ use crate::measure::Convention;
 
 /// What becomes of features beyond those that the file names, where it does not say how many there are.
 pub(super) const IGNORED: &str = "ignored";
+
+/// The rankers that are read.
+const RANKERS: &str = "a ranker of burn-rank, LightGBM (text), XGBoost (JSON), CatBoost (JSON) or RankLib (XML)";
 
 /// A format of another system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,7 +213,12 @@ impl Ranker {
     pub fn open(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
         match ImportFormat::detect(&bytes) {
-            None => Self::from_bytes(&bytes, path, device),
+            None => Self::from_bytes(&bytes, path, device).map_err(|error| match error {
+                RankerError::Format { path, source: FileError::Kind { found, expected: "a ranker of burn-rank" } } => {
+                    RankerError::Format { path, source: FileError::Kind { found, expected: RANKERS } }
+                }
+                error => error,
+            }),
             Some(format) => {
                 Self::import(&bytes, format).map_err(|source| RankerError::Import { path: path.into(), source })
             }
