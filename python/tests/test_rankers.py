@@ -30,7 +30,7 @@ def test_what_is_known_of_a_ranker(trained):
     assert named.feature_names == list("abcde") and ranker.feature_names is None
     assert ranker.card("Mine").startswith("# Mine\n")
     assert repr(ranker) == "<burn_rank.Ranker: scorer, 5 features>"
-    with pytest.raises(ValueError, match="list of feature names has 1 features, but the model has 5"):
+    with pytest.raises(ValueError, match="list of feature names has 1 feature, but the model has 5"):
         ranker.with_feature_names(["a"])
 
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use crate::refusal::Refusal;
-use crate::text::{did_you_mean, shown};
+use crate::text::{counted, did_you_mean, shown};
 
 /// Reason that a measure could not be named or computed. Queries and documents are counted from 1.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -102,7 +102,8 @@ pub enum MeasureError {
     },
     /// A mean over no query at all.
     #[error(
-        "{measure} has no mean: convention `{convention}` excludes all {queries} queries, none of which has {needed}"
+        "{measure} has no mean: convention `{convention}` excludes every query, none of which has {needed} ({})",
+        counted(*queries, "query")
     )]
     NoQueries {
         /// The measure.
