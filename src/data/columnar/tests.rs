@@ -450,3 +450,33 @@ fn tables_that_do_not_fit_are_refused() {
         assert_eq!(message(&bytes, &ReadOptions::default()), "data: found no document, expected at least one row");
     }
 }
+
+#[test]
+fn defect_18_a_whole_table_that_is_not_read_is_not_called_damaged() {
+    let replaced = |bytes: &[u8], at: usize, with: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        bytes[at..at + with.len()].copy_from_slice(with);
+        bytes
+    };
+    let places = |bytes: &[u8], text: &[u8]| -> Vec<usize> {
+        (0..bytes.len()).filter(|&at| bytes[at..].starts_with(text)).collect()
+    };
+    let expected =
+        "numbers and text, uncompressed or compressed by LZ4 or Zstandard, in a Parquet file by Snappy or gzip too";
+    // The footer has the codec of a column behind its name: 6 for Zstandard, 4 for Brotli, 3 for LZO, all doubled.
+    let parquet = written(&three(), Format::Parquet);
+    let codec = places(&parquet, b"label\x15\x0c")[0] + 6;
+    for (number, name) in [(8, "Brotli"), (6, "LZO")] {
+        let found = message(&replaced(&parquet, codec, &[number]), &ReadOptions::default());
+        assert_eq!(found, format!("data: found columns compressed by {name}, expected {expected}"));
+    }
+    // A column of integers of 64 bits whose schema says 128, which other systems have.
+    let arrow = with(vec![("x", Arc::new(Int64Array::from(vec![1, 2, 3])))]);
+    let messages = places(&arrow, &[64, 0, 0, 0]).into_iter().filter_map(|at| {
+        let (_folder, paths) = files(&[("data", &replaced(&arrow, at, &[128]))]);
+        read(&paths, &ReadOptions::default()).err().map(|error| error.to_string())
+    });
+    let messages: Vec<String> = messages.collect();
+    let unread = "found a column of which: Int type with bit width of 128 and signed of true not supported, expected ";
+    assert!(messages.iter().any(|message| message.contains(unread)), "{messages:?}");
+}
