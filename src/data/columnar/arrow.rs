@@ -116,8 +116,8 @@ impl Table for ArrowFile {
 /// The type of a column that the decoder does not know.
 fn type_in_words(error: ArrowError) -> String {
     match error {
-        ArrowError::ParseError(words) | ArrowError::NotYetImplemented(words) => format!("a column of which: {words}"),
-        error => format!("a column of which: {error}"),
+        ArrowError::ParseError(words) | ArrowError::NotYetImplemented(words) => format!("a type of column ({words})"),
+        error => format!("a type of column ({error})"),
     }
 }
 
