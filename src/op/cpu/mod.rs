@@ -83,7 +83,7 @@ pub use pair_derivatives::{PairDerivatives, pair_derivatives};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use pair_weight::{Distance, PairWeight};
 pub use parameters::{
-    Above, AboveExpectation, AboveRecursion, Comparison, EXPONENTIAL_BOUND, ExponentialTerm, NeuralSortMatrix,
+    Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix,
     PairLoss, Step,
 };
 pub use rank::rank;

@@ -12,7 +12,7 @@ use super::{
     pair_weight::PairWeight,
     pair_window::Windows,
     parallel::for_each,
-    parameters::{EXPONENTIAL_BOUND, PairLoss},
+    parameters::PairLoss,
     real::Real,
     sum::sum,
     tiles::{TILE, add, blocks, reduce, stripes},
@@ -81,13 +81,13 @@ struct Exponential;
 impl<T: Real> Term<T> for Exponential {
     #[inline(always)]
     fn value<const FMA: bool>(self, t: T) -> T {
-        let bound = T::from_f64(-EXPONENTIAL_BOUND);
+        let bound = -T::EXPONENTIAL_BOUND;
         (-t.larger(bound)).exponential::<FMA>() * (T::ONE + (bound - t).larger(T::ZERO))
     }
 
     #[inline(always)]
     fn slope<const FMA: bool>(self, t: T) -> T {
-        -(-t.larger(T::from_f64(-EXPONENTIAL_BOUND))).exponential::<FMA>()
+        -(-t.larger(-T::EXPONENTIAL_BOUND)).exponential::<FMA>()
     }
 }
 

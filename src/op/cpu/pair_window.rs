@@ -9,7 +9,7 @@
 use super::by_label::{ByLabel, Role};
 use super::choice::is_fast;
 use super::pair_weight::PairWeight;
-use super::parameters::{EXPONENTIAL_BOUND, PairLoss};
+use super::parameters::PairLoss;
 use super::real::Real;
 use super::walk::Sorted;
 use crate::execution::Target;
@@ -64,7 +64,7 @@ impl<'a, T: Real> Windows<'a, T> {
         let sorted = Sorted::new(&list.x[..n]);
         let x = sorted.gather(&list.x[..n]);
         // Beyond the bound the loss is a line.
-        if matches!(kind, Kind::Exponential) && (x[0] - x[n - 1]).to_f64() >= EXPONENTIAL_BOUND {
+        if matches!(kind, Kind::Exponential) && x[0] - x[n - 1] >= T::EXPONENTIAL_BOUND {
             return None;
         }
         let levels = sorted.gather(&list.level_of_each());

@@ -124,13 +124,11 @@ pub enum PairLoss {
         /// Difference of scores from which a pair costs nothing.
         margin: f64,
     },
-    /// `exp(-t)` (RankBoost), continued by its tangent below `t = -60`, so that it stays finite in float32
+    /// `exp(-t)` (RankBoost). Below `t = -60` in float32, `t = -680` in float64, its tangent continues it, so that it
+    /// stays finite
     Exponential,
     /// `1 - sqrt(sigmoid(t))` (FRank)
     Fidelity,
     /// `sigmoid(-t)`, a smooth count of the pairs in the wrong order
     SoftZeroOne,
 }
-
-/// `-t` beyond which [`PairLoss::Exponential`] is its tangent.
-pub const EXPONENTIAL_BOUND: f64 = 60.0;

@@ -42,6 +42,9 @@ pub trait Real:
     const RANGE: Self;
     /// Smallest factor of a product of two that stays a normal number.
     const SMALLEST_FACTOR: Self;
+    /// `-t` beyond which [`PairLoss::Exponential`](super::parameters::PairLoss::Exponential) is its tangent: the sum over
+    /// `10^8` pairs of scores up to `10^4` is finite.
+    const EXPONENTIAL_BOUND: Self;
 
     fn from_f64(value: f64) -> Self;
     fn to_f64(self) -> f64;
@@ -94,7 +97,7 @@ pub struct Coefficients<T: 'static> {
 }
 
 macro_rules! real {
-    ($type:ty, $bits:ty, key: $key:ty, range: $range:expr, smallest_factor: $smallest:expr,
+    ($type:ty, $bits:ty, key: $key:ty, range: $range:expr, smallest_factor: $smallest:expr, exponential_bound: $bound:expr,
      exp: { mantissa: $mantissa:expr, bias: $bias:expr, round: $round:expr, round_bits: $round_bits:expr, low: $low:expr, high: $high:expr,
             ln2: ($ln2_high:expr, $ln2_low:expr), coefficients: [$($exp:expr),+] },
      scaled_erfc: [$($erfc:expr),+],
@@ -107,6 +110,7 @@ macro_rules! real {
             const HALF: Self = 0.5;
             const RANGE: Self = $range;
             const SMALLEST_FACTOR: Self = $smallest;
+            const EXPONENTIAL_BOUND: Self = $bound;
 
             #[cfg(feature = "_cube")]
             const COEFFICIENTS: Coefficients<Self> =
@@ -231,7 +235,7 @@ macro_rules! real {
 // Coefficients of exp of f64 are those of Taylor's series, all others Chebyshev interpolants in the variable and on the
 // interval of the code above.
 real!(
-    f32, u32, key: u64, range: 80.0, smallest_factor: 1e-18,
+    f32, u32, key: u64, range: 80.0, smallest_factor: 1e-18, exponential_bound: 60.0,
     exp: {
         mantissa: 23, bias: 127u32, round: 12_582_912.0, round_bits: 0x4b00_0000, low: -87.336_54, high: 88.722_84,
         ln2: (0.693_359_4, -2.121_944_4e-4),
@@ -245,7 +249,7 @@ real!(
 );
 
 real!(
-    f64, u64, key: u128, range: 680.0, smallest_factor: 1e-150,
+    f64, u64, key: u128, range: 680.0, smallest_factor: 1e-150, exponential_bound: 680.0,
     exp: {
         mantissa: 52, bias: 1023u64, round: 6_755_399_441_055_744.0, round_bits: 0x4330_0000_0000_0000, low: -708.396, high: 709.782,
         ln2: (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10),

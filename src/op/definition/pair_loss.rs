@@ -1,9 +1,10 @@
 //! Losses of all pairs, those that the labels do not order weighted by 0. See [`pair_loss`](crate::op::pair_loss()).
 
-use burn::backend::{Backend, tensor::FloatTensor};
+use burn::backend::{Backend, TensorMetadata, tensor::FloatTensor};
+use burn::tensor::DType;
 
 use super::{array::Array, rows::by_rows};
-use crate::op::cpu::{Distance, EXPONENTIAL_BOUND, PairLoss, PairWeight};
+use crate::op::cpu::{Distance, PairLoss, PairWeight, Real};
 
 impl<B: Backend> PairWeight<Array<B>> {
     /// Weights of the pairs of a chunk of rows: with the row the more relevant document, and with the column.
@@ -41,8 +42,9 @@ impl PairLoss {
             PairLoss::SquaredHinge { margin } => (-t + margin).relu().square(),
             PairLoss::Exponential => {
                 let t = weight.select(t);
-                let beyond = (-t.clone() - EXPONENTIAL_BOUND).relu();
-                (-t.at_least(-EXPONENTIAL_BOUND)).exp() * (beyond + 1.0)
+                let bound = exponential_bound(&t);
+                let beyond = (-t.clone() - bound).relu();
+                (-t.at_least(-bound)).exp() * (beyond + 1.0)
             }
             // 1 - sqrt(p) without the cancellation at p close to 1, nor the infinite slope at p = 0.
             PairLoss::Fidelity => (-t.clone()).sigmoid() / ((t.log_sigmoid() * 0.5).exp() + 1.0),
@@ -56,10 +58,21 @@ impl PairLoss {
             PairLoss::Logistic => -(-t).sigmoid(),
             PairLoss::Hinge { margin } => -(-t + margin).above(0.0),
             PairLoss::SquaredHinge { margin } => (-t + margin).relu() * -2.0,
-            PairLoss::Exponential => -(-weight.select(t).at_least(-EXPONENTIAL_BOUND)).exp(),
+            PairLoss::Exponential => {
+                let bound = exponential_bound(&t);
+                -(-weight.select(t).at_least(-bound)).exp()
+            }
             PairLoss::Fidelity => (-t.clone()).sigmoid() * (t.log_sigmoid() * 0.5).exp() * -0.5,
             PairLoss::SoftZeroOne => -(t.clone().sigmoid() * (-t).sigmoid()),
         }
+    }
+}
+
+/// [`Real::EXPONENTIAL_BOUND`] of the type of an array.
+fn exponential_bound<B: Backend>(t: &Array<B>) -> f64 {
+    match t.0.dtype() {
+        DType::F64 => f64::EXPONENTIAL_BOUND,
+        _ => f64::from(f32::EXPONENTIAL_BOUND),
     }
 }
 

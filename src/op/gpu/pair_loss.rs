@@ -9,7 +9,7 @@ use super::launch::{Batch, read, run, write};
 use super::members::{Counting, members, order, visited};
 use super::real::{exponential, log_1p, sigmoid};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
-use crate::op::cpu::{EXPONENTIAL_BOUND, PairLoss, PairWeight};
+use crate::op::cpu::{PairLoss, PairWeight, Real};
 
 /// The loss of one pair and its slope, at the score difference `t`.
 #[cube]
@@ -61,7 +61,7 @@ impl Term for SquaredHinge {
 struct Exponential;
 
 /// Difference of scores below which [`PairLoss::Exponential`] is its tangent.
-const LOWEST: f32 = -EXPONENTIAL_BOUND as f32;
+const LOWEST: f32 = -f32::EXPONENTIAL_BOUND;
 
 #[cube]
 impl Term for Exponential {
