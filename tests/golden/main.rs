@@ -7,6 +7,7 @@ mod columnar;
 mod exports;
 mod format_1;
 mod imports;
+mod lambdarank;
 mod losses_rax;
 mod losses_small_peers;
 mod losses_tfr;

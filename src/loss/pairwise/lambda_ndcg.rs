@@ -5,9 +5,10 @@
 //! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4). Where documents have weights,
 //! that of the more relevant document multiplies the weight of a pair; `Z` is that of the gains alone.
 //!
-//! A cut-off `k` makes the discount 0 beyond it, so that a pair weighs what its swap changes in NDCG@k. `truncation` is that of
-//! LightGBM and XGBoost instead: only pairs count that have a document within that rank, and they weigh what the swap
-//! changes in the whole list. `Z` is cut off at `k`, else at `truncation`.
+//! Two cut-offs are two things. `k` is the cut-off of the measure: the discount is 0 beyond it, so that a pair weighs
+//! what its swap changes in NDCG@k. `truncation` says which pairs count: those with a document within that rank. `Z` is
+//! cut off at `k`, else at `truncation`. So `truncation` alone is LightGBM's `lambdarank_truncation_level`, where pairs
+//! weigh what their swap changes in the whole list, over the ideal DCG within the truncation.
 //!
 //! Two normalizations are those of LightGBM's `lambdarank_norm`, which XGBoost has apart. Both are held at their values,
 //! so that the gradient is no longer that of a function of the scores.
@@ -41,7 +42,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Burges, From RankNet to LambdaRank to LambdaMART, section 4",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&LambdaNdcgConfig::new()),
+    defaults: |_| parameters(&LambdaNdcgConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, LambdaNdcgConfig::new(), params)?.init()?)),
 };
@@ -52,9 +53,9 @@ pub struct LambdaNdcgConfig {
     /// Scale of score differences, above 0.
     #[config(default = 1.0)]
     pub sigma: f64,
-    /// Cut-off; none for the whole list.
+    /// Cut-off of the measure whose change a pair weighs; none for the whole list.
     pub k: Option<usize>,
-    /// Rank that a document of every pair is within; none for all pairs.
+    /// Rank that a document of every pair is within, as in LightGBM; none for all pairs.
     pub truncation: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
