@@ -15,15 +15,13 @@
 
 use std::cell::{Cell, RefCell};
 
-use burn::tensor::{
-    Tensor,
-    activation::{log_sigmoid, sigmoid},
-};
+use burn::tensor::Tensor;
 
 use super::concordance::{by_chances, by_indicators, by_steps};
 use super::position_function::PositionFunction;
 use super::relaxation::{Indicators, Positions, Relaxed};
 use super::running_product::product_above;
+use super::sigmoid::{log_sigmoid, sigmoid};
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::pairwise::pair_sum::loss_over_others;
 use crate::measure::Gain;
@@ -205,9 +203,10 @@ impl<'a> MeasureContext<'a> {
                 self.holds(NONE_ABOVE);
                 let [_, n] = a.dims();
                 let others = Tensor::<2>::eye(n, &a.device()).cast(a.dtype()).neg() + 1.0;
-                let above = sigmoid(differences(&positions.order) * positions.comparison);
-                let above = above * others.unsqueeze_dim::<3>(0);
-                let none = ((above * b.unsqueeze_dim::<3>(1)).neg() + 1.0).prod_dim(2).squeeze_dim(2);
+                // 1 - b sigmoid(t) = 1 - b + b sigmoid(-t), which a sigmoid near 1 leaves its digits.
+                let below = sigmoid(differences(&positions.order) * -positions.comparison);
+                let b = others.unsqueeze_dim::<3>(0) * b.unsqueeze_dim::<3>(1);
+                let none = (b.clone().neg() + 1.0 + b * below).prod_dim(2).squeeze_dim(2);
                 sum_documents(weigh(a, f, k, positions) * none)
             }
             Relaxed::Indicators(Indicators { at_ranks, ranks, .. }) => {

@@ -28,6 +28,7 @@ mod relaxation;
 pub(super) mod relaxed_measure;
 mod relevance_measures;
 mod running_product;
+mod sigmoid;
 pub(super) mod smooth_ap_indicator;
 pub(super) mod smooth_ap_rank;
 pub(super) mod smooth_dcg;
