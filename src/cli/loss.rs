@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::json::{Value, from_value, json};
-use burn::tensor::DType;
+use burn::tensor::{DType, Device};
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use super::execution_args::ExecutionArgs;
 use super::{Failure, input};
 use crate::data::letor::{ReadOptions, Source};
 use crate::file_kind::FileKind;
-use crate::loss::{LossSpec, RankingLoss, explain, registry};
+use crate::loss::{Explained, LossSpec, RankingLoss, explain_on, registry};
 
 /// Arguments of `loss`.
 #[derive(Debug, Args)]
@@ -27,11 +27,14 @@ pub struct LossArgs {
     /// Arithmetic
     #[arg(long, value_enum, default_value_t = Precision::F32)]
     precision: Precision,
+    /// Device, as listed by `burn-rank devices`
+    #[arg(long, default_value = "flex")]
+    device: String,
     /// Instead of reading lists: how the loss is evaluated in lists of N documents, with its measured errors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
     /// File of JSON objects {"scores": [..], "labels": [..]}, one per line; `-` is standard input. The value of a list
-    /// with nothing to learn, which counts in no mean, is `null`
+    /// with nothing to learn, which counts in no mean, is `null`. A value or gradient that is not finite is an error
     #[arg(default_value = "-")]
     file: PathBuf,
     #[command(flatten)]
@@ -97,6 +100,7 @@ impl LossArgs {
             )?;
             return Ok(());
         }
+        let evaluation = Evaluation { loss: loss.as_ref(), dtype, device: input::device(&self.device)? };
         let input = input::text(file)?;
         let (name, is_file) = (&input.name().to_path_buf(), input.is_file());
         let mut source = Source::open(input, &ReadOptions::default()).map_err(|error| Failure::Input(error.into()))?;
@@ -109,8 +113,8 @@ impl LossArgs {
             for line in block.split_inclusive(|byte| *byte == b'\n') {
                 number += 1;
                 if !line.trim_ascii().is_empty() {
-                    explain_line(loss.as_ref(), dtype, name, number, line.trim_ascii_end(), out)
-                        .map_err(|failure| if is_file { or_kind(failure, name) } else { failure })?;
+                    let explained = evaluation.explain_line(name, number, line.trim_ascii_end(), out);
+                    explained.map_err(|failure| if is_file { or_kind(failure, name) } else { failure })?;
                 }
             }
         }
@@ -134,32 +138,57 @@ fn without_place(error: &serde_json::Error) -> String {
     message.strip_suffix(&place).unwrap_or(&message).to_string()
 }
 
-fn explain_line(
-    loss: &dyn RankingLoss,
+/// A loss, and where and how it is computed.
+struct Evaluation<'a> {
+    loss: &'a dyn RankingLoss,
     dtype: DType,
-    file: &Path,
-    number: usize,
-    line: &[u8],
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let refuse = |message: String| Failure::input(format!("{}:{number}: {message}", file.display()));
-    let list: List = serde_json::from_slice(line).map_err(|error| {
-        // The columns are serde's, the words ours where the text is JSON.
-        let message = match serde_json::from_slice::<Value>(line).map(from_value::<List>) {
-            Ok(Err(refusal)) => refusal.message(),
-            _ => without_place(&error),
-        };
-        Failure::input(format!("{}:{number}:{}: {message}", file.display(), error.column()))
-    })?;
-    match (list.scores.len(), list.labels.len()) {
-        (0, _) => return Err(refuse("found no scores, expected one or more".to_string())),
-        (scores, labels) if scores != labels => {
-            return Err(refuse(format!("found {labels} labels, expected {scores}, one per score")));
+    device: Device,
+}
+
+impl Evaluation<'_> {
+    fn explain_line(&self, file: &Path, number: usize, line: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+        let refuse = |message: String| Failure::input(format!("{}:{number}: {message}", file.display()));
+        let list: List = serde_json::from_slice(line).map_err(|error| {
+            // The columns are serde's, the words ours where the text is JSON.
+            let message = match serde_json::from_slice::<Value>(line).map(from_value::<List>) {
+                Ok(Err(refusal)) => refusal.message(),
+                _ => without_place(&error),
+            };
+            Failure::input(format!("{}:{number}:{}: {message}", file.display(), error.column()))
+        })?;
+        match (list.scores.len(), list.labels.len()) {
+            (0, _) => return Err(refuse("found no scores, expected one or more".to_string())),
+            (scores, labels) if scores != labels => {
+                return Err(refuse(format!("found {labels} labels, expected {scores}, one per score")));
+            }
+            _ => {}
         }
-        _ => {}
+        let explained = explain_on(self.loss, &list.scores, &list.labels, self.dtype, &self.device);
+        let Explained { learnable, value, loss, grad } = explained.map_err(|error| refuse(error.to_string()))?;
+        if let Some(what) = not_finite(loss, &grad) {
+            return Err(refuse(self.overflow(what, &list.scores)));
+        }
+        let value = learnable.then_some(value);
+        writeln!(out, "{}", json!({"value": value, "loss": loss, "grad": grad}))?;
+        Ok(())
     }
-    let explained = explain(loss, &list.scores, &list.labels, dtype).map_err(|error| refuse(error.to_string()))?;
-    let value = explained.learnable.then_some(explained.value);
-    writeln!(out, "{}", json!({"value": value, "loss": explained.loss, "grad": explained.grad}))?;
-    Ok(())
+
+    /// Says that a list has a loss or a gradient that is not finite.
+    fn overflow(&self, what: &str, scores: &[f64]) -> String {
+        let (name, largest) = (self.loss.name(), scores.iter().fold(0.0f64, |largest, score| largest.max(score.abs())));
+        let (precision, wider) = match self.dtype {
+            DType::F64 => ("f64", ""),
+            _ => ("f32", ", or --precision f64"),
+        };
+        format!("the {what} of {name} is not finite in {precision}: found scores up to {largest:?}, expected smaller ones{wider}")
+    }
+}
+
+/// What is not a finite number, if anything is.
+fn not_finite(loss: f64, grad: &[f64]) -> Option<&'static str> {
+    match (loss.is_finite(), grad.iter().all(|slope| slope.is_finite())) {
+        (false, _) => Some("loss"),
+        (true, false) => Some("gradient"),
+        (true, true) => None,
+    }
 }

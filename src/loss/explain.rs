@@ -21,14 +21,31 @@ pub struct Explained {
     pub grad: Vec<f64>,
 }
 
-/// Returns value, loss and gradient of one list, computed on the Flex backend in `dtype` (`F32` or `F64`).
+/// [`explain_on`] the Flex backend.
 ///
-/// A query with nothing to learn is not an error: it has loss 0 and gradient 0.
+/// # Errors
+/// Those of [`explain_on`].
+#[cfg(any(feature = "flex", test))]
+#[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
+pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DType) -> Result<Explained, LossError> {
+    explain_on(loss, scores, labels, dtype, &Device::flex())
+}
+
+/// Returns value, loss and gradient of one list, computed on a device in `dtype` (`F32` or `F64`).
+///
+/// A query with nothing to learn is not an error: it has loss 0 and gradient 0. Nor is a value or gradient that is not
+/// finite, as of scores that overflow.
 ///
 /// # Errors
 /// Different numbers of labels and scores, or none at all; a score that is not finite; a label outside the domain of
-/// the gain; a list too long for the memory that is left.
-pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DType) -> Result<Explained, LossError> {
+/// the gain; a type in which the device does not compute; a list too long for the memory that is left.
+pub fn explain_on(
+    loss: &dyn RankingLoss,
+    scores: &[f64],
+    labels: &[f64],
+    dtype: DType,
+    device: &Device,
+) -> Result<Explained, LossError> {
     if labels.len() != scores.len() {
         let (found, expected) = (vec![labels.len()], vec![scores.len()]);
         return Err(LossError::Shape { what: "labels", found, other: "scores", expected });
@@ -36,9 +53,12 @@ pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DT
     if scores.is_empty() {
         return Err(LossError::Empty { found: vec![0] });
     }
+    if !device.supports_dtype(dtype) {
+        return Err(LossError::Type { found: dtype });
+    }
     let written: Vec<f32> = labels.iter().map(|&label| label as f32).collect();
     let learnable = loss.degenerate_queries(&written, &[0, labels.len()])?.is_empty();
-    let device = Device::flex().autodiff();
+    let device = device.clone().autodiff();
     let shape = [1, scores.len()];
     let tensor = |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), (&device, dtype));
     let (scores, labels) = (tensor(scores).require_grad(), tensor(labels));

@@ -79,7 +79,6 @@ mod curvature;
 mod entry;
 mod error;
 mod estimate;
-#[cfg(any(feature = "flex", test))]
 mod explain;
 mod gumbel;
 mod lists;
@@ -102,7 +101,8 @@ pub use entry::{Forms, LossEntry};
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
-pub use explain::{Explained, explain};
+pub use explain::explain;
+pub use explain::{Explained, explain_on};
 pub use lists::{Lists, mask_from_padding};
 pub use listwise::{
     ListMle, ListMleConfig, ListNet, ListNetConfig, NeuralNdcg, NeuralNdcgConfig, PlackettLuceNdcg,

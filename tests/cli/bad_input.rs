@@ -362,6 +362,35 @@ fn bad_lists_of_a_loss_are_refused() {
     contains(&bench.refused(&["loss", "approx_ndcg", "--set", "alpha", "lists"]), &["--set alpha", "key=value"]);
 }
 
+/// What is written before stands; `null` stays the value of a list with nothing to learn alone.
+#[test]
+fn defect_8_a_loss_that_is_not_finite_is_an_error() {
+    let bench = Bench::default();
+    bench.write("lists", "{\"scores\": [1, 2], \"labels\": [0, 0]}\n{\"scores\": [1e20, 0], \"labels\": [1, 0]}\n");
+    let single = bench.refused(&["loss", "mse_gain", "lists"]);
+    let expected = "lists:2: the loss of mse_gain is not finite in f32: found scores up to 1e20, expected smaller ones, \
+                    or --precision f64\n";
+    contains(&single, &[expected]);
+    let double = bench.output(&["loss", "mse_gain", "--precision", "f64", "lists"]);
+    assert!(double.starts_with("{\"value\":null,\"loss\":0.0,") && double.contains("\"value\":5e39"), "{double}");
+    bench.write("lists", "{\"scores\": [3e38, -3e38, 0], \"labels\": [1, 0, 2]}\n");
+    for (loss, what) in [("rank_net", "loss"), ("smooth_ndcg", "gradient")] {
+        let message = bench.refused(&["loss", loss, "--set", "sigma=1", "lists"]);
+        contains(&message, &[&format!("lists:1: the {what} of {loss} is not finite in f32: found scores up to 3e38")]);
+    }
+    let message = bench.refused(&["loss", "plackett_luce_ndcg", "--precision", "f64", "lists"]);
+    contains(&message, &["plackett_luce_ndcg is not finite in f64", "expected smaller ones\n"]);
+}
+
+#[test]
+fn a_loss_is_computed_on_the_device_that_is_asked_for() {
+    let bench = Bench::default();
+    bench.write("lists", "{\"scores\": [1, 2], \"labels\": [1, 0]}\n");
+    let of = |rest: &[&str]| bench.output(&[&["loss", "rank_net"], rest, &["lists"]].concat());
+    assert_eq!(of(&["--device", "flex"]), of(&[]));
+    contains(&bench.refused(&["loss", "rank_net", "--device", "flx", "lists"]), &["device `flx`", "`flex`"]);
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn lists_too_long_for_memory_name_the_bytes_that_they_need() {
