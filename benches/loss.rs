@@ -83,6 +83,12 @@ fn own() -> Vec<(&'static str, &'static str, Box<dyn RankingLoss>)> {
     ]
 }
 
+/// A loss at the temperature of its paper.
+fn at_papers(name: &str) -> Box<dyn RankingLoss> {
+    let spec = LossSpec::new(name).with_default_temperature(None).and_then(|spec| spec.build());
+    spec.expect("defaults are valid")
+}
+
 fn losses(criterion: &mut Criterion) {
     let device = Device::flex().autodiff();
     let (scores, labels, mask) = batch(&device);
@@ -95,14 +101,14 @@ fn losses(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group(format!("loss/{LISTS}x{DOCUMENTS}"));
     group.throughput(throughput.clone()).sample_size(10);
     for entry in registry::LOSSES {
-        let loss = LossSpec::new(entry.name).build().expect("defaults are valid");
+        let loss = at_papers(entry.name);
         group.bench_function(entry.name, |bencher| bencher.iter(|| black_box(step(&*loss))));
     }
     group.finish();
     let mut group = criterion.benchmark_group(format!("own_measure/{LISTS}x{DOCUMENTS}"));
     group.throughput(throughput).sample_size(20);
     for (name, what, own) in own() {
-        let named = LossSpec::new(name).build().expect("defaults are valid");
+        let named = at_papers(name);
         let value = |loss: &dyn RankingLoss| {
             loss.forward(scores.clone(), labels.clone(), mask.clone(), Reduction::Mean).into_scalar::<f32>()
         };

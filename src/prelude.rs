@@ -3,6 +3,9 @@
 //! The trait that gives losses their `forward`, every loss with its configuration, losses by name, the measures, and
 //! the conventions ([`Convention::preset`]) in which they are computed. It shares no names with `burn::prelude`.
 //!
+//! A loss has the [`Temperature`] that trains scorers from scratch: `SoftNdcgConfig::new()`. That of its paper is
+//! `SoftNdcgConfig::paper()`, any other in scores `SoftNdcgConfig::new().with_sigma(0.5)`.
+//!
 //! ```
 //! use burn::nn::{Linear, LinearConfig};
 //! use burn::prelude::*;
@@ -42,7 +45,7 @@ pub use crate::loss::{
     SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig, StochasticRank,
     StochasticRankConfig, XeNdcg, XeNdcgConfig, YetiLoss, YetiLossConfig,
 };
-pub use crate::loss::{LossError, LossSpec, RankingLoss, Reduction, mask_from_padding};
+pub use crate::loss::{LossError, LossSpec, RankingLoss, Reduction, Temperature, mask_from_padding};
 pub use crate::measure::{Convention, Gain, Measure};
 
 #[cfg(test)]

@@ -110,7 +110,8 @@ def largest_difference(binary, name):
         value = LOSSES[name](scores, labels)
         value.backward()
         line = json.dumps({"scores": scores[0].tolist(), "labels": labels[0].tolist()})
-        found = subprocess.run([binary, "loss", name], input=line, capture_output=True, text=True, check=True)
+        papers = ["--set", "temperature_unit=score"] if name in PAPERS else []
+        found = subprocess.run([binary, "loss", name, *papers], input=line, capture_output=True, text=True, check=True)
         found = json.loads(found.stdout)
         apart = [abs(found["loss"] - value.item()), *(abs(a - b) for a, b in zip(found["grad"], scores.grad[0].tolist()))]
         # A difference that is no number is a difference.
@@ -215,3 +216,5 @@ def main():
 
 if __name__ == "__main__":
     main()
+# Those whose temperature is in scores here, and not by default.
+PAPERS = ("approx_ndcg", "smooth_ndcg", "soft_ndcg")

@@ -94,7 +94,7 @@ def allrank_run(scores, labels, threads):
 
 def ours_value(binary, scores, labels):
     lines = "".join(json.dumps({"scores": s.tolist(), "labels": y.tolist()}) + "\n" for s, y in zip(scores, labels))
-    found = subprocess.run([binary, "loss", "approx_ndcg"], input=lines, check=True, capture_output=True, text=True)
+    found = subprocess.run([binary, "loss", "approx_ndcg", "--set", "alpha=10"], input=lines, check=True, capture_output=True, text=True)
     return statistics.mean(json.loads(line)["loss"] for line in found.stdout.splitlines())
 
 

@@ -121,8 +121,8 @@ fn at_temperature(spec: &LossSpec, temperature: Temperature) -> Result<Option<(L
         return Ok((!matches!(temperature, Temperature::Spreads(_))).then(|| (spec.clone(), None)));
     };
     let loss = match temperature {
-        Temperature::Relative => spec.with_relative_temperature(1.0)?,
-        Temperature::Papers => return Ok(Some((spec.clone(), None))),
+        Temperature::Relative => spec.with_default_temperature(Some(1.0))?,
+        Temperature::Papers => return Ok(Some((spec.with_default_temperature(None)?, None))),
         Temperature::Spreads(value) => spec.with(parameter, value).with("temperature_unit", "spread"),
     };
     let value = loss.params.get(parameter).map(|value| value.to_string().parse());

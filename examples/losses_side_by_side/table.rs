@@ -171,11 +171,11 @@ fn rows(loss: &str, of_sets: &BTreeMap<&str, Vec<Trained>>) -> Result<Vec<Row>, 
     Ok(rows)
 }
 
-/// The temperature of a configuration file that names none, in spreads.
+/// The default temperature of a loss, in spreads.
 pub fn default_temperature(loss: &str) -> Result<Option<f64>, Failure> {
     let spec = LossSpec::parse(loss);
     let Some(smoothing) = spec.smoothing()? else { return Ok(None) };
-    let relative = spec.with_relative_temperature(1.0)?;
+    let relative = spec.with_default_temperature(Some(1.0))?;
     let value = relative.params.get(smoothing.parameter).map(|value| value.to_string().parse());
     Ok(value.transpose()?)
 }

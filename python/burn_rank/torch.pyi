@@ -34,10 +34,10 @@ def approx_ap(
     *,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
-    alpha: float = 10.0,
+    alpha: float = 20.0,
     beta: float = 10.0,
     step: Any = 'logistic',
-    temperature_unit: Any = 'score',
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "average precision at approximate positions"
 
@@ -48,10 +48,10 @@ def approx_dcg(
     *,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
-    alpha: float = 10.0,
+    alpha: float = 20.0,
     gain: Any = 'exp2',
     step: Any = 'logistic',
-    temperature_unit: Any = 'score',
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "DCG at approximate positions"
 
@@ -62,8 +62,8 @@ def approx_kendall_tau(
     *,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
-    alpha: float = 10.0,
-    temperature_unit: Any = 'score',
+    alpha: float = 20.0,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "Kendall's tau with a smooth sign"
 
@@ -74,12 +74,12 @@ def approx_ndcg(
     *,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
-    alpha: float = 10.0,
+    alpha: float = 20.0,
     beta: float = 10.0,
     gain: Any = 'exp2',
     k: Any = None,
     step: Any = 'logistic',
-    temperature_unit: Any = 'score',
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "NDCG at approximate positions"
 
@@ -90,11 +90,11 @@ def approx_precision(
     *,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
-    alpha: float = 10.0,
+    alpha: float = 20.0,
     beta: float = 10.0,
     k: int = 5,
     step: Any = 'logistic',
-    temperature_unit: Any = 'score',
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "precision at k at approximate positions"
 
@@ -105,10 +105,10 @@ def approx_rr(
     *,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
-    alpha: float = 10.0,
+    alpha: float = 20.0,
     beta: float = 10.0,
     step: Any = 'logistic',
-    temperature_unit: Any = 'score',
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "reciprocal rank at approximate positions"
 
@@ -291,7 +291,7 @@ def relaxed_measure(
     *,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
-    alpha: float = 10.0,
+    alpha: float = 20.0,
     beta: float = 10.0,
     bound: Any = None,
     discount: Any = 'log2',
@@ -303,7 +303,7 @@ def relaxed_measure(
     relaxation: Any = 'approximate_positions',
     seed: int = 0,
     step: Any = 'logistic',
-    temperature_unit: Any = 'score',
+    temperature_unit: Any = 'spread',
     **parameters: Any,
 ) -> Tensor:
     "any measure through any relaxation, by `measure` and `relaxation`"
@@ -315,8 +315,8 @@ def smooth_ap_indicator(
     *,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.02,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "average precision with soft indicators of the document at each rank"
 
@@ -328,8 +328,8 @@ def smooth_ap_rank(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     diagonal: float = 1.0,
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.05,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "average precision at sigmoid ranks"
 
@@ -341,8 +341,8 @@ def smooth_dcg(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     gain: Any = 'exp2',
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.05,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "DCG at sigmoid ranks"
 
@@ -355,8 +355,8 @@ def smooth_ndcg(
     draw: int | Tensor | None = None,
     gain: Any = 'exp2',
     k: Any = None,
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.02,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "NDCG with soft indicators of the document at each rank"
 
@@ -368,8 +368,8 @@ def smooth_precision(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     k: int = 5,
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.02,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "precision at k with soft indicators of the document at each rank"
 
@@ -381,8 +381,8 @@ def smooth_rr(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     linear: bool = False,
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.02,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "reciprocal rank with soft indicators of the document at each rank"
 
@@ -394,8 +394,8 @@ def soft_ap(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     model: Any = 'independent',
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.1,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "expectation of average precision under Gaussian scores (SoftRank)"
 
@@ -412,8 +412,8 @@ def soft_dcg(
     gain: Any = 'exp2',
     k: Any = None,
     model: Any = 'independent',
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.1,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "expectation of DCG under Gaussian scores (SoftRank)"
 
@@ -426,8 +426,8 @@ def soft_err(
     draw: int | Tensor | None = None,
     maximum_grade: int = 4,
     model: Any = 'exact',
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.1,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "expectation of expected reciprocal rank under Gaussian scores (SoftRank)"
 
@@ -444,8 +444,8 @@ def soft_ndcg(
     gain: Any = 'exp2',
     k: Any = None,
     model: Any = 'independent',
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.1,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "expectation of NDCG under Gaussian scores (SoftRank)"
 
@@ -458,8 +458,8 @@ def soft_precision(
     draw: int | Tensor | None = None,
     k: int = 5,
     model: Any = 'independent',
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.1,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "expectation of precision at k under Gaussian scores (SoftRank)"
 
@@ -471,8 +471,8 @@ def soft_rr(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     model: Any = 'exact',
-    sigma: float = 1.0,
-    temperature_unit: Any = 'score',
+    sigma: float = 0.1,
+    temperature_unit: Any = 'spread',
 ) -> Tensor:
     "expectation of the reciprocal rank under Gaussian scores (SoftRank)"
 

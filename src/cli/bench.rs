@@ -23,7 +23,8 @@ pub struct BenchArgs {
     /// Devices, by name
     #[arg(long, value_delimiter = ',', default_value = "flex", global = true)]
     devices: Vec<String>,
-    /// Losses, by name, or as measure and relaxation: ap:rank_indicators, ndcg@10:expected_ranks
+    /// Losses, by name, or as measure and relaxation: ap:rank_indicators, ndcg@10:expected_ranks. Temperatures are those of
+    /// the papers
     #[arg(long, value_delimiter = ',', default_value = "approx_ndcg,smooth_ndcg,lambda_ndcg,soft_ndcg,list_net")]
     losses: Vec<String>,
     /// Shapes of the lists, BATCHxDOCUMENTS
@@ -139,8 +140,10 @@ impl BenchArgs {
     }
 
     fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        // What a kernel takes depends on the temperature, which other programs have in scores.
+        let at_papers = |loss: &String| LossSpec::parse(loss).with_default_temperature(None);
         let bench = LossBench {
-            losses: self.losses.iter().map(|loss| LossSpec::parse(loss)).collect(),
+            losses: self.losses.iter().map(at_papers).collect::<Result<_, _>>()?,
             shapes: self.shapes.iter().map(|shape| shape.parse::<Shape>()).collect::<Result<_, _>>()?,
             paths: self.paths.clone(),
             repeats: self.repeats as usize,

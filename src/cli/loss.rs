@@ -180,7 +180,9 @@ impl Evaluation<'_> {
             DType::F64 => ("f64", ""),
             _ => ("f32", ", or --precision f64"),
         };
-        format!("the {what} of {name} is not finite in {precision}: found scores up to {largest:?}, expected smaller ones{wider}")
+        format!(
+            "the {what} of {name} is not finite in {precision}: found scores up to {largest:?}, expected smaller ones{wider}"
+        )
     }
 }
 

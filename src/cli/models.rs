@@ -86,7 +86,7 @@ impl ModelsArgs {
 
     fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
         for entry in LOSSES {
-            let defaults = (entry.defaults)();
+            let defaults = (entry.defaults)(&Map::new());
             if self.json {
                 let mut row = json!({"loss": entry.name, "summary": entry.summary, "formula": entry.formula,
                     "cost": entry.cost, "paper": entry.paper, "parameters": defaults});
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn defaults_are_valid_toml() {
         let learners = LEARNERS.iter().map(|entry| (entry.name, entry.parameters()));
-        let losses = LOSSES.iter().map(|entry| (entry.name, (entry.defaults)()));
+        let losses = LOSSES.iter().map(|entry| (entry.name, (entry.defaults)(&Map::new())));
         for (name, defaults) in learners.chain(losses) {
             let mut text = Vec::new();
             parameters(&defaults, &mut text).unwrap();

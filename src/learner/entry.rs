@@ -72,10 +72,11 @@ impl<'a> Parts<'a> {
         Self { scorer: Some(scorer), ..self }
     }
 
-    /// The loss, where the learner cannot do without.
-    pub(crate) fn required_loss(&self) -> Result<&TrainingLoss, LearnerError> {
+    /// The loss, where the learner cannot do without, with the learner's temperature if it names none.
+    pub(crate) fn required_loss(&self, learner: &impl LearnerConfig) -> Result<TrainingLoss, LearnerError> {
         let missing = || Refusal::fault("learner.kind", "needs a section [loss] with a name");
-        Ok(self.loss.as_ref().ok_or_else(missing)?)
+        let loss = self.loss.as_ref().ok_or_else(missing)?;
+        Ok(loss.with_default_temperature(learner.relative_temperature())?)
     }
 
     /// The scorer, or the default one.
@@ -95,6 +96,13 @@ pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
     /// [`LearnerError`] for the first value out of its range, by its key; for a loss or scorer that the learner needs
     /// and does not get, or that is out of range itself. The learner's module says what it needs.
     fn check(&self, parts: &Parts) -> Result<Self::RankingLearner, LearnerError>;
+
+    /// How warm the temperature of a loss is that names none, in spreads of scores; none, the default, for that of the
+    /// papers: [`LossSpec::with_default_temperature`](crate::loss::LossSpec::with_default_temperature). A learner that
+    /// moves the temperature has none.
+    fn relative_temperature(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// One registered learner.
@@ -110,9 +118,7 @@ pub struct LearnerEntry {
     pub takes_loss: bool,
     /// Whether it fits `[scorer]`.
     pub takes_scorer: bool,
-    /// How warm a temperature is that a configuration does not name, in spreads of scores; none for that of the papers:
-    /// [`LossSpec::with_relative_temperature`](crate::loss::LossSpec::with_relative_temperature). It may depend on the
-    /// parameters of the learner.
+    /// [`LearnerConfig::relative_temperature`] of the learner with these parameters.
     pub relative_temperature: fn(&Map) -> Option<f64>,
     /// Whether it takes [weights of queries](crate::data::RankingDataset::query_weights); the others refuse them.
     pub takes_query_weights: bool,
@@ -167,9 +173,17 @@ pub(super) fn defaults<C: LearnerConfig>() -> Map {
     }
 }
 
+/// How warm a temperature is that nobody names, beside parameters; none where they are refused.
+pub(super) fn relative_temperature<C: LearnerConfig>(params: &Map) -> Option<f64> {
+    decoded::<C>(params).ok()?.relative_temperature()
+}
+
+fn decoded<C: LearnerConfig>(params: &Map) -> Result<C, Refusal> {
+    crate::json::from_value(Value::Object(params.clone()))
+}
+
 /// The learner of a configuration's parameters.
 pub(super) fn build<C: LearnerConfig>(params: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
-    let decoded: Result<C, _> = crate::json::from_value(Value::Object(params.clone()));
-    let config = decoded.map_err(|refusal| refusal.under("learner"))?;
+    let config = decoded::<C>(params).map_err(|refusal| refusal.under("learner"))?;
     Ok(Box::new(config.check(parts)?))
 }

@@ -26,35 +26,24 @@ pub struct LossEntry {
     pub smoothing: Option<Smoothing>,
     /// Whether adding a constant to every score of a query changes nothing.
     pub shift_invariant: bool,
-    /// Every parameter with its default.
-    pub defaults: fn() -> Map,
-    /// What a loss is joined of whose parameters depend on its parts; none for a loss with the same parameters always.
-    pub forms: Option<Forms>,
+    /// Every parameter with its default beside those that are given, on which it may depend: a temperature is counted in
+    /// another unit where it is given, and the parts of a loss that is joined of parts bring parameters of their own.
+    pub defaults: fn(&Map) -> Map,
+    /// The parameters of every form of a loss that is joined of parts, for tests; none for other losses.
+    pub forms: Option<fn() -> Vec<Map>>,
     /// The loss with the given parameters over the defaults.
     pub build: Build,
-}
-
-/// The forms of a loss that is joined of parts.
-#[derive(Debug, Clone, Copy)]
-pub struct Forms {
-    /// The parameters of every form that tests are to run.
-    pub all: fn() -> Vec<Map>,
-    /// Every parameter of the form that the given parameters name, with its default.
-    pub defaults: fn(&Map) -> Map,
 }
 
 impl LossEntry {
     /// The parameters of every form of the loss, for tests: none but the defaults unless it is joined of parts.
     pub fn forms(&self) -> Vec<Map> {
-        self.forms.map_or_else(|| vec![Map::new()], |forms| (forms.all)())
+        self.forms.map_or_else(|| vec![Map::new()], |forms| forms())
     }
 
     /// The given parameters, and the defaults of those that are not given.
     pub fn complete(&self, params: &Map) -> Map {
-        let mut all = match self.forms {
-            Some(forms) => (forms.defaults)(params),
-            None => (self.defaults)(),
-        };
+        let mut all = (self.defaults)(params);
         all.extend(params.clone());
         all
     }
@@ -82,16 +71,25 @@ pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map)
     if params.is_empty() {
         return Ok(default);
     }
-    let mut merged = parameters(&default);
+    read(loss, merged(loss, parameters(&default), params)?, params)
+}
+
+/// The defaults with the given parameters laid over them.
+pub(super) fn merged(loss: &'static str, mut defaults: Map, params: &Map) -> Result<Map, LossError> {
     for (key, value) in params {
-        let Some(slot) = merged.get_mut(key) else {
-            let refusal = Refusal::unknown(key, "parameter", key, merged.keys(), "").of(loss);
+        let Some(slot) = defaults.get_mut(key) else {
+            let refusal = Refusal::unknown(key, "parameter", key, defaults.keys(), "").of(loss);
             return Err(LossError::Parameter { loss, refusal });
         };
         *slot = value.clone();
     }
-    crate::json::from_value(Value::Object(merged))
-        .map_err(|refusal| LossError::Parameter { loss, refusal: with_value(refusal, params) })
+    Ok(defaults)
+}
+
+/// The configuration with all these parameters, of which some were given.
+pub(super) fn read<C: Config>(loss: &'static str, all: Map, given: &Map) -> Result<C, LossError> {
+    crate::json::from_value(Value::Object(all))
+        .map_err(|refusal| LossError::Parameter { loss, refusal: with_value(refusal, given) })
 }
 
 /// The value at a key, as the type that it has to be.
@@ -100,7 +98,7 @@ pub(super) fn value_of<T: DeserializeOwned>(loss: &'static str, key: &str, value
 }
 
 /// What was found, as it was given, where the type of a whole parameter is at fault.
-fn with_value(refusal: Refusal, params: &Map) -> Refusal {
+pub(super) fn with_value(refusal: Refusal, params: &Map) -> Refusal {
     match params.get(&refusal.key) {
         Some(value) => Refusal { found: Found::Value(value.to_string()), ..refusal },
         None => refusal,

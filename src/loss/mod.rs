@@ -90,14 +90,14 @@ mod ranking_loss;
 pub mod registry;
 mod smoothing;
 mod surrogate;
-mod temperature_unit;
+mod temperature;
 mod training_loss;
 
 pub use approximation::{Approximation, RankExpectationMethod};
 pub use burn::nn::loss::Reduction;
 pub use check::check_lists;
 pub use curvature::{Curved, Derivatives};
-pub use entry::{Forms, LossEntry};
+pub use entry::LossEntry;
 pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
@@ -133,7 +133,7 @@ pub use surrogate::{
     SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftSort, SuccessAt, Surrogate,
     TypeOneBound, exponential_fit, is_completely_monotone,
 };
-pub use temperature_unit::{RelativeTemperature, TemperatureUnit};
+pub use temperature::{Temperature, TemperatureUnit};
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::OWN_LOSS;
 pub use training_loss::TrainingLoss;

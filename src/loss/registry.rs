@@ -11,9 +11,9 @@ use super::entry::LossEntry;
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
 use super::smoothing::Smoothing;
+use super::surrogate::default_temperature::default_temperature;
 use super::surrogate::relaxed_measure;
-use super::surrogate::training_temperature::in_spreads;
-use super::temperature_unit::{TEMPERATURE_UNIT, TemperatureUnit};
+use super::temperature::{TEMPERATURE_UNIT, TemperatureUnit};
 use super::{listwise, pairwise, pointwise, surrogate};
 use crate::text::nearest;
 
@@ -102,7 +102,8 @@ pub struct LossSpec {
     /// Registered name. It may be left out of what is read where a `measure` or a `relaxation` is given: the loss is a
     /// [`RelaxedMeasure`](super::RelaxedMeasure) then.
     pub name: String,
-    /// The parameters that differ from the defaults.
+    /// The parameters that differ from the defaults. A temperature (`alpha`, `sigma`) counts in scores, as in the papers,
+    /// unless `temperature_unit` says otherwise; the default is in spreads of the scores of each list.
     #[serde(flatten)]
     pub params: Map,
 }
@@ -197,34 +198,34 @@ impl LossSpec {
         Ok(self.build()?.smoothing())
     }
 
-    /// The same loss with a temperature in spreads of scores, if it has a temperature and neither names that nor counts it
-    /// in scores; else the same loss. It is so many `times` as warm as one that trains a scorer from scratch.
-    /// Configuration files of the gradient learner have this default with 1, those of boosted trees with the
-    /// `relative_temperature` of their `LearnerEntry`.
+    /// The same loss with the default temperature of a learner, if it has a temperature and names neither that nor its
+    /// unit: in spreads of scores, so many `times` as warm as one that trains a scorer from scratch, or that of the paper
+    /// without `times`. A loss for which no temperature in spreads was found keeps that of its paper.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;
     ///
-    /// let spec = LossSpec::new("soft_ndcg").with_relative_temperature(1.0)?;
-    /// assert_eq!(spec.params["temperature_unit"], "spread".into());
+    /// let spec = LossSpec::new("soft_ndcg");
+    /// assert_eq!(spec.with_default_temperature(Some(5.0))?.params["sigma"], 0.5.into());
+    /// assert_eq!(spec.with_default_temperature(None)?.resolved()?["sigma"], 1.0.into());
     /// // A temperature that is named alone is in scores, as in the papers.
-    /// let absolute = LossSpec::new("soft_ndcg").with("sigma", 0.5);
-    /// assert_eq!(absolute.with_relative_temperature(1.0)?, absolute);
+    /// let absolute = spec.with("sigma", 0.5);
+    /// assert_eq!(absolute.with_default_temperature(Some(5.0))?, absolute);
     /// # Ok::<(), burn_rank::loss::LossError>(())
     /// ```
     ///
     /// # Errors
     /// As [`build`].
-    pub fn with_relative_temperature(&self, times: f64) -> Result<Self, LossError> {
+    pub fn with_default_temperature(&self, times: Option<f64>) -> Result<Self, LossError> {
         let Some(Smoothing { parameter, .. }) = self.smoothing()? else { return Ok(self.clone()) };
-        let spread = json!(TemperatureUnit::Spread);
-        let in_scores = self.params.get(TEMPERATURE_UNIT).is_some_and(|unit| *unit != spread);
-        match in_spreads(&self.name, &self.params, times) {
-            Some(temperature) if !in_scores && !self.params.contains_key(parameter) => {
-                Ok(self.with(parameter, temperature).with(TEMPERATURE_UNIT, spread))
-            }
-            _ => Ok(self.clone()),
+        let (in_scores, in_spreads) = (json!(TemperatureUnit::Score), json!(TemperatureUnit::Spread));
+        if self.params.contains_key(parameter) || self.params.get(TEMPERATURE_UNIT) == Some(&in_scores) {
+            return Ok(self.clone());
         }
+        Ok(match times.and_then(|times| default_temperature(&self.name, &self.params, times)) {
+            Some(temperature) => self.with(parameter, temperature).with(TEMPERATURE_UNIT, in_spreads),
+            None => self.with(parameter, self.with(TEMPERATURE_UNIT, in_scores).resolved()?[parameter].clone()),
+        })
     }
 
     /// Every parameter, defaults included.
@@ -291,7 +292,7 @@ mod tests {
             for text in [entry.summary, entry.formula, entry.cost, entry.paper] {
                 assert!(!text.is_empty(), "{}", entry.name);
             }
-            let defaults = (entry.defaults)();
+            let defaults = (entry.defaults)(&Map::new());
             assert!(build(entry.name, &defaults).is_ok(), "{}: its own defaults", entry.name);
             if let Some(smoothing) = entry.smoothing {
                 let spec = LossSpec::new(entry.name);
@@ -324,7 +325,7 @@ mod tests {
             if let Some(measure) = measure {
                 let parsed: Result<Measure, _> = measure.replace("@k", "@5").parse();
                 assert!(parsed.is_ok(), "{name}: {measure}");
-                assert_eq!(measure.ends_with("@k"), (entry.defaults)().contains_key("k"), "{name}");
+                assert_eq!(measure.ends_with("@k"), (entry.defaults)(&Map::new()).contains_key("k"), "{name}");
             }
         }
     }

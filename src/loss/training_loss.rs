@@ -77,8 +77,20 @@ impl TrainingLoss {
         }
     }
 
+    /// The same loss, a registered one with [`LossSpec::with_default_temperature`].
+    ///
+    /// # Errors
+    /// Those of [`LossSpec::build`].
+    pub fn with_default_temperature(&self, times: Option<f64>) -> Result<Self, LossError> {
+        match self {
+            Self::Registered(spec) => spec.with_default_temperature(times).map(Self::Registered),
+            Self::Own(loss) => Ok(Self::Own(loss.clone())),
+        }
+    }
+
     /// The loss with one parameter changed: a registered one is built again, another asked for
-    /// [`RankingLoss::with_parameter`].
+    /// [`RankingLoss::with_parameter`]. A temperature counts in scores for a registered loss that names no unit, and in its
+    /// own unit for another.
     ///
     /// # Errors
     /// A parameter that the loss does not have or does not change, a value out of its range.
@@ -155,7 +167,7 @@ mod tests {
     #[test]
     fn a_built_loss_is_annealed_as_its_registered_form_is() {
         for entry in LOSSES {
-            let registered = TrainingLoss::from(LossSpec::new(entry.name));
+            let registered = TrainingLoss::from(LossSpec::new(entry.name).with_default_temperature(None).unwrap());
             let own = TrainingLoss::from(registered.build().unwrap());
             assert_eq!(own.smoothing().unwrap(), registered.smoothing().unwrap(), "{}", entry.name);
             if let Some(smoothing) = entry.smoothing {

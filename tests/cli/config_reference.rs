@@ -257,7 +257,7 @@ fn every_parameter_of_every_loss_is_listed() {
     let mut known = Names::new();
     // A loss that is joined of parts has a table of its own.
     for entry in LOSSES.iter().filter(|entry| entry.forms.is_none()) {
-        for (key, default) in (entry.defaults)() {
+        for (key, default) in (entry.defaults)(&burn_rank::json::Map::new()) {
             let default = json!(default);
             let row = rows.iter().find(|row| code(row[0])[0] == key && code(row[4]).contains(&entry.name));
             let row = row.unwrap_or_else(|| panic!("docs/CONFIG.md has no `{key}` of {}", entry.name));

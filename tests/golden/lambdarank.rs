@@ -54,7 +54,7 @@ fn defect_7_the_truncation_is_lightgbms() {
 /// A cut-off beside the truncation makes it NDCG@k whose change a pair weighs, the ideal DCG included.
 #[test]
 fn defect_7_a_cutoff_beside_a_truncation_is_that_of_the_measure() {
-    let (scores, labels) = ([-0.4, 1.1, 0.8, -0.5, -0.9], [3.0, 4.0, 2.0, 0.0, 3.0]);
+    let (scores, labels): ([f64; 5], [f64; 5]) = ([-0.4, 1.1, 0.8, -0.5, -0.9], [3.0, 4.0, 2.0, 0.0, 3.0]);
     // Every pair that changes NDCG@2 has a document within rank 2.
     let value = |spec: &LossSpec| explain(&*spec.build().unwrap(), &scores, &labels, DType::F64).unwrap().value;
     let cut = LossSpec::new("lambda_ndcg").with("k", 2);
@@ -67,12 +67,11 @@ fn defect_7_a_cutoff_beside_a_truncation_is_that_of_the_measure() {
     let ranked = [1, 2, 0, 3, 4];
     let ideal = gain(4.0) * discount(1) + gain(3.0) * (discount(2) + discount(3));
     let mut expected = 0.0;
-    for first in 0..2 {
-        for second in first + 1..5 {
-            let (a, b) = (ranked[first], ranked[second]);
-            let apart = (scores[a] - scores[b]) * if labels[a] > labels[b] { 1.0 } else { -1.0 };
+    for (first, &a) in ranked.iter().enumerate().take(2) {
+        for (second, &b) in ranked.iter().enumerate().skip(first + 1) {
+            let apart: f64 = (scores[a] - scores[b]) * if labels[a] > labels[b] { 1.0 } else { -1.0 };
             let weight = (gain(labels[a]) - gain(labels[b])).abs() * (discount(first + 1) - discount(second + 1));
-            expected += weight / ideal * (-apart as f64).exp().ln_1p();
+            expected += weight / ideal * (-apart).exp().ln_1p();
         }
     }
     assert!((value(&within) - expected).abs() < 1e-12, "{} {expected}", value(&within));

@@ -216,7 +216,7 @@ proptest! {
             ("approx_kendall_tau", false, Measure::PairAccuracy, tau),
         ];
         for (name, cut, measure, scale) in limits {
-            let defaults = (registry::find(name).unwrap().defaults)();
+            let defaults = (registry::find(name).unwrap().defaults)(&burn_rank::json::Map::new());
             let spec = LossSpec::new(name).with("alpha", alpha);
             let spec = if defaults.contains_key("beta") { spec.with("beta", beta) } else { spec };
             let spec = if cut { spec.with("k", 3) } else { spec };

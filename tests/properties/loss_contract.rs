@@ -29,16 +29,21 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
+    /// A loss with the temperature of its paper where the parameters name none.
     fn new(params: serde_json::Value, name: &str) -> Self {
         let params = burn_rank::json::Value::from(params).as_object().expect("an object").clone();
-        let spec = LossSpec { name: name.into(), params };
+        Self::of(LossSpec { name: name.into(), params }.with_default_temperature(None).unwrap())
+    }
+
+    fn of(spec: LossSpec) -> Self {
         let loss = spec.build().unwrap_or_else(|error| panic!("{error}"));
-        let entry = registry::find(name).unwrap();
+        let entry = registry::find(&spec.name).unwrap();
         Self { name: serde_json::to_string(&spec).unwrap(), entry, spec, loss }
     }
 }
 
-/// Returns every form of every registered loss with its defaults, and with parameters that take other paths.
+/// Returns every form of every registered loss with its defaults and at the temperature of its paper, and with parameters
+/// that take other paths.
 pub(crate) fn subjects() -> Vec<Subject> {
     let table = json!({"table": [0.0, 1.0, 2.5, 7.0, 7.0, 30.0]});
     let variants = [
@@ -99,10 +104,12 @@ pub(crate) fn subjects() -> Vec<Subject> {
         ("relaxed_measure", json!({"measure": "err", "k": 3, "relaxation": "smooth_indicators", "delta": 0.3})),
         ("relaxed_measure", json!({"measure": "ap", "relaxation": "projected_ranks", "sigma": 0.1})),
     ];
-    let defaults = registry::LOSSES.iter().flat_map(|entry| {
+    let papers = registry::LOSSES.iter().flat_map(|entry| {
         entry.forms().into_iter().map(|form| Subject::new(serde_json::to_value(form).unwrap(), entry.name))
     });
-    defaults.chain(variants.into_iter().map(|(name, params)| Subject::new(params, name))).collect()
+    let tempered = registry::LOSSES.iter().filter(|entry| entry.smoothing.is_some());
+    let defaults = tempered.map(|entry| Subject::of(LossSpec::new(entry.name)));
+    papers.chain(defaults).chain(variants.into_iter().map(|(name, params)| Subject::new(params, name))).collect()
 }
 
 /// Returns queries of 2 to 17 documents with graded labels and distinct scores.
@@ -381,7 +388,8 @@ fn queries_with_nothing_to_learn_are_zero_and_counted() {
 /// Labels with equal gains order nothing.
 #[test]
 fn equal_gains_are_nothing_to_learn() {
-    let with_gain = registry::LOSSES.iter().filter(|entry| (entry.defaults)().contains_key("gain"));
+    let with_gain =
+        registry::LOSSES.iter().filter(|entry| (entry.defaults)(&burn_rank::json::Map::new()).contains_key("gain"));
     let subjects: Vec<Subject> =
         with_gain.map(|entry| Subject::new(json!({"gain": {"table": [0.0, 0.0, 3.0, 3.0]}}), entry.name)).collect();
     assert!(subjects.len() >= 8, "losses with a gain: {}", subjects.len());
@@ -400,10 +408,10 @@ fn equal_gains_are_nothing_to_learn() {
 #[test]
 fn gradients_agree_with_finite_differences() {
     let step = 1e-5;
-    for Subject { name, loss, spec, .. } in subjects() {
-        // The spread is held in the gradient, and moves with the scores: `temperature_unit.rs` tests it. What is estimated
+    for Subject { name, loss, .. } in subjects() {
+        // The spread is held in the gradient, and moves with the scores: `temperature.rs` tests it. What is estimated
         // is the gradient of an expectation: `estimators.rs` tests it.
-        if spec.params.get("temperature_unit") == Some(&"spread".into()) || loss.estimates_gradient() {
+        if loss.held() == Some("the spread of the scores") || loss.estimates_gradient() {
             continue;
         }
         for query in &queries()[..3] {

@@ -133,22 +133,20 @@ impl ExperimentConfig {
         Ok(config)
     }
 
-    /// Gives a loss that names no temperature one that trains from scratch, where the learner is of that kind. A grid, a
-    /// search or a schedule that moves the temperature counts in scores, as the papers do.
+    /// Writes down the temperature that the learner gives a loss that names none. One that a grid or a search moves counts
+    /// in scores, as one does that is named.
     fn complete_temperature(&mut self) {
-        let entry = self.learner_entry();
-        let annealed = self.learner.get("anneal").is_some_and(|anneal| !anneal.is_null());
-        if annealed {
-            return;
-        }
-        let Some(times) = entry.and_then(|entry| (entry.relative_temperature)(&self.learner)) else { return };
-        let Some(given) = &self.loss else { return };
-        // A loss that cannot be built is refused with its learner.
-        let Ok(completed) = given.with_relative_temperature(times) else { return };
-        let mut added = completed.params.keys().filter(|key| !given.params.contains_key(*key));
+        let (Some(entry), Some(loss)) = (self.learner_entry(), &self.loss) else { return };
         let searched = self.search.as_ref().map(SearchConfig::space);
         let is_tried = |key: &str| [Some(&self.grid), searched].into_iter().flatten().any(|of| of.contains_key(key));
-        if !added.any(|key| is_tried(&format!("loss.{key}"))) {
+        // A loss that cannot be built is refused with its learner.
+        let Ok(smoothing) = loss.smoothing() else { return };
+        let keys = smoothing.into_iter().flat_map(|smoothing| [smoothing.parameter, "temperature_unit"]);
+        let moves = keys.map(|key| format!("loss.{key}")).any(|key| is_tried(&key));
+        let mut params = self.learner.clone();
+        params.swap_remove("kind");
+        let times = (entry.relative_temperature)(&params).filter(|_| !moves);
+        if let Ok(completed) = loss.with_default_temperature(times) {
             self.loss = Some(completed);
         }
     }
@@ -468,26 +466,36 @@ mod tests {
     }
 
     #[test]
-    fn a_temperature_that_nothing_names_is_in_spreads() {
-        let loss = |text: &str, sets: &[&str]| json!(read(text, sets).unwrap().loss.unwrap());
-        let relative = LossSpec::new("soft_ndcg").with_relative_temperature(1.0).unwrap();
-        assert_eq!(loss("", &["loss.name=soft_ndcg"]), json!(relative));
-        let spread = ["loss.name=soft_ndcg", "loss.temperature_unit=spread"];
-        assert_eq!(loss("", &spread)["sigma"], relative.params["sigma"]);
-        // In scores where one is named, moved, or another learner's.
-        for sets in [
-            &["loss.name=soft_ndcg", "loss.sigma=0.5"][..],
-            &["loss.name=soft_ndcg", "loss.temperature_unit=score"],
-            &["loss.name=soft_ndcg", "learner.anneal={kind=\"linear\", from=1.0, to=0.1}"],
-            &["loss.name=soft_ndcg", "grid={\"loss.sigma\"=[1.0, 0.1]}"],
-            &["loss.name=smooth_ndcg", "learner={kind=\"smooth_rank\"}"],
-            &["loss.name=list_net"],
+    fn a_temperature_that_nothing_names_is_the_learners() {
+        let loss = |sets: &[&str]| read("", sets).unwrap().resolved()["loss"].clone();
+        let default = json!({"sigma": 0.1, "temperature_unit": "spread"});
+        let paper = json!({"sigma": 1.0, "temperature_unit": "score"});
+        let warm = json!({"sigma": 0.5, "temperature_unit": "spread"});
+        let named = json!({"sigma": 0.5, "temperature_unit": "score"});
+        let trees = "learner={kind=\"boosted_trees\"}";
+        for (sets, expected) in [
+            (&[][..], &default),
+            (&["loss.temperature_unit=spread"], &default),
+            (&["grid={\"loss.k\"=[1, 10]}"], &default),
+            (&["loss.sigma=0.5"], &named),
+            (&[trees], &warm),
+            (&[trees, "loss.temperature_unit=spread"], &warm),
+            (&[trees, "loss.sigma=0.5"], &named),
+            // In scores where something moves it, and for learners whose temperature is not found.
+            (&["loss.temperature_unit=score"], &paper),
+            (&["learner.anneal={kind=\"linear\", from=1.0, to=0.1}"], &paper),
+            (&["grid={\"loss.sigma\"=[1.0, 0.1]}"], &paper),
+            (&["learner={kind=\"boosted_trees\", steps=\"line_search\"}"], &paper),
+            (&["learner={kind=\"boosted_trees\", anneal={kind=\"linear\", from=1.0, to=0.1}}"], &paper),
+            (&["learner={kind=\"smooth_rank\"}"], &paper),
         ] {
-            let loss = loss("", sets);
-            assert_ne!(loss.get("temperature_unit"), Some(&json!("spread")), "{sets:?}");
+            let found = loss(&[&["loss.name=soft_ndcg"], sets].concat());
+            for key in ["sigma", "temperature_unit"] {
+                assert_eq!(found[key], expected[key], "{sets:?}");
+            }
         }
-        let other = ["loss.name=approx_ndcg", "grid={\"loss.beta\"=[1.0, 10.0]}"];
-        assert_eq!(loss("", &other)["temperature_unit"], json!("spread"));
+        assert_eq!(loss(&["loss.name=list_net"]), json!({"name": "list_net"}));
+        assert_eq!(loss(&["loss.name=neural_ndcg"])["temperature_unit"], json!("score"));
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl LearnerConfig for AdaRankConfig {
         self.convention.as_ref().map(Convention::check).transpose()?;
         let scorer = match (&parts.loss, parts.scorer) {
             (None, None) => None,
-            _ => Some(WeakScorer { scorer: parts.scorer_or_default(), loss: parts.required_loss()?.clone() }),
+            _ => Some(WeakScorer { scorer: parts.scorer_or_default(), loss: parts.required_loss(self)? }),
         };
         if let Some(weak) = &scorer {
             weak.scorer.check()?;

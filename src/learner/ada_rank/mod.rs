@@ -47,7 +47,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and Figure 6",
     takes_loss: true,
     takes_scorer: true,
-    relative_temperature: |_| None,
+    relative_temperature: entry::relative_temperature::<AdaRankConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::split::{Direction, TreeParams};
-use crate::json::{Map, json};
 use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
@@ -48,12 +47,6 @@ const WARMTH: f64 = 5.0;
 /// `l2` of leaves that are a balance. Documents weigh by their slopes there, so that a few may decide a leaf of many.
 /// Found as [`WARMTH`].
 const BALANCE_L2: f64 = 20.0;
-
-/// `relative_temperature` of the learner's entry. A line search does with the temperature of the papers.
-pub(super) fn relative_temperature(learner: &Map) -> Option<f64> {
-    let is_searched = learner.get("steps").is_some_and(|steps| *steps == json!(Steps::LineSearch));
-    (!is_searched).then_some(WARMTH)
-}
 
 /// Most sums of trees: each has the scores of all documents.
 const MOST_SEEDS: usize = 1000;
@@ -249,7 +242,7 @@ impl LearnerConfig for BoostedTreesConfig {
                 return Err(checks::parameter("seeds", seeds, expected));
             }
         }
-        let loss = parts.required_loss()?;
+        let loss = &parts.required_loss(self)?;
         let curved = loss.build()?.curvature().is_some();
         if self.steps == Some(Steps::Newton) && !curved {
             let expected = format!("balance or line_search: {} has no second derivatives", loss.name());
@@ -257,6 +250,11 @@ impl LearnerConfig for BoostedTreesConfig {
         }
         self.anneal.as_ref().map(|anneal| anneal.check(loss)).transpose()?;
         Ok(BoostedTrees { config: self.clone(), loss: loss.clone(), start: None })
+    }
+
+    /// A line search does with the temperature of the papers.
+    fn relative_temperature(&self) -> Option<f64> {
+        (self.steps != Some(Steps::LineSearch) && self.anneal.is_none()).then_some(WARMTH)
     }
 }
 

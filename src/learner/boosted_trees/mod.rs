@@ -63,7 +63,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             optimization of smoothed information retrieval metrics, section 6",
     takes_loss: true,
     takes_scorer: false,
-    relative_temperature: config::relative_temperature,
+    relative_temperature: entry::relative_temperature::<BoostedTreesConfig>,
     takes_query_weights: false,
     takes_document_weights: true,
     takes_missing: true,

@@ -154,7 +154,7 @@ impl LearnerConfig for GradientConfig {
     type RankingLearner = Gradient;
 
     fn check(&self, parts: &Parts) -> Result<Gradient, LearnerError> {
-        let (loss, scorer) = (parts.required_loss()?, parts.scorer_or_default());
+        let (loss, scorer) = (parts.required_loss(self)?, parts.scorer_or_default());
         at_least("epochs", self.epochs, 1)?;
         at_least("batch_queries", self.batch_queries, 1)?;
         at_least("batch_cells", self.batch_cells, 1)?;
@@ -183,10 +183,14 @@ impl LearnerConfig for GradientConfig {
         scorer.check()?;
         loss.build()?;
         if let Some(anneal) = &self.anneal {
-            anneal.check(loss)?;
+            anneal.check(&loss)?;
         }
         self.check_optimizer(&scorer, &*loss.build()?)?;
-        Ok(Gradient { config: self.clone(), scorer, loss: loss.clone() })
+        Ok(Gradient { config: self.clone(), scorer, loss })
+    }
+
+    fn relative_temperature(&self) -> Option<f64> {
+        self.anneal.is_none().then_some(1.0)
     }
 }
 

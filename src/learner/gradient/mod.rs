@@ -68,7 +68,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             measures, Algorithm 1, as one query per step",
     takes_loss: true,
     takes_scorer: true,
-    relative_temperature: |_| Some(1.0),
+    relative_temperature: entry::relative_temperature::<GradientConfig>,
     takes_query_weights: true,
     takes_document_weights: true,
     takes_missing: false,

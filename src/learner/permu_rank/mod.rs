@@ -48,7 +48,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Xu, Li, Liu, Peng, Lu and Ma, Direct optimization of evaluation measures in learning to rank, Figure 7",
     takes_loss: false,
     takes_scorer: true,
-    relative_temperature: |_| None,
+    relative_temperature: entry::relative_temperature::<PermuRankConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

@@ -36,7 +36,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             of Xu et al., Direct optimization of evaluation measures in learning to rank, section 6",
     takes_loss: false,
     takes_scorer: false,
-    relative_temperature: |_| None,
+    relative_temperature: entry::relative_temperature::<RankBoostConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

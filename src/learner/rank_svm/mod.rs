@@ -37,7 +37,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Joachims, Optimizing search engines using clickthrough data",
     takes_loss: false,
     takes_scorer: false,
-    relative_temperature: |_| None,
+    relative_temperature: entry::relative_temperature::<RankSvmConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

@@ -30,7 +30,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
             and 7",
     takes_loss: false,
     takes_scorer: false,
-    relative_temperature: |_| None,
+    relative_temperature: entry::relative_temperature::<RegressionConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

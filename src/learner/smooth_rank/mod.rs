@@ -38,7 +38,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Algorithm 1",
     takes_loss: true,
     takes_scorer: true,
-    relative_temperature: |_| None,
+    relative_temperature: entry::relative_temperature::<SmoothRankConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

@@ -32,7 +32,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     paper: "Yue, Finley, Radlinski and Joachims, A support vector method for optimizing average precision",
     takes_loss: false,
     takes_scorer: false,
-    relative_temperature: |_| None,
+    relative_temperature: entry::relative_temperature::<SvmMapConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

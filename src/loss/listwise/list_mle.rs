@@ -40,7 +40,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Xia et al., Listwise approach to learning to rank: theory and algorithm, eq. (9)",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&ListMleConfig::new()),
+    defaults: |_| parameters(&ListMleConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, ListMleConfig::new(), params)?.init()?)),
 };

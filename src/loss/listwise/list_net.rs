@@ -26,7 +26,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Cao et al., Learning to rank: from pairwise approach to listwise approach, section 4.3",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&ListNetConfig::new()),
+    defaults: |_| parameters(&ListNetConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, ListNetConfig::new(), params)?.init()?)),
 };

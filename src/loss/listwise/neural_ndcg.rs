@@ -16,13 +16,13 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Int, Tensor, activation::softmax};
 
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::lists::{discount_table, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Scale, Temperature, tempered};
 use crate::measure::{Discount, Gain};
 use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
 
@@ -36,17 +36,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Pobrotyn and Bialobrzeski, NeuralNDCG: direct optimisation of a ranking metric via differentiable relaxation of sorting",
     smoothing: Some(Smoothing { parameter: "temperature", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&NeuralNdcgConfig::new()),
+    defaults: |given| temperature::defaults(&NeuralNdcgConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, NeuralNdcgConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, NeuralNdcgConfig::new(), params)?.init()?)),
 };
 
 /// Configuration of [`NeuralNdcg`].
 #[derive(Config, Debug)]
 pub struct NeuralNdcgConfig {
-    /// Temperature of the relaxed sort, in scores, above 0.
-    #[config(default = 1.0)]
-    pub temperature: f64,
+    /// Temperature of the relaxed sort, above 0.
+    #[config(default = "Temperature::scores(1.0)")]
+    pub temperature: Temperature,
     /// Cut-off; none for the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
@@ -63,6 +63,8 @@ pub struct NeuralNdcgConfig {
 /// Most iterations: the numbers of each are held for the gradient, one for each document.
 const MOST_ITERATIONS: usize = 10_000;
 
+tempered!(NeuralNdcgConfig, "temperature", 1.0);
+
 impl NeuralNdcgConfig {
     /// Checks the parameters.
     ///
@@ -73,8 +75,11 @@ impl NeuralNdcgConfig {
             let expected = format!("from 0 to {MOST_ITERATIONS}");
             return Err(LossError::parameter(NAME, "iterations", self.iterations, expected));
         }
+
+        let Temperature { value, unit } = self.temperature;
         Ok(NeuralNdcg {
-            temperature: error::positive(NAME, "temperature", self.temperature)?,
+            temperature: error::positive(NAME, "temperature", value)?,
+            scale: unit.into(),
             k: error::cutoff(NAME, self.k)?,
             gain: error::gain(NAME, &self.gain)?,
             transposed: self.transposed,
@@ -89,6 +94,8 @@ impl NeuralNdcgConfig {
 #[derive(Module, Debug)]
 pub struct NeuralNdcg {
     temperature: f64,
+    #[module(skip)]
+    scale: Scale,
     k: Option<usize>,
     #[module(skip)]
     gain: Gain,
@@ -122,11 +129,20 @@ impl RankingLoss for NeuralNdcg {
         }
     }
 
+    fn held(&self) -> Option<&'static str> {
+        self.scale.held()
+    }
+
+    fn differentiated(&self) -> Option<Box<dyn RankingLoss>> {
+        Some(Box::new(Self { scale: self.scale.differentiated()?, ..self.clone() }))
+    }
+
     fn check_document_weights(&self) -> Result<(), LossError> {
         Ok(())
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let lists = &self.scale.of(lists);
         let gains = lists.weighted(lists.gains(&self.gain));
         let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
         let discounts = discount_table(&Discount::Log2, lists.scores.dims()[1], self.k);
@@ -216,7 +232,7 @@ mod tests {
     #[test]
     fn a_low_temperature_gives_the_measure() {
         // Sorted labels 0, 2, 1: DCG 3 / log2 3 + 1/2 over 3 + 1 / log2 3.
-        let found = value(NeuralNdcgConfig::new().with_temperature(0.01), &[1.0, 3.0, 2.0], &[1.0, 0.0, 2.0]);
+        let found = value(NeuralNdcgConfig::new().with_temperature(0.01.into()), &[1.0, 3.0, 2.0], &[1.0, 0.0, 2.0]);
         let expected = (3.0 / 3f64.log2() + 0.5) / (3.0 + 1.0 / 3f64.log2());
         assert!((found - expected).abs() < 1e-12);
     }
@@ -233,7 +249,7 @@ mod tests {
         let scalings = [(0, false), (1, false), (1, true), (4, false), (4, true)];
         for (k, (iterations, transposed)) in [1, 3, 6, 9].into_iter().flat_map(|k| scalings.map(|scaling| (k, scaling)))
         {
-            let config = NeuralNdcgConfig::new().with_k(Some(k)).with_temperature(0.7);
+            let config = NeuralNdcgConfig::new().with_k(Some(k)).with_temperature(0.7.into());
             let config = config.with_iterations(iterations).with_transposed(transposed);
             let results = [false, true].map(|whole| {
                 let x = scores.clone().require_grad();

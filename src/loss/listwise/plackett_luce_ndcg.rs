@@ -42,7 +42,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Oosterhuis, Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with minimal computational complexity",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&PlackettLuceNdcgConfig::new()),
+    defaults: |_| parameters(&PlackettLuceNdcgConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, PlackettLuceNdcgConfig::new(), params)?.init()?)),
 };

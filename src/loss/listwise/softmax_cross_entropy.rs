@@ -40,7 +40,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Bruch et al., An analysis of the softmax cross entropy loss for learning to rank, eq. (5)",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&SoftmaxCrossEntropyConfig::new()),
+    defaults: |_| parameters(&SoftmaxCrossEntropyConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, SoftmaxCrossEntropyConfig::new(), params)?.init()?)),
 };
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_key_of_normalize_is_as_before() {
-        let entry = (ENTRY.defaults)();
+        let entry = (ENTRY.defaults)(&crate::json::Map::new());
         assert!(entry.contains_key("normalise") && !entry.contains_key("normalize"));
     }
 

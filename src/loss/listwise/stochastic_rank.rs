@@ -24,14 +24,14 @@ use burn::module::Module;
 use burn::tensor::{DType, Tensor};
 
 use crate::loss::check::pair_bytes;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::{self, LossError};
 use crate::loss::estimate::Estimate;
 use crate::loss::lists::{Lists, discount_table, sum_documents};
 use crate::loss::noise::{Distribution, Noise};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Scale, Temperature, tempered};
 use crate::measure::{Discount, Gain};
 use crate::op::{at_rank, differences, rank};
 
@@ -48,17 +48,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Ustimenko and Prokhorenkova, StochasticRank: global optimization of scale-free discrete functions",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&StochasticRankConfig::new()),
+    defaults: |given| temperature::defaults(&StochasticRankConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, StochasticRankConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, StochasticRankConfig::new(), params)?.init()?)),
 };
 
 /// Configuration of [`StochasticRank`].
 #[derive(Config, Debug)]
 pub struct StochasticRankConfig {
-    /// Standard deviation of a score, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the standard deviation of a score, above 0.
+    #[config(default = "Temperature::scores(1.0)")]
+    pub temperature: Temperature,
     /// How far a document is lowered per label, in scores, 0 or above.
     #[config(default = 0.0)]
     pub mu: f64,
@@ -75,14 +75,18 @@ pub struct StochasticRankConfig {
     pub seed: u64,
 }
 
+tempered!(StochasticRankConfig, "sigma", 1.0, with_sigma);
+
 impl StochasticRankConfig {
     /// Checks the parameters.
     ///
     /// # Errors
     /// `sigma` not finite or not above 0, `mu` below 0, `k = 0`, `samples = 0`, a bad table of gains.
     pub fn init(&self) -> Result<StochasticRank, LossError> {
+        let Temperature { value, unit } = self.temperature;
         Ok(StochasticRank {
-            sigma: error::positive(NAME, "sigma", self.sigma)?,
+            sigma: error::positive(NAME, "sigma", value)?,
+            scale: unit.into(),
             mu: error::not_negative(NAME, "mu", self.mu)?,
             k: error::cutoff(NAME, self.k)?,
             gain: error::gain(NAME, &self.gain)?,
@@ -97,6 +101,8 @@ impl StochasticRankConfig {
 #[derive(Module, Debug)]
 pub struct StochasticRank {
     sigma: f64,
+    #[module(skip)]
+    scale: Scale,
     mu: f64,
     k: Option<usize>,
     #[module(skip)]
@@ -130,6 +136,14 @@ impl RankingLoss for StochasticRank {
         }
     }
 
+    fn held(&self) -> Option<&'static str> {
+        self.scale.held()
+    }
+
+    fn differentiated(&self) -> Option<Box<dyn RankingLoss>> {
+        Some(Box::new(Self { scale: self.scale.differentiated()?, ..self.clone() }))
+    }
+
     fn estimates_gradient(&self) -> bool {
         true
     }
@@ -143,6 +157,7 @@ impl RankingLoss for StochasticRank {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let lists = &self.scale.of(lists);
         let of_draw = |worth: &Tensor<2>, draw| self.of_one_draw(lists, worth, draw);
         Estimate::ndcg(lists, &self.gain, self.k, self.samples, of_draw).loss(lists)
     }

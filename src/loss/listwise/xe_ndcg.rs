@@ -35,7 +35,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Bruch, An alternative cross entropy loss for learning-to-rank",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&XeNdcgConfig::new()),
+    defaults: |_| parameters(&XeNdcgConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, XeNdcgConfig::new(), params)?.init()?)),
 };

@@ -12,12 +12,12 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pair_sum::sum_over_pairs;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Scale, Temperature, tempered};
 use crate::op::PairLoss;
 
 const NAME: &str = "approx_kendall_tau";
@@ -30,20 +30,21 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (19)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&ApproxKendallTauConfig::new()),
+    defaults: |given| temperature::defaults(&ApproxKendallTauConfig::new(), given),
     forms: None,
-    build: |params| {
-        build_in_unit(NAME, params, |params| configure(NAME, ApproxKendallTauConfig::new(), params)?.init())
-    },
+    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxKendallTauConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxKendallTau`].
+/// Configuration of [`ApproxKendallTau`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of
+/// the paper.
 #[derive(Config, Debug)]
 pub struct ApproxKendallTauConfig {
-    /// Steepness of the sign, above 0.
-    #[config(default = 10.0)]
-    pub alpha: f64,
+    /// `alpha`, the steepness of the sign, above 0.
+    #[config(default = "Temperature::spreads(20.0)")]
+    pub temperature: Temperature,
 }
+
+tempered!(ApproxKendallTauConfig, "alpha", 10.0, with_alpha);
 
 impl ApproxKendallTauConfig {
     /// Checks the parameters.
@@ -51,7 +52,8 @@ impl ApproxKendallTauConfig {
     /// # Errors
     /// `alpha` not finite or not above 0.
     pub fn init(&self) -> Result<ApproxKendallTau, LossError> {
-        Ok(ApproxKendallTau { alpha: error::positive(NAME, "alpha", self.alpha)? })
+        let Temperature { value, unit } = self.temperature;
+        Ok(ApproxKendallTau { alpha: error::positive(NAME, "alpha", value)?, scale: unit.into() })
     }
 }
 
@@ -60,6 +62,8 @@ impl ApproxKendallTauConfig {
 #[derive(Module, Debug)]
 pub struct ApproxKendallTau {
     alpha: f64,
+    #[module(skip)]
+    scale: Scale,
 }
 
 impl RankingLoss for ApproxKendallTau {
@@ -77,9 +81,17 @@ impl RankingLoss for ApproxKendallTau {
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
         match parameter {
-            "alpha" => Ok(Box::new(ApproxKendallTauConfig { alpha: value }.init()?)),
+            "alpha" => Ok(Box::new(Self { alpha: error::positive(NAME, parameter, value)?, ..self.clone() })),
             _ => Err(LossError::Fixed { loss: NAME, parameter: parameter.into() }),
         }
+    }
+
+    fn held(&self) -> Option<&'static str> {
+        self.scale.held()
+    }
+
+    fn differentiated(&self) -> Option<Box<dyn RankingLoss>> {
+        Some(Box::new(Self { scale: self.scale.differentiated()?, ..self.clone() }))
     }
 
     fn check_document_weights(&self) -> Result<(), LossError> {
@@ -87,6 +99,7 @@ impl RankingLoss for ApproxKendallTau {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        let lists = &self.scale.of(lists);
         // tanh(t / 2) = 1 - 2 sigmoid(-t)
         let misplaced = sum_over_pairs(lists, lists.centered() * self.alpha, PairLoss::SoftZeroOne, true);
         misplaced * 2.0 - 1.0

@@ -22,7 +22,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Tsai et al., FRank: a ranking method with fidelity loss, eq. (8)",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&FidelityConfig::new()),
+    defaults: |_| parameters(&FidelityConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, FidelityConfig::new(), params)?.init()?)),
 };

@@ -42,7 +42,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Wang et al., The LambdaLoss framework for ranking metric optimization, eq. (12)-(16)",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&LambdaLossConfig::new()),
+    defaults: |_| parameters(&LambdaLossConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, LambdaLossConfig::new(), params)?.init()?)),
 };

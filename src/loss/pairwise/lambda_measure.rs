@@ -44,7 +44,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Donmez, Svore and Burges, On the local optimality of LambdaRank",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&LambdaMeasureConfig::new()),
+    defaults: |_| parameters(&LambdaMeasureConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, LambdaMeasureConfig::new(), params)?.init()?)),
 };

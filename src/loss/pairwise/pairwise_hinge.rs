@@ -22,7 +22,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Herbrich, Graepel and Obermayer, Large margin rank boundaries for ordinal regression",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&PairwiseHingeConfig::new()),
+    defaults: |_| parameters(&PairwiseHingeConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, PairwiseHingeConfig::new(), params)?.init()?)),
 };

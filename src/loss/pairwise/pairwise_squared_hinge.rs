@@ -21,7 +21,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 1",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&PairwiseSquaredHingeConfig::new()),
+    defaults: |_| parameters(&PairwiseSquaredHingeConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, PairwiseSquaredHingeConfig::new(), params)?.init()?)),
 };

@@ -23,7 +23,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Burges et al., Learning to rank using gradient descent, eq. (3)",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&RankNetConfig::new()),
+    defaults: |_| parameters(&RankNetConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, RankNetConfig::new(), params)?.init()?)),
 };

@@ -34,7 +34,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Lyzhin, Ustimenko, Gulin and Prokhorenkova, Which tricks are important for learning to rank?",
     smoothing: None,
     shift_invariant: true,
-    defaults: || parameters(&YetiLossConfig::new()),
+    defaults: |_| parameters(&YetiLossConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, YetiLossConfig::new(), params)?.init()?)),
 };

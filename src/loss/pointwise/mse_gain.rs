@@ -28,7 +28,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 7",
     smoothing: None,
     shift_invariant: false,
-    defaults: || parameters(&MseGainConfig::new()),
+    defaults: |_| parameters(&MseGainConfig::new()),
     forms: None,
     build: |params| Ok(Box::new(configure(NAME, MseGainConfig::new(), params)?.init()?)),
 };

@@ -11,10 +11,10 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 use crate::op::Step;
 
 const NAME: &str = "approx_ap";
@@ -27,17 +27,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (22)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&ApproxApConfig::new()),
+    defaults: |given| temperature::defaults(&ApproxApConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, ApproxApConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxApConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxAp`].
+/// Configuration of [`ApproxAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct ApproxApConfig {
-    /// Steepness of the positions, above 0.
-    #[config(default = 10.0)]
-    pub alpha: f64,
+    /// `alpha`, the steepness of the positions, above 0.
+    #[config(default = "Temperature::spreads(20.0)")]
+    pub temperature: Temperature,
     /// Steepness of the truncation function, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
@@ -46,14 +46,16 @@ pub struct ApproxApConfig {
     pub step: Step,
 }
 
+tempered!(ApproxApConfig, "alpha", 10.0, with_alpha);
+
 impl ApproxApConfig {
     /// Checks the parameters.
     ///
     /// # Errors
     /// `alpha` or `beta` not finite or not above 0.
     pub fn init(&self) -> Result<ApproxAp, LossError> {
-        let positions = Approximate { alpha: self.alpha, beta: self.beta, step: self.step };
-        Surrogate::named(NAME, AveragePrecision::new(), positions)
+        let positions = Approximate { alpha: self.temperature.value, beta: self.beta, step: self.step };
+        Surrogate::named(NAME, AveragePrecision::new(), positions, self.temperature.unit)
     }
 }
 
@@ -77,7 +79,7 @@ mod tests {
     #[test]
     fn equal_scores_are_worked_by_hand() {
         // Positions 2, 2, 2; each relevant document has half of the other ahead: (1 + 1/2) / 2.
-        let found = value(ApproxApConfig::new(), &[0.0; 3], &[1.0, 1.0, 0.0]);
+        let found = value(ApproxApConfig::paper(), &[0.0; 3], &[1.0, 1.0, 0.0]);
         assert!((found - 0.75).abs() < 1e-12, "{found}");
     }
 

@@ -10,10 +10,10 @@ use burn::config::Config;
 use super::measures::Dcg;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 use crate::measure::Gain;
 use crate::op::Step;
 
@@ -27,17 +27,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&ApproxDcgConfig::new()),
+    defaults: |given| temperature::defaults(&ApproxDcgConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, ApproxDcgConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxDcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxDcg`].
+/// Configuration of [`ApproxDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct ApproxDcgConfig {
-    /// Steepness of the positions, above 0.
-    #[config(default = 10.0)]
-    pub alpha: f64,
+    /// `alpha`, the steepness of the positions, above 0.
+    #[config(default = "Temperature::spreads(20.0)")]
+    pub temperature: Temperature,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
@@ -46,6 +46,8 @@ pub struct ApproxDcgConfig {
     pub step: Step,
 }
 
+tempered!(ApproxDcgConfig, "alpha", 10.0, with_alpha);
+
 impl ApproxDcgConfig {
     /// Checks the parameters.
     ///
@@ -53,8 +55,8 @@ impl ApproxDcgConfig {
     /// `alpha` not finite or not above 0, a bad table of gains.
     pub fn init(&self) -> Result<ApproxDcg, LossError> {
         // Without a cut-off `beta` has no effect.
-        let positions = Approximate { alpha: self.alpha, beta: 1.0, step: self.step };
-        Surrogate::named(NAME, Dcg { gain: self.gain.clone(), ..Dcg::default() }, positions)
+        let positions = Approximate { alpha: self.temperature.value, beta: 1.0, step: self.step };
+        Surrogate::named(NAME, Dcg { gain: self.gain.clone(), ..Dcg::default() }, positions, self.temperature.unit)
     }
 }
 
@@ -75,9 +77,9 @@ mod tests {
     #[test]
     fn equal_scores_are_worked_by_hand() {
         // Three documents at position 1 + 2/2: (3 + 1 + 0) / log2(3).
-        let found = value(ApproxDcgConfig::new(), &[0.0; 3], &[2.0, 1.0, 0.0]);
+        let found = value(ApproxDcgConfig::paper(), &[0.0; 3], &[2.0, 1.0, 0.0]);
         assert!((found - 4.0 / 3f64.log2()).abs() < 1e-12, "{found}");
-        let linear = value(ApproxDcgConfig::new().with_gain(Gain::Linear), &[0.0; 3], &[2.0, 1.0, 0.0]);
+        let linear = value(ApproxDcgConfig::paper().with_gain(Gain::Linear), &[0.0; 3], &[2.0, 1.0, 0.0]);
         assert!((linear - 3.0 / 3f64.log2()).abs() < 1e-12, "{linear}");
     }
 }

@@ -12,10 +12,10 @@ use burn::config::Config;
 use super::measures::{Dcg, Ndcg};
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 use crate::measure::{Discount, Gain};
 use crate::op::Step;
 
@@ -29,17 +29,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21), (16)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&ApproxNdcgConfig::new()),
+    defaults: |given| temperature::defaults(&ApproxNdcgConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, ApproxNdcgConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxNdcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxNdcg`].
+/// Configuration of [`ApproxNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct ApproxNdcgConfig {
-    /// Steepness of the positions, above 0.
-    #[config(default = 10.0)]
-    pub alpha: f64,
+    /// `alpha`, the steepness of the positions, above 0.
+    #[config(default = "Temperature::spreads(20.0)")]
+    pub temperature: Temperature,
     /// Steepness of the cut-off, above 0; without effect unless `k` is set.
     #[config(default = 10.0)]
     pub beta: f64,
@@ -53,15 +53,17 @@ pub struct ApproxNdcgConfig {
     pub step: Step,
 }
 
+tempered!(ApproxNdcgConfig, "alpha", 10.0, with_alpha);
+
 impl ApproxNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
     /// `alpha` or `beta` not finite or not above 0, `k = 0`, a bad table of gains.
     pub fn init(&self) -> Result<ApproxNdcg, LossError> {
-        let positions = Approximate { alpha: self.alpha, beta: self.beta, step: self.step };
+        let positions = Approximate { alpha: self.temperature.value, beta: self.beta, step: self.step };
         let dcg = Dcg { gain: self.gain.clone(), discount: Discount::Log2, k: self.k };
-        Surrogate::named(NAME, Ndcg { dcg }, positions)
+        Surrogate::named(NAME, Ndcg { dcg }, positions, self.temperature.unit)
     }
 }
 
@@ -84,7 +86,7 @@ mod tests {
     fn equal_scores_are_worked_by_hand() {
         // Both documents at 1 + 1/2: NDCG = 1 / log2(2.5), for any step.
         for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
-            let found = value(ApproxNdcgConfig::new().with_step(step), &[0.0, 0.0], &[1.0, 0.0]);
+            let found = value(ApproxNdcgConfig::paper().with_step(step), &[0.0, 0.0], &[1.0, 0.0]);
             assert!((found - 1.0 / 2.5f64.log2()).abs() < 1e-12, "{step:?}: {found}");
         }
     }

@@ -10,10 +10,10 @@ use burn::config::Config;
 use super::relaxation::Approximate;
 use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 use crate::op::Step;
 
 const NAME: &str = "approx_precision";
@@ -26,17 +26,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (13), (20)",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&ApproxPrecisionConfig::new()),
+    defaults: |given| temperature::defaults(&ApproxPrecisionConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, ApproxPrecisionConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxPrecisionConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxPrecision`].
+/// Configuration of [`ApproxPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct ApproxPrecisionConfig {
-    /// Steepness of the positions, above 0.
-    #[config(default = 10.0)]
-    pub alpha: f64,
+    /// `alpha`, the steepness of the positions, above 0.
+    #[config(default = "Temperature::spreads(20.0)")]
+    pub temperature: Temperature,
     /// Steepness of the cut-off, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
@@ -48,14 +48,16 @@ pub struct ApproxPrecisionConfig {
     pub step: Step,
 }
 
+tempered!(ApproxPrecisionConfig, "alpha", 10.0, with_alpha);
+
 impl ApproxPrecisionConfig {
     /// Checks the parameters.
     ///
     /// # Errors
     /// `alpha` or `beta` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<ApproxPrecision, LossError> {
-        let positions = Approximate { alpha: self.alpha, beta: self.beta, step: self.step };
-        Surrogate::named(NAME, PrecisionAt { k: self.k }, positions)
+        let positions = Approximate { alpha: self.temperature.value, beta: self.beta, step: self.step };
+        Surrogate::named(NAME, PrecisionAt { k: self.k }, positions, self.temperature.unit)
     }
 }
 
@@ -77,7 +79,7 @@ mod tests {
     #[test]
     fn equal_scores_are_worked_by_hand() {
         // Positions 2, 2, 2, cut-off 1: sigmoid(10 (1.5 - 2)) for the relevant document.
-        let found = value(ApproxPrecisionConfig::new().with_k(1), &[0.0; 3], &[1.0, 0.0, 0.0]);
+        let found = value(ApproxPrecisionConfig::paper().with_k(1), &[0.0; 3], &[1.0, 0.0, 0.0]);
         assert!((found - 1.0 / (1.0 + 5f64.exp())).abs() < 1e-12, "{found}");
     }
 

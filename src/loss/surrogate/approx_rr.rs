@@ -12,10 +12,10 @@ use burn::config::Config;
 use super::measures::ReciprocalRank;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 use crate::op::Step;
 
 const NAME: &str = "approx_rr";
@@ -28,17 +28,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), section 4.3",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&ApproxRrConfig::new()),
+    defaults: |given| temperature::defaults(&ApproxRrConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, ApproxRrConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxRrConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxRr`].
+/// Configuration of [`ApproxRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct ApproxRrConfig {
-    /// Steepness of the positions, above 0.
-    #[config(default = 10.0)]
-    pub alpha: f64,
+    /// `alpha`, the steepness of the positions, above 0.
+    #[config(default = "Temperature::spreads(20.0)")]
+    pub temperature: Temperature,
     /// Steepness of the truncation function, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
@@ -47,14 +47,16 @@ pub struct ApproxRrConfig {
     pub step: Step,
 }
 
+tempered!(ApproxRrConfig, "alpha", 10.0, with_alpha);
+
 impl ApproxRrConfig {
     /// Checks the parameters.
     ///
     /// # Errors
     /// `alpha` or `beta` not finite or not above 0.
     pub fn init(&self) -> Result<ApproxRr, LossError> {
-        let positions = Approximate { alpha: self.alpha, beta: self.beta, step: self.step };
-        Surrogate::named(NAME, ReciprocalRank::new(), positions)
+        let positions = Approximate { alpha: self.temperature.value, beta: self.beta, step: self.step };
+        Surrogate::named(NAME, ReciprocalRank::new(), positions, self.temperature.unit)
     }
 }
 
@@ -78,7 +80,7 @@ mod tests {
     #[test]
     fn equal_scores_are_worked_by_hand() {
         // Positions 2, 2, 2: two relevant documents, each ahead of the other with 1/2: 2 (1/2) (1/2).
-        let found = value(ApproxRrConfig::new(), &[0.0; 3], &[1.0, 1.0, 0.0]);
+        let found = value(ApproxRrConfig::paper(), &[0.0; 3], &[1.0, 1.0, 0.0]);
         assert!((found - 0.5).abs() < 1e-12, "{found}");
     }
 

@@ -18,6 +18,7 @@ mod bound;
 mod cells;
 mod concordance;
 mod context;
+pub(in crate::loss) mod default_temperature;
 pub(super) mod discount_shape;
 mod measures;
 mod names;
@@ -41,7 +42,6 @@ pub(super) mod soft_err;
 pub(super) mod soft_ndcg;
 pub(super) mod soft_precision;
 pub(super) mod soft_rr;
-pub(in crate::loss) mod training_temperature;
 mod transform;
 
 pub use approx_ap::{ApproxAp, ApproxApConfig};

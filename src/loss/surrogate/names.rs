@@ -27,7 +27,7 @@ macro_rules! names {
                 }
             }
 
-            /// The keys of its parameters.
+            /// The keys of its parameters, the temperature of a relaxation first.
             pub fn parameters(self) -> &'static [&'static str] {
                 match self {
                     $(Self::$variant => &$parameters,)*
@@ -101,8 +101,13 @@ impl MeasureName {
 }
 
 impl RelaxationName {
-    /// The steepness where none is given. Smooth indicators multiply it from rank to rank.
-    pub(super) fn default_alpha(self) -> f64 {
-        if self == Self::SmoothIndicators { 1.0 } else { 10.0 }
+    /// The key of the temperature, which is the first of its parameters.
+    pub(super) fn symbol(self) -> &'static str {
+        self.parameters()[0]
+    }
+
+    /// The temperature of the papers, in scores. Where they give none, 1.
+    pub(super) fn paper_value(self) -> f64 {
+        if self == Self::ApproximatePositions { 10.0 } else { 1.0 }
     }
 }

@@ -30,10 +30,10 @@ use super::relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedP
 use super::transform::Surrogate;
 use crate::json::{Map, Value};
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{Forms, LossEntry, configure, parameters, value_of};
+use crate::loss::entry::{LossEntry, value_of};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, with_unit};
+use crate::loss::temperature::{self, TEMPERATURE_UNIT, Temperature, Tempered};
 use crate::measure::Gain;
 use crate::op::Step;
 use crate::refusal::Refusal;
@@ -48,15 +48,16 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "the papers of the relaxation; Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, section 4",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     shift_invariant: true,
-    defaults: || defaults(&Map::new()),
-    forms: Some(Forms { all: forms, defaults }),
-    build: |params| build_in_unit(NAME, params, |params| configured(params)?.init()),
+    defaults,
+    forms: Some(forms),
+    build: |params| Ok(Box::new(configured(params)?.init()?)),
 };
 
 /// Keys of every cell.
-const COMMON: [&str; 5] = ["measure", "relaxation", "bound", "gumbel_samples", "seed"];
+const COMMON: [&str; 6] = ["measure", "relaxation", "bound", "gumbel_samples", "seed", TEMPERATURE_UNIT];
 
-/// Configuration of [`RelaxedMeasure`]. Parameters that the measure and the relaxation do not have are without effect.
+/// Configuration of [`RelaxedMeasure`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of
+/// the paper. Parameters that the measure and the relaxation do not have are without effect.
 #[derive(Config, Debug)]
 pub struct RelaxedMeasureConfig {
     /// The measure.
@@ -85,20 +86,17 @@ pub struct RelaxedMeasureConfig {
     /// Chance that a reader goes on to the next document, above 0 and below 1.
     #[config(default = 0.8)]
     pub persistence: f64,
-    /// Steepness of approximate positions, and of smooth indicators, above 0.
-    #[config(default = 10.0)]
-    pub alpha: f64,
+    /// The temperature of the relaxation, above 0; none for its default in spreads. In scores it is the steepness (`alpha`)
+    /// of approximate positions and smooth indicators; else (`sigma`) the smoothing of sigmoid ranks, that of rank
+    /// indicators in squared scores, the standard deviation of a score for expected ranks, the temperature of neural and
+    /// soft sort, the strength of projected ranks in scores per rank.
+    pub temperature: Option<Temperature>,
     /// Steepness of cut-offs and comparisons of approximate positions and projected ranks, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
     /// Smooth step of approximate positions.
     #[config(default = "Step::Logistic")]
     pub step: Step,
-    /// Smoothing, above 0: in scores for sigmoid ranks, in squared scores for rank indicators, the standard deviation of
-    /// a score for expected ranks, the temperature in scores for neural and soft sort, in scores per rank for projected
-    /// ranks.
-    #[config(default = 1.0)]
-    pub sigma: f64,
     /// A document's own term of sigmoid ranks, from 0 to 1.
     #[config(default = 1.0)]
     pub diagonal: f64,
@@ -124,8 +122,13 @@ impl RelaxedMeasureConfig {
     /// A measure through a relaxation, with the defaults of both.
     pub fn of(measure: MeasureName, relaxation: RelaxationName) -> Self {
         let (k, model) = (measure.default_cutoff(), Some(measure.default_model()));
-        let cell = Self::new().with_measure(measure).with_relaxation(relaxation);
-        cell.with_k(k).with_model(model).with_alpha(relaxation.default_alpha())
+        Self::new().with_measure(measure).with_relaxation(relaxation).with_k(k).with_model(model)
+    }
+
+    /// The same with the temperature of the paper, in scores.
+    pub fn paper(measure: MeasureName, relaxation: RelaxationName) -> Self {
+        let temperature = Temperature::scores(relaxation.paper_value());
+        Self::of(measure, relaxation).with_temperature(Some(temperature))
     }
 
     /// Checks the parameters.
@@ -137,7 +140,7 @@ impl RelaxedMeasureConfig {
             0 => self.relaxation(),
             samples => Arc::new(GumbelNoise::new(self.relaxation(), samples, self.seed)),
         };
-        let surrogate = Surrogate::joined(NAME, self.measure(), relaxation)?;
+        let surrogate = Surrogate::joined(NAME, self.measure(), relaxation, self.temperature().unit)?;
         match self.bound {
             None => Ok(surrogate),
             Some(bound) => surrogate.with_bound(bound),
@@ -165,27 +168,43 @@ impl RelaxedMeasureConfig {
     }
 
     fn relaxation(&self) -> Arc<dyn Relaxation> {
-        let (alpha, beta, sigma, evaluation) = (self.alpha, self.beta, self.sigma, self.evaluation);
+        let (beta, evaluation) = (self.beta, self.evaluation);
+        let Temperature { value, .. } = self.temperature();
         let takes_cutoff = self.measure.parameters().contains(&"k");
         let top = self.k.or(self.measure.default_cutoff()).filter(|_| takes_cutoff);
         match self.relaxation {
-            RelaxationName::ApproximatePositions => Arc::new(Approximate { alpha, beta, step: self.step }),
-            RelaxationName::SigmoidRanks => Arc::new(SigmoidRanks { sigma, diagonal: self.diagonal }),
-            RelaxationName::RankIndicators => Arc::new(Indicator { sigma }),
+            RelaxationName::ApproximatePositions => Arc::new(Approximate { alpha: value, beta, step: self.step }),
+            RelaxationName::SigmoidRanks => Arc::new(SigmoidRanks { sigma: value, diagonal: self.diagonal }),
+            RelaxationName::RankIndicators => Arc::new(Indicator { sigma: value }),
             RelaxationName::ExpectedRanks => {
                 let model = self.model.unwrap_or(self.measure.default_model());
-                Arc::new(Expected { sigma, evaluation, model })
+                Arc::new(Expected { sigma: value, evaluation, model })
             }
-            RelaxationName::NeuralSort => Arc::new(NeuralSort { sigma, top }),
-            RelaxationName::SoftSort => Arc::new(SoftSort { sigma, top }),
-            RelaxationName::SmoothIndicators => Arc::new(SmoothIndicators { alpha, delta: self.delta, top }),
-            RelaxationName::ProjectedRanks => Arc::new(ProjectedRanks { sigma, beta }),
+            RelaxationName::NeuralSort => Arc::new(NeuralSort { sigma: value, top }),
+            RelaxationName::SoftSort => Arc::new(SoftSort { sigma: value, top }),
+            RelaxationName::SmoothIndicators => Arc::new(SmoothIndicators { alpha: value, delta: self.delta, top }),
+            RelaxationName::ProjectedRanks => Arc::new(ProjectedRanks { sigma: value, beta }),
         }
     }
 
     fn has(&self, key: &str) -> bool {
         let parts = [&COMMON[..], self.measure.parameters(), self.relaxation.parameters()];
         parts.iter().any(|keys| keys.contains(&key))
+    }
+}
+
+impl Tempered for RelaxedMeasureConfig {
+    fn symbol(&self) -> &'static str {
+        self.relaxation.symbol()
+    }
+
+    fn temperature(&self) -> Temperature {
+        let cell = Cell { measure: self.measure, relaxation: self.relaxation };
+        self.temperature.unwrap_or(Temperature::spreads(cell.default_temperature(1.0)))
+    }
+
+    fn paper_value(&self) -> f64 {
+        self.relaxation.paper_value()
     }
 }
 
@@ -232,7 +251,7 @@ pub(super) fn named_cell(params: &Map) -> RelaxedMeasureConfig {
 /// Every parameter of the cell that the parameters name, with its default.
 fn defaults(params: &Map) -> Map {
     let cell = named_cell(params);
-    with_unit(parameters(&cell).into_iter().filter(|(key, _)| cell.has(key)).collect())
+    temperature::defaults(&cell, params).into_iter().filter(|(key, _)| cell.has(key)).collect()
 }
 
 /// The name at `key`, or `default`.
@@ -247,7 +266,7 @@ fn configured(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
     part(params, "relaxation", cell.relaxation)?;
     match params.keys().find(|key| !cell.has(key)) {
         Some(key) => Err(LossError::Parameter { loss: NAME, refusal: not_of(&cell, key) }),
-        None => configure(NAME, cell, params),
+        None => temperature::configure(NAME, cell, params),
     }
 }
 
@@ -300,7 +319,7 @@ mod tests {
         let mut names = 0;
         for cell in Cell::all() {
             let Some(name) = cell.named() else { continue };
-            let own = (registry::find(name).unwrap().defaults)();
+            let own = (registry::find(name).unwrap().defaults)(&Map::new());
             let given = sharp.as_object().unwrap().iter().filter(|(key, _)| own.contains_key(*key));
             let params = Map::from_iter(given.map(|(key, value)| (key.clone(), value.clone())));
             let mut of_cell = named_form(cell);
@@ -322,6 +341,7 @@ mod tests {
     #[test]
     fn noise_works_with_every_cell() {
         for mut form in forms().into_iter().filter(|form| !form.contains_key("gumbel_samples")) {
+            form.insert("temperature_unit".into(), "score".into());
             let plain = built(Value::Object(form.clone()));
             let by_hand = |draw: usize| {
                 let scores =
@@ -365,10 +385,7 @@ mod tests {
              `approximate_positions`, `projected_ranks`"
         );
         let unknown = message(json!({"measure": "ap", "alhpa": 1.0}));
-        assert!(
-            unknown.starts_with("relaxed_measure: unknown parameter `alhpa`, expected one of `measure`, "),
-            "{unknown}"
-        );
+        assert!(unknown.starts_with("relaxed_measure: unknown parameter `alhpa`, expected one of "), "{unknown}");
         assert!(unknown.ends_with("; did you mean `alpha`?"), "{unknown}");
         assert_eq!(
             message(json!({"measure": "rbp", "persistence": 1.0})),
@@ -384,6 +401,6 @@ mod tests {
         );
         let spec = LossSpec::new(NAME).with("measure", "ap").with("relaxation", "rank_indicators");
         assert_eq!(spec.smoothing().unwrap().unwrap().parameter, "sigma");
-        assert_eq!(spec.resolved().unwrap()["sigma"], json!(1.0));
+        assert_eq!(spec.resolved().unwrap()["sigma"], json!(0.02));
     }
 }

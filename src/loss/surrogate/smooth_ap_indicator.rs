@@ -11,10 +11,10 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 
 const NAME: &str = "smooth_ap_indicator";
 
@@ -26,20 +26,20 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.2",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SmoothApIndicatorConfig::new()),
+    defaults: |given| temperature::defaults(&SmoothApIndicatorConfig::new(), given),
     forms: None,
-    build: |params| {
-        build_in_unit(NAME, params, |params| configure(NAME, SmoothApIndicatorConfig::new(), params)?.init())
-    },
+    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothApIndicatorConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothApIndicator`].
+/// Configuration of [`SmoothApIndicator`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SmoothApIndicatorConfig {
-    /// Smoothing, in squared scores, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
+    #[config(default = "Temperature::spreads(0.02)")]
+    pub temperature: Temperature,
 }
+
+tempered!(SmoothApIndicatorConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothApIndicatorConfig {
     /// Checks the parameters.
@@ -47,7 +47,12 @@ impl SmoothApIndicatorConfig {
     /// # Errors
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SmoothApIndicator, LossError> {
-        Surrogate::named(NAME, AveragePrecision::new(), Indicator { sigma: self.sigma })
+        Surrogate::named(
+            NAME,
+            AveragePrecision::new(),
+            Indicator { sigma: self.temperature.value },
+            self.temperature.unit,
+        )
     }
 }
 

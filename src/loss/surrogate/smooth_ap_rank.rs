@@ -16,10 +16,10 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::SigmoidRanks;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 
 const NAME: &str = "smooth_ap_rank";
 
@@ -31,21 +31,23 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (9)",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SmoothApRankConfig::new()),
+    defaults: |given| temperature::defaults(&SmoothApRankConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SmoothApRankConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothApRankConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothApRank`].
+/// Configuration of [`SmoothApRank`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SmoothApRankConfig {
-    /// Smoothing, in scores, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the smoothing, above 0.
+    #[config(default = "Temperature::spreads(0.05)")]
+    pub temperature: Temperature,
     /// The document's own term `T_ii`, in [0, 1]: 1 for the exact indicator, 0.5 as printed.
     #[config(default = 1.0)]
     pub diagonal: f64,
 }
+
+tempered!(SmoothApRankConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothApRankConfig {
     /// Checks the parameters.
@@ -53,8 +55,8 @@ impl SmoothApRankConfig {
     /// # Errors
     /// `sigma` not finite or not above 0, `diagonal` outside [0, 1].
     pub fn init(&self) -> Result<SmoothApRank, LossError> {
-        let ranks = SigmoidRanks { sigma: self.sigma, diagonal: self.diagonal };
-        Surrogate::named(NAME, AveragePrecision::new(), ranks)
+        let ranks = SigmoidRanks { sigma: self.temperature.value, diagonal: self.diagonal };
+        Surrogate::named(NAME, AveragePrecision::new(), ranks, self.temperature.unit)
     }
 }
 
@@ -94,7 +96,7 @@ mod tests {
     #[test]
     fn a_diagonal_outside_the_unit_interval_is_refused() {
         for diagonal in [-0.1, 1.5, f64::NAN] {
-            assert!(SmoothApRankConfig::new().with_diagonal(diagonal).init().is_err());
+            assert!(SmoothApRankConfig::paper().with_diagonal(diagonal).init().is_err());
         }
     }
 }

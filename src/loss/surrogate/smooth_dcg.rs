@@ -10,10 +10,10 @@ use burn::config::Config;
 use super::measures::Dcg;
 use super::relaxation::SigmoidRanks;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 use crate::measure::Gain;
 
 const NAME: &str = "smooth_dcg";
@@ -26,21 +26,23 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (5)",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SmoothDcgConfig::new()),
+    defaults: |given| temperature::defaults(&SmoothDcgConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SmoothDcgConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothDcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothDcg`].
+/// Configuration of [`SmoothDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SmoothDcgConfig {
-    /// Smoothing, in scores, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the smoothing, above 0.
+    #[config(default = "Temperature::spreads(0.05)")]
+    pub temperature: Temperature,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
 }
+
+tempered!(SmoothDcgConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothDcgConfig {
     /// Checks the parameters.
@@ -49,7 +51,7 @@ impl SmoothDcgConfig {
     /// `sigma` not finite or not above 0, a bad table of gains.
     pub fn init(&self) -> Result<SmoothDcg, LossError> {
         let dcg = Dcg { gain: self.gain.clone(), ..Dcg::default() };
-        Surrogate::named(NAME, dcg, SigmoidRanks::new(self.sigma))
+        Surrogate::named(NAME, dcg, SigmoidRanks::new(self.temperature.value), self.temperature.unit)
     }
 }
 

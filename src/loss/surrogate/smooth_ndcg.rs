@@ -14,10 +14,10 @@ use burn::config::Config;
 use super::measures::{Dcg, Ndcg};
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 use crate::measure::{Discount, Gain};
 
 const NAME: &str = "smooth_ndcg";
@@ -30,23 +30,25 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (7), (8)",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SmoothNdcgConfig::new()),
+    defaults: |given| temperature::defaults(&SmoothNdcgConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SmoothNdcgConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothNdcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothNdcg`].
+/// Configuration of [`SmoothNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SmoothNdcgConfig {
-    /// Smoothing, in squared scores, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
+    #[config(default = "Temperature::spreads(0.02)")]
+    pub temperature: Temperature,
     /// Cut-off; none for the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
 }
+
+tempered!(SmoothNdcgConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothNdcgConfig {
     /// Checks the parameters.
@@ -55,7 +57,7 @@ impl SmoothNdcgConfig {
     /// `sigma` not finite or not above 0, `k = 0`, a bad table of gains.
     pub fn init(&self) -> Result<SmoothNdcg, LossError> {
         let dcg = Dcg { gain: self.gain.clone(), discount: Discount::Log2, k: self.k };
-        Surrogate::named(NAME, Ndcg { dcg }, Indicator { sigma: self.sigma })
+        Surrogate::named(NAME, Ndcg { dcg }, Indicator { sigma: self.temperature.value }, self.temperature.unit)
     }
 }
 

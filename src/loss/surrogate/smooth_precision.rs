@@ -11,10 +11,10 @@ use burn::config::Config;
 use super::relaxation::Indicator;
 use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 
 const NAME: &str = "smooth_precision";
 
@@ -26,21 +26,23 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.2",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SmoothPrecisionConfig::new()),
+    defaults: |given| temperature::defaults(&SmoothPrecisionConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SmoothPrecisionConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothPrecisionConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothPrecision`].
+/// Configuration of [`SmoothPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SmoothPrecisionConfig {
-    /// Smoothing, in squared scores, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
+    #[config(default = "Temperature::spreads(0.02)")]
+    pub temperature: Temperature,
     /// Cut-off, 1 or more.
     #[config(default = 5)]
     pub k: usize,
 }
+
+tempered!(SmoothPrecisionConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothPrecisionConfig {
     /// Checks the parameters.
@@ -48,7 +50,12 @@ impl SmoothPrecisionConfig {
     /// # Errors
     /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SmoothPrecision, LossError> {
-        Surrogate::named(NAME, PrecisionAt { k: self.k }, Indicator { sigma: self.sigma })
+        Surrogate::named(
+            NAME,
+            PrecisionAt { k: self.k },
+            Indicator { sigma: self.temperature.value },
+            self.temperature.unit,
+        )
     }
 }
 

@@ -13,10 +13,10 @@ use burn::config::Config;
 use super::measures::ReciprocalRank;
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 
 const NAME: &str = "smooth_rr";
 
@@ -28,21 +28,23 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.1",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SmoothRrConfig::new()),
+    defaults: |given| temperature::defaults(&SmoothRrConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SmoothRrConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothRrConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothRr`].
+/// Configuration of [`SmoothRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SmoothRrConfig {
-    /// Smoothing, in squared scores, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
+    #[config(default = "Temperature::spreads(0.02)")]
+    pub temperature: Temperature,
     /// The paper's form for queries with one relevant document.
     #[config(default = false)]
     pub linear: bool,
 }
+
+tempered!(SmoothRrConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothRrConfig {
     /// Checks the parameters.
@@ -51,7 +53,7 @@ impl SmoothRrConfig {
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SmoothRr, LossError> {
         let measure = ReciprocalRank { linear: self.linear, k: None };
-        Surrogate::named(NAME, measure, Indicator { sigma: self.sigma })
+        Surrogate::named(NAME, measure, Indicator { sigma: self.temperature.value }, self.temperature.unit)
     }
 }
 

@@ -18,10 +18,10 @@ use super::measures::AveragePrecision;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 
 const NAME: &str = "soft_ap";
 
@@ -33,21 +33,23 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "the model of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for AP",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SoftApConfig::new()),
+    defaults: |given| temperature::defaults(&SoftApConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftApConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SoftApConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftAp`].
+/// Configuration of [`SoftAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SoftApConfig {
-    /// Standard deviation of a score, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the standard deviation of a score, above 0.
+    #[config(default = "Temperature::spreads(0.1)")]
+    pub temperature: Temperature,
     /// The distribution of ranks.
     #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }
+
+tempered!(SoftApConfig, "sigma", 1.0, with_sigma);
 
 impl SoftApConfig {
     /// Checks the parameters.
@@ -56,7 +58,12 @@ impl SoftApConfig {
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SoftAp, LossError> {
         let evaluation = RankExpectationMethod::Exponentials;
-        Surrogate::named(NAME, AveragePrecision::new(), Expected { sigma: self.sigma, evaluation, model: self.model })
+        Surrogate::named(
+            NAME,
+            AveragePrecision::new(),
+            Expected { sigma: self.temperature.value, evaluation, model: self.model },
+            self.temperature.unit,
+        )
     }
 }
 

@@ -15,10 +15,10 @@ use super::measures::Dcg;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 use crate::measure::Gain;
 
 const NAME: &str = "soft_dcg";
@@ -31,17 +31,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SoftDcgConfig::new()),
+    defaults: |given| temperature::defaults(&SoftDcgConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftDcgConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SoftDcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftDcg`].
+/// Configuration of [`SoftDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SoftDcgConfig {
-    /// Standard deviation of a score, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the standard deviation of a score, above 0.
+    #[config(default = "Temperature::spreads(0.1)")]
+    pub temperature: Temperature,
     /// Cut-off; none for the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
@@ -61,6 +61,8 @@ pub struct SoftDcgConfig {
     pub model: RankModel,
 }
 
+tempered!(SoftDcgConfig, "sigma", 1.0, with_sigma);
+
 impl SoftDcgConfig {
     /// Checks the parameters.
     ///
@@ -69,8 +71,8 @@ impl SoftDcgConfig {
     /// discount does not allow.
     pub fn init(&self) -> Result<SoftDcg, LossError> {
         let discount = self.discount.clone().with_exponent(self.exponent);
-        let expected = Expected { sigma: self.sigma, evaluation: self.evaluation, model: self.model };
-        Surrogate::named(NAME, Dcg { gain: self.gain.clone(), discount, k: self.k }, expected)
+        let expected = Expected { sigma: self.temperature.value, evaluation: self.evaluation, model: self.model };
+        Surrogate::named(NAME, Dcg { gain: self.gain.clone(), discount, k: self.k }, expected, self.temperature.unit)
     }
 }
 
@@ -96,7 +98,7 @@ mod tests {
             (DiscountShape::Table(vec![1.0, 0.4]), 0.25 + 0.5 * 0.4),
         ];
         for (discount, expected) in discounts {
-            let loss = SoftDcgConfig::new().with_discount(discount.clone()).with_exponent(0.5).init().unwrap();
+            let loss = SoftDcgConfig::paper().with_discount(discount.clone()).with_exponent(0.5).init().unwrap();
             let found = explain(&loss, &[1.5; 3], &[2.0, 0.0, 1.0], DType::F64).unwrap().value;
             assert!((found - 4.0 * expected).abs() < 1e-7, "{discount:?}: {found}");
         }

@@ -16,10 +16,10 @@ use super::measures::ExpectedReciprocalRank;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 
 const NAME: &str = "soft_err";
 
@@ -31,17 +31,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the measure of Chapelle et al., Expected reciprocal rank for graded relevance",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SoftErrConfig::new()),
+    defaults: |given| temperature::defaults(&SoftErrConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftErrConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SoftErrConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftErr`].
+/// Configuration of [`SoftErr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SoftErrConfig {
-    /// Standard deviation of a score, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the standard deviation of a score, above 0.
+    #[config(default = "Temperature::spreads(0.1)")]
+    pub temperature: Temperature,
     /// Label of a perfect document, from 1 to 30; no label may be above it.
     #[config(default = 4)]
     pub maximum_grade: u32,
@@ -49,6 +49,8 @@ pub struct SoftErrConfig {
     #[config(default = "RankModel::Exact")]
     pub model: RankModel,
 }
+
+tempered!(SoftErrConfig, "sigma", 1.0, with_sigma);
 
 impl SoftErrConfig {
     /// Checks the parameters.
@@ -58,7 +60,12 @@ impl SoftErrConfig {
     pub fn init(&self) -> Result<SoftErr, LossError> {
         let measure = ExpectedReciprocalRank::new(self.maximum_grade);
         let evaluation = RankExpectationMethod::Exponentials;
-        Surrogate::named(NAME, measure, Expected { sigma: self.sigma, evaluation, model: self.model })
+        Surrogate::named(
+            NAME,
+            measure,
+            Expected { sigma: self.temperature.value, evaluation, model: self.model },
+            self.temperature.unit,
+        )
     }
 }
 
@@ -78,7 +85,7 @@ mod tests {
     #[test]
     fn two_documents_are_worked_by_hand() {
         // Chances to stop of 3/4 and 1/4, and an even chance of either order.
-        let config = SoftErrConfig::new().with_maximum_grade(2);
+        let config = SoftErrConfig::paper().with_maximum_grade(2);
         let expected = (0.75 + 0.25 * 0.25 / 2.0 + 0.25 + 0.75 * 0.75 / 2.0) / 2.0;
         for model in [RankModel::Exact, RankModel::Independent] {
             let loss = config.clone().with_model(model).init().unwrap();
@@ -90,11 +97,11 @@ mod tests {
     #[test]
     fn grades_are_checked() {
         for grade in [0, 31, u32::MAX] {
-            let refused = SoftErrConfig::new().with_maximum_grade(grade).init().unwrap_err();
+            let refused = SoftErrConfig::paper().with_maximum_grade(grade).init().unwrap_err();
             let expected = format!("soft_err.maximum_grade = {grade}: expected a whole number from 1 to 30");
             assert_eq!(refused.to_string(), expected);
         }
-        let loss = SoftErrConfig::new().init().unwrap();
+        let loss = SoftErrConfig::paper().init().unwrap();
         assert_eq!(loss.gain().unwrap().of(4.0), 15.0 / 16.0);
         let refused = explain(&loss, &[0.0, 1.0], &[5.0, 0.0], DType::F64).unwrap_err();
         assert!(refused.to_string().contains("label 5, expected a whole number from 0 to 4"), "{refused}");

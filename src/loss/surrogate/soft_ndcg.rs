@@ -18,10 +18,10 @@ use super::measures::{Dcg, Ndcg};
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 use crate::measure::Gain;
 
 const NAME: &str = "soft_ndcg";
@@ -34,17 +34,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SoftNdcgConfig::new()),
+    defaults: |given| temperature::defaults(&SoftNdcgConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftNdcgConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SoftNdcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftNdcg`].
+/// Configuration of [`SoftNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SoftNdcgConfig {
-    /// Standard deviation of a score, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the standard deviation of a score, above 0.
+    #[config(default = "Temperature::spreads(0.1)")]
+    pub temperature: Temperature,
     /// Cut-off; none for the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
@@ -64,6 +64,8 @@ pub struct SoftNdcgConfig {
     pub model: RankModel,
 }
 
+tempered!(SoftNdcgConfig, "sigma", 1.0, with_sigma);
+
 impl SoftNdcgConfig {
     /// Checks the parameters.
     ///
@@ -72,9 +74,9 @@ impl SoftNdcgConfig {
     /// discount does not allow.
     pub fn init(&self) -> Result<SoftNdcg, LossError> {
         let discount = self.discount.clone().with_exponent(self.exponent);
-        let expected = Expected { sigma: self.sigma, evaluation: self.evaluation, model: self.model };
+        let expected = Expected { sigma: self.temperature.value, evaluation: self.evaluation, model: self.model };
         let dcg = Dcg { gain: self.gain.clone(), discount, k: self.k };
-        Surrogate::named(NAME, Ndcg { dcg }, expected)
+        Surrogate::named(NAME, Ndcg { dcg }, expected, self.temperature.unit)
     }
 }
 
@@ -104,7 +106,7 @@ mod tests {
             RankExpectationMethod::Cutoff,
             RankExpectationMethod::Exponentials,
         ] {
-            let config = SoftNdcgConfig::new().with_evaluation(evaluation);
+            let config = SoftNdcgConfig::paper().with_evaluation(evaluation);
             let expected = wins + (1.0 - wins) / 3f64.log2();
             assert!((value(config.clone(), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-7, "{evaluation:?}");
             // A discount with a cut-off is not a sum of exponentials.
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_raw_gain_counts_irrelevant_documents() {
-        let config = SoftNdcgConfig::new().with_gain(Gain::Exp2Raw).with_evaluation(RankExpectationMethod::Recursion);
+        let config = SoftNdcgConfig::paper().with_gain(Gain::Exp2Raw).with_evaluation(RankExpectationMethod::Recursion);
         // Equal scores: each document is at rank 1 or 2 with probability 1/2; gains 2 and 1.
         let expected = 3.0 * 0.5 * (1.0 + 1.0 / 3f64.log2()) / (2.0 + 1.0 / 3f64.log2());
         assert!((value(config, &[0.5, 0.5], &[1.0, 0.0]) - expected).abs() < 1e-12);

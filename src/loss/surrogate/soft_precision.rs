@@ -14,10 +14,10 @@ use super::relaxation::{Expected, RankModel};
 use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 
 const NAME: &str = "soft_precision";
 
@@ -29,17 +29,17 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SoftPrecisionConfig::new()),
+    defaults: |given| temperature::defaults(&SoftPrecisionConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftPrecisionConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SoftPrecisionConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftPrecision`].
+/// Configuration of [`SoftPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SoftPrecisionConfig {
-    /// Standard deviation of a score, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the standard deviation of a score, above 0.
+    #[config(default = "Temperature::spreads(0.1)")]
+    pub temperature: Temperature,
     /// Cut-off, 1 or more.
     #[config(default = 5)]
     pub k: usize,
@@ -48,14 +48,17 @@ pub struct SoftPrecisionConfig {
     pub model: RankModel,
 }
 
+tempered!(SoftPrecisionConfig, "sigma", 1.0, with_sigma);
+
 impl SoftPrecisionConfig {
     /// Checks the parameters.
     ///
     /// # Errors
     /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SoftPrecision, LossError> {
-        let expected = Expected { sigma: self.sigma, evaluation: RankExpectationMethod::Cutoff, model: self.model };
-        Surrogate::named(NAME, PrecisionAt { k: self.k }, expected)
+        let expected =
+            Expected { sigma: self.temperature.value, evaluation: RankExpectationMethod::Cutoff, model: self.model };
+        Surrogate::named(NAME, PrecisionAt { k: self.k }, expected, self.temperature.unit)
     }
 }
 
@@ -72,7 +75,7 @@ mod tests {
     use crate::loss::explain;
 
     fn value(k: usize, scores: &[f64]) -> f64 {
-        let loss = SoftPrecisionConfig::new().with_k(k).init().unwrap();
+        let loss = SoftPrecisionConfig::paper().with_k(k).init().unwrap();
         explain(&loss, scores, &[1.0, 0.0, 0.0], DType::F64).unwrap().value
     }
 

@@ -20,10 +20,10 @@ use super::measures::ReciprocalRank;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, configure};
+use crate::loss::entry::LossEntry;
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature_unit::{build_in_unit, parameters_with_unit};
+use crate::loss::temperature::{self, Temperature, tempered};
 
 const NAME: &str = "soft_rr";
 
@@ -35,21 +35,23 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the reciprocal rank",
     smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
     shift_invariant: true,
-    defaults: || parameters_with_unit(&SoftRrConfig::new()),
+    defaults: |given| temperature::defaults(&SoftRrConfig::new(), given),
     forms: None,
-    build: |params| build_in_unit(NAME, params, |params| configure(NAME, SoftRrConfig::new(), params)?.init()),
+    build: |params| Ok(Box::new(temperature::configure(NAME, SoftRrConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftRr`].
+/// Configuration of [`SoftRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
 #[derive(Config, Debug)]
 pub struct SoftRrConfig {
-    /// Standard deviation of a score, above 0.
-    #[config(default = 1.0)]
-    pub sigma: f64,
+    /// `sigma`, the standard deviation of a score, above 0.
+    #[config(default = "Temperature::spreads(0.1)")]
+    pub temperature: Temperature,
     /// The distribution of ranks.
     #[config(default = "RankModel::Exact")]
     pub model: RankModel,
 }
+
+tempered!(SoftRrConfig, "sigma", 1.0, with_sigma);
 
 impl SoftRrConfig {
     /// Checks the parameters.
@@ -58,7 +60,12 @@ impl SoftRrConfig {
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SoftRr, LossError> {
         let evaluation = RankExpectationMethod::Exponentials;
-        Surrogate::named(NAME, ReciprocalRank::new(), Expected { sigma: self.sigma, evaluation, model: self.model })
+        Surrogate::named(
+            NAME,
+            ReciprocalRank::new(),
+            Expected { sigma: self.temperature.value, evaluation, model: self.model },
+            self.temperature.unit,
+        )
     }
 }
 
@@ -77,7 +84,7 @@ mod tests {
     use crate::op::with_tensor_path;
 
     fn explained(model: RankModel, scores: &[f64], labels: &[f64]) -> Explained {
-        let loss = SoftRrConfig::new().with_model(model).init().unwrap();
+        let loss = SoftRrConfig::paper().with_model(model).init().unwrap();
         explain(&loss, scores, labels, DType::F64).unwrap()
     }
 
@@ -106,7 +113,7 @@ mod tests {
         // or tiny, not NaN, in both types.
         for dtype in [DType::F32, DType::F64] {
             for model in [RankModel::Exact, RankModel::Independent] {
-                let loss = SoftRrConfig::new().with_model(model).init().unwrap();
+                let loss = SoftRrConfig::paper().with_model(model).init().unwrap();
                 let explained = || explain(&loss, &[0.0, 12.0, 0.5, 40.0], &[1.0, 1.0, 0.0, 0.0], dtype).unwrap();
                 for found in [explained(), with_tensor_path(explained)] {
                     assert!((found.value - 0.5).abs() < 1e-5, "{dtype:?}, {model:?}: {}", found.value);

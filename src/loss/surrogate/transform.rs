@@ -17,6 +17,7 @@ use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss, assert_per_query};
 use crate::loss::smoothing::Smoothing;
+use crate::loss::temperature::{Scale, TemperatureUnit};
 use crate::measure::Gain;
 
 /// A measure seen through a relaxation, as a loss and a burn module.
@@ -28,6 +29,8 @@ pub struct Surrogate<M> {
     /// The functions of one rank whose expectations the measure takes, with their cut-offs.
     expected: Vec<(PositionFunction, Option<usize>)>,
     bound: Option<TypeOneBound>,
+    /// What the temperature of the relaxation is counted in.
+    scale: Scale,
     /// Whether what a document adds to the measure depends on other documents than through its rank.
     documents_meet: bool,
     /// What the measure holds for pairs of documents.
@@ -37,8 +40,8 @@ pub struct Surrogate<M> {
 impl<M> Clone for Surrogate<M> {
     fn clone(&self) -> Self {
         let (measure, relaxation, expected) = (self.measure.clone(), self.relaxation.clone(), self.expected.clone());
-        let Self { name, bound, documents_meet, numbers_per_pair, .. } = *self;
-        Self { name, measure, relaxation, expected, bound, documents_meet, numbers_per_pair }
+        let Self { name, bound, scale, documents_meet, numbers_per_pair, .. } = *self;
+        Self { name, measure, relaxation, expected, bound, scale, documents_meet, numbers_per_pair }
     }
 }
 
@@ -54,6 +57,7 @@ impl<T: Debug + Send + Sync> ModuleDisplayDefault for Surrogate<T> {
             .add_debug_attribute("name", &self.name)
             .add_debug_attribute("measure", &self.measure)
             .add_debug_attribute("relaxation", &self.relaxation)
+            .add_debug_attribute("temperature_unit", &self.scale)
             .optional()
     }
 }
@@ -67,7 +71,8 @@ impl<T: Debug + Send + Sync> Display for Surrogate<T> {
 }
 
 impl<M: PositionMeasure> Surrogate<M> {
-    /// Makes a loss of `measure` through `relaxation`, under the name of the measure.
+    /// Makes a loss of `measure` through `relaxation`, under the name of the measure. The temperature of the relaxation
+    /// counts in scores; see [`in_spreads`](Self::in_spreads).
     ///
     /// # Errors
     /// A parameter out of its range, or an operation of the measure that the relaxation does not define.
@@ -77,11 +82,21 @@ impl<M: PositionMeasure> Surrogate<M> {
         Self::probed(measure.name(), measure, Arc::new(relaxation))
     }
 
+    /// The same with the temperature of the relaxation in spreads of the scores of each list.
+    pub fn in_spreads(self) -> Self {
+        Self { scale: TemperatureUnit::Spread.into(), ..self }
+    }
+
     /// The same of a relaxation that is shared, under the name of a registered loss.
-    pub(super) fn joined(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
+    pub(super) fn joined(
+        name: &'static str,
+        measure: M,
+        relaxation: Arc<dyn Relaxation>,
+        unit: TemperatureUnit,
+    ) -> Result<Self, LossError> {
         relaxation.check(name)?;
         measure.check(name)?;
-        Self::probed(name, measure, relaxation)
+        Ok(Self { scale: unit.into(), ..Self::probed(name, measure, relaxation)? })
     }
 
     /// The same under the name of a registered loss, which messages about parameters then use.
@@ -89,8 +104,9 @@ impl<M: PositionMeasure> Surrogate<M> {
         name: &'static str,
         measure: M,
         relaxation: impl Relaxation + 'static,
+        unit: TemperatureUnit,
     ) -> Result<Self, LossError> {
-        Self::joined(name, measure, Arc::new(relaxation))
+        Self::joined(name, measure, Arc::new(relaxation), unit)
     }
 
     fn probed(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
@@ -112,6 +128,7 @@ impl<M: PositionMeasure> Surrogate<M> {
             relaxation,
             expected,
             bound: None,
+            scale: TemperatureUnit::Score.into(),
             documents_meet,
             numbers_per_pair,
         })
@@ -141,6 +158,7 @@ impl<M: PositionMeasure> Surrogate<M> {
     /// The mean of a function of the surrogate over the draws of the relaxation: `[B]`.
     #[track_caller]
     fn mean_over_draws(&self, lists: &Lists, of: impl Fn(Tensor<1>) -> Tensor<1>) -> Tensor<1> {
+        let lists = &self.scale.of(lists);
         let counting = lists.clone().counting(self.measure.counted(lists));
         let value = |sample| {
             let value = self.measure.value(&MeasureContext::new(lists, self.relaxation.relax(&counting, sample)));
@@ -205,6 +223,14 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
     fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
         let relaxation = self.relaxation.reseeded(seed)?;
         Some(Box::new(Self { relaxation, ..self.clone() }))
+    }
+
+    fn held(&self) -> Option<&'static str> {
+        self.scale.held()
+    }
+
+    fn differentiated(&self) -> Option<Box<dyn RankingLoss>> {
+        Some(Box::new(Self { scale: self.scale.differentiated()?, ..self.clone() }))
     }
 
     /// A measure that is a sum over documents takes weights, as DCG, NDCG and precision do. Average precision and its
@@ -411,7 +437,7 @@ mod tests {
         ];
         for relaxation in relaxations {
             let through = |measure: Box<dyn PositionMeasure>| {
-                let surrogate = Surrogate::joined("ndcg", measure, relaxation.clone()).unwrap();
+                let surrogate = Surrogate::joined("ndcg", measure, relaxation.clone(), TemperatureUnit::Score).unwrap();
                 explain(&surrogate, &SCORES, &LABELS, DType::F64).unwrap()
             };
             for k in [None, Some(3)] {

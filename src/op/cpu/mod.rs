@@ -83,8 +83,7 @@ pub use pair_derivatives::{PairDerivatives, pair_derivatives};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use pair_weight::{Distance, PairWeight};
 pub use parameters::{
-    Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix,
-    PairLoss, Step,
+    Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step,
 };
 pub use rank::rank;
 pub use rank_expectation::{rank_expectation, rank_expectation_gradient};

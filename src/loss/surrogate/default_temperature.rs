@@ -1,0 +1,76 @@
+//! The temperature of a surrogate that names none: in spreads of scores, one for each relaxation.
+//!
+//! Those of the papers, in scores, train badly from scratch, since a temperature means nothing until one knows the spread
+//! of the scores. docs/LOSSES.md says how these were found, on validation queries alone.
+
+use super::cells::Cell;
+use super::names::{MeasureName, RelaxationName};
+use super::relaxed_measure::{self, named_cell};
+use crate::json::Map;
+
+impl Cell {
+    /// The temperature in spreads, so many `times` as warm as it is for scorers.
+    pub(super) fn default_temperature(self, times: f64) -> f64 {
+        match self.relaxation {
+            RelaxationName::ApproximatePositions => 20.0 / times,
+            RelaxationName::SigmoidRanks => 0.05 * times,
+            // In variances.
+            RelaxationName::RankIndicators => 0.02 * times * times,
+            RelaxationName::ExpectedRanks => 0.1 * times,
+            // Its weights grow with the number of documents.
+            RelaxationName::NeuralSort => 5.0 * times,
+            RelaxationName::SoftSort => 0.15 * times,
+            RelaxationName::SmoothIndicators => 5.0 / times,
+            // Without a gradient between documents further apart: where few ranks count, more of them must meet.
+            RelaxationName::ProjectedRanks => times * if falls_gradually(self.measure) { 0.0125 } else { 0.05 },
+        }
+    }
+}
+
+/// The same for a registered loss, by its name and the parameters that name a cell; none for a loss that is no cell, for
+/// which none was found.
+pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
+    let cell = match name {
+        relaxed_measure::NAME => {
+            let named = named_cell(params);
+            Cell { measure: named.measure, relaxation: named.relaxation }
+        }
+        _ => Cell::all().find(|cell| cell.named() == Some(name))?,
+    };
+    Some(cell.default_temperature(times))
+}
+
+/// Whether a document counts at every rank, for less at each further one.
+fn falls_gradually(measure: MeasureName) -> bool {
+    match measure {
+        MeasureName::Ndcg | MeasureName::Dcg | MeasureName::Ap | MeasureName::Err | MeasureName::Rbp => true,
+        MeasureName::Rr
+        | MeasureName::Precision
+        | MeasureName::Recall
+        | MeasureName::Success
+        | MeasureName::RPrecision
+        | MeasureName::KendallTau => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::json;
+    use crate::loss::registry;
+
+    /// What stands in the configuration of a named loss is what its cell has.
+    #[test]
+    fn named_losses_have_the_temperature_of_their_cell() {
+        for cell in Cell::all() {
+            let Some(name) = cell.named() else { continue };
+            let entry = registry::find(name).unwrap();
+            let (symbol, score) =
+                (cell.relaxation.symbol(), Map::from_iter([("temperature_unit".to_string(), json!("score"))]));
+            let defaults = (entry.defaults)(&Map::new());
+            assert_eq!(defaults[symbol], json!(cell.default_temperature(1.0)), "{name}");
+            assert_eq!(defaults["temperature_unit"], json!("spread"), "{name}");
+            assert_eq!((entry.defaults)(&score)[symbol], json!(cell.relaxation.paper_value()), "{name}");
+        }
+    }
+}

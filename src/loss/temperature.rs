@@ -1,0 +1,437 @@
+//! The temperature of a surrogate, counted in scores, as in the papers, or in the spread of the scores of each list.
+//!
+//! A surrogate depends on scores over its temperature alone. In spreads, the loss of a list with scores `s` is that of
+//! `(s - c) / spread(s)`, where `c` is a score of the list and, over its `n` documents,
+//!
+//! `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 1e-12)`, or 1 if that sum is 0.
+//!
+//! So `sigma` is counted in standard deviations, `alpha` per standard deviation, the `sigma` of rank indicators in
+//! variances, and Gumbel noise in standard deviations. The spread is held: no gradient passes through it, unless a line
+//! search asks for the gradient of the value ([`differentiated`](super::RankingLoss::differentiated)). The loss of a
+//! list does not change when its scores are multiplied by a number, and the gradient is divided by that number; for a
+//! power of two no bit changes, as long as the spread stays above 1e-12. A list of equal scores is measured in scores,
+//! so that its gradient is finite.
+//!
+//! A temperature that is named without a unit counts in scores. One that is not named is the default of the
+//! configuration, in spreads for every measure through a relaxation.
+//!
+//! Cost: O(n).
+
+use std::fmt::{self, Debug, Formatter};
+
+use burn::config::Config;
+use burn::tensor::Tensor;
+use serde::{Deserialize, Serialize};
+
+use super::entry::{merged, parameters, read, value_of, with_value};
+use super::error::LossError;
+use super::lists::{Lists, one_in_place_of_zero};
+use crate::json::{Map, json};
+
+/// The key of every loss with a temperature.
+pub(super) const TEMPERATURE_UNIT: &str = "temperature_unit";
+
+/// The field of every configuration with a temperature. In files it has the symbol of the paper, `alpha` or `sigma`.
+const FIELD: &str = "temperature";
+
+/// What the temperature of a loss is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TemperatureUnit {
+    /// Scores, as in the papers.
+    #[default]
+    Score,
+    /// Standard deviations of the scores of each list.
+    Spread,
+}
+
+/// How smooth a surrogate is: the papers' `alpha` or `sigma`, and what it is counted in.
+///
+/// ```
+/// use burn_rank::loss::{ApproxNdcgConfig, Temperature};
+///
+/// // By default one position is told from the next at a twentieth of the standard deviation of a list's scores.
+/// assert_eq!(ApproxNdcgConfig::new().temperature, Temperature::spreads(20.0));
+/// let sharper = ApproxNdcgConfig::new().with_temperature(Temperature::spreads(40.0)).init()?;
+/// // In scores, as in the paper: at a tenth.
+/// let in_scores = ApproxNdcgConfig::new().with_alpha(10.0);
+/// assert_eq!(in_scores.temperature, ApproxNdcgConfig::paper().temperature);
+/// # Ok::<(), burn_rank::loss::LossError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Temperature {
+    /// The value, above 0.
+    pub value: f64,
+    /// What it is counted in.
+    pub unit: TemperatureUnit,
+}
+
+impl Temperature {
+    /// In scores, as in the papers.
+    pub const fn scores(value: f64) -> Self {
+        Self { value, unit: TemperatureUnit::Score }
+    }
+
+    /// In standard deviations of the scores of each list.
+    pub const fn spreads(value: f64) -> Self {
+        Self { value, unit: TemperatureUnit::Spread }
+    }
+}
+
+/// In scores.
+impl From<f64> for Temperature {
+    fn from(value: f64) -> Self {
+        Self::scores(value)
+    }
+}
+
+/// The smallest spread that scores are divided by, beside 0.
+const SMALLEST: f64 = 1e-12;
+
+impl Lists {
+    /// The same lists with scores in spreads: centered, then divided by the standard deviation of their list, which is
+    /// held. A loss of your own that depends on scores over a temperature counts it in spreads by this.
+    pub fn in_spreads(&self) -> Self {
+        self.over_spread(Tensor::detach)
+    }
+
+    /// The same with the spread of what `seen` makes of the centered scores.
+    fn over_spread(&self, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
+        // Centered first: an offset that all scores share would set the size of the rounding errors.
+        let centered = self.centered();
+        let scores = centered.clone() / spread(self, seen(centered));
+        Self { scores, ..self.clone() }
+    }
+}
+
+/// The spread of each list, `[B, 1]`, from its centered scores.
+fn spread(lists: &Lists, centered: Tensor<2>) -> Tensor<2> {
+    let count = one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1);
+    let mean = centered.clone().sum_dim(1) / count.clone();
+    let deviation = (centered - mean) * lists.mask.clone();
+    let variance = (deviation.clone() * deviation).sum_dim(1) / count;
+    // Masked before the root, whose slope at 0 is infinite.
+    let constant = variance.clone().equal_elem(0.0);
+    variance.mask_fill(constant, 1.0).sqrt().clamp_min(SMALLEST)
+}
+
+/// What a loss measures scores in.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    unit: TemperatureUnit,
+    /// Whether a gradient passes through the spread.
+    is_differentiated: bool,
+}
+
+impl From<TemperatureUnit> for Scale {
+    fn from(unit: TemperatureUnit) -> Self {
+        Self { unit, is_differentiated: false }
+    }
+}
+
+/// The unit. A loss is recorded as the same one whether or not a gradient passes through the spread.
+impl Debug for Scale {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        self.unit.fmt(formatter)
+    }
+}
+
+impl Scale {
+    /// Lists with their scores in the unit.
+    pub fn of(self, lists: &Lists) -> Lists {
+        match (self.unit, self.is_differentiated) {
+            (TemperatureUnit::Score, _) => lists.clone(),
+            (TemperatureUnit::Spread, false) => lists.in_spreads(),
+            (TemperatureUnit::Spread, true) => lists.over_spread(|centered| centered),
+        }
+    }
+
+    /// [`RankingLoss::held`](super::RankingLoss::held)
+    pub fn held(self) -> Option<&'static str> {
+        let holds = self.unit == TemperatureUnit::Spread && !self.is_differentiated;
+        holds.then_some("the spread of the scores")
+    }
+
+    /// The same with a gradient through what is held; none where nothing is.
+    pub fn differentiated(self) -> Option<Self> {
+        self.held().map(|_| Self { is_differentiated: true, ..self })
+    }
+}
+
+/// A configuration with a temperature.
+pub(super) trait Tempered: Config {
+    /// The key of its temperature in files.
+    fn symbol(&self) -> &'static str;
+
+    /// Its temperature.
+    fn temperature(&self) -> Temperature;
+
+    /// The temperature of the paper, in scores.
+    fn paper_value(&self) -> f64;
+}
+
+/// Makes a configuration `Tempered` by the symbol and the value of the paper, with a constructor for the latter and a
+/// setter in scores under the name of the symbol.
+macro_rules! tempered {
+    ($config:ident, $symbol:literal, $paper:literal $(, $with:ident)?) => {
+        impl $config {
+            #[doc = concat!("The default with the temperature of the paper: `", $symbol, " = ", $paper, "` in scores.")]
+            pub fn paper() -> Self {
+                Self::new().with_temperature(Temperature::scores($paper))
+            }
+
+            $(
+                #[doc = concat!("The same with a temperature in scores, as in the paper: `", $symbol, "`.")]
+                pub fn $with(self, value: f64) -> Self {
+                    self.with_temperature(Temperature::scores(value))
+                }
+            )?
+        }
+
+        impl temperature::Tempered for $config {
+            fn symbol(&self) -> &'static str {
+                $symbol
+            }
+
+            fn temperature(&self) -> Temperature {
+                self.temperature
+            }
+
+            fn paper_value(&self) -> f64 {
+                $paper
+            }
+        }
+    };
+}
+
+pub(super) use tempered;
+
+/// Every parameter of a configuration as files have it, with its default beside the given ones: a temperature that is
+/// given counts in scores, and in scores the default is that of the paper.
+pub(super) fn defaults<C: Tempered>(config: &C, given: &Map) -> Map {
+    let Temperature { value, unit } = config.temperature();
+    let in_scores = given.get(TEMPERATURE_UNIT) == Some(&json!(TemperatureUnit::Score));
+    let value = if in_scores { config.paper_value() } else { value };
+    let unit = if given.contains_key(config.symbol()) { TemperatureUnit::Score } else { unit };
+    let mut all = Map::from_iter([(config.symbol().to_string(), json!(value))]);
+    all.extend(parameters(config).into_iter().filter(|(key, _)| key != FIELD));
+    all.insert(TEMPERATURE_UNIT.to_string(), json!(unit));
+    all
+}
+
+/// The configuration with the given parameters, as files have them, laid over it.
+pub(super) fn configure<C: Tempered>(loss: &'static str, config: C, given: &Map) -> Result<C, LossError> {
+    if given.is_empty() {
+        return Ok(config);
+    }
+    let symbol = config.symbol();
+    let mut all = merged(loss, defaults(&config, given), given)?;
+    let unit = value_of(loss, TEMPERATURE_UNIT, &all.shift_remove(TEMPERATURE_UNIT).unwrap_or_default())?;
+    let value = crate::json::from_value(all.shift_remove(symbol).unwrap_or_default())
+        .map_err(|refusal| LossError::Parameter { loss, refusal: with_value(refusal.under(symbol), given) })?;
+    all.insert(FIELD.to_string(), json!(Temperature { value, unit }));
+    read(loss, all, given)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::DType;
+
+    use super::*;
+    use crate::loss::registry::LOSSES;
+    use crate::loss::{ApproxNdcgConfig, Explained, LossSpec, RankingLoss, SmoothNdcgConfig, SoftNdcgConfig, explain};
+
+    const LABELS: [f64; 5] = [2.0, 0.0, 1.0, 0.0, 3.0];
+    const SCORES: [f64; 5] = [0.75, -1.25, 2.5, 0.875, -0.5];
+
+    /// Every loss with a temperature, in all its forms, at the temperature of the paper.
+    fn specs() -> Vec<LossSpec> {
+        let entries = LOSSES.iter().filter(|entry| entry.smoothing.is_some());
+        let specs = entries.flat_map(|entry| {
+            entry.forms().into_iter().map(|params| LossSpec { name: entry.name.to_string(), params })
+        });
+        specs.map(|spec| spec.with_default_temperature(None).unwrap()).collect()
+    }
+
+    fn of(spec: &LossSpec, scores: &[f64], dtype: DType) -> Explained {
+        explain(&*spec.build().unwrap(), scores, &LABELS, dtype).unwrap()
+    }
+
+    fn standard_deviation(scores: &[f64]) -> f64 {
+        let n = scores.len() as f64;
+        let mean = scores.iter().sum::<f64>() / n;
+        (scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n).sqrt()
+    }
+
+    #[test]
+    fn every_loss_with_a_temperature_has_the_key() {
+        for entry in LOSSES {
+            assert_eq!(
+                (entry.defaults)(&Map::new()).contains_key(TEMPERATURE_UNIT),
+                entry.smoothing.is_some(),
+                "{}",
+                entry.name
+            );
+        }
+        let wrong = LossSpec::new("approx_ndcg").with(TEMPERATURE_UNIT, "spred").build().unwrap_err().to_string();
+        assert_eq!(
+            wrong,
+            "approx_ndcg.temperature_unit: unknown variant `spred`, expected `score` or `spread`; did you mean `spread`?"
+        );
+        let unknown = LossSpec::new("soft_err").with("temperature_uint", "score").build().unwrap_err().to_string();
+        assert!(unknown.starts_with("soft_err: unknown parameter `temperature_uint`, expected one of "), "{unknown}");
+        assert!(unknown.ends_with(", `temperature_unit`; did you mean `temperature_unit`?"), "{unknown}");
+        assert!(LossSpec::new("list_net").with(TEMPERATURE_UNIT, "score").build().is_err());
+    }
+
+    /// By name and by type: in spreads where nothing is said, in scores where a number is.
+    #[test]
+    fn a_temperature_that_is_not_named_is_in_spreads() {
+        let built = |spec: LossSpec| format!("{:?}", spec.build().unwrap());
+        for (named, typed, symbol, paper) in [
+            ("approx_ndcg", format!("{:?}", ApproxNdcgConfig::new().init()), "alpha", ApproxNdcgConfig::paper().init()),
+            ("soft_ndcg", format!("{:?}", SoftNdcgConfig::new().init()), "sigma", SoftNdcgConfig::paper().init()),
+            ("smooth_ndcg", format!("{:?}", SmoothNdcgConfig::new().init()), "sigma", SmoothNdcgConfig::paper().init()),
+        ] {
+            let spec = LossSpec::new(named);
+            assert_eq!(format!("Ok({})", built(spec.clone())), typed);
+            let (papers, unit) = (format!("{:?}", paper.unwrap()), spec.with(TEMPERATURE_UNIT, "score"));
+            assert_eq!(
+                (built(unit.clone()), built(spec.with_default_temperature(None).unwrap())),
+                (papers.clone(), papers)
+            );
+            let value = unit.resolved().unwrap()[symbol].clone();
+            assert_eq!(spec.with(symbol, value).resolved().unwrap(), unit.resolved().unwrap());
+        }
+        let alpha = ApproxNdcgConfig::new().with_alpha(10.0).init().unwrap();
+        let paper = explain(&alpha, &SCORES, &LABELS, DType::F64).unwrap();
+        assert_eq!(paper, of(&LossSpec::new("approx_ndcg").with("alpha", 10.0), &SCORES, DType::F64));
+        assert!(alpha.held().is_none() && ApproxNdcgConfig::new().init().unwrap().held().is_some());
+        // The same unit beside a value is not another value.
+        let spread = LossSpec::new("soft_ndcg").with(TEMPERATURE_UNIT, "spread");
+        assert_eq!(spread.resolved().unwrap(), LossSpec::new("soft_ndcg").resolved().unwrap());
+        assert_eq!(
+            built(LossSpec::new("neural_ndcg")),
+            built(LossSpec::new("neural_ndcg").with(TEMPERATURE_UNIT, "score"))
+        );
+    }
+
+    /// The loss is that of scores over their spread, which is held in the gradient.
+    #[test]
+    fn scores_are_divided_by_their_standard_deviation() {
+        let deviation = standard_deviation(&SCORES);
+        for spec in specs() {
+            let found = of(&spec.with(TEMPERATURE_UNIT, "spread"), &SCORES, DType::F64);
+            let expected = of(&spec, &SCORES.map(|score| score / deviation), DType::F64);
+            assert!((found.loss - expected.loss).abs() < 1e-9, "{spec}: {} {}", found.loss, expected.loss);
+            for (found, expected) in found.grad.iter().zip(&expected.grad) {
+                assert!((found - expected / deviation).abs() < 1e-8, "{spec}: {found} {expected}");
+            }
+        }
+    }
+
+    /// Differences of the loss of scores over a spread that is held.
+    #[test]
+    fn gradients_are_differences_with_the_spread_held() {
+        const STEP: f64 = 1e-5;
+        let deviation = standard_deviation(&SCORES);
+        // An estimated gradient is not that of the value.
+        for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().estimates_gradient()) {
+            let found = of(&spec.with(TEMPERATURE_UNIT, "spread"), &SCORES, DType::F64).grad;
+            for (i, found) in found.iter().enumerate() {
+                let at = |offset: f64| {
+                    let mut scores = SCORES;
+                    scores[i] += offset;
+                    of(&spec, &scores.map(|score| score / deviation), DType::F64).loss
+                };
+                let expected = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+                assert!((found - expected).abs() < 2e-6 * (1.0 + expected.abs()), "{spec}, {i}: {found} {expected}");
+            }
+        }
+    }
+
+    /// Differences of the loss itself. Those of equal scores are of a function that jumps, so that finite slopes are all
+    /// that is asked of them.
+    #[test]
+    fn gradients_are_differences_where_the_spread_is_not_held() {
+        const STEP: f64 = 1e-5;
+        let held = |spec: &LossSpec| spec.with(TEMPERATURE_UNIT, "spread").build().unwrap();
+        for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().estimates_gradient()) {
+            assert_eq!(held(&spec).held(), Some("the spread of the scores"), "{spec}");
+            let loss = held(&spec).differentiated().unwrap();
+            assert_eq!((loss.held(), loss.parameters()), (None, held(&spec).parameters()), "{spec}");
+            let at = |scores: &[f64]| explain(&*loss, scores, &LABELS, DType::F64).unwrap();
+            assert_eq!(at(&SCORES).loss, explain(&*held(&spec), &SCORES, &LABELS, DType::F64).unwrap().loss, "{spec}");
+            assert!(at(&[0.5; 5]).grad.iter().all(|slope| slope.is_finite()), "{spec}");
+            for (i, found) in at(&SCORES).grad.into_iter().enumerate() {
+                let moved = |offset: f64| {
+                    let mut scores = SCORES;
+                    scores[i] += offset;
+                    at(&scores).loss
+                };
+                let expected = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
+                assert!((found - expected).abs() < 2e-6 * (1.0 + expected.abs()), "{spec}, {i}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_power_of_two_changes_no_bit() {
+        for spec in specs().into_iter().map(|spec| spec.with(TEMPERATURE_UNIT, "spread")) {
+            for dtype in [DType::F32, DType::F64] {
+                let plain = of(&spec, &SCORES, dtype);
+                for power in [2f64.powi(-20), 0.5, 2f64.powi(15)] {
+                    let scaled = of(&spec, &SCORES.map(|score| score * power), dtype);
+                    assert_eq!(scaled.loss.to_bits(), plain.loss.to_bits(), "{spec}, {dtype:?}, {power}");
+                    let gradient = scaled.grad.iter().map(|slope| slope * power);
+                    assert!(gradient.eq(plain.grad.iter().copied()), "{spec}, {dtype:?}, {power}");
+                }
+            }
+        }
+    }
+
+    /// Equal scores are the state of a scorer whose weights are 0.
+    #[test]
+    fn equal_scores_are_measured_in_scores() {
+        for spec in specs() {
+            let (score, spread) = (&spec, &spec.with(TEMPERATURE_UNIT, "spread"));
+            for value in [0.0, 0.5, -64.0] {
+                let [score, spread] = [score, spread].map(|spec| of(spec, &[value; 5], DType::F64));
+                assert!((score.loss - spread.loss).abs() < 1e-12, "{spec} at {value}");
+                for (score, spread) in score.grad.iter().zip(&spread.grad) {
+                    assert!((score - spread).abs() < 1e-9, "{spec} at {value}: {score} {spread}");
+                }
+            }
+        }
+        let moved = of(&LossSpec::new("approx_ndcg"), &[0.25; 5], DType::F32);
+        assert!(moved.grad.iter().all(|slope| slope.is_finite()) && moved.grad[4] < 0.0, "{moved:?}");
+    }
+
+    #[test]
+    fn padding_is_not_in_the_spread() {
+        let device = burn::tensor::Device::flex();
+        let scores = Tensor::<2>::from_floats([[1.0, 3.0, f32::NAN], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
+        let mask = Tensor::<2>::from_floats([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
+        let lists = Lists::new(scores, mask.clone(), mask.greater_elem(0.5));
+        assert_eq!(spread(&lists, lists.centered()).into_data().try_to_vec::<f32>().unwrap(), [1.0, 1.0, 1.0]);
+        let tiny = Tensor::<2>::from_floats([[1e-13, -1e-13]], &device);
+        let mask = tiny.ones_like().greater_elem(0.0);
+        let lists = Lists::new(tiny.clone(), tiny, mask);
+        assert_eq!(spread(&lists, lists.centered()).into_scalar::<f32>(), 1e-12);
+    }
+
+    #[test]
+    fn it_is_annealed_and_recorded_as_what_it_is() {
+        let spec = LossSpec::new("soft_ndcg").with(TEMPERATURE_UNIT, "spread");
+        let loss = spec.build().unwrap();
+        assert_eq!(loss.smoothing(), spec.smoothing().unwrap());
+        let moved = loss.with_parameter("sigma", 0.25).unwrap();
+        let built = spec.with("sigma", 0.25).build().unwrap();
+        assert_eq!(moved.parameters(), built.parameters());
+        assert!(moved.parameters().as_str().unwrap().contains("scale: Spread"), "{}", moved.parameters());
+        assert_ne!(moved.parameters(), loss.parameters());
+        let noisy = LossSpec::parse("ap:rank_indicators").with("gumbel_samples", 1).with(TEMPERATURE_UNIT, "spread");
+        assert!(noisy.build().unwrap().reseeded(&|own| own + 1).is_some());
+    }
+}
