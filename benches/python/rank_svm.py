@@ -80,7 +80,7 @@ def ours(folder, loss):
         out = folder / loss
         subprocess.run(["rm", "-rf", str(out)], check=True)
         start = children()
-        subprocess.run([BINARY, "train", str(config), "--out", str(out), "--no-tui"], check=True, capture_output=True)
+        subprocess.run([BINARY, "train", str(config), "--out", str(out)], check=True, capture_output=True)
         seconds = children() - start
         report = json.loads((out / "report.json").read_text())
         return seconds, numpy.array(report["weights"]), report["stop"] == "converged"

@@ -284,7 +284,7 @@ report = ["ndcg@10"]
         path, run = os.path.join(out, "config.toml"), os.path.join(out, "run")
         with open(path, "w") as file:
             file.write(config)
-        fit = seconds([arguments.binary, "train", path, "--out", run, "--no-tui"])
+        fit = seconds([arguments.binary, "train", path, "--out", run])
         with open(os.path.join(run, "report.json")) as file:
             trees = json.load(file)["best_round"]
         with open(os.path.join(run, "run.json")) as file:

@@ -14,7 +14,7 @@ import pytest
 def test_a_run_is_the_command_s(config, run, tmp_path):
     text = TOML.format(train=config["data"]["train"][0], validation=config["data"]["validation"][0])
     (tmp_path / "small.toml").write_text(text)
-    run("train", tmp_path / "small.toml", "--out", tmp_path / "command", "--no-tui")
+    run("train", tmp_path / "small.toml", "--out", tmp_path / "command")
     kinds = {"dict": config, "text": text, "path": tmp_path / "small.toml", "str": str(tmp_path / "small.toml")}
     for kind, given in kinds.items():
         found = burn_rank.train(given, out=tmp_path / kind)
@@ -156,7 +156,7 @@ def test_ctrl_c_ends_the_command_as_it_ends_the_program(config, tmp_path):
     text = TOML.format(train=config["data"]["train"][0], validation=config["data"]["validation"][0])
     (tmp_path / "long.toml").write_text(text.replace("epochs = 3", "epochs = 1000000"))
     own = [sys.executable, "-m", "burn_rank"]
-    train = [*own, "train", str(tmp_path / "long.toml"), "--out", str(tmp_path / "run"), "--no-tui"]
+    train = [*own, "train", str(tmp_path / "long.toml"), "--out", str(tmp_path / "run")]
     process = subprocess.Popen(train, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not any((tmp_path / "run").glob("*")) and time.monotonic() < deadline:

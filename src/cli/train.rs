@@ -12,7 +12,7 @@ use super::progress::{Bar, interrupt_on_signal};
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table, work_on_this_thread};
 use crate::distributed::Processes;
-use crate::experiment::{Evaluations, Report};
+use crate::experiment::{Evaluations, ExperimentConfig, ExperimentError, Report};
 use crate::learner::{NoProgress, Progress, StopReason};
 use crate::report::{FinishedRun, TrainRun};
 
@@ -29,10 +29,10 @@ pub struct TrainArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     folder: FolderArgs,
-    /// No terminal dashboard
-    #[arg(long)]
-    no_tui: bool,
-    /// Only warnings, errors, and what --json asks for: no progress, no dashboard, no table
+    /// Draws a dashboard on the whole terminal, with curves, in place of lines of progress; `gradient` has one
+    #[arg(long, conflicts_with_all = ["quiet", "json"])]
+    dashboard: bool,
+    /// Only warnings, errors, and what --json asks for: no progress, no table
     #[arg(long, short)]
     quiet: bool,
     /// One JSON object instead of the table
@@ -59,18 +59,13 @@ impl TrainArgs {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         let Opened { document, config, device, .. } = opened;
+        self.check_dashboard(&config)?;
         let (path, claim) = (self.out.clone(), self.folder.claim());
         let run = TrainRun::open(start, &document, config, &device, path, claim, processes)?;
         let name = run.config().name.clone();
-        let dashboard = !self.no_tui
-            && !self.quiet
-            && !self.json
-            && std::io::stdout().is_terminal()
-            && std::io::stderr().is_terminal();
-        let dashboard = dashboard && run.config().learner().is_ok_and(|learner| learner.draws_dashboard());
-        let bar = Bar::new(dashboard || self.quiet, run.config().measure.select);
+        let bar = Bar::new(self.dashboard || self.quiet, run.config().measure.select);
         let progress: &dyn Progress = if processes.leads() { &bar } else { &NoProgress };
-        let FinishedRun { folder: path, fit, report } = run.fit(dashboard, progress, interrupt_on_signal()?)?;
+        let FinishedRun { folder: path, fit, report } = run.fit(self.dashboard, progress, interrupt_on_signal()?)?;
 
         if !processes.leads() {
             // The first process speaks for all.
@@ -105,6 +100,24 @@ impl TrainArgs {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl TrainArgs {
+    /// Refuses a dashboard that cannot be drawn.
+    fn check_dashboard(&self, config: &ExperimentConfig) -> Result<(), Failure> {
+        if !self.dashboard {
+            return Ok(());
+        }
+        let learner = config.learner().map_err(ExperimentError::from)?;
+        if !learner.draws_dashboard() {
+            let found = learner.name();
+            return Err(Failure::input(format!("--dashboard: found the learner `{found}`, expected `gradient`")));
+        }
+        if !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {
+            return Err(Failure::input("--dashboard: expected a terminal on standard output and standard error"));
+        }
+        Ok(())
     }
 }
 

@@ -395,7 +395,7 @@ fn a_run_killed_before_its_mark_can_continue() {
     let bench = bench();
     let half = format!("{MARK}.4242.partial");
     for (number, left) in [&[][..], &[".lock"], &[".lock", &half], &[&half]].into_iter().enumerate() {
-        for way in ["--resume", "--overwrite", "--no-tui"] {
+        for way in ["--resume", "--overwrite", "--quiet"] {
             let out = format!("run{number}{way}");
             fs::create_dir(bench.path(&out)).unwrap();
             for name in left {

@@ -23,7 +23,7 @@ fn config(learner: &str, data: &str) -> String {
 
 /// The rounds of a run and the scores of its ranker.
 fn results(bench: &Bench, out: &str, more: &[&str]) -> (String, String) {
-    bench.output(&[&["train", "run.toml", "--no-tui", "--quiet", "--out", out], more].concat());
+    bench.output(&[&["train", "run.toml", "--quiet", "--out", out], more].concat());
     let scores = bench.output(&["predict", out, "vali.arrow"]);
     (fs::read_to_string(bench.path(&format!("{out}/metrics.jsonl"))).unwrap(), scores)
 }
@@ -59,7 +59,7 @@ fn streamed_shards_are_those_of_memory() {
         text.lines().find(|line| line.contains("\"hash\"")).unwrap().to_string()
     };
     assert_eq!(hash(&small.1), hash(&in_memory.1));
-    bench.output(&["train", "run.toml", "--no-tui", "--quiet", "--out", "d"]);
+    bench.output(&["train", "run.toml", "--quiet", "--out", "d"]);
     assert_ne!(hash(&fs::read(bench.path("d/report.json")).unwrap()), hash(&in_memory.1));
     let message = bench.refused(&["train", "run.toml", "--set", "learner.shards=81", "--set", "data.memory=1 GiB"]);
     assert!(message.contains("learner.shards = 81: expected at most 80, the number of training queries"), "{message}");
@@ -71,7 +71,7 @@ fn trees_of_streamed_data_are_those_of_data_in_memory() {
     let trees = config("boosted_trees", "").replace("[scorer]\nkind = \"mlp\"\nhidden = [8]\n", "");
     bench.write("run.toml", &trees.replace("list_net", "lambda_ndcg").replace("epochs = 4", "rounds = 4"));
     let scores = |out: &str, more: &[&str]| {
-        bench.output(&[&["train", "run.toml", "--no-tui", "--quiet", "--out", out], more].concat());
+        bench.output(&[&["train", "run.toml", "--quiet", "--out", out], more].concat());
         bench.output(&["predict", out, "vali.arrow"])
     };
     assert_eq!(scores("a", &["--set", "data.window=8 KiB", "--set", "data.memory=16 KiB"]), scores("b", &[]));

@@ -27,7 +27,7 @@ fn screen(arguments: &str, variables: &[(&str, &str)]) -> String {
 }
 
 /// A fit of more than the tenth of a second after which the dashboard draws for the first time.
-const LONG_ENOUGH: &str = "train small.toml --set learner.epochs=100";
+const LONG_ENOUGH: &str = "train small.toml --dashboard --set learner.epochs=100";
 
 /// Whether text chooses a color: SGR 30 to 49 or 90 to 107 other than the defaults 39 and 49.
 fn has_color(screen: &str) -> bool {
@@ -52,7 +52,7 @@ pub fn a_terminal_gets_the_dashboard_and_the_table() {
 
 pub fn without_color_nothing_is_colored() {
     assert!(!has_color(&screen(LONG_ENOUGH, &[("NO_COLOR", "1")])));
-    assert!(!has_color(&screen("train small.toml --no-tui", &[("NO_COLOR", "1")])));
+    assert!(!has_color(&screen("train small.toml", &[("NO_COLOR", "1")])));
 }
 
 /// The lines that a bar drew, one over the other.
@@ -62,7 +62,7 @@ fn drawn(screen: &str) -> Vec<&str> {
 
 pub fn progress_fits_80_columns_with_measure_surrogate_and_time_left() {
     for arguments in [
-        "train small.toml --no-tui",
+        "train small.toml",
         "cv small.toml --set cv.split=3 --set data.synthetic.validation_queries=0 --set data.synthetic.test_queries=0",
     ] {
         let screen = screen(arguments, &[]);
