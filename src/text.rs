@@ -1,5 +1,6 @@
-//! Words for error messages, and text for markup.
+//! Words for error messages, and text for terminals and markup.
 
+use std::borrow::Cow;
 #[cfg(feature = "cli")]
 use std::path::Path;
 
@@ -15,6 +16,38 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
         None => text.to_string(),
         Some((end, _)) => format!("{}\u{2026}", &text[..end]),
     }
+}
+
+/// `text` as one line that does nothing to a terminal but print: control characters, line breaks and tabs among them, and
+/// characters that turn the direction of writing become escapes, as in `\n` and `\u{1b}`.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    escaped(text, acts_on_terminal)
+}
+
+/// [`harmless`] text that keeps its line breaks and tabs.
+#[cfg(feature = "cli")]
+pub(crate) fn harmless_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| acts_on_terminal(c) && !matches!(c, '\n' | '\t'))
+}
+
+fn escaped(text: &str, escapes: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&escapes) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match escapes(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a terminal acts on a character: a control character (C0, DEL, C1), a line or paragraph separator, or an
+/// embedding, override or isolate of Unicode's bidirectional algorithm (UAX 9).
+pub(crate) fn acts_on_terminal(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Bytes as hexadecimal digits.
@@ -101,6 +134,33 @@ pub(crate) fn escape_markup(text: &str) -> String {
     escaped
 }
 
+/// `text` as it is where Markdown is read, in a line or in a cell of a table, with nothing that Markdown or HTML acts on.
+#[cfg(feature = "ranker")]
+pub(crate) fn escape_markdown(text: &str) -> String {
+    let text = harmless(text);
+    let mut escaped = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let in_word = before.is_alphanumeric() && rest.peek().is_some_and(|after| after.is_alphanumeric());
+        if "\\`*[]<>&|~".contains(c) || (c == '_' && !in_word) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+        before = c;
+    }
+    escaped
+}
+
+/// `text` as code in Markdown where it can be, else as [`escape_markdown`] has it.
+#[cfg(feature = "ranker")]
+pub(crate) fn markdown_code(text: &str) -> String {
+    match harmless(text) {
+        same if same == text && !text.trim().is_empty() && !text.contains(['`', '|']) => format!("`{text}`"),
+        _ => escape_markdown(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +181,25 @@ mod tests {
     #[test]
     fn markup_is_text_after_escaping() {
         assert_eq!(escape_markup("<a b='c'>\0 \"&\""), "&lt;a b=&#39;c&#39;&gt;\u{fffd} &quot;&amp;&quot;");
+    }
+
+    #[test]
+    fn what_acts_on_a_terminal_becomes_an_escape_and_the_rest_stays() {
+        assert_eq!(harmless("\u{1b}]0;pwn\u{7}a\nb\tc\r"), r"\u{1b}]0;pwn\u{7}a\nb\tc\r");
+        assert_eq!(harmless("\u{7f}\u{9b}31m\u{202e}\u{2066}\u{2028}"), r"\u{7f}\u{9b}31m\u{202e}\u{2066}\u{2028}");
+        for plain in ["", "a b", "München \u{5e9}\u{200f} 東京 \u{1f600}", r"C:\data"] {
+            assert!(matches!(harmless(plain), Cow::Borrowed(same) if same == plain));
+        }
+        #[cfg(feature = "cli")]
+        assert_eq!(harmless_lines("a\tb\nc\u{1b}\r\n"), "a\tb\nc\\u{1b}\\r\n");
+    }
+
+    #[cfg(feature = "ranker")]
+    #[test]
+    fn markdown_is_text_after_escaping() {
+        assert_eq!(escape_markdown("<b>[a](x)</b> | *_b_* &lt; `c`"), r"\<b\>\[a\](x)\</b\> \| \*\_b\_\* \&lt; \`c\`");
+        assert_eq!(escape_markdown("my_run-1.5\n# no title\u{1b}"), r"my_run-1.5\\n# no title\\u{1b}");
+        assert_eq!(["trec_eval", "a`b", "a|b", "a\n"].map(markdown_code), ["`trec_eval`", r"a\`b", r"a\|b", r"a\\n"]);
     }
 
     #[test]

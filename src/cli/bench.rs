@@ -7,6 +7,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 
 use super::execution_args::ExecutionArgs;
+use super::progress::{Work, during};
 use super::{Failure, Table, input, work_on_this_thread};
 use crate::bench::{BenchError, LossBench, LossRow, OpPath, ServingBench, Shape, TrainBench, TreesBench};
 use crate::data::SynthConfig;
@@ -151,7 +152,12 @@ impl BenchArgs {
         };
         for name in &self.devices {
             let mut rows: Vec<LossRow> = Vec::new();
-            bench.run(&input::device(name)?, name, |row| rows.push(row))?;
+            let work = Work::of(name, bench.losses.len() * bench.shapes.len() * bench.paths.len());
+            bench.run(&input::device(name)?, name, |row| {
+                rows.push(row);
+                work.done(rows.len());
+            })?;
+            drop(work);
             let mut table =
                 Table::new(["loss", "shape", "path", "ms", "Mpairs/s", "documents/s", "peak MiB", "bytes/document"]);
             for row in &rows {
@@ -186,7 +192,8 @@ impl BenchArgs {
                 let data = SynthConfig { queries, ..SynthConfig::default() };
                 let (loss, epochs) = (LossSpec::parse(loss), self.repeats as usize);
                 let bench = TrainBench { scorer, loss, data, batch, epochs, seed: 1 };
-                let row = bench.run(&input::device(name)?, name)?;
+                let device = input::device(name)?;
+                let row = during(&format!("training {scorer_name} on {name}"), || bench.run(&device, name))?;
                 if self.json {
                     let mut value = crate::json::to_value(&row).map_err(Failure::work)?;
                     value["scorer"] = scorer_name.into();
@@ -211,7 +218,12 @@ impl BenchArgs {
         let mut table = Table::new(["ranker", "device", "median us", "99% us"]);
         for name in &self.devices {
             let mut rows = Vec::new();
-            bench.run(&input::device(name)?, name, |row| rows.push(row))?;
+            let work = Work::new(&format!("requests to {name}"));
+            bench.run(&input::device(name)?, name, |row| {
+                work.now(&format!("requests to {name}, rankers timed: {}", rows.len() + 1));
+                rows.push(row);
+            })?;
+            drop(work);
             for row in rows {
                 if self.json {
                     writeln!(out, "{}", serde_json::to_string(&row).map_err(Failure::work)?)?;
@@ -235,7 +247,8 @@ impl BenchArgs {
         let mut table =
             Table::new(["loss", "device", "documents", "trees", "fit s", "predict s", "peak MiB", "NDCG@10"]);
         for name in &self.devices {
-            let row = bench.run(&input::device(name)?, name)?;
+            let device = input::device(name)?;
+            let row = during(&format!("growing trees on {name}"), || bench.run(&device, name))?;
             if self.json {
                 writeln!(out, "{}", serde_json::to_string(&row).map_err(Failure::work)?)?;
             }

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::execution_args::ExecutionArgs;
 use super::files::{self, to_io};
+use super::progress::during;
 use super::scored::Scored;
 use super::{Failure, input};
 use crate::data::trec::read_run_scores_from;
@@ -102,7 +103,7 @@ impl ClicksArgs {
         }
         input::once(self.files.iter().chain(logged_by))?;
         let (data, scores) = self.logged()?;
-        let Clicks { data, sessions, clicks, clipped } = model.sessions(&data, &scores)?;
+        let Clicks { data, sessions, clicks, clipped } = during("making clicks", || model.sessions(&data, &scores))?;
         files::commit([
             files::prepare(&weights, |mut file| data.write_document_weights(&mut file).map_err(to_io))?,
             files::prepare(&self.out, |mut file| data.write_letor(&mut file).map_err(to_io))?,

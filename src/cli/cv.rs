@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::processes::together;
-use super::progress::{JobsBar, interrupt_on_signal};
+use super::progress::{Fits, interrupt_on_signal};
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table};
 use crate::distributed::Processes;
@@ -17,7 +17,7 @@ use crate::experiment::{
 };
 use crate::learner::StopReason;
 use crate::report::write_reports;
-use crate::text::counted;
+use crate::text::{counted, harmless};
 
 /// Which fits a process makes.
 #[derive(Debug, Clone, Copy)]
@@ -149,7 +149,7 @@ impl CvArgs {
         let mut folder = self.open(opened, claim)?;
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
-        let bar = JobsBar::new(self.quiet, config.measure.select);
+        let fits = Fits::new(self.quiet, config.measure.select);
         let options = CrossValidationOptions {
             device,
             output: folder.as_ref(),
@@ -157,20 +157,20 @@ impl CvArgs {
             keep,
             jobs: self.jobs.map(usize::from),
             threads,
-            progress: &bar,
+            progress: &fits,
             interrupt: interrupt_on_signal()?,
         };
         let fitting = Instant::now();
         if let Work::Part(part) = work {
             let done = cross_validate_part(document, config, part, &options);
-            bar.end();
+            fits.end();
             return self.print_part(part, done?, out);
         }
         let report = match (&folder, work) {
             (Some(folder), Work::Merge) => merge_parts(document, config, folder, &options),
             _ => cross_validate(document, config, &options),
         };
-        bar.end();
+        fits.end();
         let report = report.map_err(|error| match &folder {
             Some(folder) => folder.give_up(error),
             None => error,
@@ -258,7 +258,7 @@ fn trials(result: &CrossValidation) -> String {
 fn render(result: &CrossValidation) -> String {
     let mut text = format!(
         "{}: {} convention, {}, {} without a relevant document, {}\n",
-        result.name,
+        harmless(&result.name),
         result.convention.name,
         counted(result.queries, "test query"),
         result.empty_queries,
@@ -281,7 +281,7 @@ fn render(result: &CrossValidation) -> String {
     table.row(["std. error".to_string(), String::new()].into_iter().chain(cells(&result.standard_errors)));
     text += &table.render();
     for fold in result.folds.iter().filter(|fold| fold.selected != "-") {
-        text += &format!("fold {} selected {}\n", fold.fold, fold.selected);
+        text += &format!("fold {} selected {}\n", fold.fold, harmless(&fold.selected));
     }
     text += &trials(result);
     let unfinished: Vec<String> = result

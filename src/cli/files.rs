@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::Failure;
+use super::progress::during;
 use crate::atomic_file::{self, Prepared};
 use crate::data::DataError;
 
@@ -12,7 +13,8 @@ use crate::data::DataError;
 /// # Errors
 /// Any error of `fill`, or of the file system.
 pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    atomic_file::write_with(path, fill).map_err(|error| unwritable(path, error))
+    let written = during(&format!("writing {}", path.display()), || atomic_file::write_with(path, fill));
+    written.map_err(|error| unwritable(path, error))
 }
 
 /// Writes a file that has its name only after [`commit`].
@@ -20,7 +22,8 @@ pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
 /// # Errors
 /// As [`write`].
 pub(super) fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Prepared, Failure> {
-    atomic_file::prepare(path, fill).map_err(|error| unwritable(path, error))
+    let prepared = during(&format!("writing {}", path.display()), || atomic_file::prepare(path, fill));
+    prepared.map_err(|error| unwritable(path, error))
 }
 
 /// Gives files that belong together their names: all, or none.

@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::execution_args::ExecutionArgs;
+use super::progress::Work;
 use super::scored::warn_of_missing_features;
 use super::{Failure, Table, input};
 use crate::experiment::linear_weights;
@@ -100,14 +100,11 @@ impl ImportanceArgs {
             None => ranker.metadata().convention.clone(),
         };
         let importance = PermutationImportance { repeats: self.repeats, seed: self.seed, across_queries: self.across };
-        let bar = ProgressBar::new(data.feature_count as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:24} {pos}/{len} features, {eta} left") {
-            bar.set_style(style);
-        }
-        let done = |features: usize| bar.set_position(features as u64);
-        let found = importance.of(&ranker, &data, self.measure, &convention, &device, &done);
-        bar.finish_and_clear();
-        let mut rows = found?.into_iter().map(|loss| row(&ranker, loss)).collect::<Result<Vec<_>, _>>()?;
+        let work = Work::of("features", data.feature_count);
+        let found =
+            importance.of(&ranker, &data, self.measure, &convention, &device, &|features| work.done(features))?;
+        drop(work);
+        let mut rows = found.into_iter().map(|loss| row(&ranker, loss)).collect::<Result<Vec<_>, _>>()?;
         rows.sort_by(|a, b| b.loss.total_cmp(&a.loss));
 
         if self.json {

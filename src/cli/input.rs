@@ -8,6 +8,7 @@ use crate::json::{Map, Value, from_value};
 use burn::tensor::Device;
 use clap::{Args, ValueEnum};
 
+use super::progress::during;
 use super::{Failure, panics};
 use crate::data::error::quoted;
 use crate::data::letor::{Missing, ReadOptions, Source};
@@ -78,10 +79,16 @@ impl ReadArgs {
         let mut options = self.options()?;
         options.features = features.or(options.features);
         let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
-        let data = data::read_from(inputs, &options)?;
-        data.keep_in_memory(RESIDENT);
-        data.check_values()?;
-        Ok(data)
+        let what = match files {
+            [file] => format!("reading {}", file.display()),
+            files => format!("reading {} files", files.len()),
+        };
+        during(&what, || {
+            let data = data::read_from(inputs, &options)?;
+            data.keep_in_memory(RESIDENT);
+            data.check_values()?;
+            Ok(data)
+        })
     }
 
     /// Returns whether nothing is asked for.

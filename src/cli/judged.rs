@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::{Args, value_parser};
 
+use super::progress::during;
 use super::{Failure, input};
 use crate::data::trec::{JudgedRun, Qrels, read_judged_from};
 use crate::measure::trec_eval::{TrecDocuments, TrecQuery};
@@ -65,7 +66,9 @@ impl<'a> Judgments<'a> {
     ) -> Result<JudgedRun<T>, Failure> {
         let run = input::text(run)?;
         let name = run.name().to_path_buf();
-        let judged = read_judged_from(run, &self.qrels, self.args.complete, of_query)?;
+        let judged = during(&format!("reading {}", name.display()), || {
+            read_judged_from(run, &self.qrels, self.args.complete, of_query)
+        })?;
         if judged.missing.len() == self.qrels.queries.len() {
             let range = match &self.qrels.queries[..] {
                 [only] => format!("the query `{only}` alone"),

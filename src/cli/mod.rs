@@ -1,5 +1,7 @@
 //! The command line: parse, validate, call the library, print. One file or folder per command.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod bench;
 mod clicks;
 mod compare;
@@ -26,11 +28,12 @@ mod scored;
 mod study;
 mod synth;
 mod table;
+mod terminal;
 mod train;
 mod warnings;
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -39,7 +42,7 @@ use failure::Context;
 pub use failure::Failure;
 pub(crate) use table::Table;
 
-const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input.";
+const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input, 130 stopped at once by Ctrl-C.";
 
 /// Learning to rank: train, evaluate and compare search rankers.
 #[derive(Debug, Parser)]
@@ -101,36 +104,33 @@ pub fn main() -> ExitCode {
 /// hold the command, as the Python package does: it takes over standard streams, the panic hook and, where a command
 /// stops on Ctrl-C, that signal.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         // Help and the version are printed like errors, with code 0.
-        Err(error) => {
-            let _ = error.print();
-            return u8::try_from(error.exit_code()).unwrap_or(2);
-        }
+        Err(error) => return terminal::refuse::<Cli>(error, &arguments),
     };
     warnings::show();
     panics::install();
-    // Not locked, because the dashboard draws on standard output from a thread of its own.
-    let mut out = io::BufWriter::new(io::stdout());
+    let mut out = terminal::output();
     let done = match cli.command {
-        Command::Train(args) => args.run(&mut out),
-        Command::Cv(args) => args.run(&mut out),
-        Command::Report(args) => args.run(&mut out),
-        Command::Predict(args) => args.run(&mut out),
-        Command::Eval(args) => args.run(&mut out),
-        Command::Compare(args) => args.run(&mut out),
-        Command::Importance(args) => args.run(&mut out),
-        Command::Convert(args) => args.run(&mut out),
-        Command::Loss(args) => args.run(&mut out),
-        Command::Study(args) => args.run(&mut out),
-        Command::Synth(args) => args.run(&mut out),
-        Command::Clicks(args) => args.run(&mut out),
-        Command::Bench(args) => args.run(&mut out),
-        Command::Models(args) => args.run(&mut out),
-        Command::Devices(args) => args.run(&mut out),
-        Command::Completions(args) => args.run(&mut out),
-        Command::Man(args) => args.run(&mut out),
+        Command::Train(args) => args.run(&mut *out),
+        Command::Cv(args) => args.run(&mut *out),
+        Command::Report(args) => args.run(&mut *out),
+        Command::Predict(args) => args.run(&mut *out),
+        Command::Eval(args) => args.run(&mut *out),
+        Command::Compare(args) => args.run(&mut *out),
+        Command::Importance(args) => args.run(&mut *out),
+        Command::Convert(args) => args.run(&mut *out),
+        Command::Loss(args) => args.run(&mut *out),
+        Command::Study(args) => args.run(&mut *out),
+        Command::Synth(args) => args.run(&mut *out),
+        Command::Clicks(args) => args.run(&mut *out),
+        Command::Bench(args) => args.run(&mut *out),
+        Command::Models(args) => args.run(&mut *out),
+        Command::Devices(args) => args.run(&mut *out),
+        Command::Completions(args) => args.run(&mut *out),
+        Command::Man(args) => args.run(&mut *out),
     };
     let done = done.and_then(|()| out.flush().map_err(Failure::from));
     match done {
@@ -151,8 +151,6 @@ fn work_on_this_thread() {
 /// Prints the error in one line, without a backtrace whatever `RUST_BACKTRACE` says: the user needs to know what to
 /// correct, not where in our code it was found.
 fn report(error: &anyhow::Error, code: u8) -> u8 {
-    // Written at once: what ends all processes of an MPI program may cut off the rest of a line.
-    let line = format!("error: {}\n", failure::one_line(error));
-    eprint!("{line}");
+    terminal::say(format_args!("error: {}", failure::one_line(error)));
     code
 }

@@ -6,6 +6,9 @@ use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use super::terminal;
+use crate::text::harmless_lines;
+
 /// Prefixes of the names of a GPU backend's threads (cubecl's device services), on which drivers are loaded.
 const BACKEND_THREADS: [&str; 2] = ["DSU-", "DSD-"];
 
@@ -20,8 +23,16 @@ thread_local! {
 pub(super) fn install() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        if !is_quiet(thread::current().name()) {
-            report(panic);
+        if is_quiet(thread::current().name()) {
+            return;
+        }
+        // A message may quote a name.
+        match panic.payload_as_str() {
+            Some(message) if harmless_lines(message) != message => {
+                let place = panic.location().map(ToString::to_string).unwrap_or_default();
+                terminal::say(format_args!("panicked at {place}: {message}"));
+            }
+            _ => report(panic),
         }
     }));
 }

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::execution_args::ExecutionArgs;
 use super::files::{self, to_io};
+use super::progress::during;
 use super::scored::warn_of_missing_features;
 use super::{Failure, input};
 use crate::data::RankingDataset;
@@ -89,7 +90,7 @@ impl PredictArgs {
         if self.run_id.is_some() {
             check_names(&data)?;
         }
-        let scores = ranker.predict(&data, &device)?;
+        let scores = during("scoring", || ranker.predict(&data, &device))?;
         let run = |mut out: &mut dyn Write| match &self.run_id {
             None => scores.iter().try_for_each(|score| writeln!(out, "{score}")),
             Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(to_io),
@@ -123,7 +124,9 @@ impl PredictArgs {
             [] => None,
             files => Some(self.reading.read(files, None)?),
         };
-        let Contributions { values, expected } = ranker.contributions(data, background.as_ref().unwrap_or(data))?;
+        let background = background.as_ref().unwrap_or(data);
+        let Contributions { values, expected } =
+            during("contributions of the features", || ranker.contributions(data, background))?;
         let lines = |out: &mut dyn Write| {
             for own in values.chunks(ranker.model().features()) {
                 own.iter().try_for_each(|value| write!(out, "{value}\t"))?;

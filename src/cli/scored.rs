@@ -4,7 +4,8 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
-use super::{Failure, input};
+use super::progress::during;
+use super::{Failure, input, terminal};
 use crate::data::RankingDataset;
 use crate::data::widths::fewer_features;
 use crate::measure::{Convention, Rankings, Ties};
@@ -25,7 +26,7 @@ impl Scored {
     pub fn by_ranker(path: &Path, data: &RankingDataset, device: &Device) -> Result<Self, Failure> {
         let ranker = input::ranker(path, device)?;
         warn_of_missing_features(path, &ranker, data);
-        let scores = ranker.predict(data, device)?;
+        let scores = during(&format!("scoring with {}", path.display()), || ranker.predict(data, device))?;
         Ok(Self { scores, places: None, convention: Some(ranker.metadata().convention.clone()) })
     }
 
@@ -73,6 +74,6 @@ pub fn warn_of_missing_features(path: &Path, ranker: &Ranker, data: &RankingData
     let (found, expected) = (data.feature_count, ranker.model().features());
     if found < expected {
         let ranker = format!("{} has", path.display());
-        eprintln!("warning: {}", fewer_features("the data have", found, &ranker, expected, "0"));
+        terminal::say(format_args!("warning: {}", fewer_features("the data have", found, &ranker, expected, "0")));
     }
 }

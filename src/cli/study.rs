@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::execution_args::ExecutionArgs;
+use super::progress::Work;
 use super::scored::Scored;
 use super::{Failure, Table, input};
 use crate::data::RankingDataset;
@@ -16,7 +16,7 @@ use crate::report::{studies_page, study_page};
 use crate::study::{
     Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
 };
-use crate::text::counted;
+use crate::text::{counted, harmless};
 
 /// File of the record of a study.
 const JSON: &str = "study.json";
@@ -154,10 +154,8 @@ impl StudyArgs {
             if all && !study.accepts(&source) {
                 continue;
             }
-            let bar = Bar::new(study.name);
-            let made = study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress: &bar });
-            bar.bar.finish_and_clear();
-            reports.push(made?);
+            let progress = &Work::new(study.name);
+            reports.push(study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress })?);
         }
         let record = match all {
             true => json!({ "studies": reports }),
@@ -260,27 +258,12 @@ fn training(path: &Path) -> Result<Source, Failure> {
     Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
 }
 
-/// A bar of the steps of a study on standard error, drawn only on a terminal.
-struct Bar {
-    bar: ProgressBar,
-}
-
-impl Bar {
-    fn new(study: &str) -> Self {
-        let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {pos}/{len} {elapsed}<{eta} {wide_msg}") {
-            bar.set_style(style);
-        }
-        bar.set_prefix(study.to_string());
-        Self { bar }
-    }
-}
-
-impl StudyProgress for Bar {
+/// The steps of a study.
+impl StudyProgress for Work {
     fn step(&self, what: &str, done: usize, all: usize) {
-        self.bar.set_length(all as u64);
-        self.bar.set_position(done as u64);
-        self.bar.set_message(what.to_string());
+        self.steps(all);
+        self.done(done);
+        self.now(what);
     }
 }
 
@@ -289,7 +272,7 @@ fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
     let about = &findings.about;
     writeln!(out, "{}: {}", report.study, report.summary)?;
     writeln!(out, "{}", report.paper)?;
-    write!(out, "{}", about.subject)?;
+    write!(out, "{}", harmless(&about.subject))?;
     if let (Some(queries), Some(documents), Some(tied)) = (about.queries, about.documents, about.tied_queries) {
         write!(
             out,

@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::Failure;
 use super::files::{self, to_io};
+use super::progress::Work;
 use crate::data::columnar::Format;
 use crate::data::folds::part_number;
 use crate::data::{DataError, SynthConfig};
@@ -102,5 +103,7 @@ fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
 }
 
 fn fill(config: &SynthConfig, queries: Range<usize>, file: &mut dyn Write) -> io::Result<()> {
-    config.write_part(&mut BufWriter::new(file), queries).map(drop).map_err(to_io)
+    let work = Work::of("queries", queries.len());
+    let written = config.write_telling(&mut BufWriter::new(file), queries, |queries| work.done(queries));
+    written.map(drop).map_err(to_io)
 }

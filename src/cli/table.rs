@@ -1,5 +1,7 @@
 //! Plain tables for a terminal.
 
+use crate::text::harmless;
+
 /// Rows under a header.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -9,12 +11,14 @@ pub struct Table {
 impl Table {
     /// Creates a table with these column names.
     pub fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Self {
-        Self { rows: vec![header.into_iter().map(Into::into).collect()] }
+        let mut table = Self::default();
+        table.row(header);
+        table
     }
 
-    /// Adds a row.
+    /// Adds a row. A name in a cell is made harmless, so that it breaks no line and is as wide as it is counted.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        self.rows.push(cells.into_iter().map(|cell| harmless(&cell.into()).into_owned()).collect());
     }
 
     /// Renders columns of numbers, right-aligned after the first column. Every line ends with a newline.
@@ -52,5 +56,12 @@ mod tests {
         table.row(["a", "1"]);
         table.row(["long name", "0.25"]);
         assert_eq!(table.render(), "name       value\na              1\nlong name   0.25\n");
+    }
+
+    #[test]
+    fn a_name_breaks_no_line() {
+        let mut table = Table::new(["query", "value"]);
+        table.row(["a\nb\u{1b}[31m", "1"]);
+        assert_eq!(table.render(), "query         value\na\\nb\\u{1b}[31m      1\n");
     }
 }

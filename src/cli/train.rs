@@ -8,13 +8,14 @@ use crate::json::json;
 use clap::Args;
 
 use super::processes::together;
-use super::progress::{Bar, interrupt_on_signal};
+use super::progress::{Rounds, interrupt_on_signal};
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::{Failure, Table, work_on_this_thread};
 use crate::distributed::Processes;
 use crate::experiment::{Evaluations, ExperimentConfig, ExperimentError, Report};
 use crate::learner::{NoProgress, Progress, StopReason};
 use crate::report::{FinishedRun, TrainRun};
+use crate::text::harmless;
 
 /// Arguments of `train`.
 #[derive(Debug, Args)]
@@ -61,10 +62,11 @@ impl TrainArgs {
         let Opened { document, config, device, .. } = opened;
         self.check_dashboard(&config)?;
         let (path, claim) = (self.out.clone(), self.folder.claim());
+        let rounds = Rounds::new(self.dashboard || self.quiet || !processes.leads(), config.measure.select);
         let run = TrainRun::open(start, &document, config, &device, path, claim, processes)?;
+        rounds.read();
         let name = run.config().name.clone();
-        let bar = Bar::new(self.dashboard || self.quiet, run.config().measure.select);
-        let progress: &dyn Progress = if processes.leads() { &bar } else { &NoProgress };
+        let progress: &dyn Progress = if processes.leads() { &rounds } else { &NoProgress };
         let FinishedRun { folder: path, fit, report } = run.fit(self.dashboard, progress, interrupt_on_signal()?)?;
 
         if !processes.leads() {
@@ -85,7 +87,7 @@ impl TrainArgs {
             writeln!(
                 out,
                 "{}: round {} of {} selected, {}, {:.1} s, written to {}",
-                name,
+                harmless(&name),
                 fit.best_round,
                 fit.history.len(),
                 fit.stop.in_words(),

@@ -2,7 +2,12 @@
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
+use super::{progress, terminal};
+
 struct Warnings;
+
+/// What burn's dashboard says, before it panics, where the user ends the program by its keys `q` and `k`.
+const KILLED: (&str, &str) = ("burn_train::renderer", "Training killed by user.");
 
 impl Log for Warnings {
     fn enabled(&self, metadata: &Metadata) -> bool {
@@ -11,7 +16,12 @@ impl Log for Warnings {
 
     fn log(&self, record: &Record) {
         if self.enabled(record.metadata()) {
-            eprintln!("warning: {}", record.args());
+            terminal::say(format_args!("warning: {}", record.args()));
+        } else if record.target().starts_with(KILLED.0) && record.args().to_string() == KILLED.1 {
+            // The dashboard has left the terminal already.
+            terminal::show_cursor();
+            terminal::say("stopped at once; --resume continues from what was saved last");
+            std::process::exit(progress::STOPPED_AT_ONCE);
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file_kind::FileKind;
 use crate::refusal::Refusal;
-use crate::text::counted;
+use crate::text::{counted, harmless};
 
 /// Reason that data cannot be read or used. Lines and columns count from 1; columns count bytes.
 #[derive(Debug, thiserror::Error)]
@@ -230,15 +230,12 @@ impl DataError {
     }
 }
 
-/// Prepares a piece of text for a message: quoted, shortened, with unprintable bytes replaced.
+/// Prepares a piece of text for a message: quoted, shortened, harmless on a terminal.
 pub(crate) fn quoted(text: &[u8]) -> String {
     const LONGEST: usize = 40;
-    let shown: String = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)])
-        .chars()
-        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
-        .collect();
+    let shown = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);
     match shown.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("`{}...`", &shown[..end]),
-        None => format!("`{shown}`"),
+        Some((end, _)) => format!("`{}...`", harmless(&shown[..end])),
+        None => format!("`{}`", harmless(&shown)),
     }
 }

@@ -603,4 +603,23 @@ mod tests {
             assert!(card.contains(part), "{part} in {card}");
         }
     }
+
+    #[test]
+    fn a_card_has_names_as_text() {
+        let mut ranker = ranker(models().remove(2));
+        let name = "<script>alert(1)</script> | *a*\n# b\u{1b}[2J";
+        ranker.metadata.config = crate::json::json!({ "name": name, "c1": "\u{9b}2J" });
+        ranker.metadata.convention.name = "`<b>`".into();
+        ranker.metadata.measures = [("test <i>".to_string(), 0.5)].into();
+        ranker.metadata.versions.burn = "0<br>".into();
+        let card = ranker.card(name);
+        #[cfg(feature = "experiment")]
+        assert!(crate::ranker::is_card(&card), "{card}");
+        let title = r"# \<script\>alert(1)\</script\> \| \*a\*\\n# b\\u{1b}\[2J";
+        assert_eq!(card.lines().next(), Some(title));
+        for part in [r"| \`\<b\>\` |", r"| test \<i\> | 0.5000 |", r"burn 0\<br\>,", r#""\u009b2J""#] {
+            assert!(card.contains(part), "{part} in {card}");
+        }
+        assert!(!card.chars().any(|c| c.is_control() && c != '\n'), "{card}");
+    }
 }

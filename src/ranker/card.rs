@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::{Model, Ranker};
 use crate::scorer::Scorer;
+use crate::text::{acts_on_terminal, escape_markdown, markdown_code};
 
 /// Text between the table of a card and the configuration.
 const BETWEEN: &str = "\n\nScores order the documents of one query; they are not comparable between queries, nor \
@@ -14,27 +15,32 @@ impl Ranker {
     /// Returns a model card in Markdown: model, training, measures with their convention, versions, limits.
     pub fn card(&self, name: &str) -> String {
         let metadata = self.metadata();
-        let mut card = format!("# {name}\n\n{}\n", describe(self.model()));
+        let mut card = format!("# {}\n\n{}\n", escape_markdown(name), describe(self.model()));
         let mut row = |key: &str, value: String| {
             let _ = write!(card, "\n| {key} | {value} |");
         };
         row("property", "value".into());
         row("---", "---".into());
         row("features", self.model().features().to_string());
-        row("normaliser", format!("`{}`", word(&self.normalizer().kind())));
-        row("convention of the measures", format!("`{}`", metadata.convention.name));
+        row("normaliser", markdown_code(&word(&self.normalizer().kind())));
+        row("convention of the measures", markdown_code(&metadata.convention.name));
         for (measure, value) in &metadata.measures {
-            row(measure, format!("{value:.4}"));
+            row(&escape_markdown(measure), format!("{value:.4}"));
         }
-        row("training data (SHA-256)", format!("`{}`", metadata.data_hash));
+        row("training data (SHA-256)", markdown_code(&metadata.data_hash));
         row("seed", metadata.seed.to_string());
         let versions = &metadata.versions;
-        row(
-            "made with",
-            format!("burn-rank {}, burn {}, file format {}", versions.burn_rank, versions.burn, versions.format),
-        );
-        let config = serde_json::to_string_pretty(&metadata.config).unwrap_or_default();
-        let _ = write!(card, "{BETWEEN}{config}\n```\n");
+        let [burn_rank, burn] = [&versions.burn_rank, &versions.burn].map(|version| escape_markdown(version));
+        row("made with", format!("burn-rank {burn_rank}, burn {burn}, file format {}", versions.format));
+        card.push_str(BETWEEN);
+        // JSON leaves some characters as they are that a terminal acts on.
+        for c in serde_json::to_string_pretty(&metadata.config).unwrap_or_default().chars() {
+            let _ = match c {
+                c if c != '\n' && acts_on_terminal(c) => write!(card, "\\u{:04x}", u32::from(c)),
+                c => card.write_char(c),
+            };
+        }
+        card.push_str("\n```\n");
         card
     }
 }

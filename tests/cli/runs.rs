@@ -55,6 +55,43 @@ fn a_run_leaves_a_ranker_that_predicts_and_evaluates() {
 }
 
 #[test]
+fn the_card_of_a_run_has_its_name_as_text() {
+    let bench = Bench::default();
+    bench.write("small.toml", &format!("name = \"<script>alert(1)</script>\\n# two | <img>\"\n{SMALL}"));
+    let told = bench.output(&["train", "small.toml", "--out", "run"]);
+    assert!(told.starts_with(r"<script>alert(1)</script>\n# two | <img>: round "), "one line: {told}");
+    let card = fs::read_to_string(bench.path("run/README.md")).unwrap();
+    assert_eq!(card.lines().next(), Some(r"# \<script\>alert(1)\</script\>\\n# two \| \<img\>"));
+    assert!(!card.lines().take_while(|line| *line != "```json").any(|line| line.contains("<script")), "{card}");
+    // It is still the run's own file.
+    bench.output(&["train", "small.toml", "--out", "run", "--overwrite"]);
+}
+
+#[test]
+fn an_option_of_before_is_answered_with_the_one_that_took_its_place() {
+    let bench = Bench::default();
+    let told = bench.refused(&["train", "small.toml", "--no-tui"]);
+    assert!(told.contains("--no-tui") && told.contains("'--dashboard'"), "{told}");
+}
+
+#[test]
+fn a_dashboard_that_cannot_be_drawn_is_refused() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    let dashboard = ["train", "small.toml", "--out", "run", "--dashboard"];
+    assert_eq!(
+        bench.refused(&dashboard),
+        "error: --dashboard: expected a terminal on standard output and standard error\n"
+    );
+    bench.write("trees.toml", "data.synthetic = {}\nloss.name = \"lambda_ndcg\"\nlearner.kind = \"boosted_trees\"\n");
+    assert_eq!(
+        bench.refused(&["train", "trees.toml", "--out", "run", "--dashboard"]),
+        "error: --dashboard: found the learner `boosted_trees`, expected `gradient`\n"
+    );
+    assert!(!bench.path("run").exists());
+}
+
+#[test]
 fn the_resolved_configuration_gives_the_same_run() {
     let bench = Bench::default();
     bench.write("small.toml", SMALL);

@@ -16,10 +16,11 @@ use clap::{Args, value_parser};
 
 use super::execution_args::ExecutionArgs;
 use super::judged::JudgingArgs;
+use super::progress::Work;
 use super::{Failure, input};
 use crate::atomic_file;
 use crate::experiment::OutputError;
-use crate::measure::significance::{ComparisonConfig, SystemPair, compare_all};
+use crate::measure::significance::{ComparisonConfig, SystemPair, compare_all_telling};
 use crate::report::{ComparedMeasure, ComparisonReport, comparison_page};
 use crate::text::is_standard_stream;
 use systems::Systems;
@@ -121,13 +122,17 @@ impl CompareArgs {
         }
         input::once(self.files.iter().chain(&self.qrels))?;
         let systems = self.execution.scope(|| self.systems())?;
-        let pairs = (0..systems.evaluations[0].means.len())
+        let (measures, count) = (systems.evaluations[0].means.len(), systems.evaluations.len());
+        let work = Work::of("resamples", measures * (count * (count - 1) / 2) * 2 * config.resamples);
+        let tell = |samples| work.more(samples);
+        let pairs = (0..measures)
             .map(|measure| {
                 let values: Vec<&[Option<f64>]> =
                     systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure].as_slice()).collect();
-                compare_all(&values, &config)
+                compare_all_telling(&values, &config, &tell)
             })
             .collect::<Result<Vec<Vec<SystemPair>>, _>>()?;
+        drop(work);
         if let Some(path) = &self.html {
             let page = page(&systems, &pairs, &config)?;
             if is_standard_stream(path) {

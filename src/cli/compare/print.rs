@@ -8,7 +8,7 @@ use super::systems::Systems;
 use crate::cli::{Failure, Table};
 use crate::measure::significance::{ComparisonConfig, SystemPair};
 use crate::report::letter;
-use crate::text::counted;
+use crate::text::{counted, harmless};
 
 /// Prints the tables; `pairs[measure]` holds the pairs of systems compared by that measure.
 pub(super) fn tables(
@@ -28,7 +28,7 @@ pub(super) fn tables(
     )?;
     writeln!(out, "compared on {} of them", pairs[0][0].comparison.queries)?;
     for (at, name) in systems.names.iter().enumerate() {
-        writeln!(out, "{}  {name}", letter(at))?;
+        writeln!(out, "{}  {}", letter(at), harmless(name))?;
     }
     writeln!(out)?;
     write!(out, "{}", means(systems).render())?;

@@ -10,7 +10,7 @@ use super::ranker::NAMES;
 use crate::data::columnar::Format;
 use crate::experiment::RANKER;
 use crate::file_kind::FileKind;
-use crate::text::{counted, is_standard_stream};
+use crate::text::{counted, harmless, is_standard_stream};
 
 impl ConvertArgs {
     /// Writes data as a table of a format, or as text without one.
@@ -45,7 +45,8 @@ impl ConvertArgs {
         })?;
         let bytes = self.out.metadata().map_or(0, |about| about.len());
         let format = format.map_or_else(|| "LETOR text".to_owned(), |format| format.to_string());
-        writeln!(out, "{place}: {format}, {shape}, {bytes} bytes")?;
+        let place = place.to_string();
+        writeln!(out, "{}: {format}, {shape}, {bytes} bytes", harmless(&place))?;
         Ok(())
     }
 }

@@ -5,11 +5,11 @@ use std::io::Write;
 use burn::tensor::Device;
 use clap::ValueEnum;
 
-use super::super::{Context, Failure, input};
+use super::super::{Context, Failure, input, terminal};
 use super::ConvertArgs;
 use crate::atomic_file;
 use crate::ranker::{ExportFormat, Model, Ranker};
-use crate::text::counted;
+use crate::text::{counted, harmless};
 
 /// Format of a ranker.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -52,10 +52,10 @@ impl ConvertArgs {
         let notes = format.map_or(Vec::new(), |format| ranker.export_notes(format));
         let place = self.out.display();
         atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
-        let features = counted(ranker.model().features(), "feature");
-        writeln!(out, "{place}: {name}, {features}, {} bytes", bytes.len())?;
+        let (place, features) = (place.to_string(), counted(ranker.model().features(), "feature"));
+        writeln!(out, "{}: {name}, {features}, {} bytes", harmless(&place), bytes.len())?;
         for note in notes {
-            eprintln!("note: {place}: {note}");
+            terminal::say(format_args!("note: {place}: {note}"));
         }
         Ok(())
     }

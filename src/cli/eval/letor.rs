@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::print::{Shown, conventions};
 use super::queries::{self, QueriesAsked};
 use super::{EvalArgs, MEASURES};
+use crate::cli::progress::during;
 use crate::cli::scored::Scored;
 use crate::cli::{Failure, input};
 use crate::data::RankingDataset;
@@ -62,7 +63,7 @@ fn show(
         Some(text) => input::convention(text)?,
         None => scored.convention.clone().unwrap_or_default(),
     };
-    let evaluation = evaluate(&scored.rankings(data, &convention), &measures, &convention)?;
+    let evaluation = during("measuring", || evaluate(&scored.rankings(data, &convention), &measures, &convention))?;
     let queries = data.query_ids.iter().map(String::as_str).collect();
     let of = |QueriesAsked { worst, best }| {
         let (measure, _) = &evaluation.means[0];

@@ -5,11 +5,11 @@ use std::io::Write;
 use crate::json::{Map, Value, json};
 
 use super::{EvalArgs, Format};
-use crate::cli::{Failure, Table};
+use crate::cli::{Failure, Table, terminal};
 use crate::data::trec::{JudgedRun, check_field};
 use crate::experiment::ExtremeQueries;
 use crate::measure::{Evaluation, Measure};
-use crate::text::counted;
+use crate::text::{counted, harmless};
 
 /// Facts about a run that are printed beside its measures.
 pub(super) struct AboutRun {
@@ -40,7 +40,7 @@ impl AboutRun {
 
     /// Writes the run's name and the notes above a table.
     pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        writeln!(out, "run {}", self.tag)?;
+        writeln!(out, "run {}", harmless(&self.tag))?;
         self.notes().iter().try_for_each(|note| writeln!(out, "{note}"))?;
         Ok(())
     }
@@ -141,7 +141,9 @@ impl Shown<'_> {
 /// for it.
 pub(super) fn note_empty(empty: usize, queries: usize, convention: &str) {
     if empty > 0 {
-        eprintln!("note: queries without a relevant document: {empty} of {queries} (convention {convention})");
+        terminal::say(format_args!(
+            "note: queries without a relevant document: {empty} of {queries} (convention {convention})"
+        ));
     }
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::cli::{Failure, Table};
 use crate::experiment::{ExtremeQueries, RankedQuery};
 use crate::refusal::Refusal;
-use crate::text::{did_you_mean, nearest};
+use crate::text::{did_you_mean, harmless, nearest};
 
 /// Most queries of one end.
 const MOST: usize = 1000;
@@ -50,7 +50,7 @@ pub(super) fn print(extremes: &ExtremeQueries, out: &mut dyn Write) -> Result<()
         for (at, query) in queries.iter().enumerate() {
             let RankedQuery { query: name, value, documents, shown } = query;
             let measure = &extremes.measure;
-            writeln!(out, "\n{end} {} of {}: query {name}, {measure} {value:.4}", at + 1, queries.len())?;
+            writeln!(out, "\n{end} {} of {}: query {}, {measure} {value:.4}", at + 1, queries.len(), harmless(name))?;
             let mut table = Table::new(["rank", "score", "label", "ideal", "document"]);
             for document in shown {
                 let score = document.score.map_or("-".to_string(), |score| format!("{score:.4}"));

@@ -7,8 +7,8 @@ use crate::json::json;
 
 use super::EvalArgs;
 use super::print::{AboutRun, note_empty};
-use crate::cli::Failure;
 use crate::cli::judged::Judgments;
+use crate::cli::{Failure, terminal};
 use crate::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecReport, TrecSummary};
 
 /// One query: its measures, and whether it has no relevant document.
@@ -58,7 +58,7 @@ pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut 
     // Standard output matches trec_eval's line by line; anything more goes to standard error.
     note_empty(empty, summary.queries(), "trec_eval");
     for note in about.notes() {
-        eprintln!("note: {note}");
+        terminal::say(format_args!("note: {note}"));
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ fn faults_are_reported_with_their_place() {
         ("0 qid:1 5:1 4:1".into(), ":1:13: found `4:1`, expected a feature index above 5, the previous one".into()),
         ("0 qid:1 -1:1".into(), ":1:9: found `-1:1`, expected `index:value`".into()),
         ("0 qid:1 1:1 qid:1".into(), ":1:13: found `qid:1`, expected `index:value`".into()),
-        ("0 qid:1 1:1\r 2:1".into(), ":1:11: found `1\u{fffd}`, expected a finite value of feature 1".into()),
+        ("0 qid:1 1:1\r 2:1".into(), ":1:11: found `1\\r`, expected a finite value of feature 1".into()),
         (format!("{good}-1 qid:1 1:1"), format!(":2:1: found `-1`, {label}")),
         (format!("{good}nan qid:1 1:1"), format!(":2:1: found `nan`, {label}")),
         (format!("{good}inf qid:1 1:1"), format!(":2:1: found `inf`, {label}")),

@@ -241,15 +241,26 @@ impl SynthConfig {
     /// # Errors
     /// Those of [`write`](Self::write).
     pub fn write_part(&self, output: &mut impl Write, queries: Range<usize>) -> Result<u64, DataError> {
+        self.write_telling(output, queries, |_| {})
+    }
+
+    /// Writes as [`write_part`](Self::write_part) does, and tells how many queries are written.
+    pub(crate) fn write_telling(
+        &self,
+        output: &mut impl Write,
+        queries: Range<usize>,
+        tell: impl Fn(usize),
+    ) -> Result<u64, DataError> {
         self.check()?;
         let failed = |source: io::Error| DataError::Io { path: "".into(), source };
         let world = self.world();
         let lines = LineWriter::new(self.features);
         let at_once = 4 * rayon::current_num_threads();
         let mut texts: Vec<Vec<u8>> = vec![Vec::new(); at_once];
-        let mut bytes = 0;
+        let (mut bytes, begun) = (0, queries.start);
         for block in self.blocks(queries, at_once, CELLS) {
             self.ask_block(&block)?;
+            let written = block.end - begun;
             let texts = &mut texts[..block.len()];
             texts.par_iter_mut().zip(block).for_each(|(text, q)| {
                 let query = self.query(&world, q);
@@ -262,6 +273,7 @@ impl SynthConfig {
                 output.write_all(text).map_err(failed)?;
                 bytes += text.len() as u64;
             }
+            tell(written);
         }
         output.flush().map_err(failed)?;
         Ok(bytes)

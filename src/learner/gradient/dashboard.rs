@@ -3,6 +3,8 @@
 //! `SupervisedTraining` runs on its own thread with a custom strategy, which hands its event processor over to the fit
 //! and waits until it is returned. The fit keeps training on the caller's thread and reports what happens. The
 //! dashboard, its metrics and its interruption by key are therefore burn's, while the loop remains free to borrow.
+//!
+//! A stop that is asked for closes the dashboard at once, before the round ends (`screen`).
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::io::IsTerminal;
 
 use burn::train::Interrupter;
-use burn::train::renderer::default_renderer;
 
 use super::config::{Gradient, NAME};
 use super::dashboard::{Dashboard, Shown};
 use super::log::MetricsLog;
+use super::screen::Screen;
 use super::session::{Outcome, SavedSession, Session};
 use crate::data::RankingDataset;
 use crate::learner::entry::RankingLearner;
@@ -31,9 +31,8 @@ impl Gradient {
             return Ok(None);
         }
         let interrupter = Interrupter::new();
-        // burn's dashboard if this build has it, otherwise lines of text.
-        let renderer = default_renderer(interrupter.clone(), (first > 1).then_some(first - 1));
-        let (model, epochs) = (session.model(), self.config.epochs);
+        let screen = Screen::open(interrupter.clone(), (first > 1).then_some(first - 1), &context.interrupt);
+        let (model, epochs, renderer) = (session.model(), self.config.epochs, Box::new(screen));
         Dashboard::start(model, &context.selection, epochs, first, renderer, interrupter, &context.device).map(Some)
     }
 
@@ -61,7 +60,9 @@ struct Run<'a> {
 impl Run<'_> {
     /// Gives the terminal back.
     fn end_dashboard(&mut self) -> Result<(), LearnerError> {
-        self.dashboard.take().map_or(Ok(()), Dashboard::end)
+        let ended = self.dashboard.take().map_or(Ok(()), Dashboard::end);
+        self.context.interrupt.forget();
+        ended
     }
 }
 

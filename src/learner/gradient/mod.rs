@@ -42,6 +42,7 @@ mod noise;
 mod optimizer;
 mod precision;
 mod schedule;
+mod screen;
 mod session;
 mod step;
 #[cfg(test)]

@@ -13,6 +13,7 @@ use burn::train::renderer::{
 use super::config::{Gradient, GradientConfig};
 use super::dashboard::{Dashboard, Shown};
 use super::log;
+use super::screen::Screen;
 use super::session::Session;
 use crate::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
 use crate::json::json;
@@ -613,8 +614,14 @@ fn one_query_per_step_is_algorithm_1() {
     assert_eq!(session.epoch(1).unwrap().steps, train.queries());
 }
 
-/// Records what a dashboard is given.
+/// Records what a dashboard is given, and when it is closed.
 struct Recorder(Arc<Mutex<Vec<String>>>);
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.note("closed".into());
+    }
+}
 
 impl Recorder {
     fn note(&self, text: String) {
@@ -692,11 +699,32 @@ fn the_dashboard_shows_loss_and_measures_of_each_epoch() {
     dashboard.end().unwrap();
     let notes = notes.lock().unwrap().clone();
     assert_eq!(notes[0], "gradient 3/7");
-    assert_eq!(notes.last().unwrap(), "end");
+    assert_eq!(notes[notes.len() - 2..], ["end", "closed"]);
     for expected in ["train 1.5000", "train 0.1250", "valid 0.5000"] {
         assert_eq!(notes.iter().filter(|note| *note == expected).count() % 2, 0, "{expected}: {notes:?}");
         assert!(notes.iter().any(|note| note == expected), "{expected}: {notes:?}");
     }
+}
+
+#[test]
+fn a_stop_that_is_asked_for_closes_the_dashboard_before_the_round_ends() {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let noted = || notes.lock().unwrap().clone();
+    let stop = Interrupt::default();
+    let mut screen = Screen::of(Box::new(Recorder(notes.clone())), &stop);
+    screen.start(7, 1, None, Some("first"));
+    stop.request();
+    assert_eq!(noted(), ["first 1/7", "closed"]);
+    screen.start(7, 1, None, Some("second"));
+    drop(screen);
+    // A stop may have been asked for before the dashboard was there, and a dashboard may end without one.
+    drop(Screen::of(Box::new(Recorder(notes.clone())), &stop));
+    let unasked = Interrupt::default();
+    drop(Screen::of(Box::new(Recorder(notes.clone())), &unasked));
+    assert_eq!(noted(), ["first 1/7", "closed", "closed", "closed"]);
+    unasked.forget();
+    unasked.request();
+    assert_eq!(noted().len(), 4);
 }
 
 #[cfg(feature = "columnar")]

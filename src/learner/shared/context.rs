@@ -1,8 +1,9 @@
 //! The context that a fit is given besides its data, and its result.
 
+use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
@@ -26,12 +27,50 @@ pub struct Interrupt {
     requested: Arc<AtomicBool>,
     /// Rounds after which a fit stops without a request.
     after: Option<usize>,
+    at_once: AtOnce,
+}
+
+/// What a request does before the round ends.
+#[derive(Clone, Default)]
+struct AtOnce(Arc<Mutex<Option<Act>>>);
+
+type Act = Box<dyn FnOnce() + Send>;
+
+impl AtOnce {
+    fn take(&self) -> Option<Act> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for AtOnce {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("AtOnce")
+    }
 }
 
 impl Interrupt {
-    /// Asks the learner to stop after the current round.
+    /// Asks the learner to stop after the current round. What is drawn on a terminal has left it when this returns.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
+        if let Some(act) = self.at_once.take() {
+            act();
+        }
+    }
+
+    /// Runs `act` in the thread that requests a stop, unless [`forget`](Self::forget) comes first.
+    pub(crate) fn at_once(&self, act: impl FnOnce() + Send + 'static) {
+        *self.at_once.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
+        // It may have been requested in the meantime.
+        if self.requested()
+            && let Some(act) = self.at_once.take()
+        {
+            act();
+        }
+    }
+
+    /// Forgets what a request is to do at once.
+    pub(crate) fn forget(&self) {
+        drop(self.at_once.take());
     }
 
     /// Returns whether a stop was asked for.
@@ -42,7 +81,7 @@ impl Interrupt {
     /// The same request, and a stop after so many rounds of the fit, as if it was asked for then: the fit can be resumed
     /// and ends in the same bytes as one that was never stopped.
     pub fn after(&self, rounds: usize) -> Self {
-        Self { requested: self.requested.clone(), after: Some(rounds) }
+        Self { after: Some(rounds), ..self.clone() }
     }
 
     /// Returns whether a fit is to stop that has made so many rounds.

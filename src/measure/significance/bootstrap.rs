@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError};
+use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError, Tell};
 use crate::seed::seed_for;
 
 /// A bootstrap interval.
@@ -27,6 +27,15 @@ pub struct Bootstrap {
 /// # Errors
 /// [`SignificanceError::TooFew`] without a difference; those of [`ComparisonConfig::check`].
 pub fn bootstrap(differences: &[f64], config: &ComparisonConfig) -> Result<Bootstrap, SignificanceError> {
+    bootstrap_telling(differences, config, &|_| {})
+}
+
+/// As [`bootstrap`], and tells of every few samples that are drawn.
+pub(super) fn bootstrap_telling(
+    differences: &[f64],
+    config: &ComparisonConfig,
+    tell: Tell,
+) -> Result<Bootstrap, SignificanceError> {
     config.check()?;
     let queries = differences.len();
     if queries == 0 {
@@ -37,6 +46,7 @@ pub fn bootstrap(differences: &[f64], config: &ComparisonConfig) -> Result<Boots
         .flat_map_iter(|task| {
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "bootstrap", task as u64));
             let samples = RESAMPLES_PER_TASK.min(config.resamples - task * RESAMPLES_PER_TASK);
+            tell(samples);
             (0..samples).map(move |_| {
                 (0..queries).map(|_| differences[random.random_range(0..queries)]).sum::<f64>() / queries as f64
             })

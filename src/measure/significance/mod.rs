@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 pub use bootstrap::{Bootstrap, bootstrap};
 pub use randomization::{Randomization, randomization};
 pub use studentized_range::studentized_range_survival;
+#[cfg(feature = "cli")]
+pub(crate) use systems::compare_all_telling;
 pub use systems::{SystemPair, compare_all};
 pub use t_test::{TTest, t_test};
 pub use tukey::{TukeyPair, tukey_hsd, tukey_hsd_independent};
@@ -24,6 +26,8 @@ pub use tukey::{TukeyPair, tukey_hsd, tukey_hsd_independent};
 use super::mean_of;
 use crate::memory::product;
 use crate::refusal::Refusal;
+use bootstrap::bootstrap_telling;
+use randomization::randomization_telling;
 
 /// Number of resamples that one task draws from its own generator; fixed, so that the number of threads changes
 /// nothing.
@@ -147,6 +151,9 @@ pub struct Comparison {
     pub bootstrap: Bootstrap,
 }
 
+/// Hears of samples that are drawn, so many at a time, on any thread.
+pub(crate) type Tell<'a> = &'a (dyn Fn(usize) + Sync);
+
 /// Compares two systems by the values of one measure for the same queries in the same order. Queries that the
 /// convention excludes (`None`) for either system are left out.
 ///
@@ -158,6 +165,16 @@ pub fn compare(
     first: &[Option<f64>],
     second: &[Option<f64>],
     config: &ComparisonConfig,
+) -> Result<Comparison, SignificanceError> {
+    compare_telling(first, second, config, &|_| {})
+}
+
+/// As [`compare`], and tells of the samples: twice as many as are asked for.
+fn compare_telling(
+    first: &[Option<f64>],
+    second: &[Option<f64>],
+    config: &ComparisonConfig,
+    tell: Tell,
 ) -> Result<Comparison, SignificanceError> {
     config.check()?;
     if first.len() != second.len() {
@@ -180,8 +197,8 @@ pub fn compare(
         ties: count(|d| *d == 0.0),
         losses: count(|d| *d < 0.0),
         t_test,
-        randomization: randomization(&differences, config)?,
-        bootstrap: bootstrap(&differences, config)?,
+        randomization: randomization_telling(&differences, config, tell)?,
+        bootstrap: bootstrap_telling(&differences, config, tell)?,
     })
 }
 

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError};
+use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError, Tell};
 use crate::seed::seed_for;
 
 /// Result of a randomisation test.
@@ -30,6 +30,15 @@ pub struct Randomization {
 /// # Errors
 /// Those of [`ComparisonConfig::check`].
 pub fn randomization(differences: &[f64], config: &ComparisonConfig) -> Result<Randomization, SignificanceError> {
+    randomization_telling(differences, config, &|_| {})
+}
+
+/// As [`randomization`], and tells of every few samples that are drawn, or of all at once.
+pub(super) fn randomization_telling(
+    differences: &[f64],
+    config: &ComparisonConfig,
+    tell: Tell,
+) -> Result<Randomization, SignificanceError> {
     config.check()?;
     // A difference of 0 gives the same sum with either sign.
     let sizes: Vec<f64> = differences.iter().map(|d| d.abs()).filter(|d| *d > 0.0).collect();
@@ -42,6 +51,7 @@ pub fn randomization(differences: &[f64], config: &ComparisonConfig) -> Result<R
             let signed = sizes.iter().enumerate().map(|(at, d)| if signs >> at & 1 == 1 { -d } else { *d });
             signed.sum::<f64>().abs() >= as_far
         });
+        tell(config.resamples);
         return Ok(Randomization {
             p_value: hits.count() as f64 / assignments as f64,
             exact: true,
@@ -53,6 +63,7 @@ pub fn randomization(differences: &[f64], config: &ComparisonConfig) -> Result<R
         .map(|task| {
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(config.seed, "randomisation", task as u64));
             let samples = RESAMPLES_PER_TASK.min(config.resamples - task * RESAMPLES_PER_TASK);
+            tell(samples);
             (0..samples).filter(|_| random_sum(&sizes, &mut random).abs() >= as_far).count()
         })
         .sum();

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Comparison, ComparisonConfig, SignificanceError, TukeyPair, compare, tukey_hsd};
+use super::{Comparison, ComparisonConfig, SignificanceError, Tell, TukeyPair, compare_telling, tukey_hsd};
 
 /// Two of several systems.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,6 +30,15 @@ pub fn compare_all(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,
 ) -> Result<Vec<SystemPair>, SignificanceError> {
+    compare_all_telling(systems, config, &|_| {})
+}
+
+/// As [`compare_all`], and tells of the samples: of each pair twice as many as are asked for.
+pub(crate) fn compare_all_telling(
+    systems: &[&[Option<f64>]],
+    config: &ComparisonConfig,
+    tell: Tell,
+) -> Result<Vec<SystemPair>, SignificanceError> {
     if systems.len() < 2 {
         return Err(SignificanceError::TooFew { what: "systems", found: systems.len(), expected: 2 });
     }
@@ -48,7 +57,7 @@ pub fn compare_all(
     let mut pairs = Vec::new();
     for first in 0..systems.len() {
         for second in first + 1..systems.len() {
-            let comparison = compare(&values(first), &values(second), config)?;
+            let comparison = compare_telling(&values(first), &values(second), config, tell)?;
             // `tukey_hsd` gives the pairs in the order of these loops.
             pairs.push(SystemPair { first, second, comparison, tukey: tukey.next() });
         }
@@ -58,6 +67,7 @@ pub fn compare_all(
 
 #[cfg(test)]
 mod tests {
+    use super::super::compare;
     use super::*;
 
     const CONFIG: ComparisonConfig = ComparisonConfig { resamples: 100, confidence: 0.95, seed: 0 };

@@ -1,0 +1,138 @@
+//! The terminal under the dashboard. A stop that is asked for gives it back at once, not after the round, and Ctrl-C
+//! stays a signal while keys are read.
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use burn::train::logger::{EvaluationProgressLogger, TrainingProgressLogger};
+use burn::train::metric::MetricDefinition;
+use burn::train::renderer::{
+    EvaluationName, MetricState, MetricsRenderer, MetricsRendererEvaluation, MetricsRendererTraining, default_renderer,
+};
+use burn::train::{Interrupter, LearnerSummary};
+
+use crate::learner::shared::context::Interrupt;
+
+/// A renderer until a stop is asked for, then nothing.
+pub(super) struct Screen(Arc<Mutex<Option<Box<dyn MetricsRenderer>>>>);
+
+impl Screen {
+    /// burn's dashboard if this build has it, otherwise lines of text; of a fit that goes on after `checkpoint` epochs.
+    pub(super) fn open(interrupter: Interrupter, checkpoint: Option<usize>, stop: &Interrupt) -> Self {
+        let renderer = default_renderer(interrupter, checkpoint);
+        #[cfg(all(unix, feature = "cli"))]
+        keep_ctrl_c();
+        Self::of(renderer, stop)
+    }
+
+    /// What draws, until `stop` is requested.
+    pub(super) fn of(renderer: Box<dyn MetricsRenderer>, stop: &Interrupt) -> Self {
+        let renderer = Arc::new(Mutex::new(Some(renderer)));
+        let screen = Self(renderer.clone());
+        stop.at_once(move || Self(renderer).close());
+        screen
+    }
+
+    /// Gives the terminal back.
+    fn close(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    fn draw(&self, draw: impl FnOnce(&mut dyn MetricsRenderer)) {
+        if let Some(renderer) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            draw(&mut **renderer);
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Hands methods on to the renderer.
+macro_rules! drawn {
+    ($($name:ident($($argument:ident: $type:ty),*)),+ $(,)?) => {
+        $(fn $name(&mut self, $($argument: $type),*) {
+            self.draw(|renderer| renderer.$name($($argument),*));
+        })+
+    };
+}
+
+impl MetricsRendererTraining for Screen {
+    drawn!(update_train(state: MetricState), update_valid(state: MetricState));
+
+    fn on_train_end(&mut self, summary: Option<LearnerSummary>) -> Result<(), Box<dyn Error>> {
+        let mut ended = Ok(());
+        self.draw(|renderer| ended = renderer.on_train_end(summary));
+        ended
+    }
+}
+
+impl MetricsRendererEvaluation for Screen {
+    drawn!(update_test(name: EvaluationName, state: MetricState));
+
+    fn on_test_end(&mut self, summary: Option<LearnerSummary>) -> Result<(), Box<dyn Error>> {
+        let mut ended = Ok(());
+        self.draw(|renderer| ended = renderer.on_test_end(summary));
+        ended
+    }
+}
+
+impl TrainingProgressLogger for Screen {
+    drawn!(
+        start(epochs: usize, first: usize, items: Option<usize>, label: Option<&str>),
+        update_epoch(epoch: usize),
+        start_split(split: &str, items: usize),
+        update_split(items: usize),
+        end_split(),
+        end(),
+        log_event_training(event: String),
+    );
+}
+
+impl EvaluationProgressLogger for Screen {
+    drawn!(
+        start_global_progress(tests: usize),
+        start_test(name: &str, items: usize),
+        update_test_progress(items: usize),
+        end_test(),
+        end_global_progress(),
+        log_event_evaluation(event: String),
+    );
+}
+
+impl MetricsRenderer for Screen {
+    drawn!(manual_close(), register_metric(definition: MetricDefinition));
+}
+
+/// Lets the terminal make a signal of Ctrl-C again once the dashboard has turned that off. Ctrl-Z and Ctrl-\ stay off:
+/// they would leave the dashboard on the terminal.
+#[cfg(all(unix, feature = "cli"))]
+fn keep_ctrl_c() {
+    use std::os::fd::{AsFd, BorrowedFd};
+    use std::time::Duration;
+
+    use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, isatty, tcgetattr, tcsetattr};
+
+    /// No key (`_POSIX_VDISABLE`).
+    const NO_KEY: u8 = if cfg!(any(target_os = "linux", target_os = "android")) { 0 } else { 0xff };
+
+    let input = std::io::stdin();
+    let terminal = if isatty(&input) { None } else { std::fs::File::open("/dev/tty").ok() };
+    let terminal: BorrowedFd = terminal.as_ref().map_or(input.as_fd(), AsFd::as_fd);
+    // The renderer's thread turns signals of keys off when it starts; at most a second later it has.
+    for _ in 0..200 {
+        let Ok(mut modes) = tcgetattr(terminal) else { return };
+        if !modes.local_modes.contains(LocalModes::ICANON) {
+            modes.local_modes |= LocalModes::ISIG;
+            for key in [SpecialCodeIndex::VSUSP, SpecialCodeIndex::VQUIT] {
+                modes.special_codes[key] = NO_KEY;
+            }
+            let _ = tcsetattr(terminal, OptionalActions::Now, &modes);
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
