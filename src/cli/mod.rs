@@ -132,8 +132,9 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Completions(args) => args.run(&mut *out),
         Command::Man(args) => args.run(&mut *out),
     };
-    let done = done.and_then(|()| out.flush().map_err(Failure::from));
-    match done {
+    // Results stand above what is said of them.
+    let flushed = out.flush().map_err(Failure::from);
+    match done.and(flushed) {
         Ok(()) | Err(Failure::ClosedPipe) => 0,
         Err(Failure::Input(error)) => report(&error, 2),
         Err(Failure::Work(error)) => report(&error, 1),

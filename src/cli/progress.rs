@@ -2,18 +2,19 @@
 //! error, and only where that is a terminal. Signals that stop a run after its round are heard here too.
 
 use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 
 use super::{Failure, terminal};
 use crate::experiment::{JobDone, JobProgress};
 use crate::learner::{Interrupt, Progress, Round, SURROGATE};
 use crate::measure::Measure;
-use crate::text::harmless;
+use crate::text::{harmless, shortened};
 
 /// Exit code of a command that a second Ctrl-C stopped at once.
 pub(super) const STOPPED_AT_ONCE: i32 = 130;
@@ -23,8 +24,92 @@ const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// Time between two drawings of what goes on.
 const TICK: Duration = Duration::from_millis(200);
 
+/// Fewer columns leave no room for a bar.
+const NARROW: usize = 60;
+/// Drawings a second, at most.
+const RATE: u8 = 20;
+
 /// Everything that is drawn now.
-static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
+static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| {
+    MultiProgress::with_draw_target(match io::stderr().is_terminal() {
+        true => ProgressDrawTarget::term_like_with_hz(Box::new(Screen::default()), RATE),
+        false => ProgressDrawTarget::hidden(),
+    })
+});
+
+/// The terminal of standard error. What it no longer takes is lost, since a run outlives its terminal.
+#[derive(Debug, Default)]
+struct Screen(Mutex<String>);
+
+impl Screen {
+    fn add(&self, text: impl AsRef<str>) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_str(text.as_ref());
+        Ok(())
+    }
+
+    fn move_cursor(&self, by: usize, to: char) -> io::Result<()> {
+        if by > 0 { self.add(format!("\x1b[{by}{to}")) } else { Ok(()) }
+    }
+}
+
+impl TermLike for Screen {
+    fn width(&self) -> u16 {
+        size().0
+    }
+
+    fn height(&self) -> u16 {
+        size().1
+    }
+
+    fn move_cursor_up(&self, lines: usize) -> io::Result<()> {
+        self.move_cursor(lines, 'A')
+    }
+
+    fn move_cursor_down(&self, lines: usize) -> io::Result<()> {
+        self.move_cursor(lines, 'B')
+    }
+
+    fn move_cursor_right(&self, columns: usize) -> io::Result<()> {
+        self.move_cursor(columns, 'C')
+    }
+
+    fn move_cursor_left(&self, columns: usize) -> io::Result<()> {
+        self.move_cursor(columns, 'D')
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.add(text)?;
+        self.add("\n")
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        self.add(text)
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.add("\r\x1b[2K")
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let text = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let _ = io::stderr().write_all(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Columns and lines of the terminal.
+fn size() -> (u16, u16) {
+    #[cfg(unix)]
+    let known = rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| (size.ws_col, size.ws_row));
+    #[cfg(not(unix))]
+    let known = None;
+    known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
+}
+
+/// Columns that a line of progress may take: a full line would move the cursor to the next.
+fn columns() -> usize {
+    usize::from(size().0).saturating_sub(1)
+}
 
 /// Does what writes to the terminal, above what is drawn there.
 pub(super) fn above<T>(write: impl FnOnce() -> T) -> T {
@@ -56,8 +141,8 @@ impl Work {
             return Self(None);
         }
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        styled(&bar, "{elapsed} {wide_msg}");
-        bar.set_message(harmless(what).into_owned());
+        styled(&bar, "{elapsed} {msg}");
+        bar.set_message(in_room(what));
         let (over, waits) = channel();
         let drawn = bar.clone();
         let draw = move || {
@@ -84,7 +169,7 @@ impl Work {
     /// Says what goes on.
     pub(super) fn now(&self, what: &str) {
         if let Some(Shown { bar, .. }) = &self.0 {
-            bar.set_message(harmless(what).into_owned());
+            bar.set_message(in_room(what));
         }
     }
 
@@ -94,11 +179,8 @@ impl Work {
             && bar.length() != Some(all as u64)
         {
             bar.set_length(all as u64);
-            let narrow = columns() < 60;
-            styled(
-                bar,
-                if narrow { "{pos}/{len} {eta} left {wide_msg}" } else { "{bar:8} {pos}/{len} {eta} left {wide_msg}" },
-            );
+            let figures = "{pos}/{len} {eta} left {msg}";
+            styled(bar, &if columns() < NARROW { figures.to_string() } else { format!("{{bar:8}} {figures}") });
         }
     }
 
@@ -127,19 +209,21 @@ impl Drop for Work {
     }
 }
 
+/// Columns that a bar, the position and the time left leave to the rest.
+fn room() -> usize {
+    let columns = columns();
+    columns.saturating_sub(if columns < NARROW { 22 } else { 30 }).max(10)
+}
+
+/// What goes on, as far as there is room for it.
+fn in_room(what: &str) -> String {
+    shortened(&harmless(what), room())
+}
+
 fn styled(bar: &ProgressBar, template: &str) {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-}
-
-/// Columns of the terminal.
-fn columns() -> usize {
-    #[cfg(unix)]
-    let known = rustix::termios::tcgetwinsize(std::io::stderr()).ok().map(|size| usize::from(size.ws_col));
-    #[cfg(not(unix))]
-    let known = None;
-    known.filter(|columns| *columns > 0).unwrap_or(80)
 }
 
 /// A part of a line of progress.
@@ -214,7 +298,7 @@ impl Lines {
     fn show(&self, done: usize, figures: impl Fn() -> Vec<Part>) {
         let state = &mut *self.state();
         let Some(work) = &state.work else { return };
-        let (now, columns) = (Instant::now(), columns().saturating_sub(1));
+        let (now, columns) = (Instant::now(), columns());
         let elapsed = now - state.begun;
         // A run that is resumed did not take its time for the steps of before.
         let own = done - (*state.before.get_or_insert(done.saturating_sub(1))).min(done);
@@ -232,7 +316,7 @@ impl Lines {
             Some(all) => {
                 work.steps(all);
                 work.done(done);
-                work.now(&fitted(figures(), columns.saturating_sub(HEAD)));
+                work.now(&fitted(figures(), room()));
             }
             None => work.now(&line),
         }
@@ -255,9 +339,6 @@ impl Lines {
         }
     }
 }
-
-/// Columns that a bar, its position and the time left take before the figures, in most cases.
-const HEAD: usize = 30;
 
 /// How fast steps are that take so long each.
 fn rate(each: Duration) -> String {
@@ -402,7 +483,7 @@ fn stop(interrupt: &Interrupt, again: &str, code: i32) {
 #[cfg(unix)]
 fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
     use signal_hook::consts::{SIGHUP, SIGTERM};
-    let hang_up = std::io::IsTerminal::is_terminal(&std::io::stderr()).then_some(SIGHUP);
+    let hang_up = io::stderr().is_terminal().then_some(SIGHUP);
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM].into_iter().chain(hang_up))
         .map_err(|error| Failure::Work(error.into()))?;
     let listen = move || {
