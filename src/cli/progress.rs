@@ -54,7 +54,7 @@ impl Screen {
 
 impl TermLike for Screen {
     fn width(&self) -> u16 {
-        size().0
+        columns() as u16
     }
 
     fn height(&self) -> u16 {
@@ -106,9 +106,10 @@ fn size() -> (u16, u16) {
     known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
 }
 
-/// Columns that a line of progress may take: a full line would move the cursor to the next.
+/// Columns that a line of progress may take. The `^C` that a terminal echoes has room beside it: on a line of its own it
+/// would leave what is drawn above it.
 fn columns() -> usize {
-    usize::from(size().0).saturating_sub(1)
+    usize::from(size().0.saturating_sub(3).max(1))
 }
 
 /// Does what writes to the terminal, above what is drawn there.
