@@ -374,7 +374,7 @@ fn defect_8_a_loss_that_is_not_finite_is_an_error() {
     let double = bench.output(&["loss", "mse_gain", "--precision", "f64", "lists"]);
     let lines: Vec<&str> = double.lines().collect();
     assert!(lines.len() == 2 && lines[0].contains("null") && !lines[1].contains("null"), "{double}");
-    bench.write("lists", "{\"scores\": [3e38, -3e38, 0], \"labels\": [1, 0, 2]}\n");
+    bench.write("lists", "{\"scores\": [3e38, -3e38, 0], \"labels\": [0, 2, 1]}\n");
     for (loss, what) in [("rank_net", "loss"), ("smooth_ndcg", "gradient")] {
         let message = bench.refused(&["loss", loss, "--set", "sigma=1", "lists"]);
         contains(&message, &[&format!("lists:1: the {what} of {loss} is not finite in f32: found scores up to 3e38")]);

@@ -32,18 +32,15 @@ impl Subject {
     /// A loss with the temperature of its paper where the parameters name none.
     fn new(params: serde_json::Value, name: &str) -> Self {
         let params = burn_rank::json::Value::from(params).as_object().expect("an object").clone();
-        Self::of(LossSpec { name: name.into(), params }.with_default_temperature(None).unwrap())
-    }
-
-    fn of(spec: LossSpec) -> Self {
+        let spec = LossSpec { name: name.into(), params }.with_default_temperature(None).unwrap();
         let loss = spec.build().unwrap_or_else(|error| panic!("{error}"));
         let entry = registry::find(&spec.name).unwrap();
         Self { name: serde_json::to_string(&spec).unwrap(), entry, spec, loss }
     }
 }
 
-/// Returns every form of every registered loss with its defaults and at the temperature of its paper, and with parameters
-/// that take other paths.
+/// Returns every form of every registered loss with its defaults, at the temperature of its paper, and with parameters that
+/// take other paths.
 pub(crate) fn subjects() -> Vec<Subject> {
     let table = json!({"table": [0.0, 1.0, 2.5, 7.0, 7.0, 30.0]});
     let variants = [
@@ -107,9 +104,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
     let papers = registry::LOSSES.iter().flat_map(|entry| {
         entry.forms().into_iter().map(|form| Subject::new(serde_json::to_value(form).unwrap(), entry.name))
     });
-    let tempered = registry::LOSSES.iter().filter(|entry| entry.smoothing.is_some());
-    let defaults = tempered.map(|entry| Subject::of(LossSpec::new(entry.name)));
-    papers.chain(defaults).chain(variants.into_iter().map(|(name, params)| Subject::new(params, name))).collect()
+    papers.chain(variants.into_iter().map(|(name, params)| Subject::new(params, name))).collect()
 }
 
 /// Returns queries of 2 to 17 documents with graded labels and distinct scores.
