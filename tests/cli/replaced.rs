@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -48,6 +48,11 @@ fn synth(bench: &Bench, seed: &str) {
 fn results(bench: &Bench, run: &str) -> BTreeMap<String, Vec<u8>> {
     let names = ["config.toml", "ranker.safetensors", "report.json"].into_iter();
     names.filter_map(|name| Some((name.to_string(), fs::read(bench.path(run).join(name)).ok()?))).collect()
+}
+
+/// Everything in the bench but the marks of its folders.
+fn unmarked(bench: &Bench) -> BTreeMap<PathBuf, String> {
+    everything(&bench.path("")).into_iter().filter(|(path, _)| !path.ends_with(".burn-rank")).collect()
 }
 
 fn start(bench: &Bench, args: &[&str]) -> Child {
@@ -156,7 +161,7 @@ fn a_finished_run_is_not_replaced_without_overwrite_after_its_data_have_changed(
     bench.output(&["cv", "g.toml", "-q", "--out", "cv"]);
     bench.output(&["train", "g.toml", "-q", "--out", "r"]);
     synth(&bench, "2");
-    let before = everything(&bench.path(""));
+    let before = unmarked(&bench);
     for args in [
         &["train", "g.toml", "--out", "r"][..],
         &["train", "r/config.toml", "--out", "r"],
@@ -173,11 +178,7 @@ fn a_finished_run_is_not_replaced_without_overwrite_after_its_data_have_changed(
         let report = fs::read_to_string(bench.path(args[3]).join("report.json")).unwrap();
         let hash = told.split("data hash ").nth(1).unwrap().split('\u{2026}').next().unwrap();
         assert!(hash.len() == 12 && report.contains(hash), "{told}");
-        let after: BTreeMap<_, _> =
-            everything(&bench.path("")).into_iter().filter(|(path, _)| !path.ends_with(".burn-rank")).collect();
-        let unmarked: BTreeMap<_, _> =
-            before.clone().into_iter().filter(|(path, _)| !path.ends_with(".burn-rank")).collect();
-        assert_eq!(after, unmarked, "{args:?}");
+        assert!(unmarked(&bench) == before, "{args:?}");
     }
     bench.output(&["train", "g.toml", "-q", "--out", "r", "--overwrite"]);
     bench.output(&["cv", "g.toml", "-q", "--out", "cv", "--overwrite"]);
@@ -198,10 +199,10 @@ fn a_digit_of_the_state_that_changed_is_refused() {
     let resume = ["train", "g.toml", "-q", "--out", "r", "--resume"];
     for damaged in [&changed[..], &state[..digit], &[]] {
         fs::write(bench.path("r/state.json"), damaged).unwrap();
-        let before = everything(&bench.path(""));
+        let before = unmarked(&bench);
         let told = bench.refused(&resume);
         assert!(told.contains("error: r/state.json: found a damaged state, whose checksum is not that of"), "{told}");
-        assert_eq!(everything(&bench.path("")), before);
+        assert!(unmarked(&bench) == before);
     }
     fs::write(bench.path("r/state.json"), &state).unwrap();
     // A state of other data.
