@@ -206,7 +206,11 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
     let mut scores: Vec<f64> = Vec::with_capacity(documents);
     let refuse = |line: usize, found: String, expected: &str| {
         let error = DataError::Syntax { path: path.into(), line, column: 1, found, expected: expected.to_owned() };
-        Failure::from(if is_file { error.or_kind(path, FileKind::Numbers, "one score per line") } else { error })
+        let scores = match FileKind::of_file(path) {
+            Some(FileKind::TrecRun) => "one score per line (a TREC run is read with --qrels)",
+            _ => "one score per line",
+        };
+        Failure::from(if is_file { error.or_kind(path, FileKind::Numbers, scores) } else { error })
     };
     let too_long = |line| refuse(line, format!("a line of more than {LONGEST_SCORE} bytes"), "a number");
     let wrong_count = |found: String| {

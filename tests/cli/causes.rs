@@ -305,16 +305,20 @@ fn defect_18_a_start_of_other_features_names_both_files() {
 fn defect_18_the_key_that_was_set_is_named() {
     let bench = trained();
     with_trees(&bench);
-    for (set, expected) in [
+    for (out, (set, expected)) in [
         ("l2=1e308", "lower learner.l2 = 1e308"),
         ("l1=1e30", "lower learner.l1 = 1e30"),
         ("min_curvature=1e30", "lower learner.min_curvature = 1e30"),
         ("subsample=1e-9", "raise learner.subsample = 1e-9"),
         ("min_documents=100000", "lower learner.min_documents = 100000, for there are "),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let out = format!("o{out}");
         let set = format!("learner.{set}");
         contains(
-            &bench.refused(&["train", "trees.toml", "--out", "o", "--set", "learner.min_documents=20", "--set", &set]),
+            &bench.refused(&["train", "trees.toml", "--out", &out, "--set", "learner.min_documents=20", "--set", &set]),
             &[expected, "no tree of 3 leaves"],
         );
     }

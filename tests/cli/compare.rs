@@ -139,7 +139,7 @@ fn systems_that_cannot_be_compared_are_refused() {
     assert_eq!(refused(&["a", "short", "data"]), "error: short: found 2 scores, expected 8, one per document\n");
     assert_eq!(
         refused(&["a", "run", "data"]),
-        "error: run:1:1: found `1 Q0 x 1 2 tag`, expected a number (a TREC run is read with --qrels)\n"
+        "error: run: found a TREC run, expected one score per line (a TREC run is read with --qrels)\n"
     );
     contains(&refused(&["a", "b", "data", "-m", "mapp"]), &["unknown measure `mapp`", "did you mean `map`?"]);
     contains(&refused(&["a", "b", "data", "-c", "leter"]), &["did you mean `letor`?"]);
