@@ -604,7 +604,7 @@ mod tests {
         let NodeStatistics { count, weight, gain } = &trees.arrays().statistics;
         assert_eq!((count.len(), weight.len(), gain.len()), (9, 9, 0));
         assert_eq!(count[3..6], [5, 2, 3]);
-        assert_eq!(trees.arrays().left, [1, 0, 0, 4, 0, 0, 7, 0, 0]);
+        assert_eq!([0, 3, 6].map(|root| trees.arrays().left[root]), [1, 4, 7]);
         trees.push(&tree).unwrap();
         assert_eq!(trees.arrays().statistics, NodeStatistics::default());
         trees.push_with(&tree, known()).unwrap();
