@@ -62,6 +62,6 @@ mod tests {
     fn a_name_breaks_no_line() {
         let mut table = Table::new(["query", "value"]);
         table.row(["a\nb\u{1b}[31m", "1"]);
-        assert_eq!(table.render(), "query         value\na\\nb\\u{1b}[31m      1\n");
+        assert_eq!(table.render(), "query           value\na\\nb\\u{1b}[31m      1\n");
     }
 }

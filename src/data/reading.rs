@@ -42,7 +42,10 @@ pub(crate) fn read_like(
 
 fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
     let (input, beginning) = beginning(input)?;
-    let file = input.is_file().then(|| input.name().to_path_buf());
+    // Text of another kind is not data; a table is read as what it is.
+    let is_table =
+        cfg!(feature = "columnar") && matches!(FileKind::of(&beginning), FileKind::Arrow | FileKind::Parquet);
+    let file = (input.is_file() && !is_table).then(|| input.name().to_path_buf());
     read_one(assembly, input, &beginning).map_err(|error| match &file {
         Some(file) => error.or_kind(file, FileKind::Letor, EXPECTED),
         None => error,

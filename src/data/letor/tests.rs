@@ -186,7 +186,7 @@ fn query_weights_are_read_from_beside_the_file() {
     assert_eq!(read(&both, &weighted).unwrap().query_weights, [0.5, 2.0, 10.0]);
     assert!(read(&both, &ReadOptions::default()).unwrap().query_weights.is_empty());
     for (weights, expected) in [
-        ("1\n", "a.query_weights: 1 query weights, "),
+        ("1\n", "a.query_weights: 1 query weight, "),
         ("1\n1\n1\n", "a has 2 queries"),
         ("1\n -1\n", "a.query_weights:2:2: found `-1`, expected the weight of a query (a finite number of at least 0)"),
         ("1\ninf\n", "a.query_weights:2:1: found `inf`, expected the weight of a query"),
