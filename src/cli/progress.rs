@@ -309,7 +309,8 @@ impl Lines {
         parts.push(part(4, rate(each)));
         let left = state.all.map(|all| all.saturating_sub(done));
         if let Some(left @ 1..) = left {
-            parts.push(part(3, format!("{:#} left", HumanDuration(each.mul_f64(left as f64)))));
+            let left = Duration::try_from_secs_f64(each.as_secs_f64() * left as f64).unwrap_or(Duration::MAX);
+            parts.push(part(3, format!("{:#} left", HumanDuration(left))));
         }
         let line = fitted(parts, columns);
         match state.all {
