@@ -485,16 +485,32 @@ fn stop(interrupt: &Interrupt, again: &str, code: i32) {
 #[cfg(unix)]
 fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
     use signal_hook::consts::{SIGHUP, SIGTERM};
-    let hang_up = io::stderr().is_terminal().then_some(SIGHUP);
+    let terminals = [io::stdout().is_terminal(), io::stderr().is_terminal()];
+    let hang_up = terminals[1].then_some(SIGHUP);
     let mut signals = signal_hook::iterator::Signals::new([SIGTERM].into_iter().chain(hang_up))
         .map_err(|error| Failure::Work(error.into()))?;
     let listen = move || {
         for signal in signals.forever() {
+            if signal == SIGHUP {
+                let_go(terminals);
+            }
             stop(&interrupt, "a second signal stops at once", 128 + signal);
         }
     };
     thread::Builder::new().name("signals".into()).spawn(listen).map_err(|error| Failure::Work(error.into()))?;
     Ok(())
+}
+
+/// Lets go of a terminal that has gone. The dashboard would end the process where it cannot write.
+#[cfg(unix)]
+fn let_go([output, error]: [bool; 2]) {
+    let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") else { return };
+    if output && !io::stdout().is_terminal() {
+        let _ = rustix::stdio::dup2_stdout(&nowhere);
+    }
+    if error && !io::stderr().is_terminal() {
+        let _ = rustix::stdio::dup2_stderr(&nowhere);
+    }
 }
 
 #[cfg(test)]

@@ -157,7 +157,11 @@ pub fn without_color_nothing_is_colored() {
 
 /// The lines that were written, also those that others were drawn over.
 fn drawn(screen: &str) -> Vec<&str> {
-    screen.split(['\r', '\n']).map(|line| line.trim_start_matches("\u{1b}[2K").trim_end()).collect()
+    let codes = ["\u{1b}[2K", "\u{1b}[1A", "\u{1b}[1B"];
+    let lines = screen.split(['\r', '\n']).flat_map(|line| {
+        codes.iter().fold(vec![line], |parts, code| parts.into_iter().flat_map(|part| part.split(code)).collect())
+    });
+    lines.map(str::trim_end).collect()
 }
 
 pub fn progress_scrolls_back_with_measure_surrogate_rate_and_time_left_in_80_columns_and_fewer() {
@@ -176,7 +180,7 @@ pub fn progress_scrolls_back_with_measure_surrogate_rate_and_time_left_in_80_col
         assert!(wide.is_none(), "{arguments} in {columns} columns: {wide:?}");
         assert!(lines.iter().any(|line| told.iter().all(|word| line.contains(word))), "{arguments}:\n{screen}");
         // The first line and the last stay.
-        let kept = |start: &str| screen.split('\n').any(|line| line.starts_with(start));
+        let kept = |start: &str| lines.iter().any(|line| line.starts_with(start));
         assert!(kept("1/3  ") && kept("3/3  "), "{arguments}:\n{screen}");
     }
 }
