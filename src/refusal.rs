@@ -209,9 +209,9 @@ mod tests {
                 "unknown field `a`, there are no fields",
             ),
             (
-                Refusal::unknown("a", "parameter", "a", ["alpha"], "").of("list_net"),
-                "a: list_net: unknown parameter `a`, expected `alpha`",
-                "list_net: unknown parameter `a`, expected `alpha`",
+                Refusal::unknown("zz", "parameter", "zz", ["alpha"], "").of("list_net"),
+                "zz: list_net: unknown parameter `zz`, expected `alpha`",
+                "list_net: unknown parameter `zz`, expected `alpha`",
             ),
             (Refusal::fault("grid", "too many"), "grid: too many", "too many"),
         ] {

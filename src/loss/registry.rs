@@ -346,8 +346,8 @@ mod tests {
         );
         assert_eq!(
             message("approx_ndcg", json!({"alhpa": 1.0})),
-            "approx_ndcg: unknown parameter `alhpa`, expected one of `alpha`, `beta`, `step`, `k`, `gain`, \
-             `gumbel_samples`, `seed`, `temperature_unit`; did you mean `alpha`?"
+            "approx_ndcg: unknown parameter `alhpa`, expected one of `alpha`, `k`, `beta`, `gain`, `step`, \
+             `temperature_unit`; did you mean `alpha`?"
         );
         assert_eq!(message("approx_ndcg", json!({"alpha": "1"})), "approx_ndcg.alpha = \"1\": expected a number");
         assert_eq!(
