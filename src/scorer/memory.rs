@@ -85,7 +85,7 @@ impl ScorerConfig {
     pub(crate) fn bytes_in_training(&self, features: usize, [lists, documents]: [usize; 2]) -> u64 {
         let layers = self.layers();
         let places = (lists as u64).saturating_mul(documents as u64);
-        let numbers = layers.kept.saturating_add(layers.widest).saturating_add(2 * features as u64);
+        let numbers = layers.kept.saturating_add(layers.widest).saturating_add((features as u64).saturating_mul(2));
         let pairs = places.saturating_mul(documents as u64).saturating_mul(layers.heads);
         let parameters = (self.parameters(features) as u64).saturating_mul(COPIES);
         places
