@@ -39,11 +39,22 @@ static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| {
 
 /// The terminal of standard error. What it no longer takes is lost, since a run outlives its terminal.
 #[derive(Debug, Default)]
-struct Screen(Mutex<String>);
+struct Screen(Mutex<Written>);
+
+/// What is not yet on the terminal, and the column that it ends in.
+#[derive(Debug, Default)]
+struct Written {
+    text: String,
+    column: usize,
+}
 
 impl Screen {
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn add(&self, text: impl AsRef<str>) -> io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_str(text.as_ref());
+        self.written().text.push_str(text.as_ref());
         Ok(())
     }
 
@@ -78,20 +89,30 @@ impl TermLike for Screen {
     }
 
     fn write_line(&self, text: &str) -> io::Result<()> {
-        self.add(text)?;
+        self.write_str(text)?;
+        self.written().column = 0;
         self.add("\n")
     }
 
+    /// A line is filled up with blanks, so that a terminal of this width would go on in the next.
     fn write_str(&self, text: &str) -> io::Result<()> {
-        self.add(text)
+        let mut written = self.written();
+        if written.column >= columns() && !text.is_empty() {
+            written.text.push('\n');
+            written.column = 0;
+        }
+        written.text.push_str(text);
+        written.column += text.chars().count();
+        Ok(())
     }
 
     fn clear_line(&self) -> io::Result<()> {
+        self.written().column = 0;
         self.add("\r\x1b[2K")
     }
 
     fn flush(&self) -> io::Result<()> {
-        let text = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let text = std::mem::take(&mut self.written().text);
         let _ = io::stderr().write_all(text.as_bytes());
         Ok(())
     }
