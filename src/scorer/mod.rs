@@ -22,6 +22,8 @@ mod init;
 mod input;
 mod latent_cross;
 mod linear;
+// The estimates serve learners and rankers.
+#[cfg_attr(not(feature = "learners"), allow(dead_code))]
 mod memory;
 mod mlp;
 mod norm;

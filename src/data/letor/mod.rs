@@ -36,8 +36,10 @@ use serde::{Deserialize, Serialize};
 use super::assembly::{OPTION, assemble};
 use super::{DataError, Input, RankingDataset};
 use crate::refusal::Refusal;
+#[cfg(feature = "columnar")]
+pub(in crate::data) use parse::LABEL;
+pub(in crate::data) use parse::LARGEST;
 use parse::Rules;
-pub(in crate::data) use parse::{LABEL, LARGEST};
 
 /// What a missing value becomes: `NULL`, as in LETOR 3.0's raw files, or `nan`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
