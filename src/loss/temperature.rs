@@ -6,7 +6,12 @@
 //! `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 1e-12)`, or 1 if that sum is 0.
 //!
 //! So `sigma` is counted in standard deviations, `alpha` per standard deviation, the `sigma` of rank indicators in
-//! variances, and Gumbel noise in standard deviations. The spread is held: no gradient passes through it, unless a line
+//! variances, and Gumbel noise in standard deviations. In a list of fewer than 8 documents, neighbors lie further apart
+//! than the default temperatures allow for. A surrogate of a measure divides its scores by `(8 / n)^p` besides, `p` from
+//! [`Relaxation::short_list_power`](super::Relaxation::short_list_power), so that these defaults train lists of any
+//! length.
+//!
+//! The spread is held: no gradient passes through it, unless a line
 //! search asks for the gradient of the value ([`differentiated`](super::RankingLoss::differentiated)). The loss of a
 //! list does not change when its scores are multiplied by a number, and the gradient is divided by that number; for a
 //! power of two no bit changes, as long as the spread stays above 1e-12. A list of equal scores is measured in scores,
@@ -105,6 +110,18 @@ impl Lists {
     }
 }
 
+/// Documents from which on the length of a list does not count.
+const SHORT: f64 = 8.0;
+
+/// Scores over `max(8 / n, 1)^power`. Those of a list of 8 documents or more keep every bit.
+fn shortened(lists: Lists, power: i32) -> Lists {
+    let ratio = (one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1).recip() * SHORT).clamp_min(1.0);
+    // Products, not `powi`: a factor of 1 stays 1 on every backend.
+    let factor = (0..power.unsigned_abs()).fold(ratio.ones_like(), |product, _| product * ratio.clone());
+    let scores = if power < 0 { lists.scores.clone() * factor } else { lists.scores.clone() / factor };
+    Lists { scores, ..lists }
+}
+
 /// The spread of each list, `[B, 1]`, from its centered scores.
 fn spread(lists: &Lists, centered: Tensor<2>) -> Tensor<2> {
     let count = one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1);
@@ -144,6 +161,14 @@ impl Scale {
             (TemperatureUnit::Score, _) => lists.clone(),
             (TemperatureUnit::Spread, false) => lists.in_spreads(),
             (TemperatureUnit::Spread, true) => lists.over_spread(|centered| centered),
+        }
+    }
+
+    /// The same for a temperature that suits short lists: in spreads, scores are divided by `max(8 / n, 1)^power` too.
+    pub fn of_any_length(self, lists: &Lists, power: i32) -> Lists {
+        match self.unit {
+            TemperatureUnit::Score => lists.clone(),
+            TemperatureUnit::Spread => shortened(self.of(lists), power),
         }
     }
 
@@ -242,8 +267,9 @@ mod tests {
     use crate::loss::registry::LOSSES;
     use crate::loss::{ApproxNdcgConfig, Explained, LossSpec, RankingLoss, SmoothNdcgConfig, SoftNdcgConfig, explain};
 
-    const LABELS: [f64; 5] = [2.0, 0.0, 1.0, 0.0, 3.0];
-    const SCORES: [f64; 5] = [0.75, -1.25, 2.5, 0.875, -0.5];
+    /// As many documents as a list needs for its length not to count.
+    const LABELS: [f64; 8] = [2.0, 0.0, 1.0, 0.0, 3.0, 0.0, 1.0, 0.0];
+    const SCORES: [f64; 8] = [0.75, -1.25, 2.5, 0.875, -0.5, 0.125, -2.0, 1.5];
 
     /// Every loss with a temperature, in all its forms, at the temperature of the paper.
     fn specs() -> Vec<LossSpec> {
@@ -331,6 +357,36 @@ mod tests {
         }
     }
 
+    /// Scores of a short list are divided by a power of 8 over its length besides.
+    #[test]
+    fn the_temperature_of_a_short_list_follows_its_length() {
+        for (name, power) in [
+            ("approx_ndcg", 2),
+            ("soft_ndcg", 2),
+            ("approx_kendall_tau", 2),
+            ("smooth_ndcg", 1),
+            ("ndcg:soft_sort", 1),
+            ("ndcg:neural_sort", -4),
+            ("ndcg:projected_ranks", 6),
+        ] {
+            let spread = LossSpec::parse(name).resolved().unwrap();
+            let symbol = spread.keys().find(|key| ["alpha", "sigma"].contains(&key.as_str())).unwrap();
+            let score = LossSpec::parse(name).with(symbol, spread[symbol].clone());
+            for n in [2, 3, 5, 7, 8] {
+                let over = standard_deviation(&SCORES[..n]) * (8.0 / n as f64).powi(power);
+                let scaled: Vec<f64> = SCORES[..n].iter().map(|score| score / over).collect();
+                let explained = |spec: &LossSpec, scores: &[f64]| {
+                    explain(&*spec.build().unwrap(), scores, &LABELS[..n], DType::F64).unwrap()
+                };
+                let (found, expected) = (explained(&LossSpec::parse(name), &SCORES[..n]), explained(&score, &scaled));
+                assert!((found.loss - expected.loss).abs() < 1e-9, "{name}, {n}: {} {}", found.loss, expected.loss);
+                for (found, expected) in found.grad.iter().zip(&expected.grad) {
+                    assert!((found - expected / over).abs() < 1e-8, "{name}, {n}: {found} {expected}");
+                }
+            }
+        }
+    }
+
     /// Differences of the loss of scores over a spread that is held.
     #[test]
     fn gradients_are_differences_with_the_spread_held() {
@@ -363,7 +419,7 @@ mod tests {
             assert_eq!((loss.held(), loss.parameters()), (None, held(&spec).parameters()), "{spec}");
             let at = |scores: &[f64]| explain(&*loss, scores, &LABELS, DType::F64).unwrap();
             assert_eq!(at(&SCORES).loss, explain(&*held(&spec), &SCORES, &LABELS, DType::F64).unwrap().loss, "{spec}");
-            assert!(at(&[0.5; 5]).grad.iter().all(|slope| slope.is_finite()), "{spec}");
+            assert!(at(&[0.5; 8]).grad.iter().all(|slope| slope.is_finite()), "{spec}");
             for (i, found) in at(&SCORES).grad.into_iter().enumerate() {
                 let moved = |offset: f64| {
                     let mut scores = SCORES;
@@ -397,14 +453,14 @@ mod tests {
         for spec in specs() {
             let (score, spread) = (&spec, &spec.with(TEMPERATURE_UNIT, "spread"));
             for value in [0.0, 0.5, -64.0] {
-                let [score, spread] = [score, spread].map(|spec| of(spec, &[value; 5], DType::F64));
+                let [score, spread] = [score, spread].map(|spec| of(spec, &[value; 8], DType::F64));
                 assert!((score.loss - spread.loss).abs() < 1e-12, "{spec} at {value}");
                 for (score, spread) in score.grad.iter().zip(&spread.grad) {
                     assert!((score - spread).abs() < 1e-9, "{spec} at {value}: {score} {spread}");
                 }
             }
         }
-        let moved = of(&LossSpec::new("approx_ndcg"), &[0.25; 5], DType::F32);
+        let moved = of(&LossSpec::new("approx_ndcg"), &[0.25; 8], DType::F32);
         assert!(moved.grad.iter().all(|slope| slope.is_finite()) && moved.grad[4] < 0.0, "{moved:?}");
     }
 

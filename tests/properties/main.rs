@@ -2,6 +2,7 @@
 
 mod backend_table;
 mod burn_modules;
+mod defaults_train;
 mod devices;
 mod document_weights;
 mod estimators;

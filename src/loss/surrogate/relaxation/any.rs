@@ -83,6 +83,10 @@ impl Relaxation for AnyRelaxation {
         self.inner().smoothing()
     }
 
+    fn short_list_power(&self) -> i32 {
+        self.inner().short_list_power()
+    }
+
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         self.inner().with_parameter(parameter, value)
     }

@@ -53,6 +53,10 @@ impl Relaxation for Gumbel {
         self.approximate().smoothing()
     }
 
+    fn short_list_power(&self) -> i32 {
+        self.approximate().short_list_power()
+    }
+
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
             "alpha" => Some(Arc::new(Self { alpha: value, ..*self })),

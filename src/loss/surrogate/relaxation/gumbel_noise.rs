@@ -50,6 +50,10 @@ impl Relaxation for GumbelNoise {
         self.relaxation.smoothing()
     }
 
+    fn short_list_power(&self) -> i32 {
+        self.relaxation.short_list_power()
+    }
+
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         let relaxation = self.relaxation.with_parameter(parameter, value)?;
         Some(Arc::new(Self { relaxation, ..self.clone() }))

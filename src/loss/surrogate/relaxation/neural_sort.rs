@@ -40,6 +40,11 @@ impl Relaxation for NeuralSort {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
     }
 
+    /// Below 0: scores are multiplied by up to `n`, so that in a short list they count too little.
+    fn short_list_power(&self) -> i32 {
+        -4
+    }
+
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
             "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),

@@ -49,6 +49,11 @@ impl Relaxation for ProjectedRanks {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
     }
 
+    /// Documents further apart than `sigma` have no gradient, and in a short list all of them are.
+    fn short_list_power(&self) -> i32 {
+        6
+    }
+
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
             "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),

@@ -75,6 +75,12 @@ pub trait Relaxation: Debug + Send + Sync {
         None
     }
 
+    /// Returns `p`, the power that fits a temperature in spreads to short lists: in a list of `n < 8` documents, scores
+    /// are divided by `(8 / n)^p`. Above 0, documents of a short list meet at larger differences. 2 by default.
+    fn short_list_power(&self) -> i32 {
+        2
+    }
+
     /// Returns whether the relaxation passes a gradient to the scores.
     fn is_differentiable(&self) -> bool {
         true

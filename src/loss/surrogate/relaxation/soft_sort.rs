@@ -41,6 +41,10 @@ impl Relaxation for SoftSort {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
     }
 
+    fn short_list_power(&self) -> i32 {
+        1
+    }
+
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
             "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
