@@ -6,9 +6,11 @@ use std::io::Write;
 use clap::builder::PossibleValue;
 use clap::{Args, Subcommand, ValueEnum, value_parser};
 
-use super::execution_args::ExecutionArgs;
+use super::execution_args::{ExecutionArgs, work_on_this_thread};
+use super::failure::Failure;
+use super::input;
 use super::progress::{Work, during};
-use super::{Failure, Table, input, work_on_this_thread};
+use super::table::Table;
 use crate::bench::{BenchError, LossBench, LossRow, OpPath, ServingBench, Shape, TrainBench, TreesBench};
 use crate::data::SynthConfig;
 use crate::learner::boosted_trees::BoostedTreesConfig;

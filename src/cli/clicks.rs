@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
 use super::files::{self, to_io};
+use super::input;
 use super::progress::during;
 use super::scored::Scored;
-use super::{Failure, input};
 use crate::data::trec::read_run_scores_from;
 use crate::data::{ClickModel, Clicks, RankingDataset};
 use crate::json::json;

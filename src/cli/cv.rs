@@ -6,10 +6,12 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::failure::Failure;
 use super::processes::together;
-use super::progress::{Fits, interrupt_on_signal};
+use super::progress::Fits;
 use super::run_args::{FolderArgs, Opened, RunArgs};
-use super::{Failure, Table};
+use super::signals::interrupt_on_signal;
+use super::table::Table;
 use crate::distributed::Processes;
 use crate::experiment::{
     Claim, CrossValidation, CrossValidationOptions, ExperimentError, FoldResult, KEPT, Keep, Measures, OutputFolder,

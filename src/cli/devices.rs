@@ -6,7 +6,9 @@ use std::io::Write;
 use crate::json::json;
 use clap::Args;
 
-use super::{Failure, Table, input};
+use super::failure::Failure;
+use super::input;
+use super::table::Table;
 use crate::device::BACKENDS;
 use crate::op::Instructions;
 

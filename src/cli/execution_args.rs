@@ -1,8 +1,8 @@
-//! The argument of every command that computes with kernels: the instructions of the fused kernels.
+//! How a command computes: the instructions of the fused kernels, and on which threads.
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use crate::op::{Execution, Instructions};
 
 /// How primitives are computed.
@@ -19,4 +19,12 @@ impl ExecutionArgs {
         let Some(name) = &self.instructions else { return f() };
         Execution::current().with_instructions(name.parse::<Instructions>()?)?.scope(f)
     }
+}
+
+/// Makes the calling thread one of rayon's, so that short parallel work starts on it at once instead of waiting for
+/// another thread to wake. Only for commands that start no threads of their own: those would have to share the
+/// remaining ones.
+pub(super) fn work_on_this_thread() {
+    // An error means that the pool exists already, which is fine.
+    let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
 }

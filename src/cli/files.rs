@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::Failure;
+use super::failure::Failure;
 use super::progress::during;
 use crate::atomic_file::{self, Prepared};
 use crate::data::DataError;

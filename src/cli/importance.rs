@@ -7,9 +7,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::input;
 use super::progress::Work;
 use super::scored::warn_of_missing_features;
-use super::{Failure, Table, input};
+use super::table::Table;
 use crate::experiment::linear_weights;
 use crate::json::{Value, json};
 use crate::measure::Measure;

@@ -8,10 +8,12 @@ use crate::json::{Map, Value, from_value};
 use burn::tensor::Device;
 use clap::{Args, ValueEnum};
 
+use super::failure::Failure;
+use super::panics;
 use super::progress::during;
-use super::{Failure, panics};
 use crate::data::error::quoted;
-use crate::data::letor::{Missing, ReadOptions, Source};
+use crate::data::letor::{Missing, ReadOptions};
+use crate::data::text::source::Source;
 use crate::data::{self, ByteSize, DataError, Input, RankingDataset};
 use crate::device::{self, DeviceError};
 use crate::experiment::{self, RANKER, from_toml, written_value};

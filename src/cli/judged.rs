@@ -6,8 +6,9 @@ use std::path::Path;
 
 use clap::{Args, value_parser};
 
+use super::failure::Failure;
+use super::input;
 use super::progress::during;
-use super::{Failure, input};
 use crate::data::trec::{JudgedRun, Qrels, read_judged_from};
 use crate::measure::trec_eval::{TrecDocuments, TrecQuery};
 use crate::measure::{Convention, Evaluator, MeasureError, QueryValues};

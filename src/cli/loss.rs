@@ -9,8 +9,10 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::execution_args::ExecutionArgs;
-use super::{Failure, input};
-use crate::data::letor::{ReadOptions, Source};
+use super::failure::Failure;
+use super::input;
+use crate::data::letor::ReadOptions;
+use crate::data::text::source::Source;
 use crate::file_kind::FileKind;
 use crate::loss::{Explained, LossSpec, RankingLoss, explain_on, registry};
 

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use super::{Cli, EXIT_CODES, Failure};
+use super::failure::{EXIT_CODES, Failure};
 use crate::experiment::OutputFolder;
 use crate::text::{did_you_mean, nearest};
 
@@ -36,10 +36,11 @@ pub struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    /// Writes the script for `command`, the whole command line.
+    pub(super) fn run(self, mut command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         // Written to memory first, because the generator panics if a write fails.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), NAME, &mut script);
+        clap_complete::generate(self.shell, &mut command, NAME, &mut script);
         if self.shell == Shell::Bash {
             // clap_complete 4.6 writes the hyphen of the program's name in two ways, so that bash would not find the
             // options of any command.
@@ -61,9 +62,10 @@ pub struct ManArgs {
 }
 
 impl ManArgs {
-    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+    /// Writes pages of `command`, the whole command line.
+    pub(super) fn run(self, command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         // `burn-rank help` gets no page, since it repeats what the pages say.
-        let mut root = Cli::command().disable_help_subcommand(true);
+        let mut root = command.disable_help_subcommand(true);
         root.build();
         match &self.out {
             None => {

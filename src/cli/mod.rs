@@ -25,6 +25,8 @@ mod progress;
 mod report;
 mod run_args;
 mod scored;
+mod screen;
+mod signals;
 mod study;
 mod synth;
 mod table;
@@ -36,13 +38,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
-use failure::Context;
+use failure::EXIT_CODES;
 pub use failure::Failure;
-pub(crate) use table::Table;
-
-const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input, 130 stopped at once by Ctrl-C.";
 
 /// Learning to rank: train, evaluate and compare search rankers.
 #[derive(Debug, Parser)]
@@ -129,8 +128,8 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Bench(args) => args.run(&mut *out),
         Command::Models(args) => args.run(&mut *out),
         Command::Devices(args) => args.run(&mut *out),
-        Command::Completions(args) => args.run(&mut *out),
-        Command::Man(args) => args.run(&mut *out),
+        Command::Completions(args) => args.run(Cli::command(), &mut *out),
+        Command::Man(args) => args.run(Cli::command(), &mut *out),
     };
     // Results stand above what is said of them.
     let flushed = out.flush().map_err(Failure::from);
@@ -139,14 +138,6 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Err(Failure::Input(error)) => report(&error, 2),
         Err(Failure::Work(error)) => report(&error, 1),
     }
-}
-
-/// Makes the calling thread one of rayon's, so that short parallel work starts on it at once instead of waiting for
-/// another thread to wake. Only for commands that start no threads of their own: those would have to share the
-/// remaining ones.
-fn work_on_this_thread() {
-    // An error means that the pool exists already, which is fine.
-    let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
 }
 
 /// Prints the error in one line, without a backtrace whatever `RUST_BACKTRACE` says: the user needs to know what to

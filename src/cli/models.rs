@@ -7,7 +7,9 @@ use crate::json::{Map, Value, json};
 use burn::tensor::Device;
 use clap::{Args, Subcommand};
 
-use super::{Failure, Table, input};
+use super::failure::Failure;
+use super::input;
+use super::table::Table;
 use crate::experiment::linear_weights;
 use crate::learner::registry::LEARNERS;
 use crate::loss::registry::LOSSES;

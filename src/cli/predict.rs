@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
 use super::files::{self, to_io};
+use super::input;
 use super::progress::during;
 use super::scored::warn_of_missing_features;
-use super::{Failure, input};
 use crate::data::RankingDataset;
 use crate::data::trec::{check_names, check_tag, write_qrels, write_run};
 use crate::ranker::{Contributions, Model, Ranker, RankerError};

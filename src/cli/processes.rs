@@ -1,6 +1,6 @@
 //! Commands that several processes run together: `mpiexec -n N burn-rank train`, with the feature `mpi`.
 
-use super::Failure;
+use super::failure::Failure;
 use crate::distributed::{OneProcess, Processes};
 
 /// Runs a command in the processes that were started together. An error of one ends all of them, with its exit code.

@@ -1,23 +1,20 @@
 //! Progress on a terminal: lines that scroll back, and below them one that is drawn over. All of it goes to standard
-//! error, and only where that is a terminal. Signals that stop a run after its round are heard here too.
+//! error, and only where that is a terminal.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{Failure, terminal};
+use super::screen::{DRAWN, columns};
+use super::terminal;
 use crate::experiment::{JobDone, JobProgress};
-use crate::learner::{Interrupt, Progress, Round, SURROGATE};
+use crate::learner::{Progress, Round, SURROGATE};
 use crate::measure::Measure;
 use crate::text::{harmless, shortened};
-
-/// Exit code of a command that a second Ctrl-C stopped at once.
-pub(super) const STOPPED_AT_ONCE: i32 = 130;
 
 /// Time after which work is shown: what is done sooner needs no progress.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
@@ -26,118 +23,6 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Fewer columns leave no room for a bar.
 const NARROW: usize = 60;
-/// Drawings a second, at most.
-const RATE: u8 = 20;
-
-/// Everything that is drawn now.
-static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| {
-    MultiProgress::with_draw_target(match io::stderr().is_terminal() {
-        true => ProgressDrawTarget::term_like_with_hz(Box::new(Screen::default()), RATE),
-        false => ProgressDrawTarget::hidden(),
-    })
-});
-
-/// The terminal of standard error. What it no longer takes is lost, since a run outlives its terminal.
-#[derive(Debug, Default)]
-struct Screen(Mutex<Written>);
-
-/// What is not yet on the terminal, and the column that it ends in.
-#[derive(Debug, Default)]
-struct Written {
-    text: String,
-    column: usize,
-}
-
-impl Screen {
-    fn written(&self) -> MutexGuard<'_, Written> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn add(&self, text: impl AsRef<str>) -> io::Result<()> {
-        self.written().text.push_str(text.as_ref());
-        Ok(())
-    }
-
-    fn move_cursor(&self, by: usize, to: char) -> io::Result<()> {
-        if by > 0 { self.add(format!("\x1b[{by}{to}")) } else { Ok(()) }
-    }
-}
-
-impl TermLike for Screen {
-    fn width(&self) -> u16 {
-        columns() as u16
-    }
-
-    fn height(&self) -> u16 {
-        size().1
-    }
-
-    fn move_cursor_up(&self, lines: usize) -> io::Result<()> {
-        self.move_cursor(lines, 'A')
-    }
-
-    fn move_cursor_down(&self, lines: usize) -> io::Result<()> {
-        self.move_cursor(lines, 'B')
-    }
-
-    fn move_cursor_right(&self, columns: usize) -> io::Result<()> {
-        self.move_cursor(columns, 'C')
-    }
-
-    fn move_cursor_left(&self, columns: usize) -> io::Result<()> {
-        self.move_cursor(columns, 'D')
-    }
-
-    fn write_line(&self, text: &str) -> io::Result<()> {
-        self.write_str(text)?;
-        self.written().column = 0;
-        self.add("\n")
-    }
-
-    /// A line is filled up with blanks, so that a terminal of this width would go on in the next.
-    fn write_str(&self, text: &str) -> io::Result<()> {
-        let mut written = self.written();
-        if written.column >= columns() && !text.is_empty() {
-            written.text.push('\n');
-            written.column = 0;
-        }
-        written.text.push_str(text);
-        written.column += text.chars().count();
-        Ok(())
-    }
-
-    fn clear_line(&self) -> io::Result<()> {
-        self.written().column = 0;
-        self.add("\r\x1b[2K")
-    }
-
-    fn flush(&self) -> io::Result<()> {
-        let text = std::mem::take(&mut self.written().text);
-        let _ = io::stderr().write_all(text.as_bytes());
-        Ok(())
-    }
-}
-
-/// Columns and lines of the terminal.
-fn size() -> (u16, u16) {
-    #[cfg(unix)]
-    let known = rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| (size.ws_col, size.ws_row));
-    #[cfg(not(unix))]
-    let known = None;
-    known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
-}
-
-/// Columns that a line of progress may take. The `^C` that a terminal echoes has room beside it: on a line of its own it
-/// would leave what is drawn above it.
-fn columns() -> usize {
-    usize::from(size().0.saturating_sub(3).max(1))
-}
-
-/// Does what writes to the terminal, above what is drawn there.
-pub(super) fn above<T>(write: impl FnOnce() -> T) -> T {
-    DRAWN.suspend(write)
-}
-
 /// Does work that may take long, and says on the terminal what goes on.
 pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let _shown = Work::new(what);
@@ -472,65 +357,6 @@ impl JobProgress for Fits {
         let fits = warnings.entry(message.to_string()).or_default();
         fits.push(label.to_string());
         fits.sort();
-    }
-}
-
-/// Returns an interrupt that signals request: the first one stops after the round, a second one ends the process. Ctrl-C
-/// is heard, SIGTERM, and the hang-up of a terminal.
-pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
-    static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
-    if let Some(interrupt) = INTERRUPT.get() {
-        return Ok(interrupt.clone());
-    }
-    let interrupt = INTERRUPT.get_or_init(Interrupt::default).clone();
-    let shared = interrupt.clone();
-    ctrlc::set_handler(move || stop(&shared, "press Ctrl-C again to stop at once", STOPPED_AT_ONCE))
-        .map_err(|error| Failure::Work(error.into()))?;
-    #[cfg(unix)]
-    hear_the_end(interrupt.clone())?;
-    Ok(interrupt)
-}
-
-/// Asks for a stop after the round. Ends the process where that was asked before.
-fn stop(interrupt: &Interrupt, again: &str, code: i32) {
-    if interrupt.requested() {
-        std::process::exit(code);
-    }
-    // A dashboard has left the terminal when this returns.
-    interrupt.request();
-    terminal::say(format_args!("stopping after this round; {again}"));
-}
-
-/// Stops on SIGTERM, and on the hang-up of a terminal that the run writes to. What `nohup` started writes to none, and
-/// goes on without it.
-#[cfg(unix)]
-fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
-    use signal_hook::consts::{SIGHUP, SIGTERM};
-    let terminals = [io::stdout().is_terminal(), io::stderr().is_terminal()];
-    let hang_up = terminals[1].then_some(SIGHUP);
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM].into_iter().chain(hang_up))
-        .map_err(|error| Failure::Work(error.into()))?;
-    let listen = move || {
-        for signal in signals.forever() {
-            if signal == SIGHUP {
-                let_go(terminals);
-            }
-            stop(&interrupt, "a second signal stops at once", 128 + signal);
-        }
-    };
-    thread::Builder::new().name("signals".into()).spawn(listen).map_err(|error| Failure::Work(error.into()))?;
-    Ok(())
-}
-
-/// Lets go of a terminal that has gone. The dashboard would end the process where it cannot write.
-#[cfg(unix)]
-fn let_go([output, error]: [bool; 2]) {
-    let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") else { return };
-    if output && !io::stdout().is_terminal() {
-        let _ = rustix::stdio::dup2_stdout(&nowhere);
-    }
-    if error && !io::stderr().is_terminal() {
-        let _ = rustix::stdio::dup2_stderr(&nowhere);
     }
 }
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::de::DeserializeOwned;
 
-use super::{Failure, input};
+use super::failure::Failure;
+use super::input;
 use crate::atomic_file;
 use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, write_page};
 use crate::report::page;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use burn::tensor::Device;
 use clap::Args;
 
-use super::{Failure, input};
+use super::failure::Failure;
+use super::input;
 use crate::experiment::{Claim, Document, ExperimentConfig};
 use crate::op::Execution;
 

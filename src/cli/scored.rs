@@ -4,8 +4,9 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
+use super::failure::Failure;
 use super::progress::during;
-use super::{Failure, input, terminal};
+use super::{input, terminal};
 use crate::data::RankingDataset;
 use crate::data::widths::fewer_features;
 use crate::measure::{Convention, Rankings, Ties};

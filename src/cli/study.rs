@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::input;
 use super::progress::Work;
 use super::scored::Scored;
-use super::{Failure, Table, input};
+use super::table::Table;
 use crate::data::RankingDataset;
 use crate::experiment::{Document, ExperimentConfig, JOBS, KeptRun, OutputFolder, REPORT};
 use crate::json::json;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use super::files::{self, to_io};
 use super::progress::Work;
 use crate::data::columnar::Format;

@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-use super::progress;
+use super::screen;
 use crate::text::{harmless, harmless_lines};
 
 /// Standard output of a command: harmless on a terminal, every byte as it is in a file or a pipe.
@@ -22,7 +22,7 @@ pub(super) fn output() -> Box<dyn Write> {
 pub(super) fn say(message: impl Display) {
     // Written at once: what ends all processes of an MPI program may cut off the rest of a line.
     let line = format!("{}\n", harmless(&message.to_string()));
-    progress::above(|| {
+    screen::above(|| {
         let _ = io::stderr().write_all(line.as_bytes());
     });
 }

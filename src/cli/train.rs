@@ -7,10 +7,13 @@ use std::time::Instant;
 use crate::json::json;
 use clap::Args;
 
+use super::execution_args::work_on_this_thread;
+use super::failure::Failure;
 use super::processes::together;
-use super::progress::{Rounds, interrupt_on_signal};
+use super::progress::Rounds;
 use super::run_args::{FolderArgs, Opened, RunArgs};
-use super::{Failure, Table, work_on_this_thread};
+use super::signals::interrupt_on_signal;
+use super::table::Table;
 use crate::distributed::Processes;
 use crate::experiment::{Evaluations, ExperimentConfig, ExperimentError, Report};
 use crate::learner::{NoProgress, Progress, StopReason};

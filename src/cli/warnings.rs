@@ -2,7 +2,7 @@
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-use super::{progress, terminal};
+use super::{signals, terminal};
 
 struct Warnings;
 
@@ -21,7 +21,7 @@ impl Log for Warnings {
             // The dashboard has left the terminal already.
             terminal::show_cursor();
             terminal::say("stopped at once; --resume continues from what was saved last");
-            std::process::exit(progress::STOPPED_AT_ONCE);
+            std::process::exit(signals::STOPPED_AT_ONCE);
         }
     }
 

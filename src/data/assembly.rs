@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-#[cfg(feature = "columnar")]
-use super::columnar::Stored;
+use super::dataset::RankingDataset;
+use super::error::DataError;
 #[cfg(feature = "columnar")]
 use super::in_file::InFile;
-use super::letor::{Missing, ReadOptions, Weights};
+use super::input::Input;
 use super::rows::Rows;
+use super::text::options::{Missing, ReadOptions, Weights};
 use super::widths::FileWidth;
-use super::{DataError, Input, RankingDataset};
 use crate::memory::product;
 use crate::refusal::Refusal;
 use crate::text::counted;
@@ -37,7 +37,7 @@ pub(super) struct Assembly<'a> {
     pub missing: bool,
     /// The values of the only file, which are not copied into `rows`.
     #[cfg(feature = "columnar")]
-    pub stored: Option<Stored>,
+    pub in_file: Option<InFile>,
     /// Number of files and readers.
     #[cfg(feature = "columnar")]
     pub inputs: usize,
@@ -93,7 +93,7 @@ impl<'a> Assembly<'a> {
             document_weights: Vec::new(),
             missing: options.absent_value().is_nan(),
             #[cfg(feature = "columnar")]
-            stored: None,
+            in_file: None,
             #[cfg(feature = "columnar")]
             inputs: 0,
             features_from,
@@ -199,8 +199,8 @@ impl<'a> Assembly<'a> {
         self.dataset.feature_count = features;
         self.dataset.features = std::mem::take(&mut self.rows).finish(features).into();
         #[cfg(feature = "columnar")]
-        if let Some(stored) = self.stored.take() {
-            self.take_stored(stored)?;
+        if let Some(file) = self.in_file.take() {
+            self.take_file(file)?;
         }
         if self.missing && self.options.missing == Missing::QueryMin {
             fill_missing(&mut self.dataset);
@@ -219,9 +219,7 @@ impl<'a> Assembly<'a> {
 #[cfg(feature = "columnar")]
 impl Assembly<'_> {
     /// Takes the features of a file. They are looked through only if missing values are to be replaced.
-    fn take_stored(&mut self, stored: Stored) -> Result<(), DataError> {
-        let width = stored.width;
-        let file = InFile::new(Box::new(stored), width);
+    fn take_file(&mut self, file: InFile) -> Result<(), DataError> {
         self.missing = false;
         if matches!(self.options.missing, Missing::Zero | Missing::QueryMin) {
             file.check()?;

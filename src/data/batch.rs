@@ -13,8 +13,9 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use super::dataset::RankingDataset;
+use super::error::DataError;
 use super::padding::{Padding, groups};
-use super::{DataError, RankingDataset};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 

@@ -14,8 +14,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::dataset::RankingDataset;
 use super::dataset::inconsistent;
-use super::{DataError, RankingDataset};
+use super::error::DataError;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;

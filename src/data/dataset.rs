@@ -6,9 +6,12 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
+use super::byte_size::ByteSize;
+use super::error::DataError;
+use super::features::Features;
+use super::hash::hash_floats;
 use super::parts::Parts;
 use super::shards::Shards;
-use super::{ByteSize, DataError, Features};
 use crate::distributed::{OneProcess, Processes};
 use crate::measure::Rankings;
 use crate::text::hexadecimal;
@@ -400,17 +403,6 @@ impl RankingDataset {
             hash_floats(&self.document_weights, &mut hash);
         }
         hexadecimal(&hash.finalize())
-    }
-}
-
-/// Goes on with values, as little-endian bytes.
-pub(super) fn hash_floats(values: &[f32], hash: &mut Sha256) {
-    let mut buffer = [0u8; 4096];
-    for chunk in values.chunks(buffer.len() / 4) {
-        for (slot, value) in buffer.chunks_exact_mut(4).zip(chunk) {
-            slot.copy_from_slice(&value.to_le_bytes());
-        }
-        hash.update(&buffer[..4 * chunk.len()]);
     }
 }
 

@@ -4,8 +4,9 @@
 //! ([`check_document_weights`](crate::loss::RankingLoss::check_document_weights)). The weights are taken as they are:
 //! twice the weights are twice the loss, where it is a sum over documents.
 
+use super::dataset::RankingDataset;
+use super::error::DataError;
 use super::weights::{check, given};
-use super::{DataError, RankingDataset};
 
 impl RankingDataset {
     /// Gives each document a weight in training. Weights that are all 1 are not kept.

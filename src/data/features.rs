@@ -9,10 +9,11 @@ use arrow_buffer::ScalarBuffer;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use super::dataset::hash_floats;
+use super::error::DataError;
+use super::hash::hash_floats;
 use super::in_file::{InFile, Survey};
+use super::normalizer::Normalizer;
 use super::parts::{CHUNK, Parts};
-use super::{DataError, Normalizer};
 use crate::distributed::{OneProcess, Processes};
 
 /// Number of columns that a thread gathers at a time: half a cache line of each row.

@@ -10,7 +10,8 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::{DataError, RankingDataset};
+use super::dataset::RankingDataset;
+use super::error::DataError;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::Features;
+use super::features::Features;
 use crate::distributed::Processes;
 
 /// Values that the first pass tells apart: those of the upper 16 bits.

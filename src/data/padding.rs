@@ -9,7 +9,8 @@ use std::ops::Range;
 use burn::tensor::{Bool, Device, Element, Tensor, TensorData};
 use rayon::prelude::*;
 
-use super::{Features, RankingDataset};
+use super::dataset::RankingDataset;
+use super::features::Features;
 
 /// Rows of one width, each with the documents of a list.
 #[derive(Debug, Clone)]

@@ -5,8 +5,9 @@
 
 use std::borrow::Cow;
 
+use super::dataset::RankingDataset;
+use super::error::DataError;
 use super::weights::{check, given};
-use super::{DataError, RankingDataset};
 
 impl RankingDataset {
     /// Gives each query a weight in training. Weights that are all 1 are not kept.

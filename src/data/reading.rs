@@ -5,10 +5,13 @@ use std::io::{Cursor, Read};
 use std::path::PathBuf;
 
 use super::assembly::{Assembly, OPTION, assemble};
-use super::letor::{ReadOptions, read_text};
+use super::dataset::RankingDataset;
+use super::error::DataError;
+use super::input::Input;
+use super::letor::read_text;
+use super::text::options::ReadOptions;
 #[cfg(feature = "experiment")]
 use super::widths::FileWidth;
-use super::{DataError, Input, RankingDataset};
 use crate::file_kind::FileKind;
 
 /// Reads files as one dataset, in the order given: LETOR text ([`letor`](super::letor)), or Arrow and Parquet files with

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::RankingDataset;
+use super::dataset::RankingDataset;
 use crate::distributed::{OneProcess, Processes};
 
 /// Counts of a dataset.

@@ -1,7 +1,7 @@
 //! What weights of queries and of documents have in common.
 
-use super::DataError;
 use super::dataset::inconsistent;
+use super::error::DataError;
 
 /// Weights as they are given: `count` of them, each a finite number of at least 0, some above 0. Weights that are all 1
 /// come back as none.

@@ -14,7 +14,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::RankingDataset;
+use super::dataset::RankingDataset;
 use super::padding::groups;
 use super::shards::Shards;
 use crate::seed::seed_for;

@@ -9,7 +9,12 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, FORMAT, FileError};
-use super::{Model, Parts, PartsError, TreeError, TreeShap};
+#[cfg(feature = "import")]
+use super::import_error::ImportError;
+use super::model::Model;
+use super::parts::{Parts, PartsError};
+use super::tree_ensemble::TreeError;
+use super::tree_shap::TreeShap;
 use crate::atomic_file;
 use crate::data::{DataError, Normalizer, RankingDataset};
 use crate::measure::Convention;
@@ -47,7 +52,7 @@ pub enum RankerError {
         /// The file.
         path: PathBuf,
         /// The error.
-        source: super::ImportError,
+        source: ImportError,
     },
     /// Metadata that do not describe a ranker.
     #[error("{path}: metadata: {reason}")]

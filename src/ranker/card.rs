@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{Model, Ranker};
+use super::artifact::Ranker;
+use super::model::Model;
 use crate::scorer::Scorer;
 use crate::text::{acts_on_terminal, escape_markdown, markdown_code};
 

@@ -11,6 +11,8 @@ mod export;
 mod file;
 #[cfg(feature = "import")]
 mod import;
+#[cfg(feature = "import")]
+mod import_error;
 mod kernel_expansion;
 mod model;
 mod partial_dependence;
@@ -26,7 +28,7 @@ pub use export::{ExportError, ExportFormat};
 pub use file::{FORMAT, FileError};
 #[cfg(feature = "import")]
 #[cfg_attr(docsrs, doc(cfg(feature = "import")))]
-pub use import::{ImportError, ImportFormat};
+pub use import_error::{ImportError, ImportFormat};
 #[cfg(feature = "learners")]
 pub(crate) use kernel_expansion::kernels;
 pub use kernel_expansion::{KernelError, KernelExpansion};

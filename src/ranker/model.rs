@@ -6,7 +6,8 @@ use std::ops::Range;
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
 
-use super::{KernelExpansion, TreeEnsemble};
+use super::kernel_expansion::KernelExpansion;
+use super::tree_ensemble::TreeEnsemble;
 use crate::data::RankingDataset;
 use crate::data::padding::{Padding, groups};
 #[cfg(feature = "learners")]

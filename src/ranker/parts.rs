@@ -7,7 +7,9 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
-use super::{KernelExpansion, Model, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
+use super::kernel_expansion::{KernelError, KernelExpansion};
+use super::model::Model;
+use super::tree_ensemble::{NodeStatistics, Sums, TreeArrays, TreeEnsemble, TreeError};
 use crate::scorer::{Scorer, ScorerConfig};
 
 /// Values of a saved array.
@@ -95,10 +97,10 @@ pub enum PartsError {
     },
     /// Arrays that do not make trees.
     #[error(transparent)]
-    Trees(#[from] super::TreeError),
+    Trees(#[from] TreeError),
     /// Arrays that do not make a kernel expansion.
     #[error(transparent)]
-    Kernel(#[from] super::KernelError),
+    Kernel(#[from] KernelError),
 }
 
 impl Parts {

@@ -15,9 +15,10 @@ use std::path::PathBuf;
 use clap::{Args, value_parser};
 
 use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::input;
 use super::judged::JudgingArgs;
 use super::progress::Work;
-use super::{Failure, input};
 use crate::atomic_file;
 use crate::experiment::OutputError;
 use crate::measure::significance::{ComparisonConfig, SystemPair, compare_all_telling};

@@ -5,7 +5,8 @@ use std::io::Write;
 use crate::json::{Map, Value, json};
 
 use super::systems::Systems;
-use crate::cli::{Failure, Table};
+use crate::cli::failure::Failure;
+use crate::cli::table::Table;
 use crate::measure::significance::{ComparisonConfig, SystemPair};
 use crate::report::letter;
 use crate::text::{counted, harmless};

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use super::CompareArgs;
 use super::rankings::SystemRankings;
 use super::systems::Systems;
+use crate::cli::failure::Failure;
+use crate::cli::input;
 use crate::cli::report::read_report;
-use crate::cli::{Failure, input};
 use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 use crate::measure::{Convention, Evaluation, Measure, mean};
 

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::CompareArgs;
 use super::rankings::SystemRankings;
+use crate::cli::failure::Failure;
+use crate::cli::input;
 use crate::cli::judged::Judgments;
 use crate::cli::scored::Scored;
-use crate::cli::{Failure, input};
 use crate::data::trec::JudgedRun;
 use crate::file_kind::FileKind;
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
+use super::super::failure::Failure;
 use super::super::files::{self, to_io};
-use super::super::{Failure, input};
+use super::super::input;
 use super::ConvertArgs;
 use super::ranker::NAMES;
 use crate::data::columnar::Format;

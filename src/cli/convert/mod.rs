@@ -9,7 +9,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Failure, input};
+use super::failure::Failure;
+use super::input;
 use crate::data::columnar;
 
 /// Arguments of `convert`.

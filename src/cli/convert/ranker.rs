@@ -5,7 +5,8 @@ use std::io::Write;
 use burn::tensor::Device;
 use clap::ValueEnum;
 
-use super::super::{Context, Failure, input, terminal};
+use super::super::failure::{Context, Failure};
+use super::super::{input, terminal};
 use super::ConvertArgs;
 use crate::atomic_file;
 use crate::ranker::{ExportFormat, Model, Ranker};

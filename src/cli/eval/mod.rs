@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::input;
 use super::judged::JudgingArgs;
-use super::{Failure, input};
 
 const MEASURES: &str = "ndcg@1,ndcg@5,ndcg@10,map,mrr";
 

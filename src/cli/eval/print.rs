@@ -5,7 +5,9 @@ use std::io::Write;
 use crate::json::{Map, Value, json};
 
 use super::{EvalArgs, Format};
-use crate::cli::{Failure, Table, terminal};
+use crate::cli::failure::Failure;
+use crate::cli::table::Table;
+use crate::cli::terminal;
 use crate::data::trec::{JudgedRun, check_field};
 use crate::experiment::ExtremeQueries;
 use crate::measure::{Evaluation, Measure};

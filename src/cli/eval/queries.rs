@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::str::FromStr;
 
-use crate::cli::{Failure, Table};
+use crate::cli::failure::Failure;
+use crate::cli::table::Table;
 use crate::experiment::{ExtremeQueries, RankedQuery};
 use crate::refusal::Refusal;
 use crate::text::{did_you_mean, harmless, nearest};

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::print::{AboutRun, Shown, conventions};
 use super::{EvalArgs, MEASURES};
+use crate::cli::failure::Failure;
+use crate::cli::input;
 use crate::cli::judged::Judgments;
-use crate::cli::{Failure, input};
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
 
 pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {

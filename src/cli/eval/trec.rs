@@ -7,8 +7,9 @@ use crate::json::json;
 
 use super::EvalArgs;
 use super::print::{AboutRun, note_empty};
+use crate::cli::failure::Failure;
 use crate::cli::judged::Judgments;
-use crate::cli::{Failure, terminal};
+use crate::cli::terminal;
 use crate::measure::trec_eval::{TrecEvaluator, TrecMeasure, TrecOptions, TrecReport, TrecSummary};
 
 /// One query: its measures, and whether it has no relevant document.

@@ -14,10 +14,11 @@ use super::schema::{Features, Layout, check_width, is_list_of_float32};
 use super::stored::Stored;
 use super::unfit;
 use super::values::{Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
-use crate::data::DataError;
 use crate::data::assembly::{Again, Assembly, zero_missing};
+use crate::data::error::DataError;
 use crate::data::in_file::InFile;
-use crate::data::letor::{LABEL, LARGEST, MISSING_HINT, Missing};
+use crate::data::letor::{LABEL, LARGEST};
+use crate::data::text::options::{MISSING_HINT, Missing};
 use crate::memory::product;
 use crate::text::counted;
 
@@ -32,12 +33,14 @@ pub(super) struct Appender<'a, 'b> {
     /// Largest number of cells of the dataset.
     most_cells: usize,
     documents_before: usize,
+    /// The features so far, where they stay in the file.
+    stored: Option<Stored>,
 }
 
 impl<'a, 'b> Appender<'a, 'b> {
     pub fn new(assembly: &'a mut Assembly<'b>, path: &'a Path, layout: Layout, most_cells: usize) -> Self {
         let documents_before = assembly.dataset.documents();
-        Self { assembly, path, layout, most_cells, documents_before }
+        Self { assembly, path, layout, most_cells, documents_before, stored: None }
     }
 
     /// Leaves the features of a file where they are, if they lie in it as the dataset has them: lists of 32-bit floats,
@@ -52,7 +55,7 @@ impl<'a, 'b> Appender<'a, 'b> {
             && is_list_of_float32(field.data_type())
             && self.layout.width != Some(0)
         {
-            self.assembly.stored = Some(Stored {
+            self.stored = Some(Stored {
                 parts: Vec::new(),
                 map,
                 path: self.path.to_path_buf(),
@@ -69,7 +72,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
         self.check_cells(self.documents_before.saturating_add(rows), width)?;
         let no_memory = |_| DataError::io(self.path)(std::io::ErrorKind::OutOfMemory.into());
-        if self.assembly.stored.is_none() {
+        if self.stored.is_none() {
             let documents = self.documents_before.saturating_add(rows);
             self.assembly.ask_memory(documents, width, product([rows, width, size_of::<f32>()]))?;
             self.assembly.rows.reserve(rows, width).map_err(no_memory)?;
@@ -118,13 +121,13 @@ impl<'a, 'b> Appender<'a, 'b> {
     /// Leaves the features of a batch where they are; if they have nulls, all are copied from now on.
     fn store(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         let Features::List(column) = self.layout.features else { return Ok(()) };
-        if self.assembly.stored.is_none() {
+        if self.stored.is_none() {
             return Ok(());
         }
         let width = self.list_width(batch.column(column))?;
         let fits = width > 0 && self.assembly.options.features.is_none_or(|asked| asked == width);
         let values = plain_items(batch.column(column), width).filter(|_| fits);
-        match (&mut self.assembly.stored, values) {
+        match (&mut self.stored, values) {
             (Some(stored), Some(values)) => {
                 stored.width = width;
                 stored.push(values);
@@ -154,13 +157,17 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Compares the number of rows with what the file stated.
+    /// Compares the number of rows with what the file stated, and hands over the features that stay in it.
     pub fn finish(self, rows: usize) -> Result<(), DataError> {
         let found = self.assembly.dataset.documents() - self.documents_before;
         if found != rows {
             return Err(unfit(self.path, counted(found, "row"), format!("{rows}, as it states")));
         }
         self.assembly.note_width(self.layout.width.unwrap_or(0));
+        self.assembly.in_file = self.stored.map(|stored| {
+            let width = stored.width;
+            InFile::new(Box::new(stored), width)
+        });
         Ok(())
     }
 
@@ -246,7 +253,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     }
 
     fn append_features(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
-        if let Some(stored) = &self.assembly.stored {
+        if let Some(stored) = &self.stored {
             return self.check_cells(self.assembly.dataset.documents() + batch.num_rows(), stored.width);
         }
         let values = match &self.layout.features {

@@ -12,7 +12,8 @@ use bytes::Bytes;
 use memmap2::Mmap;
 
 use super::blocks::{BLOCK, Blocks, Page};
-use crate::data::{DataError, Input};
+use crate::data::error::DataError;
+use crate::data::input::Input;
 
 /// A mapped file. Where only so many of its bytes may be kept in memory, they are read in place of the mapping, and past
 /// the system's cache where the file system can: around what is asked for the system would read as much again that nobody

@@ -45,12 +45,12 @@ use arrow_schema::{ArrowError, Schema};
 use bytes::Bytes;
 
 use super::assembly::Assembly;
-use super::letor::Groups;
-use super::{DataError, Input};
+use super::error::DataError;
+use super::input::Input;
+use super::text::options::{Groups, ReadOptions};
 use crate::refusal::Refusal;
 use append::Appender;
 use schema::Layout;
-pub(super) use stored::Stored;
 pub(super) use write::TableWriter;
 
 /// A format of tables.
@@ -177,12 +177,7 @@ const READ: &str =
 const UNSUSPICIOUS: u64 = 64 << 20;
 
 /// Refuses a file whose buffers would take far more memory than the file, as compressed text is refused.
-fn check_decompressed(
-    path: &Path,
-    found: u64,
-    size: u64,
-    options: &super::letor::ReadOptions,
-) -> Result<(), DataError> {
+fn check_decompressed(path: &Path, found: u64, size: u64, options: &ReadOptions) -> Result<(), DataError> {
     let by_ratio = size.saturating_mul(options.max_compression_ratio).max(UNSUSPICIOUS);
     let (limit, option) = if by_ratio < options.max_decompressed_bytes {
         (by_ratio, "max_compression_ratio")

@@ -5,9 +5,9 @@ use std::path::Path;
 use arrow_schema::{DataType, Schema};
 
 use super::unfit;
-use crate::data::DataError;
 use crate::data::assembly::Assembly;
-use crate::data::letor::Weights;
+use crate::data::error::DataError;
+use crate::data::text::options::Weights;
 use crate::text::counted;
 
 /// The places of the columns: in the file, and in its batches after [`Layout::project`].

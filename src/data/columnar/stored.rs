@@ -9,12 +9,12 @@ use arrow_buffer::ScalarBuffer;
 
 use super::map::FileMap;
 use super::values::shown;
-use crate::data::DataError;
+use crate::data::error::DataError;
 use crate::data::in_file::Source;
-use crate::data::letor::MISSING_HINT;
+use crate::data::text::options::MISSING_HINT;
 
 /// The column of features of a file, batch by batch.
-pub(in crate::data) struct Stored {
+pub(super) struct Stored {
     pub(super) parts: Vec<Part>,
     /// The file, unless it was read from a reader.
     pub(super) map: Option<Arc<FileMap>>,
@@ -23,7 +23,7 @@ pub(in crate::data) struct Stored {
     pub(super) column: String,
     pub(super) refuses_missing: bool,
     /// Number of features.
-    pub(in crate::data) width: usize,
+    pub(super) width: usize,
 }
 
 /// The values of a batch.

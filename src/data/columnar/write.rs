@@ -14,8 +14,9 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use super::Format;
+use crate::data::dataset::RankingDataset;
 use crate::data::dataset::inconsistent;
-use crate::data::{DataError, RankingDataset};
+use crate::data::error::DataError;
 
 /// Most rows that are handed to the writer of a Parquet file at a time.
 const ROWS: usize = 1 << 16;

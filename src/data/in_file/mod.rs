@@ -13,9 +13,10 @@ use sha2::digest::Output;
 use sha2::digest::common::hazmat::{SerializableState, SerializedState};
 use sha2::{Digest, Sha256};
 
-use super::dataset::hash_floats;
+use super::error::DataError;
+use super::hash::hash_floats;
+use super::normalizer::{Normalizer, NormalizerKind};
 use super::parts::{CHUNK, Parts, numbers};
-use super::{DataError, Normalizer, NormalizerKind};
 use crate::distributed::{OneProcess, Processes};
 pub(super) use survey::Survey;
 

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::open;
+use crate::data::error::DataError;
 use crate::data::error::quoted;
-use crate::data::{DataError, Input};
+use crate::data::input::Input;
+use crate::data::text::source::open;
 
 /// Files that stand beside data files, by the ending of their names.
 pub(super) struct Beside {

@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use super::number::{byte, parse_f32};
-use super::{Groups, MISSING_HINT, Missing};
 use crate::data::error::quoted;
 use crate::data::rows::Rows;
+use crate::data::text::options::{Groups, MISSING_HINT, Missing, ReadOptions};
 
 /// What stands at the beginning of a line.
 pub(in crate::data) const LABEL: &str = "a label (a number of at least 0)";
@@ -25,6 +25,21 @@ pub(super) struct Rules {
     pub limit: &'static str,
     /// Largest number of cells (documents x features) of the block.
     pub most_cells: usize,
+}
+
+impl Rules {
+    /// The rules of `options` for a block of at most so many cells; `features_from` names what asked for the number of
+    /// features.
+    pub fn new(options: &ReadOptions, most_cells: usize, features_from: &'static str) -> Self {
+        Self {
+            missing: options.missing,
+            absent: options.absent_value(),
+            groups: options.groups,
+            largest_index: options.features.unwrap_or(options.max_feature_index),
+            limit: if options.features.is_some() { features_from } else { " (option `max_feature_index`)" },
+            most_cells,
+        }
+    }
 }
 
 /// Consecutive documents of one query.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::beside::Beside;
-use crate::data::DataError;
+use crate::data::error::DataError;
 
 /// `DATA.query`.
 pub(super) const SIZES: Beside = Beside { ending: "query" };

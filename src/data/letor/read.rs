@@ -4,10 +4,13 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::parse::{Fault, Parsed};
-use super::{Groups, ReadOptions, Source, Weights, parse, query_file, weight_file};
+use super::parse::{Fault, Parsed, Rules};
+use super::{parse, query_file, weight_file};
 use crate::data::assembly::{Again, Assembly, too_many_cells};
-use crate::data::{DataError, Input};
+use crate::data::error::DataError;
+use crate::data::input::Input;
+use crate::data::text::options::{Groups, ReadOptions, Weights};
+use crate::data::text::source::Source;
 use crate::memory::product;
 use crate::refusal::Refusal;
 
@@ -51,7 +54,7 @@ impl Batch {
         self.slots[..self.used].par_iter_mut().for_each(|slot| {
             // A block may have no more cells than a text of its size, or every thread could use up the whole limit.
             slot.most_cells_of_block = slot.most_cells.min(options.most_cells(slot.text.len() as u64));
-            let rules = options.rules(slot.most_cells_of_block, features_from);
+            let rules = Rules::new(options, slot.most_cells_of_block, features_from);
             parse::parse(&slot.text, &rules, columns, &mut slot.parsed);
         });
     }
@@ -151,7 +154,7 @@ fn lay_out(assembly: &mut Assembly, text: &[u8]) {
         let options = assembly.options;
         let end = memchr::memchr(b'\n', text).map_or(text.len(), |end| end + 1);
         let mut first = Parsed::default();
-        parse::parse(&text[..end], &options.rules(options.most_cells(0), assembly.features_from), 0, &mut first);
+        parse::parse(&text[..end], &Rules::new(options, options.most_cells(0), assembly.features_from), 0, &mut first);
         assembly.columns = Some(first.rows.count);
     }
 }

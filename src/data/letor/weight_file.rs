@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::beside::{Beside, numbers};
-use crate::data::DataError;
+use crate::data::error::DataError;
 
 const OF_QUERIES: Beside = Beside { ending: "query_weights" };
 const OF_DOCUMENTS: Beside = Beside { ending: "weight" };

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use super::parse::document_id;
-use crate::data::{DataError, RankingDataset};
+use crate::data::dataset::RankingDataset;
+use crate::data::error::DataError;
 
 impl RankingDataset {
     /// Writes LETOR text that [`letor::read`](crate::data::letor::read) reads back as the same dataset, bit for bit:

@@ -27,8 +27,9 @@ pub(crate) use labels::label;
 
 #[cfg(feature = "columnar")]
 use super::columnar::TableWriter;
+use super::dataset::RankingDataset;
+use super::error::DataError;
 use super::letor::from_millionths;
-use super::{DataError, RankingDataset};
 use crate::memory::product;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use super::{Qrels, RunQuery, read_run_from};
-use crate::data::{DataError, Input};
+use super::qrels::Qrels;
+use super::run::{RunQuery, read_run_from};
+use crate::data::error::DataError;
+use crate::data::input::Input;
 use crate::measure::trec_eval::TrecQuery;
 
 /// Results for the judged queries of a run.

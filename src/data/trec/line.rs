@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::data::DataError;
+use crate::data::error::DataError;
 use crate::data::error::quoted;
 
 /// A line with data.

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::line::{DataLines, Line};
-use crate::data::letor::{ReadOptions, Source};
-use crate::data::{DataError, Input};
+use crate::data::error::DataError;
+use crate::data::input::Input;
+use crate::data::text::options::ReadOptions;
+use crate::data::text::source::Source;
 use crate::file_kind::FileKind;
 use crate::measure::trec_eval::Judgment;
 

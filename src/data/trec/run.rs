@@ -7,8 +7,9 @@ use rayon::prelude::*;
 
 use super::line::Line;
 use super::segments::{Batch, Cutter, Extent, Filled, QueryLines};
+use crate::data::error::DataError;
+use crate::data::input::Input;
 use crate::data::letor::LARGEST;
-use crate::data::{DataError, Input};
 use crate::execution::Execution;
 use crate::file_kind::FileKind;
 use crate::measure::trec_eval::RunDocument;

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use super::run::{RunQuery, read_run_from};
 use super::write::document_names;
-use crate::data::{DataError, Input, RankingDataset};
+use crate::data::dataset::RankingDataset;
+use crate::data::error::DataError;
+use crate::data::input::Input;
 
 /// Reads the score of each document of a dataset from a run, `-inf` for those that it did not retrieve. Documents have
 /// the names that [`write_run`](super::write_run) gives them. Queries of the run that the dataset lacks are not looked

@@ -6,8 +6,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::line::{DataLines, Line};
-use crate::data::letor::{ReadOptions, Source};
-use crate::data::{DataError, Input};
+use crate::data::error::DataError;
+use crate::data::input::Input;
+use crate::data::text::options::ReadOptions;
+use crate::data::text::source::Source;
 
 /// Consecutive lines.
 #[derive(Clone)]

@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::data::{DataError, RankingDataset};
+use crate::data::dataset::RankingDataset;
+use crate::data::error::DataError;
 use crate::text::shown;
 
 /// Writes scores of a dataset as a run: the documents of each query by descending score, with ties broken by position

@@ -413,7 +413,7 @@ mod tests {
     use super::super::above_cases::{Definition, kinds, terms};
     use super::super::box_cases::{cases, gradient_weights, padded};
     use super::super::dispatch::target;
-    use super::super::score_noise::ScoreNoise;
+    use super::super::parameters::ScoreNoise;
     use super::*;
 
     const N: usize = 300;

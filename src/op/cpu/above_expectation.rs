@@ -459,7 +459,7 @@ pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectati
 
 #[cfg(test)]
 mod tests {
-    use super::super::score_noise::ScoreNoise;
+    use super::super::parameters::ScoreNoise;
     use super::*;
 
     /// How many comparisons exact noise takes depends on the documents of a list, not on the width of its batch.

@@ -338,8 +338,8 @@ mod tests {
     use super::super::box_cases::{cases, gradient_weights, padded};
     use super::super::dispatch::target;
     use super::super::levels::DENSITY;
+    use super::super::parameters::ScoreNoise;
     use super::super::parameters::{Comparison, ExponentialTerm};
-    use super::super::score_noise::ScoreNoise;
     use super::*;
 
     fn exact(sigma: f64, above: Above) -> AboveExpectation {

@@ -83,7 +83,7 @@ pub use pair_derivatives::{PairDerivatives, pair_derivatives};
 pub use pair_loss::{pair_loss, pair_loss_gradient};
 pub use pair_weight::{Distance, PairWeight};
 pub use parameters::{
-    Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, Step,
+    Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, ScoreNoise, Step,
 };
 pub use rank::rank;
 pub use rank_expectation::{rank_expectation, rank_expectation_gradient};
@@ -93,5 +93,4 @@ pub use real::Coefficients;
 pub use real::Real;
 #[cfg(feature = "_cube")]
 pub use score_noise::RANGE as NOISE_RANGE;
-pub use score_noise::ScoreNoise;
 pub use step_sum::{counted_step_sum, step_sum, step_sum_gradient, where_counted};

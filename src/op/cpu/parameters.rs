@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::score_noise::ScoreNoise;
-
 /// A smooth step `phi`, rising from 0 to 1 with `phi(0) = 1/2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -50,6 +48,34 @@ impl Comparison {
     pub fn given(noise: f64, sigma: f64) -> Self {
         use std::f64::consts::FRAC_1_SQRT_2;
         Self { rate: FRAC_1_SQRT_2 / sigma, shift: noise * FRAC_1_SQRT_2 }
+    }
+}
+
+/// How documents with noisy scores compare.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScoreNoise {
+    /// By each of some comparisons, with weights that add up to 1. Without any, expectations are 0.
+    Mixture(Vec<(f64, Comparison)>),
+    /// By independent normal noise of the score of every document, with this standard deviation, above 0. Given the noise
+    /// of a document, others beat it independently; expectations are averaged over that noise.
+    Exact {
+        /// Standard deviation of a score.
+        sigma: f64,
+    },
+}
+
+impl ScoreNoise {
+    /// By one comparison.
+    pub fn one(comparison: Comparison) -> Self {
+        Self::Mixture(vec![(1.0, comparison)])
+    }
+
+    /// Standard deviation of exact noise.
+    pub fn deviation(&self) -> Option<f64> {
+        match self {
+            Self::Mixture(_) => None,
+            Self::Exact { sigma } => Some(*sigma),
+        }
     }
 }
 

@@ -1,22 +1,9 @@
-//! `ScoreNoise`: which comparisons of documents an expectation over noisy scores averages.
+//! The comparisons of documents that an expectation over noisy scores averages.
 
 use std::borrow::Cow;
 
 use super::levels::step;
-use super::parameters::Comparison;
-
-/// How documents with noisy scores compare.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ScoreNoise {
-    /// By each of some comparisons, with weights that add up to 1. Without any, expectations are 0.
-    Mixture(Vec<(f64, Comparison)>),
-    /// By independent normal noise of the score of every document, with this standard deviation, above 0. Given the noise
-    /// of a document, others beat it independently; expectations are averaged over that noise.
-    Exact {
-        /// Standard deviation of a score.
-        sigma: f64,
-    },
-}
+use super::parameters::{Comparison, ScoreNoise};
 
 /// Range of a document's own noise, in standard deviations. Beyond it lies a chance below 1e-10.
 pub const RANGE: f64 = 6.5;
@@ -27,19 +14,6 @@ fn nodes(n: usize) -> usize {
 }
 
 impl ScoreNoise {
-    /// By one comparison.
-    pub fn one(comparison: Comparison) -> Self {
-        Self::Mixture(vec![(1.0, comparison)])
-    }
-
-    /// Standard deviation of exact noise.
-    pub fn deviation(&self) -> Option<f64> {
-        match self {
-            Self::Mixture(_) => None,
-            Self::Exact { sigma } => Some(*sigma),
-        }
-    }
-
     /// The number of comparisons in lists of `n` documents.
     pub(crate) fn comparisons(&self, n: usize) -> usize {
         match self {

@@ -15,7 +15,8 @@ use std::fmt::{Debug, Display, Write};
 use super::raw_trees::{Known, raw_threshold, trees_of};
 use super::{ExportError, ExportFormat};
 use crate::data::Normalizer;
-use crate::ranker::{LEAF, Ranker, TreeArrays};
+use crate::ranker::artifact::Ranker;
+use crate::ranker::tree_ensemble::{LEAF, TreeArrays};
 
 /// Decision types of a numerical split where NaN is missing, or NaN and 0, and goes right; and what left adds to them.
 const NAN_IS_MISSING: u8 = 8;

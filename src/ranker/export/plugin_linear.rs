@@ -4,7 +4,8 @@
 use super::raw_trees::{feature_names, quoted};
 use super::{ExportError, ExportFormat};
 use crate::data::NormalizerKind;
-use crate::ranker::{Model, Ranker};
+use crate::ranker::artifact::Ranker;
+use crate::ranker::model::Model;
 use crate::scorer::Scorer;
 
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {

@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 use super::{ExportError, ExportFormat};
 use crate::data::FeatureMap;
-use crate::ranker::{Model, Ranker};
+use crate::ranker::artifact::Ranker;
+use crate::ranker::model::Model;
 use crate::scorer::Scorer;
 
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {

@@ -6,7 +6,7 @@
 
 use super::raw_trees::{RawTree, raw_trees};
 use super::{ExportError, ExportFormat};
-use crate::ranker::Ranker;
+use crate::ranker::artifact::Ranker;
 
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let trees = raw_trees(ranker, ExportFormat::RankLibTrees)?;

@@ -7,7 +7,9 @@
 
 use super::{ExportError, ExportFormat};
 use crate::data::{Normalizer, NormalizerKind};
-use crate::ranker::{LEAF, Model, NodeStatistics, Ranker, TreeArrays, TreeEnsemble};
+use crate::ranker::artifact::Ranker;
+use crate::ranker::model::Model;
+use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, TreeArrays, TreeEnsemble};
 
 /// A node; children are positions in the tree.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,7 +8,8 @@
 use super::raw_trees::{feature_names, quoted, raw_trees};
 use super::{ExportError, ExportFormat};
 use crate::data::FeatureMap;
-use crate::ranker::{Model, Ranker};
+use crate::ranker::artifact::Ranker;
+use crate::ranker::model::Model;
 use crate::scorer::{LinearScorer, Scorer};
 
 /// What Solr adds to thresholds.

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::raw_trees::{Known, RawNode, RawSplit, RawTree, feature_names, quoted, raw_trees, trees_of};
 use super::{ExportError, ExportFormat};
-use crate::ranker::Ranker;
+use crate::ranker::artifact::Ranker;
 
 /// Version of the file: one that all later versions read.
 const VERSION: [u32; 3] = [2, 1, 4];

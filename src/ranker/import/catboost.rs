@@ -9,9 +9,10 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::trees::{ForeignNode, ForeignSplit, TreeList};
-use super::{ImportError, ImportFormat, Imported, parse};
+use super::{Imported, parse};
 use crate::json::json;
-use crate::ranker::{NodeStatistics, Sums};
+use crate::ranker::import_error::{ImportError, ImportFormat};
+use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::CatBoost;
 

@@ -8,10 +8,11 @@
 use std::collections::HashMap;
 use std::str::FromStr;
 
+use super::Imported;
 use super::trees::{ForeignNode, ForeignSplit, TreeList, largest_at_most};
-use super::{ImportError, ImportFormat, Imported};
 use crate::json::json;
-use crate::ranker::{NodeStatistics, Sums, ZERO};
+use crate::ranker::import_error::{ImportError, ImportFormat};
+use crate::ranker::tree_ensemble::{NodeStatistics, Sums, ZERO};
 
 const FORMAT: ImportFormat = ImportFormat::LightGbm;
 

@@ -21,13 +21,16 @@ mod trees;
 mod xgboost;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 
 use burn::tensor::Device;
 use serde::de::DeserializeOwned;
 
-use super::{FileError, Metadata, Model, Ranker, RankerError, TreeEnsemble, TreeError, Versions};
+use super::artifact::{Metadata, Ranker, RankerError, Versions};
+use super::file::FileError;
+use super::import_error::{ImportError, ImportFormat};
+use super::model::Model;
+use super::tree_ensemble::TreeEnsemble;
 use crate::data::Normalizer;
 use crate::file_kind::FileKind;
 use crate::json::{Value, json};
@@ -38,89 +41,6 @@ pub(super) const IGNORED: &str = "ignored";
 
 /// The rankers that are read.
 const RANKERS: &str = "a ranker of burn-rank, LightGBM (text), XGBoost (JSON), CatBoost (JSON) or RankLib (XML)";
-
-/// A format of another system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImportFormat {
-    /// LightGBM's text model, versions 2 to 4.
-    LightGbm,
-    /// XGBoost's model as `save_model` writes it to a name that ends in `.json`.
-    XgBoost,
-    /// CatBoost's model as `save_model(..., format="json")` writes it.
-    CatBoost,
-    /// RankLib's MART and LambdaMART.
-    RankLib,
-}
-
-impl fmt::Display for ImportFormat {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::LightGbm => "LightGBM text",
-            Self::XgBoost => "XGBoost JSON",
-            Self::CatBoost => "CatBoost JSON",
-            Self::RankLib => "RankLib XML",
-        })
-    }
-}
-
-/// Reason that a file of another system is not read.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ImportError {
-    /// Not the notation of the format, or a field that is missing or of another type.
-    #[error("{format}: {reason}")]
-    Syntax {
-        /// The format.
-        format: ImportFormat,
-        /// What is wrong, and where.
-        reason: String,
-    },
-    /// A value that no file of the format has.
-    #[error("{format}: {place}: found {found}, expected {expected}")]
-    Content {
-        /// The format.
-        format: ImportFormat,
-        /// Line, tree or key.
-        place: String,
-        /// What is there.
-        found: String,
-        /// What was expected.
-        expected: String,
-    },
-    /// A ranker of the other system that has no counterpart here.
-    #[error("{format} with {found} cannot be read: expected {expected}")]
-    Unsupported {
-        /// The format.
-        format: ImportFormat,
-        /// What the file has.
-        found: String,
-        /// What can be read.
-        expected: String,
-    },
-    /// Nodes that do not make trees.
-    #[error("{format}: {source}")]
-    Trees {
-        /// The format.
-        format: ImportFormat,
-        /// The error.
-        source: TreeError,
-    },
-}
-
-impl ImportError {
-    fn content(
-        format: ImportFormat,
-        place: impl Into<String>,
-        found: impl Into<String>,
-        expected: impl Into<String>,
-    ) -> Self {
-        Self::Content { format, place: place.into(), found: found.into(), expected: expected.into() }
-    }
-
-    fn unsupported(format: ImportFormat, found: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self::Unsupported { format, found: found.into(), expected: expected.into() }
-    }
-}
 
 /// What a file holds.
 struct Imported {

@@ -8,10 +8,11 @@
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
+use super::Imported;
 use super::trees::{ForeignNode, ForeignSplit, TreeList};
-use super::{ImportError, ImportFormat, Imported};
 use crate::json::json;
-use crate::ranker::{NodeStatistics, Sums};
+use crate::ranker::import_error::{ImportError, ImportFormat};
+use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::RankLib;
 

@@ -4,8 +4,8 @@
 //! largest float that goes left. A split that no value passes to the left is written the other way round, with the
 //! largest finite float as its threshold.
 
-use super::{ImportError, ImportFormat};
-use crate::ranker::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
+use crate::ranker::import_error::{ImportError, ImportFormat};
+use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
 
 /// One node of another system's tree; children are positions in the tree.
 #[derive(Debug, Clone, Copy)]

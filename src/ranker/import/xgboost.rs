@@ -7,9 +7,10 @@
 use serde::Deserialize;
 
 use super::trees::{ForeignNode, ForeignSplit, TreeList, largest_below};
-use super::{ImportError, ImportFormat, Imported, parse};
+use super::{Imported, parse};
 use crate::json::json;
-use crate::ranker::{NodeStatistics, Sums};
+use crate::ranker::import_error::{ImportError, ImportFormat};
+use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::XgBoost;
 

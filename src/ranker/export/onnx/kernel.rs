@@ -2,7 +2,7 @@
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
-use crate::ranker::KernelExpansion;
+use crate::ranker::kernel_expansion::KernelExpansion;
 
 /// Adds a kernel expansion to the graph, with `||x - l||^2 = x . x - 2 x . l + l . l`.
 ///

@@ -15,7 +15,8 @@ mod scorer;
 mod trees;
 
 use super::{ExportError, ExportFormat};
-use crate::ranker::{Model, Ranker};
+use crate::ranker::artifact::Ranker;
+use crate::ranker::model::Model;
 use crate::scorer::Scorer;
 use graph::{GraphBuilder, Value};
 

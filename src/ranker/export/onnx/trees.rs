@@ -10,7 +10,7 @@ use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use super::normalizer;
 use crate::data::{Normalizer, NormalizerKind};
-use crate::ranker::{LEAF, TreeEnsemble, ZERO};
+use crate::ranker::tree_ensemble::{LEAF, TreeEnsemble, ZERO};
 
 /// Adds the scores, `[documents, 1]`, to the graph.
 pub(super) fn tree_scores(

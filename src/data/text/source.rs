@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::GzDecoder;
 
-use super::ReadOptions;
-use crate::data::{DataError, Input};
+use super::options::ReadOptions;
+use crate::data::error::DataError;
+use crate::data::input::Input;
 
 /// Size of a block in bytes. Fixed, so that blocks do not depend on the number of threads.
-pub(super) const BLOCK: usize = 2 << 20;
+pub(crate) const BLOCK: usize = 2 << 20;
 
 /// Size in bytes to which a compressed file may always grow; beyond it, the ratio counts.
 const UNSUSPICIOUS: u64 = 64 << 20;

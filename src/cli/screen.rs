@@ -1,0 +1,118 @@
+//! What is drawn on the terminal of standard error, below the lines that scroll back. Nothing is drawn without one.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use indicatif::{MultiProgress, ProgressDrawTarget, TermLike};
+
+/// Drawings a second, at most.
+const RATE: u8 = 20;
+
+/// Everything that is drawn now.
+pub(super) static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| {
+    MultiProgress::with_draw_target(match io::stderr().is_terminal() {
+        true => ProgressDrawTarget::term_like_with_hz(Box::new(Screen::default()), RATE),
+        false => ProgressDrawTarget::hidden(),
+    })
+});
+
+/// The terminal of standard error. What it no longer takes is lost, since a run outlives its terminal.
+#[derive(Debug, Default)]
+struct Screen(Mutex<Written>);
+
+/// What is not yet on the terminal, and the column that it ends in.
+#[derive(Debug, Default)]
+struct Written {
+    text: String,
+    column: usize,
+}
+
+impl Screen {
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, text: impl AsRef<str>) -> io::Result<()> {
+        self.written().text.push_str(text.as_ref());
+        Ok(())
+    }
+
+    fn move_cursor(&self, by: usize, to: char) -> io::Result<()> {
+        if by > 0 { self.add(format!("\x1b[{by}{to}")) } else { Ok(()) }
+    }
+}
+
+impl TermLike for Screen {
+    fn width(&self) -> u16 {
+        columns() as u16
+    }
+
+    fn height(&self) -> u16 {
+        size().1
+    }
+
+    fn move_cursor_up(&self, lines: usize) -> io::Result<()> {
+        self.move_cursor(lines, 'A')
+    }
+
+    fn move_cursor_down(&self, lines: usize) -> io::Result<()> {
+        self.move_cursor(lines, 'B')
+    }
+
+    fn move_cursor_right(&self, columns: usize) -> io::Result<()> {
+        self.move_cursor(columns, 'C')
+    }
+
+    fn move_cursor_left(&self, columns: usize) -> io::Result<()> {
+        self.move_cursor(columns, 'D')
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.write_str(text)?;
+        self.written().column = 0;
+        self.add("\n")
+    }
+
+    /// A line is filled up with blanks, so that a terminal of this width would go on in the next.
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        let mut written = self.written();
+        if written.column >= columns() && !text.is_empty() {
+            written.text.push('\n');
+            written.column = 0;
+        }
+        written.text.push_str(text);
+        written.column += text.chars().count();
+        Ok(())
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.written().column = 0;
+        self.add("\r\x1b[2K")
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        let text = std::mem::take(&mut self.written().text);
+        let _ = io::stderr().write_all(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Columns and lines of the terminal.
+fn size() -> (u16, u16) {
+    #[cfg(unix)]
+    let known = rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| (size.ws_col, size.ws_row));
+    #[cfg(not(unix))]
+    let known = None;
+    known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
+}
+
+/// Columns that a line of progress may take. The `^C` that a terminal echoes has room beside it: on a line of its own it
+/// would leave what is drawn above it.
+pub(super) fn columns() -> usize {
+    usize::from(size().0.saturating_sub(3).max(1))
+}
+
+/// Does what writes to the terminal, above what is drawn there.
+pub(super) fn above<T>(write: impl FnOnce() -> T) -> T {
+    DRAWN.suspend(write)
+}
