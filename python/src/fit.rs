@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
 use burn_rank::distributed::OneProcess;
-use burn_rank::experiment::{self, Claim, Document, ExperimentConfig, Fit, FitOptions, Split};
+use burn_rank::experiment::{self, Claim, Document, ExperimentConfig, Fit, FitOptions, Split, TrainRun};
 use burn_rank::learner::{Interrupt, Progress, Round};
 use burn_rank::op::Execution;
-use burn_rank::report::TrainRun;
+use burn_rank::report::write_reports;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -164,7 +164,7 @@ pub fn train(
         execution.scope(|| {
             let run = TrainRun::open(began, &document, config, &device, out, claim, &OneProcess)
                 .map_err(errors::experiment)?;
-            let done = run.fit(false, progress, interrupt).map_err(errors::experiment)?;
+            let done = run.fit(false, progress, interrupt, &write_reports).map_err(errors::experiment)?;
             Ok((done.fit.ranker.into(), done.folder, errors::encode(&done.report)?))
         })
     })

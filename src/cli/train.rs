@@ -15,9 +15,9 @@ use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::signals::interrupt_on_signal;
 use super::table::Table;
 use crate::distributed::Processes;
-use crate::experiment::{Evaluations, ExperimentConfig, ExperimentError, Report};
+use crate::experiment::{Evaluations, ExperimentConfig, ExperimentError, FinishedRun, Report, TrainRun};
 use crate::learner::{NoProgress, Progress, StopReason};
-use crate::report::{FinishedRun, TrainRun};
+use crate::report::write_reports;
 use crate::text::harmless;
 
 /// Arguments of `train`.
@@ -70,7 +70,8 @@ impl TrainArgs {
         rounds.read();
         let name = run.config().name.clone();
         let progress: &dyn Progress = if processes.leads() { &rounds } else { &NoProgress };
-        let FinishedRun { folder: path, fit, report } = run.fit(self.dashboard, progress, interrupt_on_signal()?)?;
+        let done = run.fit(self.dashboard, progress, interrupt_on_signal()?, &write_reports)?;
+        let FinishedRun { folder: path, fit, report } = done;
 
         if !processes.leads() {
             // The first process speaks for all.

@@ -17,6 +17,7 @@ mod record;
 mod split;
 mod splits;
 mod start;
+mod train_run;
 
 pub(crate) use agreement::agree;
 pub use config::grid::{Point, label, points};
@@ -33,7 +34,6 @@ pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
 pub use extreme_queries::{ExtremeQueries, RankedDocument, RankedQuery};
 pub use fit::{Evaluations, Fit, FitOptions, fit, fit_in_place, linear_weights};
-pub(crate) use folder::START;
 pub use folder::{CARD, CONFIG, Claim, JOBS, NEXT, OutputFolder, PAGE, RANKER, RECORD, REPORT, RunKind};
 #[cfg(feature = "cli")]
 pub(crate) use folder::{RUN_FILES, write_page};
@@ -44,8 +44,7 @@ pub use record::{
     PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, TrainReport, Trial,
 };
 pub use split::Split;
-#[cfg(feature = "report")]
-pub(crate) use split::Told;
 pub use splits::{SplitContents, Splits};
 #[cfg(feature = "cli")]
 pub(crate) use start::ranker_file;
+pub use train_run::{FinishedRun, TrainRun, WriteReports};

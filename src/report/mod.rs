@@ -1,6 +1,5 @@
 //! The page of a run, of a study or of a comparison: one HTML file without scripts or external resources, readable in
-//! light and dark schemes, on a phone and on paper. That of a run is a pure view of `report.json` and `run.json`.
-//! [`TrainRun`] is what leaves all three.
+//! light and dark schemes, on a phone and on paper. The page of a run is a pure view of its `report.json` and `run.json`.
 
 mod about;
 mod comparison;
@@ -18,14 +17,12 @@ mod study;
 #[cfg(test)]
 mod tests;
 mod train;
-mod train_run;
 mod weights;
 
 use self::about::Frame;
 #[cfg(feature = "cli")]
 pub(crate) use self::comparison::letter;
 pub use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
-pub use self::train_run::{FinishedRun, TrainRun};
 use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
 use crate::measure::significance::SignificanceError;
 use crate::study::StudyReport;

@@ -6,14 +6,19 @@ use std::time::Instant;
 
 use burn::tensor::Device;
 
-use super::write_reports;
+use super::agreement::agree;
+use super::config::{Document, ExperimentConfig, resolved_toml};
+use super::error::{ExperimentError, OutputError};
+use super::fit::{Fit, FitOptions, fit_in_place};
+use super::folder::{CARD, Claim, OutputFolder, RANKER, RunKind, START};
+use super::record::{DataReport, Report, RunRecord, Sets, TrainReport};
+use super::split::{Split, Told};
 use crate::distributed::Processes;
-use crate::experiment::{
-    CARD, Claim, DataReport, Document, ExperimentConfig, ExperimentError, Fit, FitOptions, OutputError, OutputFolder,
-    RANKER, Report, RunKind, RunRecord, START, Sets, Split, Told, TrainReport, agree, fit_in_place, resolved_toml,
-};
 use crate::learner::{Interrupt, Progress, StopReason};
 use crate::ranker::Ranker;
+
+/// Writes the record of a finished run into its folder. `report::write_reports` makes the page as well.
+pub type WriteReports = dyn Fn(&OutputFolder, &Report, &RunRecord) -> Result<(), OutputError>;
 
 /// A run whose configuration is checked, whose data are read and whose folder is open.
 pub struct TrainRun<'p> {
@@ -34,7 +39,7 @@ pub struct TrainRun<'p> {
 /// A run that has ended, with its files written.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// Where its files are: its folder, or [`NEXT`](crate::experiment::NEXT) in it for a run that was stopped before it
+    /// Where its files are: its folder, or [`NEXT`](super::NEXT) in it for a run that was stopped before it
     /// could take the place of another one.
     pub folder: PathBuf,
     /// The ranker, its rounds and measures.
@@ -109,8 +114,8 @@ impl<'p> TrainRun<'p> {
         &self.config
     }
 
-    /// Fits the ranker, and writes it, its card and its reports, in the first process. A fit that is stopped is written too: its
-    /// [`stop`](Fit::stop) says so, and it can be resumed.
+    /// Fits the ranker and writes it with its card, then its record by `write_reports`, in the first process. A fit that is
+    /// stopped is written too: its [`stop`](Fit::stop) says so, and it can be resumed.
     ///
     /// # Errors
     /// [`ExperimentError`] of the fit or of a file that cannot be written.
@@ -119,6 +124,7 @@ impl<'p> TrainRun<'p> {
         dashboard: bool,
         progress: &dyn Progress,
         interrupt: Interrupt,
+        write_reports: &WriteReports,
     ) -> Result<FinishedRun, ExperimentError> {
         let fitting = Instant::now();
         let Self {
