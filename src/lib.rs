@@ -79,6 +79,8 @@ mod quadrature;
 pub mod refusal;
 pub mod scorer;
 pub mod seed;
+#[cfg(test)]
+mod testing;
 mod text;
 
 #[cfg(feature = "cli")]

@@ -227,31 +227,28 @@ fn quadrature(count: usize) -> Vec<Node> {
 mod tests {
     use super::*;
     use crate::ranker::Node as TreeNode;
-
-    /// A fixed sequence that looks random, in [0, 1).
-    fn noise(number: usize) -> f64 {
-        (number as f64 * 12.9898).sin().mul_add(43758.5453, 0.0).rem_euclid(1.0)
-    }
+    use crate::testing::uniform;
 
     /// A tree of all splits to a depth, on features that repeat along a path.
-    fn full_tree(depth: u32, features: usize, seed: usize) -> Vec<TreeNode> {
+    fn full_tree(depth: u32, features: usize, seed: u64) -> Vec<TreeNode> {
         let splits = (1usize << depth) - 1;
+        let drawn = uniform(seed, 4 * splits + 2);
         let node = |number: usize| match number < splits {
             true => TreeNode::Split {
-                feature: (noise(seed + 3 * number) * features as f64) as u32,
-                threshold: noise(seed + 3 * number + 1) as f32,
+                feature: (drawn[2 * number].abs() * features as f64) as u32,
+                threshold: drawn[2 * number + 1].abs() as f32,
                 left: 2 * number as u32 + 1,
                 right: 2 * number as u32 + 2,
                 missing_left: number.is_multiple_of(2),
             },
-            false => TreeNode::Leaf { value: noise(seed + 3 * number + 2) - 0.5 },
+            false => TreeNode::Leaf { value: drawn[2 * number] },
         };
         (0..2 * splits + 1).map(node).collect()
     }
 
-    fn rows(documents: usize, features: usize, seed: usize) -> Vec<f32> {
-        let value = |at: usize| if at % 11 == 5 { f32::NAN } else { noise(seed + at) as f32 };
-        (0..documents * features).map(value).collect()
+    fn rows(documents: usize, features: usize, seed: u64) -> Vec<f32> {
+        let drawn = uniform(seed, documents * features).into_iter().enumerate();
+        drawn.map(|(at, value)| if at % 11 == 5 { f32::NAN } else { value.abs() as f32 }).collect()
     }
 
     /// The score with the features of a set known.
@@ -296,7 +293,7 @@ mod tests {
         for (depth, features) in [(0, 1), (1, 2), (3, 2), (4, 5), (5, 7)] {
             let mut trees = TreeEnsemble::new(features);
             for tree in 0..4 {
-                trees.push(&full_tree(depth, features, 1000 * tree + features)).unwrap();
+                trees.push(&full_tree(depth, features, 10 * tree + u64::from(depth))).unwrap();
             }
             // With one background document, all others go where it does not.
             for documents in [0, 1, 40] {
@@ -319,11 +316,11 @@ mod tests {
         let mut trees = TreeEnsemble::new(40);
         // A chain is as deep as it has features.
         let mut chain = Vec::new();
-        for level in 0..36 {
+        for (level, value) in (0..).zip(uniform(2, 36)) {
             let (left, right) = (2 * level + 2, 2 * level + 1);
             let threshold = if level % 2 == 0 { 0.95 } else { 0.9 };
             chain.push(TreeNode::Split { feature: level, threshold, left, right, missing_left: true });
-            chain.push(TreeNode::Leaf { value: noise(level as usize) });
+            chain.push(TreeNode::Leaf { value });
         }
         chain.push(TreeNode::Leaf { value: 1.0 });
         trees.push(&chain).unwrap();

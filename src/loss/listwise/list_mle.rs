@@ -169,18 +169,15 @@ mod tests {
 
     use super::*;
     use crate::loss::explain;
-
-    fn value(config: ListMleConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn three_documents_are_worked_by_hand() {
         // Order by label: scores 2, 0, 1.
         let (first, second) = ((2f64.exp() + 1.0 + 1f64.exp()).ln() - 2.0, (1.0 + 1f64.exp()).ln());
-        let found = value(ListMleConfig::new(), &[0.0, 1.0, 2.0], &[1.0, 0.0, 3.0]);
+        let found = value(ListMleConfig::new().init(), &[0.0, 1.0, 2.0], &[1.0, 0.0, 3.0]);
         assert!((found - first - second).abs() < 1e-12, "{found}");
-        let top = value(ListMleConfig::new().with_k(Some(1)), &[0.0, 1.0, 2.0], &[1.0, 0.0, 3.0]);
+        let top = value(ListMleConfig::new().with_k(Some(1)).init(), &[0.0, 1.0, 2.0], &[1.0, 0.0, 3.0]);
         assert!((top - first).abs() < 1e-12, "{top}");
     }
 
@@ -188,7 +185,7 @@ mod tests {
     fn places_are_weighted_by_their_discount() {
         let (first, second) = ((2f64.exp() + 1.0 + 1f64.exp()).ln() - 2.0, (1.0 + 1f64.exp()).ln());
         let config = ListMleConfig::new().with_discount(Some(DiscountShape::Exponential));
-        let found = value(config, &[0.0, 1.0, 2.0], &[1.0, 0.0, 3.0]);
+        let found = value(config.init(), &[0.0, 1.0, 2.0], &[1.0, 0.0, 3.0]);
         assert!((found - first / 2.0 - second / 4.0).abs() < 1e-12, "{found}");
         let config = ListMleConfig::new().with_discount(Some(DiscountShape::Power));
         assert!(config.with_exponent(-1.0).init().is_err());
@@ -203,7 +200,7 @@ mod tests {
         let mut counts = [0; 2];
         for seed in 0..200 {
             let config = ListMleConfig::new().with_shuffle_ties(true).with_seed(seed);
-            let found = value(config, &[0.0, 3.0, 1.0], &[0.0, 1.0, 0.0]);
+            let found = value(config.init(), &[0.0, 3.0, 1.0], &[0.0, 1.0, 0.0]);
             let order = orders.iter().position(|expected| (found - expected).abs() < 1e-12);
             counts[order.expect("one of both orders")] += 1;
         }
@@ -215,7 +212,7 @@ mod tests {
     fn equal_labels_keep_their_order() {
         let tail = |s: &[f64]| s.iter().map(|s| s.exp()).sum::<f64>().ln();
         let expected = tail(&[3.0, 0.0, 1.0]) - 3.0 + tail(&[0.0, 1.0]) - 0.0;
-        let found = value(ListMleConfig::new(), &[0.0, 3.0, 1.0], &[0.0, 1.0, 0.0]);
+        let found = value(ListMleConfig::new().init(), &[0.0, 3.0, 1.0], &[0.0, 1.0, 0.0]);
         assert!((found - expected).abs() < 1e-12, "{found}");
     }
 
@@ -229,7 +226,7 @@ mod tests {
     #[test]
     fn suffixes_far_below_the_largest_score_do_not_underflow() {
         // Places with scores 1e4, 0, 1: the last two terms are 0 + log(1 + e) and 0.
-        let found = value(ListMleConfig::new(), &[1e4, 0.0, 1.0], &[2.0, 1.0, 0.0]);
+        let found = value(ListMleConfig::new().init(), &[1e4, 0.0, 1.0], &[2.0, 1.0, 0.0]);
         assert!((found - (1.0 + 1f64.exp()).ln()).abs() < 1e-9, "{found}");
     }
 }

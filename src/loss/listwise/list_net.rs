@@ -71,21 +71,15 @@ impl RankingLoss for ListNet {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: ListNetConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn two_documents_are_worked_by_hand() {
         // Target sigmoid(1) for the relevant document, prediction sigmoid(-2).
         let sigmoid = |t: f64| 1.0 / (1.0 + (-t).exp());
         let expected = -sigmoid(1.0) * sigmoid(-2.0).ln() - sigmoid(-1.0) * sigmoid(2.0).ln();
-        let found = value(ListNetConfig::new(), &[0.0, 2.0], &[1.0, 0.0]);
+        let found = value(ListNetConfig::new().init(), &[0.0, 2.0], &[1.0, 0.0]);
         assert!((found - expected).abs() < 1e-12, "{found}");
     }
 }

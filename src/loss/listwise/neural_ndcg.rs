@@ -193,12 +193,8 @@ mod tests {
     use burn::tensor::{DType, Device, TensorData};
 
     use super::*;
-    use crate::loss::explain;
     use crate::op::{Execution, differences};
-
-    fn value(config: NeuralNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn two_documents_are_worked_by_hand() {
@@ -209,7 +205,7 @@ mod tests {
             for transposed in [false, true] {
                 // Both columns add up to 1, so scaling changes nothing.
                 let config = NeuralNdcgConfig::new().with_iterations(iterations).with_transposed(transposed);
-                assert!((value(config, &[0.0, 1.0], &[1.0, 0.0]) - plain).abs() < 1e-12);
+                assert!((value(config.init(), &[0.0, 1.0], &[1.0, 0.0]) - plain).abs() < 1e-12);
             }
         }
     }
@@ -232,7 +228,8 @@ mod tests {
     #[test]
     fn a_low_temperature_gives_the_measure() {
         // Sorted labels 0, 2, 1: DCG 3 / log2 3 + 1/2 over 3 + 1 / log2 3.
-        let found = value(NeuralNdcgConfig::new().with_temperature(0.01.into()), &[1.0, 3.0, 2.0], &[1.0, 0.0, 2.0]);
+        let found =
+            value(NeuralNdcgConfig::new().with_temperature(0.01.into()).init(), &[1.0, 3.0, 2.0], &[1.0, 0.0, 2.0]);
         let expected = (3.0 / 3f64.log2() + 0.5) / (3.0 + 1.0 / 3f64.log2());
         assert!((found - expected).abs() < 1e-12);
     }

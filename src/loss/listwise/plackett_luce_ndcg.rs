@@ -169,10 +169,8 @@ fn prefix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
+    use crate::testing::explained;
 
     const SCORES: [f64; 5] = [0.4, -1.0, 1.3, 0.1, -0.3];
     const LABELS: [f64; 5] = [1.0, 3.0, 0.0, 2.0, 0.0];
@@ -208,7 +206,7 @@ mod tests {
             order.sort_by(|&a, &b| noisy[b].total_cmp(&noisy[a]));
             let (value, slopes) = by_definition(&order, k);
             let config = PlackettLuceNdcgConfig::new().with_k(Some(k)).with_samples(1).with_seed(seed);
-            let found = explain(&config.init().unwrap(), &SCORES, &LABELS, DType::F64).unwrap();
+            let found = explained(config.init(), &SCORES, &LABELS);
             assert!((found.value - value).abs() < 1e-12, "@{k}: {} {value}", found.value);
             for (found, slope) in found.grad.iter().zip(&slopes) {
                 assert!((found + slope).abs() < 1e-12, "@{k}: {found} {slope}");

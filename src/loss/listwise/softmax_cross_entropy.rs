@@ -180,24 +180,20 @@ impl RankingLoss for SoftmaxCrossEntropy {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::{DType, Device};
+    use burn::tensor::Device;
 
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: SoftmaxCrossEntropyConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn two_documents_are_worked_by_hand() {
         // -2 log sigmoid(-1)
         let expected = 2.0 * (1.0 + 1f64.exp()).ln();
-        let found = value(SoftmaxCrossEntropyConfig::new(), &[0.0, 1.0], &[2.0, 0.0]);
+        let found = value(SoftmaxCrossEntropyConfig::new().init(), &[0.0, 1.0], &[2.0, 0.0]);
         assert!((found - expected).abs() < 1e-12, "{found}");
-        let halved = value(SoftmaxCrossEntropyConfig::new().with_normalize(true), &[0.0, 1.0], &[2.0, 0.0]);
+        let halved = value(SoftmaxCrossEntropyConfig::new().with_normalize(true).init(), &[0.0, 1.0], &[2.0, 0.0]);
         assert!((halved - expected / 2.0).abs() < 1e-12, "{halved}");
-        let cooled = value(SoftmaxCrossEntropyConfig::new().with_temperature(0.5), &[0.0, 0.5], &[2.0, 0.0]);
+        let cooled = value(SoftmaxCrossEntropyConfig::new().with_temperature(0.5).init(), &[0.0, 0.5], &[2.0, 0.0]);
         assert!((cooled - expected).abs() < 1e-12, "{cooled}");
     }
 
@@ -211,7 +207,7 @@ mod tests {
     fn noise_depends_on_the_seed_and_the_number_of_draws() {
         let noisy = |seed, samples| {
             let config = SoftmaxCrossEntropyConfig::new().with_gumbel_samples(samples).with_seed(seed);
-            value(config, &[0.0, 1.0, 0.5], &[1.0, 0.0, 0.0])
+            value(config.init(), &[0.0, 1.0, 0.5], &[1.0, 0.0, 0.0])
         };
         assert_eq!(noisy(1, 4), noisy(1, 4));
         assert_ne!(noisy(1, 4), noisy(2, 4));

@@ -194,7 +194,7 @@ impl StochasticRank {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::explain;
+    use crate::testing::explained;
 
     #[test]
     fn two_documents_are_worked_by_hand() {
@@ -209,7 +209,7 @@ mod tests {
                 |distance: f64| (-0.5 * (distance / sigma).powi(2)).exp() / (sigma * std::f64::consts::TAU.sqrt());
             let (first, second) = (step * density(noisy[1] - 0.25), -step * density(noisy[0] - 1.0));
             let config = StochasticRankConfig::new().with_sigma(sigma).with_mu(mu).with_samples(1).with_seed(seed);
-            let found = explain(&config.init().unwrap(), &scores, &labels, DType::F64).unwrap();
+            let found = explained(config.init(), &scores, &labels);
             let value = if noisy[0] > noisy[1] { 1.0 } else { 1.0 / 3f64.log2() };
             assert!((found.value - value).abs() < 1e-12);
             let slope = (first - second) / 2.0;

@@ -143,21 +143,15 @@ impl Curved for XeNdcg {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn loss(config: XeNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn two_documents_are_worked_by_hand() {
         // Gains 4 and 1 less 1/2: the target is 7/8 and 1/8.
         let log_sigmoid = |t: f64| -(-t).exp().ln_1p();
         let expected = -0.875 * log_sigmoid(-2.0) - 0.125 * log_sigmoid(2.0);
-        let found = loss(XeNdcgConfig::new().with_gamma(Some(0.5)), &[0.0, 2.0], &[2.0, 0.0]);
+        let found = value(XeNdcgConfig::new().with_gamma(Some(0.5)).init(), &[0.0, 2.0], &[2.0, 0.0]);
         assert!((found - expected).abs() < 1e-12, "{found}");
     }
 
@@ -165,7 +159,7 @@ mod tests {
     fn what_is_drawn_lies_between_the_ends_and_goes_by_the_seed() {
         // One of two documents: the target, and with it the loss, is monotone in each gamma.
         let (scores, labels) = ([0.0, 2.0], [1.0, 0.0]);
-        let of = |seed| loss(XeNdcgConfig::new().with_seed(seed), &scores, &labels);
+        let of = |seed| value(XeNdcgConfig::new().with_seed(seed).init(), &scores, &labels);
         // Shares 2 / 2 and 1 / 2 of the first document: gamma (0, 1) and (1, 0).
         let log_sigmoid = |t: f64| -(-t).exp().ln_1p();
         let with = |share: f64| -share * log_sigmoid(-2.0) - (1.0 - share) * log_sigmoid(2.0);
@@ -187,7 +181,7 @@ mod tests {
                 (scores.iter().map(|s| *s as f32).collect::<Vec<_>>(), labels.map(|label| label as f32));
             let ranking = Ranking { scores: &single, labels: &written, ids: None };
             let ndcg = Measure::Ndcg(None).query(&ranking, &Convention::preset("standard").unwrap()).unwrap().unwrap();
-            let found = loss(XeNdcgConfig::new().with_gamma(Some(1.0)), &scores, &labels);
+            let found = value(XeNdcgConfig::new().with_gamma(Some(1.0)).init(), &scores, &labels);
             assert!(found >= -ndcg.ln(), "{scores:?}: {found} {ndcg}");
         }
     }

@@ -109,26 +109,20 @@ impl RankingLoss for ApproxKendallTau {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: ApproxKendallTauConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn three_documents_are_worked_by_hand() {
         // The pairs (2, 1) and (2, 0) are in order by 1 and 3, the pair (1, 0) by 2.
-        let found = value(ApproxKendallTauConfig::new().with_alpha(2.0), &[3.0, 2.0, 0.0], &[2.0, 1.0, 0.0]);
+        let found = value(ApproxKendallTauConfig::new().with_alpha(2.0).init(), &[3.0, 2.0, 0.0], &[2.0, 1.0, 0.0]);
         let expected = (1f64.tanh() + 3f64.tanh() + 2f64.tanh()) / 3.0;
         assert!((found - expected).abs() < 1e-12, "{found}");
     }
 
     #[test]
     fn a_reversed_list_is_minus_one() {
-        let found = value(ApproxKendallTauConfig::new().with_alpha(100.0), &[0.0, 1.0, 2.0], &[2.0, 1.0, 0.0]);
+        let found = value(ApproxKendallTauConfig::new().with_alpha(100.0).init(), &[0.0, 1.0, 2.0], &[2.0, 1.0, 0.0]);
         assert!((found + 1.0).abs() < 1e-12, "{found}");
     }
 }

@@ -51,19 +51,13 @@ pub type Fidelity = PairSum;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: FidelityConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn three_documents_are_worked_by_hand() {
         // Two pairs, with differences 2 and 0.
-        let found = value(FidelityConfig::new(), &[1.0, -1.0, 1.0], &[1.0, 0.0, 0.0]);
+        let found = value(FidelityConfig::new().init(), &[1.0, -1.0, 1.0], &[1.0, 0.0, 0.0]);
         let expected = 2.0 - (1.0 / (1.0 + (-2f64).exp())).sqrt() - 0.5f64.sqrt();
         assert!((found - expected).abs() < 1e-12, "{found}");
     }

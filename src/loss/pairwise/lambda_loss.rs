@@ -156,14 +156,8 @@ impl RankingLoss for LambdaLoss {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: LambdaLossConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     fn discount(r: f64) -> f64 {
         1.0 / (1.0 + r).log2()
@@ -180,7 +174,7 @@ mod tests {
             (LambdaLossWeights::NdcgLoss2Pp, (5.0 * step + step) * pair),
         ] {
             let config = LambdaLossConfig::new().with_weights(weights).with_mu(5.0);
-            let found = value(config, &[0.0, 1.0], &[1.0, 0.0]);
+            let found = value(config.init(), &[0.0, 1.0], &[1.0, 0.0]);
             assert!((found - expected).abs() < 1e-12, "{weights:?}: {found}");
         }
     }
@@ -191,7 +185,7 @@ mod tests {
         let config = LambdaLossConfig::new().with_weights(LambdaLossWeights::NdcgLoss2);
         let pair = |t: f64| (1.0 + (-t).exp()).log2();
         let expected = (discount(1.0) - discount(2.0)) * pair(1.0) + (discount(2.0) - discount(3.0)) * pair(2.0);
-        let found = value(config, &[2.0, 1.0, 0.0], &[1.0, 0.0, 0.0]);
+        let found = value(config.init(), &[2.0, 1.0, 0.0], &[1.0, 0.0, 0.0]);
         assert!((found - expected).abs() < 1e-12, "{found}");
     }
 }

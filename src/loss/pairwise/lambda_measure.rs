@@ -219,14 +219,8 @@ impl Curved for LambdaMeasure {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: LambdaMeasureConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     fn logistic(t: f64) -> f64 {
         (-t).exp().ln_1p()
@@ -241,7 +235,7 @@ mod tests {
             + 0.5 * logistic(-3.5)
             + (0.5 - 5.0 / 12.0) * logistic(1.0)
             + (7.0 / 12.0 - 0.5) * logistic(-0.5);
-        let found = value(LambdaMeasureConfig::new(), &scores, &labels);
+        let found = value(LambdaMeasureConfig::new().init(), &scores, &labels);
         assert!((found - expected).abs() < 1e-12, "{found}");
     }
 
@@ -249,7 +243,7 @@ mod tests {
     fn precision_has_a_cutoff_of_five_where_none_is_given() {
         let (mut labels, scores) = ([0.0; 7], [7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]);
         labels[5] = 1.0;
-        let found = value(LambdaMeasureConfig::new().with_measure(SwapMeasure::Precision), &scores, &labels);
+        let found = value(LambdaMeasureConfig::new().with_measure(SwapMeasure::Precision).init(), &scores, &labels);
         let expected: f64 = (1..=5).map(|above| 0.2 * logistic(-f64::from(above))).sum();
         assert!((found - expected).abs() < 1e-12, "{found}");
     }
@@ -259,9 +253,9 @@ mod tests {
         // Chances to stop 15/16 and 3/16 at ranks 2 and 1: ERR = 3/16 + 13/16 15/32 and 15/16 + 1/16 3/32.
         let change = (15.0 / 16.0 + 3.0 / 512.0) - (3.0 / 16.0 + 195.0 / 512.0);
         let config = |measure| LambdaMeasureConfig::new().with_measure(measure);
-        let found = value(config(SwapMeasure::Err), &[0.0, 1.0], &[4.0, 2.0]);
+        let found = value(config(SwapMeasure::Err).init(), &[0.0, 1.0], &[4.0, 2.0]);
         assert!((found - change * logistic(-1.0)).abs() < 1e-12, "{found}");
-        assert_eq!(value(config(SwapMeasure::Ap), &[0.0, 1.0], &[4.0, 2.0]), 0.0);
+        assert_eq!(value(config(SwapMeasure::Ap).init(), &[0.0, 1.0], &[4.0, 2.0]), 0.0);
     }
 
     #[test]
@@ -269,11 +263,11 @@ mod tests {
         // One pair, which changes the reciprocal rank by 1/2; scores 0.5 apart.
         let (loss, slope) = (0.5 * logistic(-0.5), 0.5 / (1.0 + (-0.5f64).exp()));
         let config = || LambdaMeasureConfig::new().with_measure(SwapMeasure::Rr);
-        let of = |config: LambdaMeasureConfig| value(config, &[1.0, 1.5], &[1.0, 0.0]);
+        let of = |config: LambdaMeasureConfig| value(config.init(), &[1.0, 1.5], &[1.0, 0.0]);
         assert!((of(config().with_score_normalization(true)) - loss / 0.51).abs() < 1e-12);
         let by_query = of(config().with_query_normalization(true));
         assert!((by_query - loss * (1.0 + 2.0 * slope).log2() / (2.0 * slope)).abs() < 1e-12, "{by_query}");
-        let equal = |config: LambdaMeasureConfig| value(config, &[3.0, 3.0], &[0.0, 1.0]);
+        let equal = |config: LambdaMeasureConfig| value(config.init(), &[3.0, 3.0], &[0.0, 1.0]);
         assert_eq!(equal(config().with_score_normalization(true)), equal(config()));
     }
 

@@ -248,14 +248,8 @@ pub(super) fn lambda_weight(
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: LambdaNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn three_documents_are_worked_by_hand() {
@@ -265,7 +259,7 @@ mod tests {
         let pairs = 2.0 * (discount(2.0) - discount(3.0)) * logistic(1.0)
             + 3.0 * (discount(1.0) - discount(2.0)) * logistic(-1.0)
             + (discount(1.0) - discount(3.0)) * logistic(-2.0);
-        let found = value(LambdaNdcgConfig::new(), &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
+        let found = value(LambdaNdcgConfig::new().init(), &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
         assert!((found - pairs / (3.0 + discount(2.0))).abs() < 1e-12, "{found}");
     }
 
@@ -273,7 +267,7 @@ mod tests {
     fn pairs_below_the_cutoff_do_not_count() {
         // Only the pair with the document at rank 1 changes NDCG@1: gains 3 and 1 against 0, discount 1, Z = 3.
         let logistic = |t: f64| (1.0 + (-t).exp()).ln();
-        let found = value(LambdaNdcgConfig::new().with_k(Some(1)), &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
+        let found = value(LambdaNdcgConfig::new().with_k(Some(1)).init(), &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
         assert!((found - (logistic(-1.0) + logistic(-2.0) / 3.0)).abs() < 1e-12, "{found}");
     }
 
@@ -284,9 +278,9 @@ mod tests {
         let logistic = |t: f64| (1.0 + (-t).exp()).ln();
         let pairs =
             3.0 * (discount(1.0) - discount(2.0)) * logistic(-1.0) + (discount(1.0) - discount(3.0)) * logistic(-2.0);
-        let found = value(LambdaNdcgConfig::new().with_truncation(Some(1)), &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
+        let found = value(LambdaNdcgConfig::new().with_truncation(Some(1)).init(), &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
         assert!((found - pairs / 3.0).abs() < 1e-12, "{found}");
-        let whole = |config: LambdaNdcgConfig| value(config, &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
+        let whole = |config: LambdaNdcgConfig| value(config.init(), &[1.0, 0.0, 2.0], &[2.0, 1.0, 0.0]);
         assert!(
             (whole(LambdaNdcgConfig::new().with_truncation(Some(3))) - whole(LambdaNdcgConfig::new())).abs() < 1e-12
         );
@@ -298,7 +292,7 @@ mod tests {
         // One pair: gain 1 over Z = 1, ranks 2 and 1, scores 0.5 apart.
         let (discounts, t) = (1.0 - 1.0 / 3f64.log2(), -0.5f64);
         let (loss, slope) = (discounts * (-t).exp().ln_1p(), discounts / (1.0 + t.exp()));
-        let of = |config: LambdaNdcgConfig| value(config, &[1.0, 1.5], &[1.0, 0.0]);
+        let of = |config: LambdaNdcgConfig| value(config.init(), &[1.0, 1.5], &[1.0, 0.0]);
         let config = LambdaNdcgConfig::new();
         assert!((of(config.clone()) - loss).abs() < 1e-12);
         let by_score = of(config.clone().with_score_normalization(true));
@@ -306,7 +300,7 @@ mod tests {
         let by_query = of(config.clone().with_query_normalization(true));
         assert!((by_query - loss * (1.0 + 2.0 * slope).log2() / (2.0 * slope)).abs() < 1e-12, "{by_query}");
         // Equal scores are not divided by the offset.
-        let equal = |config: LambdaNdcgConfig| value(config, &[3.0, 3.0], &[1.0, 0.0]);
+        let equal = |config: LambdaNdcgConfig| value(config.init(), &[3.0, 3.0], &[1.0, 0.0]);
         assert_eq!(equal(config.clone().with_score_normalization(true)), equal(config));
     }
 }

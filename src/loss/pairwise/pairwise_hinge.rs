@@ -60,21 +60,15 @@ pub type PairwiseHinge = PairSum;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: PairwiseHingeConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn three_documents_are_worked_by_hand() {
         // Two pairs, with differences 2 and -1: 0 + 2, then with margin 3: 1 + 4.
         let (scores, labels) = ([1.0, -1.0, 2.0], [1.0, 0.0, 0.0]);
-        assert_eq!(value(PairwiseHingeConfig::new(), &scores, &labels), 2.0);
-        assert_eq!(value(PairwiseHingeConfig::new().with_margin(3.0), &scores, &labels), 5.0);
-        assert_eq!(value(PairwiseHingeConfig::new().with_mean_over_pairs(true), &scores, &labels), 1.0);
+        assert_eq!(value(PairwiseHingeConfig::new().init(), &scores, &labels), 2.0);
+        assert_eq!(value(PairwiseHingeConfig::new().with_margin(3.0).init(), &scores, &labels), 5.0);
+        assert_eq!(value(PairwiseHingeConfig::new().with_mean_over_pairs(true).init(), &scores, &labels), 1.0);
     }
 }

@@ -58,20 +58,14 @@ pub type PairwiseSquaredHinge = PairSum;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: PairwiseSquaredHingeConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn three_documents_are_worked_by_hand() {
         // Two pairs, with differences 2 and -1: 0 + 2^2, then with margin 3: 1 + 4^2.
         let (scores, labels) = ([1.0, -1.0, 2.0], [1.0, 0.0, 0.0]);
-        assert_eq!(value(PairwiseSquaredHingeConfig::new(), &scores, &labels), 4.0);
-        assert_eq!(value(PairwiseSquaredHingeConfig::new().with_margin(3.0), &scores, &labels), 17.0);
+        assert_eq!(value(PairwiseSquaredHingeConfig::new().init(), &scores, &labels), 4.0);
+        assert_eq!(value(PairwiseSquaredHingeConfig::new().with_margin(3.0).init(), &scores, &labels), 17.0);
     }
 }

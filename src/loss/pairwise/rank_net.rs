@@ -60,23 +60,17 @@ pub type RankNet = PairSum;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: RankNetConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn three_documents_are_worked_by_hand() {
         // Two pairs, with differences 2 and -1.
         let logistic = |t: f64| (1.0 + (-t).exp()).ln();
         let (scores, labels) = ([1.0, -1.0, 2.0], [1.0, 0.0, 0.0]);
-        let sum = value(RankNetConfig::new(), &scores, &labels);
+        let sum = value(RankNetConfig::new().init(), &scores, &labels);
         assert!((sum - (logistic(2.0) + logistic(-1.0))).abs() < 1e-12, "{sum}");
-        let scaled = value(RankNetConfig::new().with_sigma(0.5).with_mean_over_pairs(true), &scores, &labels);
+        let scaled = value(RankNetConfig::new().with_sigma(0.5).with_mean_over_pairs(true).init(), &scores, &labels);
         assert!((scaled - (logistic(1.0) + logistic(-0.5)) / 2.0).abs() < 1e-12, "{scaled}");
     }
 }

@@ -139,10 +139,8 @@ impl YetiLoss {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
+    use crate::testing::explained;
 
     fn softplus(t: f64) -> f64 {
         (1.0 + t.exp()).ln()
@@ -150,7 +148,7 @@ mod tests {
 
     #[test]
     fn two_documents_are_neighbors_in_every_draw() {
-        let found = explain(&YetiLossConfig::new().init().unwrap(), &[0.5, 1.0], &[2.0, 1.0], DType::F64).unwrap();
+        let found = explained(YetiLossConfig::new().init(), &[0.5, 1.0], &[2.0, 1.0]);
         let step = 1.0 - 1.0 / 3f64.log2();
         let weight = (3.0 - 1.0) * step / (3.0 + 1.0 / 3f64.log2());
         assert!((found.loss - weight * softplus(0.5)).abs() < 1e-12, "{found:?}");
@@ -168,7 +166,7 @@ mod tests {
         for seed in 0..5 {
             let samples = 3;
             let config = YetiLossConfig::new().with_k(Some(k)).with_samples(samples).with_seed(seed);
-            let found = explain(&config.init().unwrap(), &scores, &labels, DType::F64).unwrap();
+            let found = explained(config.init(), &scores, &labels);
             let mut expected = 0.0;
             for draw in 0..samples {
                 let noise = Noise::shared(seed).of_ranks(Distribution::Logistic, draw, 0, 4);

@@ -100,24 +100,18 @@ impl RankingLoss for MseGain {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: MseGainConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn three_documents_are_worked_by_hand() {
         // Gains 3, 0, 0: errors 1, 1, 2.
         let (scores, labels) = ([2.0, 1.0, -2.0], [2.0, 0.0, 0.0]);
-        assert_eq!(value(MseGainConfig::new(), &scores, &labels), 2.0);
+        assert_eq!(value(MseGainConfig::new().init(), &scores, &labels), 2.0);
         // Relevant 1, irrelevant (1 + 4) / 2.
-        assert_eq!(value(MseGainConfig::new().with_balanced(true), &scores, &labels), 1.75);
+        assert_eq!(value(MseGainConfig::new().with_balanced(true).init(), &scores, &labels), 1.75);
         // Gains 2, 0, 0: errors 0, 1, 2.
-        let linear = value(MseGainConfig::new().with_gain(Gain::Linear), &scores, &labels);
+        let linear = value(MseGainConfig::new().with_gain(Gain::Linear).init(), &scores, &labels);
         assert!((linear - 5.0 / 3.0).abs() < 1e-15, "{linear}");
     }
 }

@@ -67,19 +67,13 @@ pub type ApproxAp = Surrogate<AveragePrecision>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: ApproxApConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn equal_scores_are_worked_by_hand() {
         // Positions 2, 2, 2; each relevant document has half of the other ahead: (1 + 1/2) / 2.
-        let found = value(ApproxApConfig::paper(), &[0.0; 3], &[1.0, 1.0, 0.0]);
+        let found = value(ApproxApConfig::paper().init(), &[0.0; 3], &[1.0, 1.0, 0.0]);
         assert!((found - 0.75).abs() < 1e-12, "{found}");
     }
 
@@ -87,7 +81,7 @@ mod tests {
     fn steep_steps_give_average_precision() {
         // Relevant documents at ranks 1 and 3: (1 + 2/3) / 2.
         let config = ApproxApConfig::new().with_alpha(300.0).with_beta(300.0);
-        let found = value(config, &[3.0, 2.0, 1.0], &[1.0, 0.0, 2.0]);
+        let found = value(config.init(), &[3.0, 2.0, 1.0], &[1.0, 0.0, 2.0]);
         assert!((found - 5.0 / 6.0).abs() < 1e-9, "{found}");
     }
 }

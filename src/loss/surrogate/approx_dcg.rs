@@ -65,21 +65,15 @@ pub type ApproxDcg = Surrogate<Dcg>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: ApproxDcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn equal_scores_are_worked_by_hand() {
         // Three documents at position 1 + 2/2: (3 + 1 + 0) / log2(3).
-        let found = value(ApproxDcgConfig::paper(), &[0.0; 3], &[2.0, 1.0, 0.0]);
+        let found = value(ApproxDcgConfig::paper().init(), &[0.0; 3], &[2.0, 1.0, 0.0]);
         assert!((found - 4.0 / 3f64.log2()).abs() < 1e-12, "{found}");
-        let linear = value(ApproxDcgConfig::paper().with_gain(Gain::Linear), &[0.0; 3], &[2.0, 1.0, 0.0]);
+        let linear = value(ApproxDcgConfig::paper().with_gain(Gain::Linear).init(), &[0.0; 3], &[2.0, 1.0, 0.0]);
         assert!((linear - 3.0 / 3f64.log2()).abs() < 1e-12, "{linear}");
     }
 }

@@ -73,20 +73,14 @@ pub type ApproxNdcg = Surrogate<Ndcg>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: ApproxNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn equal_scores_are_worked_by_hand() {
         // Both documents at 1 + 1/2: NDCG = 1 / log2(2.5), for any step.
         for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
-            let found = value(ApproxNdcgConfig::paper().with_step(step), &[0.0, 0.0], &[1.0, 0.0]);
+            let found = value(ApproxNdcgConfig::paper().with_step(step).init(), &[0.0, 0.0], &[1.0, 0.0]);
             assert!((found - 1.0 / 2.5f64.log2()).abs() < 1e-12, "{step:?}: {found}");
         }
     }
@@ -96,9 +90,11 @@ mod tests {
         // The relevant document is 1 below: p = 1 + sigmoid(2).
         let position = 1.0 + 1.0 / (1.0 + (-2.0f64).exp());
         let expected = 1.0 / (1.0 + position).log2();
-        assert!((value(ApproxNdcgConfig::new().with_alpha(2.0), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-12);
+        assert!(
+            (value(ApproxNdcgConfig::new().with_alpha(2.0).init(), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-12
+        );
         let kept = 1.0 / (1.0 + (3.0 * (position - 1.5)).exp());
         let cut = ApproxNdcgConfig::new().with_alpha(2.0).with_beta(3.0).with_k(Some(1));
-        assert!((value(cut, &[0.0, 1.0], &[1.0, 0.0]) - expected * kept).abs() < 1e-12);
+        assert!((value(cut.init(), &[0.0, 1.0], &[1.0, 0.0]) - expected * kept).abs() < 1e-12);
     }
 }

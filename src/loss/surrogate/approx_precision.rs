@@ -71,22 +71,19 @@ mod tests {
 
     use super::*;
     use crate::loss::{LossSpec, explain};
-
-    fn value(config: ApproxPrecisionConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn equal_scores_are_worked_by_hand() {
         // Positions 2, 2, 2, cut-off 1: sigmoid(10 (1.5 - 2)) for the relevant document.
-        let found = value(ApproxPrecisionConfig::paper().with_k(1), &[0.0; 3], &[1.0, 0.0, 0.0]);
+        let found = value(ApproxPrecisionConfig::paper().with_k(1).init(), &[0.0; 3], &[1.0, 0.0, 0.0]);
         assert!((found - 1.0 / (1.0 + 5f64.exp())).abs() < 1e-12, "{found}");
     }
 
     #[test]
     fn a_cutoff_beyond_the_list_divides_by_the_cutoff() {
         let config = ApproxPrecisionConfig::new().with_alpha(100.0).with_beta(100.0).with_k(4);
-        let found = value(config, &[3.0, 2.0, 1.0], &[1.0, 0.0, 1.0]);
+        let found = value(config.init(), &[3.0, 2.0, 1.0], &[1.0, 0.0, 1.0]);
         assert!((found - 0.5).abs() < 1e-9, "{found}");
     }
     /// Seven documents at position 4 are within a cut-off of 5 but for `sigmoid(-15)`, 3e-7. The steps beside the largest

@@ -68,26 +68,20 @@ pub type ApproxRr = Surrogate<ReciprocalRank>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: ApproxRrConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn equal_scores_are_worked_by_hand() {
         // Positions 2, 2, 2: two relevant documents, each ahead of the other with 1/2: 2 (1/2) (1/2).
-        let found = value(ApproxRrConfig::paper(), &[0.0; 3], &[1.0, 1.0, 0.0]);
+        let found = value(ApproxRrConfig::paper().init(), &[0.0; 3], &[1.0, 1.0, 0.0]);
         assert!((found - 0.5).abs() < 1e-12, "{found}");
     }
 
     #[test]
     fn steep_steps_give_the_reciprocal_rank() {
         let config = ApproxRrConfig::new().with_alpha(300.0).with_beta(300.0);
-        let found = value(config, &[4.0, 3.0, 2.0, 1.0], &[0.0, 0.0, 1.0, 1.0]);
+        let found = value(config.init(), &[4.0, 3.0, 2.0, 1.0], &[0.0, 0.0, 1.0, 1.0]);
         assert!((found - 1.0 / 3.0).abs() < 1e-9, "{found}");
     }
 }

@@ -67,14 +67,11 @@ pub type SmoothApRank = Surrogate<AveragePrecision>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
+    use crate::testing;
 
     fn value(sigma: f64, diagonal: f64, scores: &[f64], labels: &[f64]) -> f64 {
-        let loss = SmoothApRankConfig::new().with_sigma(sigma).with_diagonal(diagonal).init().unwrap();
-        explain(&loss, scores, labels, DType::F64).unwrap().value
+        testing::value(SmoothApRankConfig::new().with_sigma(sigma).with_diagonal(diagonal).init(), scores, labels)
     }
 
     #[test]

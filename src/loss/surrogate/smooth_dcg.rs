@@ -61,15 +61,12 @@ pub type SmoothDcg = Surrogate<Dcg>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
+    use crate::testing::explained;
 
     #[test]
     fn two_documents_are_worked_by_hand() {
-        let loss = SmoothDcgConfig::new().with_sigma(0.5).init().unwrap();
-        let found = explain(&loss, &[0.0, 1.0], &[2.0, 1.0], DType::F64).unwrap();
+        let found = explained(SmoothDcgConfig::new().with_sigma(0.5).init(), &[0.0, 1.0], &[2.0, 1.0]);
         let below = 1.0 / (1.0 + (-2f64).exp());
         let expected = 3.0 / (2.0 + below).log2() + 1.0 / (3.0 - below).log2();
         assert!((found.value - expected).abs() < 1e-12);

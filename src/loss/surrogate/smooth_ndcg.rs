@@ -68,14 +68,8 @@ pub type SmoothNdcg = Surrogate<Ndcg>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
-
-    fn value(config: SmoothNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::testing::value;
 
     #[test]
     fn two_documents_are_worked_by_hand() {
@@ -83,14 +77,14 @@ mod tests {
         let far = (-0.5f64).exp() / (1.0 + (-0.5f64).exp());
         let expected = far + (1.0 - far) / 3f64.log2();
         let config = SmoothNdcgConfig::new().with_sigma(2.0);
-        assert!((value(config.clone(), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-12);
-        assert!((value(config.with_k(Some(1)), &[0.0, 1.0], &[1.0, 0.0]) - far).abs() < 1e-12);
+        assert!((value(config.init(), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-12);
+        assert!((value(config.with_k(Some(1)).init(), &[0.0, 1.0], &[1.0, 0.0]) - far).abs() < 1e-12);
     }
 
     #[test]
     fn a_large_sigma_spreads_every_document_over_all_ranks() {
         // h = 1/n (section 5.3): the mean gain times the sum of discounts.
-        let found = value(SmoothNdcgConfig::new().with_sigma(1e9), &[0.3, -1.0, 2.0], &[2.0, 0.0, 1.0]);
+        let found = value(SmoothNdcgConfig::new().with_sigma(1e9).init(), &[0.3, -1.0, 2.0], &[2.0, 0.0, 1.0]);
         let discounts: f64 = 1.0 + 1.0 / 3f64.log2() + 0.5;
         let ideal = 3.0 + 1.0 / 3f64.log2();
         assert!((found - 4.0 / 3.0 * discounts / ideal).abs() < 1e-8);

@@ -65,14 +65,11 @@ pub type SmoothPrecision = Surrogate<PrecisionAt>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
+    use crate::testing;
 
     fn value(k: usize) -> f64 {
-        let loss = SmoothPrecisionConfig::new().with_sigma(2.0).with_k(k).init().unwrap();
-        explain(&loss, &[0.0, 1.0], &[1.0, 0.0], DType::F64).unwrap().value
+        testing::value(SmoothPrecisionConfig::new().with_sigma(2.0).with_k(k).init(), &[0.0, 1.0], &[1.0, 0.0])
     }
 
     #[test]

@@ -65,14 +65,11 @@ pub type SmoothRr = Surrogate<ReciprocalRank>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
+    use crate::testing;
 
     fn value(linear: bool, scores: &[f64], labels: &[f64]) -> f64 {
-        let loss = SmoothRrConfig::new().with_sigma(2.0).with_linear(linear).init().unwrap();
-        explain(&loss, scores, labels, DType::F64).unwrap().value
+        testing::value(SmoothRrConfig::new().with_sigma(2.0).with_linear(linear).init(), scores, labels)
     }
 
     #[test]

@@ -75,14 +75,11 @@ pub type SoftAp = Surrogate<AveragePrecision>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
+    use crate::testing;
 
     fn value(model: RankModel, sigma: f64, scores: &[f64], labels: &[f64]) -> f64 {
-        let loss = SoftApConfig::new().with_sigma(sigma).with_model(model).init().unwrap();
-        explain(&loss, scores, labels, DType::F64).unwrap().value
+        testing::value(SoftApConfig::new().with_sigma(sigma).with_model(model).init(), scores, labels)
     }
 
     #[test]

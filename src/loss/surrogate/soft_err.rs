@@ -81,6 +81,7 @@ mod tests {
 
     use super::*;
     use crate::loss::{RankingLoss, explain};
+    use crate::testing::value;
 
     #[test]
     fn two_documents_are_worked_by_hand() {
@@ -88,8 +89,7 @@ mod tests {
         let config = SoftErrConfig::paper().with_maximum_grade(2);
         let expected = (0.75 + 0.25 * 0.25 / 2.0 + 0.25 + 0.75 * 0.75 / 2.0) / 2.0;
         for model in [RankModel::Exact, RankModel::Independent] {
-            let loss = config.clone().with_model(model).init().unwrap();
-            let found = explain(&loss, &[0.3; 2], &[2.0, 1.0], DType::F64).unwrap().value;
+            let found = value(config.clone().with_model(model).init(), &[0.3; 2], &[2.0, 1.0]);
             assert!((found - expected).abs() < 1e-7, "{model:?}: {found}");
         }
     }

@@ -87,14 +87,11 @@ pub type SoftNdcg = Surrogate<Ndcg>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::{DType, Device, Tensor, TensorData};
+    use burn::tensor::{Device, Tensor, TensorData};
 
     use super::*;
-    use crate::loss::{RankingLoss, Reduction, explain};
-
-    fn value(config: SoftNdcgConfig, scores: &[f64], labels: &[f64]) -> f64 {
-        explain(&config.init().unwrap(), scores, labels, DType::F64).unwrap().value
-    }
+    use crate::loss::{RankingLoss, Reduction};
+    use crate::testing::{uniform, value};
 
     #[test]
     fn two_documents_are_worked_by_hand() {
@@ -108,10 +105,10 @@ mod tests {
         ] {
             let config = SoftNdcgConfig::paper().with_evaluation(evaluation);
             let expected = wins + (1.0 - wins) / 3f64.log2();
-            assert!((value(config.clone(), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-7, "{evaluation:?}");
+            assert!((value(config.init(), &[0.0, 1.0], &[1.0, 0.0]) - expected).abs() < 1e-7, "{evaluation:?}");
             // A discount with a cut-off is not a sum of exponentials.
             if evaluation != RankExpectationMethod::Exponentials {
-                let cut = value(config.with_k(Some(1)), &[0.0, 1.0], &[1.0, 0.0]);
+                let cut = value(config.with_k(Some(1)).init(), &[0.0, 1.0], &[1.0, 0.0]);
                 assert!((cut - wins).abs() < 1e-12, "{evaluation:?}: {cut}");
             }
         }
@@ -122,18 +119,17 @@ mod tests {
         let config = SoftNdcgConfig::paper().with_gain(Gain::Exp2Raw).with_evaluation(RankExpectationMethod::Recursion);
         // Equal scores: each document is at rank 1 or 2 with probability 1/2; gains 2 and 1.
         let expected = 3.0 * 0.5 * (1.0 + 1.0 / 3f64.log2()) / (2.0 + 1.0 / 3f64.log2());
-        assert!((value(config, &[0.5, 0.5], &[1.0, 0.0]) - expected).abs() < 1e-12);
+        assert!((value(config.init(), &[0.5, 0.5], &[1.0, 0.0]) - expected).abs() < 1e-12);
     }
 
     #[test]
     fn two_thousand_documents_have_a_finite_gradient() {
         let device = Device::flex().autodiff();
         let n = 2000;
-        let at = |f: fn(usize) -> f32| TensorData::new((0..n).map(f).collect::<Vec<_>>(), [1, n]);
-        let scores = Tensor::<2>::from_data(at(|i| (i as f32 * 12.9898).sin()), &device).require_grad();
-        let labels = Tensor::<2>::from_data(at(|i| (i % 5) as f32), &device);
-        let mask = scores.clone().inner().ones_like().greater_elem(0.0);
-        let mask = burn::tensor::Tensor::<2, burn::tensor::Bool>::from_data(mask.into_data(), &device);
+        let of = |values: Vec<f32>| Tensor::<2>::from_data(TensorData::new(values, [1, n]), &device);
+        let scores = of(uniform(1, n).into_iter().map(|u| u as f32).collect()).require_grad();
+        let labels = of((0..n).map(|i| (i % 5) as f32).collect());
+        let mask = labels.clone().greater_equal_elem(0.0);
         let loss = SoftNdcgConfig::new().with_sigma(0.1).init().unwrap();
         let output = loss.forward(scores.clone(), labels, mask, Reduction::Mean);
         let gradient = scores.grad(&output.backward()).unwrap().into_data().try_to_vec::<f32>().unwrap();

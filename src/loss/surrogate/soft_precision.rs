@@ -69,14 +69,11 @@ pub type SoftPrecision = Surrogate<PrecisionAt>;
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::DType;
-
     use super::*;
-    use crate::loss::explain;
+    use crate::testing;
 
     fn value(k: usize, scores: &[f64]) -> f64 {
-        let loss = SoftPrecisionConfig::paper().with_k(k).init().unwrap();
-        explain(&loss, scores, &[1.0, 0.0, 0.0], DType::F64).unwrap().value
+        testing::value(SoftPrecisionConfig::paper().with_k(k).init(), scores, &[1.0, 0.0, 0.0])
     }
 
     #[test]

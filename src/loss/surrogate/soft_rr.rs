@@ -80,18 +80,14 @@ mod tests {
     use burn::tensor::DType;
 
     use super::*;
-    use crate::loss::{Explained, explain};
+    use crate::loss::explain;
     use crate::op::with_tensor_path;
-
-    fn explained(model: RankModel, scores: &[f64], labels: &[f64]) -> Explained {
-        let loss = SoftRrConfig::paper().with_model(model).init().unwrap();
-        explain(&loss, scores, labels, DType::F64).unwrap()
-    }
+    use crate::testing::{explained, value};
 
     #[test]
     fn three_equal_scores_are_worked_by_hand() {
         // The one relevant document is at each rank one time in three; with independent trials its rank is binomial.
-        let found = |model| explained(model, &[0.4; 3], &[1.0, 0.0, 0.0]).value;
+        let found = |model| value(SoftRrConfig::paper().with_model(model).init(), &[0.4; 3], &[1.0, 0.0, 0.0]);
         assert!((found(RankModel::Exact) - (1.0 + 1.0 / 2.0 + 1.0 / 3.0) / 3.0).abs() < 1e-7);
         assert!((found(RankModel::Independent) - (0.25 + 0.5 / 2.0 + 0.25 / 3.0)).abs() < 1e-7);
     }
@@ -100,10 +96,11 @@ mod tests {
     fn tied_relevant_documents_at_the_top_share_the_first_rank() {
         let scores: Vec<f64> = (0..20).map(|i| if i < 10 { 8.0 } else { 0.0 }).collect();
         let labels: Vec<f64> = (0..20).map(|i| f64::from(u8::from(i < 10))).collect();
-        let exact = explained(RankModel::Exact, &scores, &labels);
+        let exact = explained(SoftRrConfig::paper().with_model(RankModel::Exact).init(), &scores, &labels);
         assert!(exact.value > 0.999, "{}", exact.value);
         assert!(exact.grad.iter().all(|g| g.abs() < 1e-5), "{:?}", exact.grad);
-        let independent = explained(RankModel::Independent, &scores, &labels).value;
+        let independent = SoftRrConfig::paper().with_model(RankModel::Independent);
+        let independent = value(independent.init(), &scores, &labels);
         assert!((independent - 10.0 * 0.5f64.powi(9)).abs() < 1e-6, "{independent}");
     }
 

@@ -3,15 +3,11 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use super::*;
 use crate::op::with_tensor_path;
-use crate::seed::seed_for;
+use crate::testing::uniform;
 
 /// Numbers in [-1, 1) that look random, another sequence for each `salt`.
-fn numbers(count: usize, salt: u64) -> Vec<f64> {
-    (0..count as u64).map(|i| seed_for(salt, "dense", i) as f64 / 2f64.powi(63) - 1.0).collect()
-}
-
-fn tensor<const D: usize>(shape: [usize; D], salt: u64, dtype: DType) -> Tensor<D> {
-    let data = TensorData::new(numbers(shape.iter().product(), salt), shape);
+fn tensor<const D: usize>(shape: [usize; D], seed: u64, dtype: DType) -> Tensor<D> {
+    let data = TensorData::new(uniform(seed, shape.iter().product()), shape);
     Tensor::from_data(data, (&Device::flex().autodiff(), dtype))
 }
 

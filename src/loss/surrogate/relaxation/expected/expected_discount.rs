@@ -175,6 +175,7 @@ mod tests {
 
     use super::*;
     use crate::op::rank_recursion;
+    use crate::testing::uniform;
 
     /// `p_j(r)` for the first `ranks` ranks, as expectations of discounts that count a single rank. Padded places hold
     /// 0.
@@ -203,11 +204,6 @@ mod tests {
 
     fn expected(discount: Discount, k: Option<usize>, evaluation: RankExpectationMethod) -> ExpectedDiscount {
         ExpectedDiscount { discount, k, sigma: 0.4, evaluation, model: RankModel::Independent }
-    }
-
-    /// Scores without structure in [-1, 1].
-    fn scattered(n: usize) -> Vec<f64> {
-        (0..n).map(|i| (i as f64 * 12.9898).sin()).collect()
     }
 
     #[test]
@@ -245,7 +241,7 @@ mod tests {
     fn the_three_evaluations_agree() {
         let discounts = [Discount::Log2, Discount::Natural, Discount::Zipf, Discount::Power { exponent: 0.5 }];
         for n in [2, 5, 40, 300] {
-            let lists = lists(&scattered(n));
+            let lists = lists(&uniform(1, n));
             for discount in discounts.clone() {
                 let by = |evaluation| values(expected(discount.clone(), None, evaluation).expectation(&lists));
                 let recursion = by(RankExpectationMethod::Recursion);

@@ -1,0 +1,27 @@
+//! What unit tests of several rooms share: a loss of one list, and numbers without structure.
+
+use std::fmt::Debug;
+
+use burn::tensor::DType;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::loss::{Explained, RankingLoss, explain};
+
+/// Value, loss and gradient of one list in float64.
+#[track_caller]
+pub(crate) fn explained<L: RankingLoss>(loss: Result<L, impl Debug>, scores: &[f64], labels: &[f64]) -> Explained {
+    explain(&loss.unwrap(), scores, labels, DType::F64).unwrap()
+}
+
+/// The value of one list in float64.
+#[track_caller]
+pub(crate) fn value<L: RankingLoss>(loss: Result<L, impl Debug>, scores: &[f64], labels: &[f64]) -> f64 {
+    explained(loss, scores, labels).value
+}
+
+/// `n` independent numbers in [-1, 1), the same whenever the seed is.
+pub(crate) fn uniform(seed: u64, n: usize) -> Vec<f64> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    (0..n).map(|_| random.random_range(-1.0..1.0)).collect()
+}
