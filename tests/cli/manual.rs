@@ -57,18 +57,6 @@ fn bash_completes_commands_options_and_values() {
 }
 
 #[test]
-fn installed_shells_accept_their_scripts() {
-    let bench = Bench::default();
-    for shell in ["bash", "fish", "zsh"] {
-        let script = bench.write(shell, &bench.output(&["completions", shell]));
-        match Command::new(shell).arg("-n").arg(script).output() {
-            Ok(output) => assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr)),
-            Err(_) => eprintln!("skipped: no {shell} here to read its script"),
-        }
-    }
-}
-
-#[test]
 fn every_command_has_a_manual_page() {
     let bench = Bench::default();
     let help = bench.output(&["--help"]);
@@ -98,28 +86,6 @@ fn every_command_has_a_manual_page() {
     assert_eq!(bench.output(&["man", "models", "show"]), page("burn-rank-models-show.1"));
     let eval = page("burn-rank-eval.1");
     assert!(eval.contains("compare\\-conventions") && eval.contains("How to read the table:"), "{eval}");
-}
-
-/// groff has no warnings, and text that is laid out by hand keeps its lines.
-#[test]
-fn the_pages_are_valid_troff() {
-    let bench = Bench::default();
-    bench.output(&["man", "--out", "man"]);
-    for name in files(&bench.path("man")) {
-        let page = bench.path("man").join(&name);
-        let output = Command::new("groff").args(["-man", "-Tutf8", "-ww", "-rLL=100n"]).arg(page).output();
-        let Ok(output) = output else {
-            eprintln!("skipped: no groff here to read the pages");
-            return;
-        };
-        assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(text.lines().count() > 15, "{name}: {text}");
-        if name == "burn-rank-eval.1" {
-            let kept = "  eval --scores FILE DATA...   one score per line, in the order of the documents";
-            assert!(text.lines().any(|line| line.trim_end().ends_with(kept)), "{text}");
-        }
-    }
 }
 
 #[test]

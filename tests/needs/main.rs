@@ -1,7 +1,7 @@
 //! Tests that need something that not every machine has: the research data, which may not be passed on with the
-//! repository; a browser; packages of Python; the right to mount a file system. libtest cannot report that a test did
-//! not run, so this suite has a harness of its own. A test whose need is not met is listed as ignored, with what is
-//! lacking, and the last line counts such tests. CONTRIBUTING.md says how to meet each need.
+//! repository; a browser; shells and groff; packages of Python; the right to mount a file system. libtest cannot report
+//! that a test did not run, so this suite has a harness of its own. A test whose need is not met is listed as ignored,
+//! with what is lacking, and the last line counts such tests. CONTRIBUTING.md says how to meet each need.
 //!
 //! `#[test]` means nothing here. A test is a `pub fn` that is listed in [`tests`].
 
@@ -16,6 +16,7 @@ mod data;
 mod disk;
 mod export_page;
 mod format_1;
+mod programs;
 mod terminal;
 
 use std::path::Path;
@@ -83,6 +84,10 @@ fn tests() -> Vec<Trial> {
             shared("data/letor2-ohsumed"),
             shared(data::published_features::FIGURES)
         ),
+        test!(programs::bash_accepts_its_script, programs::installed("bash")),
+        test!(programs::fish_accepts_its_script, programs::installed("fish")),
+        test!(programs::zsh_accepts_its_script, programs::installed("zsh")),
+        test!(programs::the_pages_are_valid_troff, programs::installed("groff")),
         test!(terminal::a_terminal_gets_the_dashboard_where_it_is_asked_for_and_the_table, terminal::lent()),
         test!(terminal::without_color_nothing_is_colored, terminal::lent()),
         test!(

@@ -70,6 +70,24 @@ pub fn devices() -> &'static [Present] {
     })
 }
 
+/// Returns the devices under test that `on` takes. Without one the test fails, unless the environment names the devices:
+/// then it says that it is skipped.
+pub fn devices_that(on: fn(&Present) -> bool) -> Vec<&'static Present> {
+    let taken: Vec<&Present> = devices().iter().filter(|present| on(present)).collect();
+    if taken.is_empty() {
+        let names = std::env::var(VARIABLE).expect("a device of this build is one that the test is about");
+        let test = std::thread::current();
+        let test = test.name().unwrap_or("a test");
+        let _ = writeln!(std::io::stderr(), "skipped: {test} is about none of {VARIABLE}={names}");
+    }
+    taken
+}
+
+/// Flex, whatever the environment names.
+pub fn flex() -> Present {
+    present("flex", Device::flex())
+}
+
 fn open(name: &str) -> Result<Device, DeviceError> {
     #[cfg(feature = "_server")]
     if name == "remote" {

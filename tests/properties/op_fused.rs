@@ -16,7 +16,7 @@ use burn_rank::{
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::devices::{Path, Present, devices};
+use crate::devices::{Path, Present, devices, devices_that, flex};
 
 /// Largest error, relative to the largest magnitude of the reference.
 const TOLERANCE: f64 = 1e-5;
@@ -124,7 +124,7 @@ fn check_on(
     primitive: impl Fn(&[Tensor<2>; 4]) -> Tensor<2>,
 ) {
     let mut largest = Errors::new();
-    if !devices().iter().any(on) {
+    if devices_that(on).is_empty() {
         return;
     }
     // Definitions take long. Where the CPU is not under test, its kernels for f64, which that test compares with them, do.
@@ -158,7 +158,7 @@ fn compare(
     primitive: &dyn Fn(&[Tensor<2>; 4]) -> Tensor<2>,
     errors: &mut Errors,
 ) {
-    for present in devices().iter().filter(|present| on(present)) {
+    for present in devices_that(on) {
         for &dtype in present.types {
             for sums in [SumPath::Auto, SumPath::Fast] {
                 let name = match sums {
@@ -590,7 +590,7 @@ fn nan_and_infinite_scores_make_their_list_nan() {
 #[test]
 fn padding_never_changes_a_bit() {
     // Sums of tensor operations are the backend's own.
-    for present in devices().iter().filter(|present| present.path != Path::Tensor) {
+    for present in devices_that(fused) {
         // Scores around 0, and scores that are all far from the padding, which is 0.
         for (scale, offset) in [(1.0, 0.0), (0.25, 5.5)] {
             let bits = |padding| bits(present, padding, |score| score * scale + offset);
@@ -608,11 +608,11 @@ fn padding_never_changes_a_bit() {
 /// are used.
 #[test]
 fn instructions_with_fused_multiply_add_give_the_same_bits_on_rayons_threads() {
-    let Some(flex) = devices().iter().find(|present| present.name == "flex") else { return };
+    let flex = flex();
     let on = |threads, set| {
         let execution = Execution::default().with_instructions(set).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| execution.scope(|| bits(flex, 3, |score| score)))
+        pool.install(|| execution.scope(|| bits(&flex, 3, |score| score)))
     };
     let baseline = on(1, Instructions::Baseline);
     assert!(on(3, Instructions::Baseline) == baseline);
@@ -700,7 +700,7 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
 /// Trials and exact noise are dear: lists are shorter. 40 ranks take more than one window of them on a GPU.
 #[test]
 fn padding_never_changes_a_bit_of_trials_or_under_exact_noise() {
-    for present in devices().iter().filter(|present| fused(present)) {
+    for present in devices_that(fused) {
         let bits = |padding| {
             bits_of(
                 present,

@@ -5,7 +5,7 @@ use burn::tensor::TensorData;
 use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{CubeBackend, CubeDevice, cubecl::future::block_on};
 
-use super::tests::{LAUNCHED, has_gpu};
+use super::tests::LAUNCHED;
 use super::{indicator_sum, indicator_sum_gradient, rank, step_sum, step_sum_gradient};
 use crate::execution::{Execution, SumPath};
 use crate::op::cpu::box_cases::{Errors, cases, gradient_weights, sample};
@@ -68,10 +68,8 @@ fn pair(step: Step, t: f64) -> (f64, f64) {
 const TOLERANCE: f64 = 1e-5;
 
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn steps_in_cells_are_as_precise_as_single_precision_wherever_documents_stand() {
-    if !has_gpu() {
-        return;
-    }
     let g = gradient_weights(N);
     // The first document, which stands alone in some cases, with a value and without.
     for (step, zero) in [(Step::Logistic, 1), (Step::Logistic, 0), (Step::Erf, 1), (Step::Erf, 0)] {
@@ -99,10 +97,8 @@ fn steps_in_cells_are_as_precise_as_single_precision_wherever_documents_stand() 
 }
 
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn indicators_in_cells_are_as_precise_as_single_precision_wherever_documents_stand() {
-    if !has_gpu() {
-        return;
-    }
     let (g, mask) = (gradient_weights(N), vec![1.0; N]);
     let a: Vec<f32> = (0..N).map(|i| if i % 3 == 1 { (i % 7) as f32 } else { 0.0 }).collect();
     for (name, x, steepness) in all_cases() {
@@ -133,10 +129,8 @@ fn indicators_in_cells_are_as_precise_as_single_precision_wherever_documents_sta
 }
 
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn ranks_by_sorting_are_those_by_comparisons() {
-    if !has_gpu() {
-        return;
-    }
     let n = 1111;
     let mut x: Vec<f32> = (0..2 * n).map(|i| ((i * 7919) % 997) as f32 / 8.0 - 50.0).collect();
     // Ties across tiles and of zeros, ends of the range, and padding in between.
@@ -195,10 +189,8 @@ fn bits(outcome: &[Vec<f32>], lists: usize, list: usize, length: usize) -> Vec<V
 
 /// The device decides by the documents of a list; neither padding nor its neighbours change a bit, nor does another run.
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn a_list_takes_its_way_whatever_the_batch() {
-    if !has_gpu() {
-        return;
-    }
     let run = |sums, lengths: &[usize], width| {
         let inputs = lists(lengths, width).map(|values| tensor(&values, lengths.len()));
         outcome(sums, &inputs)
@@ -223,10 +215,8 @@ fn a_list_takes_its_way_whatever_the_batch() {
 
 /// What a score that is no number makes of its list is as it was, and the other lists are summed in cells.
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn lists_with_scores_that_are_not_finite_are_left_to_pairs() {
-    if !has_gpu() {
-        return;
-    }
     let n = 300;
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         let [mut x, v, g, mask] = lists(&[n, n], n);
@@ -245,10 +235,8 @@ fn lists_with_scores_that_are_not_finite_are_left_to_pairs() {
 
 /// Otherwise the tests above could compare pairs with pairs.
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn long_lists_launch_cells_and_short_ones_do_not() {
-    if !has_gpu() {
-        return;
-    }
     // No other test has lists of these lengths.
     for (sums, width, fast) in [
         (SumPath::Auto, 2047, false),

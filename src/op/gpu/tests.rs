@@ -1,6 +1,5 @@
 //! Which kernels run, and where none does.
 
-use std::io::Write;
 use std::sync::Mutex;
 
 use burn::backend::ops::FloatTensorOps;
@@ -24,35 +23,24 @@ use crate::op::{
 /// Kernels by name, with the batch that each was launched on.
 pub static LAUNCHED: Mutex<Vec<(String, [usize; 2])>> = Mutex::new(Vec::new());
 
-/// The first GPU; none where there is none.
-fn gpu() -> Option<Device> {
+/// The first GPU. Tests that need one are ignored by name.
+fn gpu() -> Device {
     let gpu = |name: &str| !matches!(name, "flex" | "ndarray" | "tch" | "remote");
-    BACKENDS.iter().filter(|backend| gpu(backend.name)).find_map(|backend| device::open(backend.name).ok())
+    let found = BACKENDS.iter().filter(|backend| gpu(backend.name)).find_map(|backend| device::open(backend.name).ok());
+    found.expect("a GPU, or a driver for the CPU")
 }
 
-/// Whether there is a GPU; says so where there is none.
-pub fn has_gpu() -> bool {
-    let found = gpu().is_some();
-    if !found {
-        // Not by `eprintln!`, whose lines of tests that pass are not shown.
-        let test = std::thread::current();
-        let _ = writeln!(std::io::stderr(), "skipped: {} needs a GPU", test.name().unwrap_or("a test"));
-    }
-    found
-}
-
-/// Two lists of three documents on the first device; none where there is no device.
-fn scores() -> Option<CubeTensor> {
-    has_gpu().then(|| {
-        let data = TensorData::new(vec![1.0f32, 3.0, 2.0, 0.0, 0.5, 9.0], [2, 3]);
-        CubeBackend::float_from_data(data, &CubeDevice::default())
-    })
+/// Two lists of three documents on the first device.
+fn scores() -> CubeTensor {
+    let data = TensorData::new(vec![1.0f32, 3.0, 2.0, 0.0, 0.5, 9.0], [2, 3]);
+    CubeBackend::float_from_data(data, &CubeDevice::default())
 }
 
 /// Otherwise the property suite would compare tensor operations with tensor operations.
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn every_primitive_has_a_kernel() {
-    let Some(x) = scores() else { return };
+    let x = scores();
     for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
         assert!(step_sum::step_sum(&x, &x, None, 1.0, step).is_some(), "{step:?}");
         assert!(step_sum::step_sum(&x, &x, Some(&x), 1.0, step).is_some(), "{step:?}, some documents");
@@ -87,8 +75,9 @@ fn every_primitive_has_a_kernel() {
 
 /// A document whose weight is no number counts: on some devices it is not unequal to 0.
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn gradients_that_are_no_numbers_are_not_skipped() {
-    let Some(x) = scores() else { return };
+    let x = scores();
     let of = |values: [f32; 6]| CubeBackend::float_from_data(TensorData::new(values.to_vec(), [2, 3]), &x.device);
     let (v, g) = (of([0.0, 1.0, 1.0, 1.0, 1.0, 1.0]), of([f32::NAN, 1.0, 1.0, 1.0, 1.0, 1.0]));
     let to_x = step_sum::step_sum_gradient(&x, &v, &g, 1.0, Step::Logistic).unwrap();
@@ -101,8 +90,9 @@ fn gradients_that_are_no_numbers_are_not_skipped() {
 }
 
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn distributions_of_ranks_have_kernels() {
-    let Some(x) = scores() else { return };
+    let x = scores();
     let comparison = Comparison::given(0.5, 1.0);
     for ranks in [1, 9, rank_window::WIDEST + 1] {
         let discounts = vec![0.5; ranks];
@@ -131,8 +121,8 @@ fn distributions_of_ranks_have_kernels() {
 
 /// A gradient in parts has the bits of one in a single part.
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn the_memory_budget_changes_no_bit() {
-    let Some(_) = scores() else { return };
     let tensor =
         |values: Vec<f32>| CubeBackend::float_from_data(TensorData::new(values, [3, 70]), &CubeDevice::default());
     let of = |factor: f32| tensor((0..210).map(|cell| (cell as f32 * factor).sin()).collect());
@@ -159,8 +149,9 @@ fn the_memory_budget_changes_no_bit() {
 /// Our GPU features turn burn's fusion on, as burn's default features do: a call waits in a queue until its result is
 /// read, and must then run its kernel, once, and not the tensor definition.
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn kernels_stay_in_use_under_fusion() {
-    let Some(device) = gpu() else { return };
+    let device = gpu();
     let device = device.autodiff();
     // No other test has lists of this length.
     let shape = [3, 41];
@@ -221,8 +212,9 @@ fn kernels_stay_in_use_under_fusion() {
 
 /// The queue is worked off on another thread, which must take sums as the thread that asks for them says.
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn cells_stay_in_use_under_fusion() {
-    let Some(device) = gpu() else { return };
+    let device = gpu();
     // No other test has lists of this length.
     let shape = [2, 57];
     let random = || Tensor::<2>::random(shape, Distribution::Uniform(0.0, 4.0), &device.clone().autodiff());
@@ -239,16 +231,18 @@ fn cells_stay_in_use_under_fusion() {
 }
 
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn a_kernel_beyond_the_device_is_not_run() {
-    let Some(x) = scores() else { return };
+    let x = scores();
     for _ in 0..2 {
         assert!(run("a kernel of many buffers", &x, u32::MAX - 1, || -> [CubeTensor; 1] { unreachable!() }).is_none());
     }
 }
 
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn a_kernel_that_the_device_refuses_is_not_run_again() {
-    let Some(x) = scores() else { return };
+    let x = scores();
     let mut launches = 0;
     for _ in 0..2 {
         let outcome = run("a kernel of too many units", &x, 3, || {
@@ -264,8 +258,9 @@ fn a_kernel_that_the_device_refuses_is_not_run_again() {
 }
 
 #[test]
+#[ignore = "needs a GPU: .ci/gpu runs it"]
 fn nothing_is_run_on_no_documents() {
-    let Some(x) = scores() else { return };
+    let x = scores();
     let empty = CubeBackend::float_from_data(TensorData::new(Vec::<f32>::new(), [0, 3]), &x.device);
     assert!(run("a copy of nothing", &empty, 2, || -> [CubeTensor; 1] { unreachable!() }).is_none());
 }
