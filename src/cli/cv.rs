@@ -184,7 +184,11 @@ impl CvArgs {
             write_reports(folder, &Report::Cv(report), &record)?;
             folder.finish()?;
         }
-        let kept = folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&result, keep, folder));
+        self.print(&result, folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&result, keep, folder)), out)
+    }
+
+    /// Prints the result, and what was kept.
+    fn print(&self, result: &CrossValidation, kept: Option<Kept>, out: &mut dyn Write) -> Result<(), Failure> {
         if self.json {
             let mut record = crate::json::json!(result);
             if let Some(kept) = kept {
@@ -192,11 +196,10 @@ impl CvArgs {
             }
             writeln!(out, "{record}")?;
         } else if !self.quiet {
-            write!(out, "{}", render(&result))?;
-            if let (Some(kept), Some(folder)) = (kept, &folder) {
-                let place = folder.file(KEPT);
+            write!(out, "{}", render(result))?;
+            if let Some(kept) = kept {
                 let files = counted(kept.files.len(), "file");
-                writeln!(out, "kept {files}, {} bytes, in {}", kept.bytes, place.display())?;
+                writeln!(out, "kept {files}, {} bytes, in {}", kept.bytes, kept.place.display())?;
             }
         }
         Ok(())
@@ -222,6 +225,8 @@ struct Kept {
     /// Paths in the folder of the run.
     files: Vec<String>,
     bytes: u64,
+    /// Where they are.
+    place: PathBuf,
 }
 
 impl Kept {
@@ -231,7 +236,7 @@ impl Kept {
         };
         let files: Vec<String> = result.folds.iter().flat_map(of_fold).collect();
         let size = |name: &String| std::fs::metadata(folder.file(name)).map_or(0, |there| there.len());
-        Self { bytes: files.iter().map(size).sum(), files }
+        Self { bytes: files.iter().map(size).sum(), files, place: folder.file(KEPT) }
     }
 }
 

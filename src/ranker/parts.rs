@@ -126,56 +126,51 @@ impl Parts {
                 let config = json!({ "members": members, "features": model.features() });
                 Self { kind: "ensemble".into(), config, arrays: collector.arrays }
             }
-            Model::Kernel(expansion) => {
-                let (landmarks, coefficients) = (expansion.landmarks().to_vec(), expansion.coefficients().to_vec());
-                let arrays = vec![
-                    Array {
-                        name: "landmarks".into(),
-                        shape: vec![coefficients.len(), expansion.feature_count()],
-                        values: Values::F32(landmarks),
-                    },
-                    Array::flat("coefficients", Values::F64(coefficients)),
-                ];
-                let config = json!({ "features": expansion.feature_count(), "gamma": expansion.gamma() });
-                Self { kind: "kernel".into(), config, arrays }
-            }
-            Model::Trees(trees) => {
-                let TreeArrays {
-                    roots,
-                    feature,
-                    threshold,
-                    left,
-                    right,
-                    value,
-                    missing_left,
-                    zero_missing,
-                    statistics,
-                } = trees.arrays().clone();
-                let NodeStatistics { count, weight, gain } = statistics;
-                let mut arrays = vec![
-                    Array::flat("roots", Values::U32(roots)),
-                    Array::flat("feature", Values::U32(feature)),
-                    Array::flat("threshold", Values::F32(threshold)),
-                    Array::flat("left", Values::U32(left)),
-                    Array::flat("right", Values::U32(right)),
-                    Array::flat("value", Values::F64(value)),
-                ];
-                let of_some = [
-                    ("missing_left", Values::U32(missing_left)),
-                    ("zero_missing", Values::U32(zero_missing)),
-                    ("count", Values::U32(count)),
-                    ("weight", Values::F32(weight)),
-                    ("gain", Values::F32(gain)),
-                ];
-                let of_some = of_some.into_iter().filter(|(_, values)| values.len() > 0);
-                arrays.extend(of_some.map(|(name, values)| Array::flat(name, values)));
-                let mut config = json!({ "features": trees.feature_count() });
-                if !trees.sums().is_default() {
-                    config["sums"] = json!(trees.sums());
-                }
-                Self { kind: "trees".into(), config, arrays }
-            }
+            Model::Kernel(expansion) => Self::from_kernel(expansion),
+            Model::Trees(trees) => Self::from_trees(trees),
         }
+    }
+
+    fn from_kernel(expansion: &KernelExpansion) -> Self {
+        let (landmarks, coefficients) = (expansion.landmarks().to_vec(), expansion.coefficients().to_vec());
+        let arrays = vec![
+            Array {
+                name: "landmarks".into(),
+                shape: vec![coefficients.len(), expansion.feature_count()],
+                values: Values::F32(landmarks),
+            },
+            Array::flat("coefficients", Values::F64(coefficients)),
+        ];
+        let config = json!({ "features": expansion.feature_count(), "gamma": expansion.gamma() });
+        Self { kind: "kernel".into(), config, arrays }
+    }
+
+    fn from_trees(trees: &TreeEnsemble) -> Self {
+        let TreeArrays { roots, feature, threshold, left, right, value, missing_left, zero_missing, statistics } =
+            trees.arrays().clone();
+        let NodeStatistics { count, weight, gain } = statistics;
+        let mut arrays = vec![
+            Array::flat("roots", Values::U32(roots)),
+            Array::flat("feature", Values::U32(feature)),
+            Array::flat("threshold", Values::F32(threshold)),
+            Array::flat("left", Values::U32(left)),
+            Array::flat("right", Values::U32(right)),
+            Array::flat("value", Values::F64(value)),
+        ];
+        let of_some = [
+            ("missing_left", Values::U32(missing_left)),
+            ("zero_missing", Values::U32(zero_missing)),
+            ("count", Values::U32(count)),
+            ("weight", Values::F32(weight)),
+            ("gain", Values::F32(gain)),
+        ];
+        let of_some = of_some.into_iter().filter(|(_, values)| values.len() > 0);
+        arrays.extend(of_some.map(|(name, values)| Array::flat(name, values)));
+        let mut config = json!({ "features": trees.feature_count() });
+        if !trees.sums().is_default() {
+            config["sums"] = json!(trees.sums());
+        }
+        Self { kind: "trees".into(), config, arrays }
     }
 
     /// Builds the model on a device.

@@ -26,37 +26,11 @@ pub(super) fn summarize(
     let mut details = Vec::new();
     // `[measure][query]` over all folds, averaged over seeds.
     let mut pooled: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
-    for (s, of) in contents.iter().enumerate() {
-        let of_candidate = |candidate: usize| jobs.of_candidate(results, s, candidate);
-        let selections: Vec<f64> = jobs.selections(results, s);
-        let best = jobs.selected(results, s);
-        let (mut measures, mut standard_errors) = (Measures::new(), Measures::new());
-        let mut per_query =
-            PerQuery { set: "test".to_string(), queries: of.test_queries.clone(), values: BTreeMap::new() };
-        for (m, name) in names.iter().enumerate() {
-            let of_queries = over_seeds(of_candidate(best), m);
-            let counted: Vec<f64> = of_queries.iter().copied().flatten().collect();
-            measures.insert(name.clone(), Value::from(mean(counted.iter().copied())));
-            standard_errors.insert(name.clone(), Value::from(standard_error(&counted)));
-            pooled[m].extend(counted);
-            per_query.values.insert(name.clone(), of_queries);
-        }
-        folds.push(FoldResult {
-            fold: of.fold,
-            selected: grid::label(&candidates[s][best].point),
-            validation: selections[best],
-            measures,
-            standard_errors,
-            stops: of_candidate(best).iter().map(|result| result.fit.stop).collect(),
-            trials: if config.search.is_some() { trials(jobs, results, s) } else { Vec::new() },
-        });
-        details.push(FoldDetails {
-            data: of.data.clone(),
-            points: if config.search.is_some() { Vec::new() } else { selections },
-            per_query,
-            extremes: of_candidate(best).first().and_then(|result| result.extremes.clone()),
-            fits: of_candidate(best).iter().map(|result| result.fit.clone()).collect(),
-        });
+    for s in 0..contents.len() {
+        let (fold, of_queries, counted) = of_fold(config, jobs, results, s, &names);
+        folds.push(fold);
+        details.push(of_queries);
+        pooled.iter_mut().zip(counted).for_each(|(pooled, counted)| pooled.extend(counted));
     }
     let tests = contents.iter().filter_map(|of| of.data.test.as_ref()).map(|test| &test.statistics);
     let value_of = |fold: &FoldResult, name: &str| fold.measures[name].as_f64().unwrap_or(f64::NAN);
@@ -88,6 +62,47 @@ pub(super) fn summarize(
         details,
         versions: Versions::current(),
     })
+}
+
+/// A fold and its details, and for each measure the test queries that count.
+fn of_fold(
+    config: &ExperimentConfig,
+    jobs: &Jobs,
+    results: &[JobResult],
+    split: usize,
+    names: &[String],
+) -> (FoldResult, FoldDetails, Vec<Vec<f64>>) {
+    let of = &jobs.contents[split];
+    let (selections, best) = (jobs.selections(results, split), jobs.selected(results, split));
+    let fits = jobs.of_candidate(results, split, best);
+    let (mut measures, mut standard_errors) = (Measures::new(), Measures::new());
+    let mut per_query = PerQuery { set: "test".to_string(), queries: of.test_queries.clone(), values: BTreeMap::new() };
+    let mut all_counted = Vec::new();
+    for (m, name) in names.iter().enumerate() {
+        let of_queries = over_seeds(fits, m);
+        let counted: Vec<f64> = of_queries.iter().copied().flatten().collect();
+        measures.insert(name.clone(), Value::from(mean(counted.iter().copied())));
+        standard_errors.insert(name.clone(), Value::from(standard_error(&counted)));
+        all_counted.push(counted);
+        per_query.values.insert(name.clone(), of_queries);
+    }
+    let fold = FoldResult {
+        fold: of.fold,
+        selected: grid::label(&jobs.candidates[split][best].point),
+        validation: selections[best],
+        measures,
+        standard_errors,
+        stops: fits.iter().map(|result| result.fit.stop).collect(),
+        trials: if config.search.is_some() { trials(jobs, results, split) } else { Vec::new() },
+    };
+    let details = FoldDetails {
+        data: of.data.clone(),
+        points: if config.search.is_some() { Vec::new() } else { selections },
+        per_query,
+        extremes: fits.first().and_then(|result| result.extremes.clone()),
+        fits: fits.iter().map(|result| result.fit.clone()).collect(),
+    };
+    (fold, details, all_counted)
 }
 
 /// The trials of a fold, in order.

@@ -96,19 +96,26 @@ pub(crate) fn trainable(
             each(train.queries(), "training query")
         ));
     }
+    check_features(learner, train, context)?;
+    check_selection(learner, train, validation, context)
+}
+
+/// Refuses training data of which no feature varies, and warns of constant features.
+fn check_features(learner: &'static str, train: &RankingDataset, context: &FitContext) -> Result<(), LearnerError> {
     let constant: Vec<String> = (0..)
         .zip(train.feature_ranges_in(context.processes))
         .filter(|&(feature, (smallest, largest))| smallest == largest && !train.is_partly_missing(feature))
         .map(|(feature, _): (usize, _)| (feature + 1).to_string())
         .collect();
     if constant.len() == train.feature_count {
-        return refuse(format!(
+        let reason = format!(
             "{} in the training data: check the features and the normaliser",
             match train.feature_count {
                 1 => "the only feature does not vary".to_owned(),
                 features => format!("none of the {} varies", counted(features, "feature")),
             }
-        ));
+        );
+        return Err(LearnerError::Data { learner, reason });
     }
     if !constant.is_empty() {
         let others = constant.len().saturating_sub(MOST_NAMED);
@@ -127,24 +134,34 @@ pub(crate) fn trainable(
             },
         ));
     }
+    Ok(())
+}
+
+/// Refuses a selection measure without a mean on the data that it selects on, and warns of one that has the same value
+/// whatever the order.
+fn check_selection(
+    learner: &'static str,
+    train: &RankingDataset,
+    validation: Option<&RankingDataset>,
+    context: &FitContext,
+) -> Result<(), LearnerError> {
     let (set, data) = validation.map_or(("training", train), |data| ("validation", data));
     let judge = Judge::from_context(context)?;
     let (measure, convention) = (judge.measure(), &context.selection.convention.name);
-    match worst_and_best(&judge, data)? {
-        None => refuse(format!(
+    let Some((worst, best)) = worst_and_best(&judge, data)? else {
+        let reason = format!(
             "the selection measure {measure} has no mean on the {set} data: convention `{convention}` leaves out every query, \
              since none has a relevant document"
-        )),
-        Some((worst, best)) => {
-            if worst == best {
-                context.progress.warn(&format!(
-                    "{learner}: the selection measure {measure} is {best} on the {set} data whatever the order, so the first round \
-                     is kept; check the labels, or set measure.select"
-                ));
-            }
-            Ok(())
-        }
+        );
+        return Err(LearnerError::Data { learner, reason });
+    };
+    if worst == best {
+        context.progress.warn(&format!(
+            "{learner}: the selection measure {measure} is {best} on the {set} data whatever the order, so the first round \
+             is kept; check the labels, or set measure.select"
+        ));
     }
+    Ok(())
 }
 
 /// Refuses missing values in training and validation data, for a learner that does not take them.
