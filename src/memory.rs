@@ -73,8 +73,8 @@ pub(crate) fn peak() -> Option<u64> {
     field("VmHWM:")
 }
 
-/// Returns the memory that a process may still take: what the machine has free, and what its containers (control groups)
-/// leave it.
+/// Returns the memory that a process may still take: what the machine has free, and what its containers (control
+/// groups) leave it.
 pub(crate) fn available() -> Option<u64> {
     let machine = field_of("/proc/meminfo", "MemAvailable:")?;
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();

@@ -18,8 +18,8 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// `text` as one line that does nothing to a terminal but print: control characters, line breaks and tabs among them, and
-/// characters that turn the direction of writing become escapes, as in `\n` and `\u{1b}`.
+/// `text` as one line that does nothing to a terminal but print: control characters, line breaks and tabs among them,
+/// and characters that turn the direction of writing become escapes, as in `\n` and `\u{1b}`.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     escaped(text, acts_on_terminal)
 }
@@ -134,7 +134,8 @@ pub(crate) fn escape_markup(text: &str) -> String {
     escaped
 }
 
-/// `text` as it is where Markdown is read, in a line or in a cell of a table, with nothing that Markdown or HTML acts on.
+/// `text` as it is where Markdown is read, in a line or in a cell of a table, with nothing that Markdown or HTML acts
+/// on.
 #[cfg(feature = "ranker")]
 pub(crate) fn escape_markdown(text: &str) -> String {
     let text = harmless(text);

@@ -127,7 +127,8 @@ pub struct LossRow {
 }
 
 impl LossBench {
-    /// Times every loss at every shape in the calling thread's [`Execution`], and hands each row to `on_row` as soon as it is known.
+    /// Times every loss at every shape in the calling thread's [`Execution`], and hands each row to `on_row` as soon as
+    /// it is known.
     ///
     /// # Errors
     /// A loss that cannot be built, shapes or pairs that do not fit into memory, no repeats, a device that fails.

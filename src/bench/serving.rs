@@ -1,7 +1,7 @@
 //! Latency of serving: one query scored at a time, by every kind of ranker, in this process.
 //!
-//! Rankers have random weights and random trees: what a score costs depends on the shape of a ranker, not on what it has
-//! learned. Each request goes through the whole ranker, normaliser included, from raw features to scores.
+//! Rankers have random weights and random trees: what a score costs depends on the shape of a ranker, not on what it
+//! has learned. Each request goes through the whole ranker, normaliser included, from raw features to scores.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

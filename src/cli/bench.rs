@@ -26,8 +26,8 @@ pub struct BenchArgs {
     /// Devices, by name
     #[arg(long, value_delimiter = ',', default_value = "flex", global = true)]
     devices: Vec<String>,
-    /// Losses, by name, or as measure and relaxation: ap:rank_indicators, ndcg@10:expected_ranks. Temperatures are those of
-    /// the papers
+    /// Losses, by name, or as measure and relaxation: ap:rank_indicators, ndcg@10:expected_ranks. Temperatures are
+    /// those of the papers
     #[arg(long, value_delimiter = ',', default_value = "approx_ndcg,smooth_ndcg,lambda_ndcg,soft_ndcg,list_net")]
     losses: Vec<String>,
     /// Shapes of the lists, BATCHxDOCUMENTS

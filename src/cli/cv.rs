@@ -46,8 +46,8 @@ pub struct CvArgs {
     /// `runs` in TREC form; separated by commas
     #[arg(long, value_name = "WHAT")]
     keep: Option<String>,
-    /// Run every N-th fit, starting with the I-th, and write no report. For scheduler jobs sharing one --out folder; run
-    /// the same command again to resume
+    /// Run every N-th fit, starting with the I-th, and write no report. For scheduler jobs sharing one --out folder;
+    /// run the same command again to resume
     #[arg(long, value_name = "I/N", conflicts_with_all = ["overwrite", "merge"])]
     part: Option<String>,
     /// Puts together what the parts have left in the folder of --out

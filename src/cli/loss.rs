@@ -19,8 +19,8 @@ use crate::loss::{Explained, LossSpec, RankingLoss, explain_on, registry};
 /// Arguments of `loss`.
 #[derive(Debug, Args)]
 pub struct LossArgs {
-    /// Name of the loss, which `burn-rank models --losses` lists, or measure and relaxation, as in ap:rank_indicators. It
-    /// is left out where --set gives a measure or a relaxation
+    /// Name of the loss, which `burn-rank models --losses` lists, or measure and relaxation, as in ap:rank_indicators.
+    /// It is left out where --set gives a measure or a relaxation
     #[arg(required_unless_present = "set")]
     name: Option<String>,
     /// A parameter of the loss, as in alpha=10

@@ -34,8 +34,8 @@ pub struct PredictArgs {
     /// Write the labels of DATA there as TREC qrels, with the same names of documents
     #[arg(long, value_name = "FILE", requires = "run_id")]
     qrels: Option<PathBuf>,
-    /// Write what each feature contributes to the score instead, for a ranker of trees (TreeSHAP): per document a line of
-    /// one number per feature, then the mean score of the background, tab-separated; they sum to the score
+    /// Write what each feature contributes to the score instead, for a ranker of trees (TreeSHAP): per document a line
+    /// of one number per feature, then the mean score of the background, tab-separated; they sum to the score
     #[arg(long, conflicts_with_all = ["run_id", "qrels"])]
     contributions: bool,
     /// LETOR files whose mean score the contributions start from, such as the training data [default: DATA]

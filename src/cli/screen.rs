@@ -106,8 +106,8 @@ fn size() -> (u16, u16) {
     known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
 }
 
-/// Columns that a line of progress may take. The `^C` that a terminal echoes has room beside it: on a line of its own it
-/// would leave what is drawn above it.
+/// Columns that a line of progress may take. The `^C` that a terminal echoes has room beside it: on a line of its own
+/// it would leave what is drawn above it.
 pub(super) fn columns() -> usize {
     usize::from(size().0.saturating_sub(3).max(1))
 }

@@ -11,8 +11,8 @@ use crate::learner::Interrupt;
 /// Exit code of a command that a second Ctrl-C stopped at once.
 pub(super) const STOPPED_AT_ONCE: i32 = 130;
 
-/// Returns an interrupt that signals request: the first one stops after the round, a second one ends the process. Ctrl-C
-/// is heard, SIGTERM, and the hang-up of a terminal.
+/// Returns an interrupt that signals request: the first one stops after the round, a second one ends the process.
+/// Ctrl-C is heard, SIGTERM, and the hang-up of a terminal.
 pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
     static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
     if let Some(interrupt) = INTERRUPT.get() {

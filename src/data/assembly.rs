@@ -128,8 +128,8 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Adds consecutive documents of a query that begin at `line`. They join the query before them if it is the same and
-    /// in the same file, which began after `documents_before` documents.
+    /// Adds consecutive documents of a query that begin at `line`. They join the query before them if it is the same
+    /// and in the same file, which began after `documents_before` documents.
     pub fn add_group(
         &mut self,
         query: String,

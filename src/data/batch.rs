@@ -1,4 +1,5 @@
-//! Batches of queries padded to one length: `RankingBatch`, and the `BatchPlanner` that decides which queries share one.
+//! Batches of queries padded to one length: `RankingBatch`, and the `BatchPlanner` that decides which queries share
+//! one.
 //!
 //! The size of a batch is limited in padded cells (queries x longest list), not in queries, so its memory is bounded
 //! whatever the list lengths. Queries of similar length share a batch, so there is little padding: lengths fall into

@@ -93,8 +93,8 @@ impl ClickModel {
     /// has a seed of its own. Sessions without a click, from which there is nothing to learn, are left out.
     ///
     /// # Errors
-    /// Those of [`check`](ClickModel::check); [`DataError::Inconsistent`] for another number of scores than of documents
-    /// or a score that is not a number, and if there is no click at all.
+    /// Those of [`check`](ClickModel::check); [`DataError::Inconsistent`] for another number of scores than of
+    /// documents or a score that is not a number, and if there is no click at all.
     pub fn sessions(&self, data: &RankingDataset, scores: &[f32]) -> Result<Clicks, DataError> {
         self.check()?;
         if scores.len() != data.documents() {

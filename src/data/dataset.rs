@@ -120,8 +120,8 @@ impl RankingDataset {
         self.check_values_in(&OneProcess)
     }
 
-    /// [`check_values`](Self::check_values) in the processes that share the reading, each of what falls to it. All find the
-    /// same error.
+    /// [`check_values`](Self::check_values) in the processes that share the reading, each of what falls to it. All find
+    /// the same error.
     pub(crate) fn check_values_in(&self, processes: &dyn Processes) -> Result<(), DataError> {
         if self.features.window().is_some() && self.features.in_file().is_some_and(|file| !file.is_known()) {
             // Whoever streams data also wants their hash: one pass makes both.
@@ -130,8 +130,9 @@ impl RankingDataset {
         self.features.check()
     }
 
-    /// Cuts the documents into the parts that passes over the features go through, each those of a shard of the queries.
-    /// Processes that share the reading of streamed features then read whole parts. Sums and hashes are those of the parts.
+    /// Cuts the documents into the parts that passes over the features go through, each those of a shard of the
+    /// queries. Processes that share the reading of streamed features then read whole parts. Sums and hashes are those
+    /// of the parts.
     #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(crate) fn cut(&mut self, shards: usize) {
         self.features.cut(Parts::new(&self.offsets, &Shards::new(self.queries(), shards)));
@@ -144,10 +145,10 @@ impl RankingDataset {
         (0..shards.count()).map(move |shard| shards.range(shard))
     }
 
-    /// Streams the features of a mapped file from now on: a [`Normalizer`](super::Normalizer) is applied to values where
-    /// they are used, the learner `gradient` shuffles queries within windows of `window` bytes of features, and at most
-    /// `memory` bytes of the file are in memory. A file that fits into `memory` stays mapped; a larger one is read. Whoever
-    /// takes all features as a slice still gets them all in memory.
+    /// Streams the features of a mapped file from now on: a [`Normalizer`](super::Normalizer) is applied to values
+    /// where they are used, the learner `gradient` shuffles queries within windows of `window` bytes of features, and
+    /// at most `memory` bytes of the file are in memory. A file that fits into `memory` stays mapped; a larger one is
+    /// read. Whoever takes all features as a slice still gets them all in memory.
     ///
     /// # Errors
     /// [`DataError::Inconsistent`] for features that are in memory, and for queries of weight 0, which would have to be
@@ -174,7 +175,8 @@ impl RankingDataset {
         self.labels.len()
     }
 
-    /// Returns the identifier of a document of a query, by its place there from 0; its number, from 1, where it has none.
+    /// Returns the identifier of a document of a query, by its place there from 0; its number, from 1, where it has
+    /// none.
     #[cfg(feature = "experiment")]
     pub(crate) fn document_name(&self, query: usize, place: usize) -> String {
         let id = self.document_ids.get(self.offsets[query] + place).filter(|id| !id.is_empty());
@@ -359,7 +361,8 @@ impl RankingDataset {
         self.hash_with(|hash| self.features.hash_into(hash, &OneProcess))
     }
 
-    /// The [hash](Self::data_hash) of what each process has by itself: without the features that processes read together.
+    /// The [hash](Self::data_hash) of what each process has by itself: without the features that processes read
+    /// together.
     #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(crate) fn own_hash(&self, processes: &dyn Processes) -> String {
         match self.features.readers(processes).count() {
@@ -369,8 +372,8 @@ impl RankingDataset {
     }
 
     /// Returns what tells the dataset from others: its [hash](Self::data_hash), or, for features that are normalised
-    /// where they are used, a hash of the values in the file and of the normaliser. The second needs no pass over a file
-    /// that was hashed before.
+    /// where they are used, a hash of the values in the file and of the normaliser. The second needs no pass over a
+    /// file that was hashed before.
     #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {
         self.hash_with(|hash| self.features.fingerprint_into(hash))

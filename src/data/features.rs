@@ -19,8 +19,8 @@ use crate::distributed::{OneProcess, Processes};
 /// Number of columns that a thread gathers at a time: half a cache line of each row.
 const COLUMNS: usize = 8;
 
-/// Values of features, `[documents x features]`, row-major. It is a slice; whoever changes it changes a copy of its own,
-/// which is made where the values belong to a file.
+/// Values of features, `[documents x features]`, row-major. It is a slice; whoever changes it changes a copy of its
+/// own, which is made where the values belong to a file.
 ///
 /// Values of a mapped file are used where they lie, if the file holds them in one batch. Otherwise they are copied into
 /// memory when they are first taken as a slice.
@@ -143,7 +143,8 @@ impl Features {
         }
     }
 
-    /// Calls `of_block` with the values of a part, in order: blocks of a multiple of `unit` rows each, but for the last one.
+    /// Calls `of_block` with the values of a part, in order: blocks of a multiple of `unit` rows each, but for the last
+    /// one.
     pub(super) fn each_block_of_part(&self, part: usize, unit: usize, mut of_block: impl FnMut(&[f32])) {
         match &self.file {
             Some(file) => file.each_block_of_part(part, unit, of_block),
@@ -151,7 +152,8 @@ impl Features {
         }
     }
 
-    /// [`each_block_of_part`](Self::each_block_of_part) of the rows that fall to this process: all, of values in memory.
+    /// [`each_block_of_part`](Self::each_block_of_part) of the rows that fall to this process: all, of values in
+    /// memory.
     pub(crate) fn each_own_block(&self, processes: &dyn Processes, unit: usize, mut of_block: impl FnMut(&[f32])) {
         match &self.file {
             Some(file) => file.each_own_block(processes, unit, of_block),

@@ -85,8 +85,8 @@ fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap 
     FeatureMap::ZScore { mean: mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale }
 }
 
-/// The sum of the squared differences from the mean over all documents that have the value, for each feature: part by part,
-/// in the order of the documents.
+/// The sum of the squared differences from the mean over all documents that have the value, for each feature: part by
+/// part, in the order of the documents.
 fn squares(data: &RankingDataset, mean: &[f64], processes: &dyn Processes) -> Vec<f64> {
     let width = data.feature_count;
     let of_chunk = |rows: &[f32]| {

@@ -18,8 +18,8 @@ const ROWS: usize = 512;
 const COLUMNS: usize = 8;
 
 /// Returns for each feature the values at `ranks`, which ascend and count from 0, of its values in the order of
-/// [`f32::total_cmp`], missing ones aside. They are those of a sorted copy, to the bit. Processes that share the reading
-/// add their counts.
+/// [`f32::total_cmp`], missing ones aside. They are those of a sorted copy, to the bit. Processes that share the
+/// reading add their counts.
 pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>], processes: &dyn Processes) -> Vec<Vec<f32>> {
     let readers = features.readers(processes);
     let most = ranks.iter().map(Vec::len).max().unwrap_or(0);

@@ -45,7 +45,8 @@ impl Padding {
         self.rows.iter().cloned().flatten()
     }
 
-    /// Has another thread read the features of the documents, which are gathered soon, where they are read out of a file.
+    /// Has another thread read the features of the documents, which are gathered soon, where they are read out of a
+    /// file.
     #[cfg(feature = "ranker")]
     pub(crate) fn read_ahead(&self, features: &Features) {
         features.read_ahead(self.rows.clone());

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use super::shards::{Shards, own};
 use crate::distributed::Processes;
 
-/// Number of documents of a chunk; fixed, so that sums depend neither on the number of threads nor on that of processes.
+/// Number of documents of a chunk; fixed, so that sums depend neither on the number of threads nor on that of
+/// processes.
 pub(crate) const CHUNK: usize = 4096;
 
 /// Parts of consecutive documents; one, unless the data were cut.

@@ -21,8 +21,8 @@ impl RankingDataset {
         Ok(self)
     }
 
-    /// Returns the queries as a learner takes them: without those of weight 0, and with weights whose mean is 1, so that
-    /// a step keeps its length. Data without weights are returned as they are.
+    /// Returns the queries as a learner takes them: without those of weight 0, and with weights whose mean is 1, so
+    /// that a step keeps its length. Data without weights are returned as they are.
     ///
     /// # Errors
     /// [`DataError::Inconsistent`] if all weights are 0.

@@ -14,8 +14,8 @@ use super::text::options::ReadOptions;
 use super::widths::FileWidth;
 use crate::file_kind::FileKind;
 
-/// Reads files as one dataset, in the order given: LETOR text ([`letor`](super::letor)), or Arrow and Parquet files with
-/// the feature `columnar` (`data::columnar`), recognised by their first bytes.
+/// Reads files as one dataset, in the order given: LETOR text ([`letor`](super::letor)), or Arrow and Parquet files
+/// with the feature `columnar` (`data::columnar`), recognised by their first bytes.
 ///
 /// # Errors
 /// The first fault in file order, with its place; see [`DataError`].
@@ -23,8 +23,8 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
     read_from(paths.iter().map(Input::from_path), options)
 }
 
-/// Reads files and readers as one dataset, in the order given. A reader of text has no `FILE.query` beside it: its lines
-/// need `qid:`. A reader of a table is read to its end before the first row is used.
+/// Reads files and readers as one dataset, in the order given. A reader of text has no `FILE.query` beside it: its
+/// lines need `qid:`. A reader of a table is read to its end before the first row is used.
 ///
 /// # Errors
 /// As [`read()`].
@@ -32,8 +32,8 @@ pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions)
     assemble(inputs, options, OPTION, read_input).map(|(data, _)| data)
 }
 
-/// As [`read()`], with the number of the last feature of each file. Refusals of more features than the options allow end
-/// with `features_from`, which says where their number is from.
+/// As [`read()`], with the number of the last feature of each file. Refusals of more features than the options allow
+/// end with `features_from`, which says where their number is from.
 #[cfg(feature = "experiment")]
 pub(crate) fn read_like(
     paths: &[PathBuf],

@@ -1,5 +1,5 @@
-//! Shards: parts of consecutive queries, by the order of the file, that are worked on one after the other or by different
-//! processes.
+//! Shards: parts of consecutive queries, by the order of the file, that are worked on one after the other or by
+//! different processes.
 
 use std::ops::Range;
 
@@ -61,8 +61,8 @@ impl Shards {
         queries.iter().copied().filter(|query| own.contains(query)).collect()
     }
 
-    /// All queries in random steps of `queries` queries, the last one drawn with fewer: each step takes of every part its
-    /// share, to a query or two.
+    /// All queries in random steps of `queries` queries, the last one drawn with fewer: each step takes of every part
+    /// its share, to a query or two.
     #[cfg(feature = "learners")]
     pub(crate) fn steps(&self, queries: usize, random: &mut impl rand::Rng) -> Vec<Vec<usize>> {
         let shuffled = |shard| {

@@ -1,11 +1,11 @@
 //! The order in which training takes queries that stay in a file.
 //!
-//! Each shard of the queries is cut into blocks of consecutive whole queries. Each epoch shuffles the blocks of a shard,
-//! takes as many of them as fit into its window, and shuffles the queries of a window as
-//! [`BatchPlanner`](super::BatchPlanner) shuffles those of a set. A step takes its share of each shard, and goes on with
-//! the next window where one ends. So a query meets those that share a window with it in the epoch, and any other query
-//! in some epoch. With windows of all queries the order is that of data in memory. It depends on the seed, the window and
-//! the number of shards alone.
+//! Each shard of the queries is cut into blocks of consecutive whole queries. Each epoch shuffles the blocks of a
+//! shard, takes as many of them as fit into its window, and shuffles the queries of a window as
+//! [`BatchPlanner`](super::BatchPlanner) shuffles those of a set. A step takes its share of each shard, and goes on
+//! with the next window where one ends. So a query meets those that share a window with it in the epoch, and any other
+//! query in some epoch. With windows of all queries the order is that of data in memory. It depends on the seed, the
+//! window and the number of shards alone.
 
 use std::collections::VecDeque;
 use std::ops::Range;

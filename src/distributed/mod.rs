@@ -2,8 +2,9 @@
 //!
 //! Every process runs the whole command. Data are cut into shards (`learner.shards`); a process works on some of them,
 //! what the shards give is gathered, and every process adds it in the order of the shards. So all make the same steps,
-//! and results have the same bytes whatever the number of processes. Of features that are streamed a process reads those
-//! of its shards, or, where there are none, of its share of the documents. The first process alone writes files, shows progress, and decides what depends on the moment.
+//! and results have the same bytes whatever the number of processes. Of features that are streamed a process reads
+//! those of its shards, or, where there are none, of its share of the documents. The first process alone writes files,
+//! shows progress, and decides what depends on the moment.
 
 #[cfg(test)]
 pub(crate) mod testing;

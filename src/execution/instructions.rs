@@ -85,7 +85,8 @@ impl fmt::Display for Instructions {
 }
 
 /// What kernels ask of an execution: an instruction set that this processor has been found to have, and how they take
-/// sums. The fields are private and both constructors check the processor, so code that is compiled for the set may run.
+/// sums. The fields are private and both constructors check the processor, so code that is compiled for the set may
+/// run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
     instructions: Instructions,

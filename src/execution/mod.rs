@@ -72,8 +72,9 @@ impl Execution {
         CURRENT.get().unwrap_or_default()
     }
 
-    /// Sets the number of bytes for the temporaries of one primitive: of tensor operations, and of GPU kernels that keep
-    /// states or partial sums. If a single row of pairs, or on a GPU 32 rows, exceed the budget, they are computed alone.
+    /// Sets the number of bytes for the temporaries of one primitive: of tensor operations, and of GPU kernels that
+    /// keep states or partial sums. If a single row of pairs, or on a GPU 32 rows, exceed the budget, they are computed
+    /// alone.
     pub fn with_memory_budget(self, bytes: usize) -> Self {
         Self { memory_budget: bytes, ..self }
     }

@@ -89,8 +89,8 @@ impl KeptRun {
         folder.join(REPORT).is_file() && folder.join(KEPT).is_dir()
     }
 
-    /// Reads a run with its data, which are where they were. Scores are read where they were kept; otherwise the rankers
-    /// compute them on the device.
+    /// Reads a run with its data, which are where they were. Scores are read where they were kept; otherwise the
+    /// rankers compute them on the device.
     ///
     /// # Errors
     /// [`KeptError`]: files that are absent or not in their form, data that have changed.

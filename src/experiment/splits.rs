@@ -1,5 +1,5 @@
-//! The splits of a cross-validation. Files of folds, or the one dataset that is cut, stay the only copy in memory beside
-//! the splits that fits ask for.
+//! The splits of a cross-validation. Files of folds, or the one dataset that is cut, stay the only copy in memory
+//! beside the splits that fits ask for.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -48,8 +48,8 @@ impl DataConfig {
     /// Finds the splits of a cross-validation. Files of folds are not read yet.
     ///
     /// # Errors
-    /// [`DataError`] of a folder or of data that are cut into splits; [`DataError::Refused`] for folds that the data lack,
-    /// and for data without folds or without a test set.
+    /// [`DataError`] of a folder or of data that are cut into splits; [`DataError::Refused`] for folds that the data
+    /// lack, and for data without folds or without a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Splits, DataError> {
         let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
         let mut warnings = Vec::new();

@@ -53,9 +53,9 @@ impl<'p> TrainRun<'p> {
     /// `start`. Of several processes that make the run together, the first one has the folder.
     ///
     /// # Errors
-    /// [`ExperimentError`] of the ranker to start from, the data or the folder. The folder is checked before the data are
-    /// read, which may take long. It is made only afterwards, so that data that cannot be read leave nothing behind.
-    /// Several processes are refused that cannot share the work, or of which one is about to make another fit.
+    /// [`ExperimentError`] of the ranker to start from, the data or the folder. The folder is checked before the data
+    /// are read, which may take long. It is made only afterwards, so that data that cannot be read leave nothing
+    /// behind. Several processes are refused that cannot share the work, or of which one is about to make another fit.
     pub fn open(
         start: Instant,
         document: &Document,
@@ -114,8 +114,8 @@ impl<'p> TrainRun<'p> {
         &self.config
     }
 
-    /// Fits the ranker and writes it with its card, then its record by `write_reports`, in the first process. A fit that is
-    /// stopped is written too: its [`stop`](Fit::stop) says so, and it can be resumed.
+    /// Fits the ranker and writes it with its card, then its record by `write_reports`, in the first process. A fit
+    /// that is stopped is written too: its [`stop`](Fit::stop) says so, and it can be resumed.
     ///
     /// # Errors
     /// [`ExperimentError`] of the fit or of a file that cannot be written.

@@ -1,4 +1,5 @@
-//! What a value gives to serde piece by piece: items, fields, keys and variants. Each adds its step to the path of an error.
+//! What a value gives to serde piece by piece: items, fields, keys and variants. Each adds its step to the path of an
+//! error.
 
 use std::vec;
 

@@ -1,14 +1,14 @@
 //! Second derivatives, with which boosted trees take Newton steps.
 //!
-//! They are summed pair by pair in double precision, without tensors, in O(n^2) for each query, or O(k n) with a cut-off
-//! `k`.
+//! They are summed pair by pair in double precision, without tensors, in O(n^2) for each query, or O(k n) with a
+//! cut-off `k`.
 
 use crate::op::{PairDerivatives, SlicePairWeight as PairWeight, pair_derivatives};
 
 /// A loss whose second derivatives are cheap and never negative.
 pub trait Curved: Sync {
-    /// Returns the loss of one query with `labels` at `scores`, and its derivatives with respect to each score. `weights`
-    /// are those of the documents; a loss that does not take them
+    /// Returns the loss of one query with `labels` at `scores`, and its derivatives with respect to each score.
+    /// `weights` are those of the documents; a loss that does not take them
     /// ([`check_document_weights`](super::RankingLoss::check_document_weights)) is given none.
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives;
 }
@@ -41,8 +41,8 @@ pub(super) fn by_score(scores: &[f64]) -> Vec<usize> {
 }
 
 /// `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, the weights `w` of pairs and `u` of documents taken as
-/// constants, and the sum of the magnitudes of its pairs' slopes. With `within`, of the pairs with a document among so many
-/// of the highest scores.
+/// constants, and the sum of the magnitudes of its pairs' slopes. With `within`, of the pairs with a document among so
+/// many of the highest scores.
 pub(super) fn logistic(
     labels: &[f32],
     scores: &[f64],

@@ -38,8 +38,8 @@ impl Estimate {
         Self { value: sum.value * share, slopes: sum.slopes * share }
     }
 
-    /// One minus the value, with the slopes as its gradient: `[B]`. What the slopes have in common, whose expectation is
-    /// 0 for a measure of ranks, is taken away.
+    /// One minus the value, with the slopes as its gradient: `[B]`. What the slopes have in common, whose expectation
+    /// is 0 for a measure of ranks, is taken away.
     pub fn loss(self, lists: &Lists) -> Tensor<1> {
         let count = one_in_place_of_zero(lists.counts());
         let common = (sum_documents(self.slopes.clone()) / count).unsqueeze_dim::<2>(1);

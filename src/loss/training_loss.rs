@@ -29,10 +29,10 @@ pub(crate) const OWN_LOSS: &str = "own_loss";
 /// ```
 ///
 /// # What is recorded
-/// A registered loss is written as in configuration files, `{"name": .., PARAMETER: ..}`; any other as
-/// `{"own_loss": NAME, "parameters": ..}` with [`RankingLoss::parameters`], so that a reader sees which it was. The
-/// state of a fit belongs to that record: a fit is resumed by a loss with the same one. The metadata of a ranker hold what
-/// the program puts there; this record is what belongs into `Metadata::config`.
+/// A registered loss is written as in configuration files, `{"name": .., PARAMETER: ..}`; any other as `{"own_loss":
+/// NAME, "parameters": ..}` with [`RankingLoss::parameters`], so that a reader sees which it was. The state of a fit
+/// belongs to that record: a fit is resumed by a loss with the same one. The metadata of a ranker hold what the program
+/// puts there; this record is what belongs into `Metadata::config`.
 #[derive(Debug, Clone)]
 pub enum TrainingLoss {
     /// A registered loss.
@@ -89,8 +89,8 @@ impl TrainingLoss {
     }
 
     /// The loss with one parameter changed: a registered one is built again, another asked for
-    /// [`RankingLoss::with_parameter`]. A temperature counts in scores for a registered loss that names no unit, and in its
-    /// own unit for another.
+    /// [`RankingLoss::with_parameter`]. A temperature counts in scores for a registered loss that names no unit, and in
+    /// its own unit for another.
     ///
     /// # Errors
     /// A parameter that the loss does not have or does not change, a value out of its range.

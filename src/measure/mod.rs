@@ -142,8 +142,8 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Makes a measure of your own. It is kept until the program ends, so that measures are copied freely: make it once,
-    /// not for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
+    /// Makes a measure of your own. It is kept until the program ends, so that measures are copied freely: make it
+    /// once, not for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
     pub fn own(measure: impl ListMeasure + 'static) -> Self {
         Self::Own(OwnMeasure::new(Box::leak(Box::new(measure))))
     }

@@ -92,9 +92,9 @@ impl PartialEq for OwnMeasure {
 
 /// The documents of one query in rank order, read as a [`Convention`] says. Positions count from 0, ranks from 1.
 ///
-/// Where the convention averages over the orders of equal scores ([`Ties::Average`](super::Ties::Average)), documents of
-/// one score share their positions. [`gains`](Self::gains) and [`relevance`](Self::relevance) then give their mean at each
-/// of these positions, which makes a sum over positions exact. A measure in which documents meet, as in average
+/// Where the convention averages over the orders of equal scores ([`Ties::Average`](super::Ties::Average)), documents
+/// of one score share their positions. [`gains`](Self::gains) and [`relevance`](Self::relevance) then give their mean
+/// at each of these positions, which makes a sum over positions exact. A measure in which documents meet, as in average
 /// precision, takes [`mean_over_orders`](Self::mean_over_orders) instead.
 pub struct RankedDocuments<'a> {
     list: &'a RankedList<'a>,

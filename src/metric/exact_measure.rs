@@ -5,19 +5,19 @@ use crate::measure::{ListMeasure, Measure, RankedDocuments};
 use crate::op::Execution;
 
 /// The exact [`Measure`] of what is written once as a [`PositionMeasure`], for [`evaluate`](crate::metric::evaluate()),
-/// [`measure::evaluate`](crate::measure::evaluate()), `RankingMetric` and the selection of learners: one definition is a
-/// surrogate, through [`Surrogate`](crate::loss::Surrogate), and what it stands for.
+/// [`measure::evaluate`](crate::measure::evaluate()), `RankingMetric` and the selection of learners: one definition is
+/// a surrogate, through [`Surrogate`](crate::loss::Surrogate), and what it stands for.
 ///
 /// Its gain, discount and relevance (labels of 1 or above) are its own. The convention says the order of equal scores,
-/// what negative labels mean, and what a query with nothing to find counts: one without a label above 0 for a measure with
-/// a gain, without a relevant document for the others.
+/// what negative labels mean, and what a query with nothing to find counts: one without a label above 0 for a measure
+/// with a gain, without a relevant document for the others.
 ///
 /// Where ties are averaged, the value is exact for a measure that is a sum over positions; where documents meet, as in
 /// average precision, it is that of [`RankedDocuments::mean_over_orders`]. Documents that were not retrieved have no
 /// position and count in ideal values.
 ///
-/// `name` says the parameters too, as in `rbp_of_mine@p=0.8`, and must not be the name of a measure of this crate: it is
-/// printed, and a fit is resumed by the same name only. The measure is kept until the program ends, as by
+/// `name` says the parameters too, as in `rbp_of_mine@p=0.8`, and must not be the name of a measure of this crate: it
+/// is printed, and a fit is resumed by the same name only. The measure is kept until the program ends, as by
 /// [`Measure::own`]. Cost: that of the measure's operations on each list, computed on the CPU.
 ///
 /// # Errors

@@ -224,9 +224,9 @@ impl Ranker {
     /// zeros, including those at the end of a line.
     ///
     /// # Errors
-    /// [`RankerError::Features`] if the data have a feature beyond the model's (a ranker whose file does not say how many
-    /// it has, of RankLib, ignores them); [`RankerError::Missing`] for a missing
-    /// value, if the model is not a [sum of trees](Model::takes_missing).
+    /// [`RankerError::Features`] if the data have a feature beyond the model's (a ranker whose file does not say how
+    /// many it has, of RankLib, ignores them); [`RankerError::Missing`] for a missing value, if the model is not a [sum
+    /// of trees](Model::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         data.check_values()?;
         let blocks = data.blocks(BLOCK);

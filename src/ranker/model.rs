@@ -127,9 +127,9 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
 #[cfg(feature = "learners")]
 const KEPT: usize = 1 << 24;
 
-/// Data that are scored again and again, by each process a part of their chunks: those of its parts, where the data were
-/// cut. As many of its chunks as [`KEPT`] allows
-/// stay on the device; the others are put there anew each time, so that large data are not held twice.
+/// Data that are scored again and again, by each process a part of their chunks: those of its parts, where the data
+/// were cut. As many of its chunks as [`KEPT`] allows stay on the device; the others are put there anew each time, so
+/// that large data are not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,
@@ -236,8 +236,8 @@ const BYTES: u64 = 1 << 30;
 /// Largest number of pairs of documents in a chunk; bounds the memory of attention.
 const PAIRS: usize = 1 << 22;
 
-/// Cuts each part of the data into the chunks in which a scorer takes them: whole lists of similar length for attention,
-/// otherwise any documents, so that nothing is padded.
+/// Cuts each part of the data into the chunks in which a scorer takes them: whole lists of similar length for
+/// attention, otherwise any documents, so that nothing is padded.
 fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Vec<Padding>> {
     let bytes = scorer.config().bytes_in_use([1, 1]).saturating_add(product([data.feature_count, size_of::<f32>()]));
     let cells = (BYTES / bytes.max(1)).clamp(1, CELLS as u64) as usize;

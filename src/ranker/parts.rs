@@ -1,6 +1,7 @@
 //! `Parts`: a model taken apart into a kind, a JSON configuration and named arrays, as they are saved.
 //!
-//! A new kind of model adds one arm to [`Parts::from_model`] and one to [`Parts::build`]; the file format does not change.
+//! A new kind of model adds one arm to [`Parts::from_model`] and one to [`Parts::build`]; the file format does not
+//! change.
 
 use crate::json::{Value, json};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};

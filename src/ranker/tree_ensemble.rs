@@ -42,8 +42,8 @@ fn goes_right(missing_left: &bool) -> bool {
     !missing_left
 }
 
-/// The named arrays of a [`TreeEnsemble`]: `roots` has one entry per tree, `missing_left` and `zero_missing` name nodes, the
-/// others have one entry per node.
+/// The named arrays of a [`TreeEnsemble`]: `roots` has one entry per tree, `missing_left` and `zero_missing` name
+/// nodes, the others have one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TreeArrays {
     /// First node of each tree.

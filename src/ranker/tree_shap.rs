@@ -14,11 +14,12 @@
 //! contribution of i = value (o_i - z_i) * integral over t in [0, 1] of prod_{j != i} (o_j t + z_j (1 - t))
 //! ```
 //!
-//! It is a polynomial, which Gauss-Legendre quadrature with half as many nodes as features integrates exactly. All terms
-//! have one sign, so that deep trees lose no digits, as they do where sets are added and taken away one feature at a time.
+//! It is a polynomial, which Gauss-Legendre quadrature with half as many nodes as features integrates exactly. All
+//! terms have one sign, so that deep trees lose no digits, as they do where sets are added and taken away one feature
+//! at a time.
 //!
-//! The background is given, not stored, so that rankers of any age can be explained. A document costs O(T L D^2), with T
-//! trees of L leaves, no more than D splits deep.
+//! The background is given, not stored, so that rankers of any age can be explained. A document costs O(T L D^2), with
+//! T trees of L leaves, no more than D splits deep.
 
 use rayon::prelude::*;
 

@@ -1,5 +1,6 @@
 //! The page of a run, of a study or of a comparison: one HTML file without scripts or external resources, readable in
-//! light and dark schemes, on a phone and on paper. The page of a run is a pure view of its `report.json` and `run.json`.
+//! light and dark schemes, on a phone and on paper. The page of a run is a pure view of its `report.json` and
+//! `run.json`.
 
 mod about;
 mod comparison;

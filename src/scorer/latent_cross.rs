@@ -4,8 +4,8 @@
 //!
 //! `s = w . ((1 + W a) * h) + b`, where `h` are the last hidden neurons of a perceptron over the document, `a` is the
 //! self-attention of the document over its list, and `*` multiplies neuron by neuron. Both read the same input. The
-//! cost is that of the two together: O(n^2 d + n d^2) time for a list of n documents and width d, in memory as there. A list
-//! of one document attends to itself.
+//! cost is that of the two together: O(n^2 d + n d^2) time for a list of n documents and width d, in memory as there. A
+//! list of one document attends to itself.
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};

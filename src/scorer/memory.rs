@@ -7,7 +7,8 @@ use crate::execution::Execution;
 /// Bytes of a number.
 const NUMBER: u64 = 4;
 
-/// Copies of the parameters in training: themselves, gradients, two moments of the optimiser, the best so far, an average.
+/// Copies of the parameters in training: themselves, gradients, two moments of the optimiser, the best so far, an
+/// average.
 const COPIES: u64 = 6;
 
 /// Bytes of a pair of documents in training, for each head and block: what its gradient keeps, and the mask of dropout.
@@ -80,8 +81,8 @@ impl ScorerConfig {
         places.saturating_mul(layers.widest).saturating_mul(NUMBER).saturating_add(attention)
     }
 
-    /// Bytes that a step of training takes on a batch, `[lists, documents]`, with the features of the batch and the state
-    /// of an optimiser.
+    /// Bytes that a step of training takes on a batch, `[lists, documents]`, with the features of the batch and the
+    /// state of an optimiser.
     pub(crate) fn bytes_in_training(&self, features: usize, [lists, documents]: [usize; 2]) -> u64 {
         let layers = self.layers();
         let places = (lists as u64).saturating_mul(documents as u64);

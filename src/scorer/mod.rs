@@ -212,8 +212,8 @@ impl Scorer {
         self.score(features, mask, &mut Dropout::off(), None, None)
     }
 
-    /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0, with a seed of the noise
-    /// of each query, and the type of the layers and of the scores; none for that of the features.
+    /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0, with a seed of the
+    /// noise of each query, and the type of the layers and of the scores; none for that of the features.
     #[cfg(feature = "learners")]
     pub(crate) fn forward_training_clean(
         &self,

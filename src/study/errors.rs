@@ -1,4 +1,5 @@
-//! Where two rankers err: by labels of a pair, and by number of pairs of a query (direct-optimization, Figures 14 to 16).
+//! Where two rankers err: by labels of a pair, and by number of pairs of a query (direct-optimization, Figures 14 to
+//! 16).
 //!
 //! A pair is two documents of a query with different labels; it is an error if the lower label has the higher score,
 //! and half an error at equal scores. The paper finds that AdaRank errs less than RankBoost on pairs with the highest

@@ -1,8 +1,8 @@
 //! Studies: checks, on rankings at hand, of what the papers prove and claim.
 //!
-//! A study examines a [`Source`]: generated data, a ranking, two rankings, data to train on, or runs. It gives [`Findings`]:
-//! tables, curves, and the claims of the paper, each with a [`Verdict`] and the numbers that it rests on. A claim that
-//! fails is a finding, not an error.
+//! A study examines a [`Source`]: generated data, a ranking, two rankings, data to train on, or runs. It gives
+//! [`Findings`]: tables, curves, and the claims of the paper, each with a [`Verdict`] and the numbers that it rests on.
+//! A claim that fails is a finding, not an error.
 
 mod approximate;
 mod bounds;

@@ -1,7 +1,7 @@
 //! What cross-validations kept, as a source of studies: the test queries of all folds, with the scores of each run.
 //!
-//! Every query is scored by the ranker of the fold in which it was tested, so that no ranker is judged by queries that it
-//! was trained on. Where a run has several seeds, the first one is taken.
+//! Every query is scored by the ranker of the fold in which it was tested, so that no ranker is judged by queries that
+//! it was trained on. Where a run has several seeds, the first one is taken.
 
 use std::path::Path;
 
@@ -38,8 +38,8 @@ impl Runs {
     /// Takes runs that kept scores or rankers.
     ///
     /// # Errors
-    /// [`StudyError::NoRuns`] without a run, [`StudyError::OtherQueries`] for runs that were tested on different queries,
-    /// [`StudyError::Experiment`] for data that cannot be read.
+    /// [`StudyError::NoRuns`] without a run, [`StudyError::OtherQueries`] for runs that were tested on different
+    /// queries, [`StudyError::Experiment`] for data that cannot be read.
     pub fn new(kept: Vec<KeptRun>) -> Result<Self, StudyError> {
         let first = kept.first().ok_or(StudyError::NoRuns)?;
         let tests = |run: &KeptRun| -> Vec<String> {

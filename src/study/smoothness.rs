@@ -1,10 +1,10 @@
 //! SmoothNDCG as sigma falls (smoothrank, Figures 1 and 2, sections 5.1 to 5.4).
 //!
 //! SmoothRank is trained for each sigma of its annealing, and the weights of each are kept. With `mu` the least squared
-//! difference of two scores and `m` documents,
-//! `|SmoothNDCG - NDCG| <= exp(-mu / sigma) max(sum_j D(j) sum_{i != d(j)} G_i / Z, (m - 1) NDCG)`: the constant that the
-//! paper's `O(exp(-mu / sigma))` leaves out. Section 5.2 bounds the Lipschitz constant by `8 B R m^(3/2) / sigma` and the
-//! complexity term by `24 (B R m)^2 / (sigma sqrt(n))`, which says nothing of a loss below 1 unless it is below 1 too.
+//! difference of two scores and `m` documents, `|SmoothNDCG - NDCG| <= exp(-mu / sigma) max(sum_j D(j) sum_{i != d(j)}
+//! G_i / Z, (m - 1) NDCG)`: the constant that the paper's `O(exp(-mu / sigma))` leaves out. Section 5.2 bounds the
+//! Lipschitz constant by `8 B R m^(3/2) / sigma` and the complexity term by `24 (B R m)^2 / (sigma sqrt(n))`, which
+//! says nothing of a loss below 1 unless it is below 1 too.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

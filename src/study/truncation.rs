@@ -1,8 +1,9 @@
 //! Training and testing SmoothNDCG at different cut-offs (smoothrank, Table 3).
 //!
-//! SmoothRank is trained on SmoothNDCG@k for each `k` and tested with NDCG@1, 5 and 10. The paper finds that a larger `k`
-//! in training is better even where a smaller one is tested. All `k` are tested on the same queries, so that
-//! differences are paired. Runs of SmoothRank with two cut-offs or more, if such were kept, are read instead of training.
+//! SmoothRank is trained on SmoothNDCG@k for each `k` and tested with NDCG@1, 5 and 10. The paper finds that a larger
+//! `k` in training is better even where a smaller one is tested. All `k` are tested on the same queries, so that
+//! differences are paired. Runs of SmoothRank with two cut-offs or more, if such were kept, are read instead of
+//! training.
 
 use super::entry::{Domain, Parameter, Setting, StudyEntry};
 use super::error::StudyError;

@@ -68,8 +68,8 @@ out for all; a run that misses a judged query that another has is refused, unles
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct CompareArgs {
-    /// Two systems or more, then the LETOR file that they score; with --qrels, two TREC runs or more and nothing else; or
-    /// two folders of finished runs or more
+    /// Two systems or more, then the LETOR file that they score; with --qrels, two TREC runs or more and nothing else;
+    /// or two folders of finished runs or more
     #[arg(required = true, value_name = "SYSTEM")]
     files: Vec<PathBuf>,
     /// TREC relevance judgements: the systems are TREC runs
@@ -94,8 +94,8 @@ pub struct CompareArgs {
     /// Seed of the randomisation test and of the bootstrap
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Also write a page: means, tests, the difference of every query, and the queries that gained and lost the most with
-    /// both rankings; an existing file is replaced, and `-` is standard output, in place of the tables
+    /// Also write a page: means, tests, the difference of every query, and the queries that gained and lost the most
+    /// with both rankings; an existing file is replaced, and `-` is standard output, in place of the tables
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// One JSON object

@@ -1,5 +1,5 @@
-//! `burn-rank convert`: writes a ranker in another system's format or one of another system in ours, and data as a table
-//! or as text.
+//! `burn-rank convert`: writes a ranker in another system's format or one of another system in ours, and data as a
+//! table or as text.
 
 mod data;
 mod ranker;
@@ -19,9 +19,9 @@ pub struct ConvertArgs {
     /// A saved ranker, the folder of a `train` run, or a ranker of LightGBM (text), XGBoost (JSON), CatBoost (JSON) or
     /// RankLib (XML); or data: text (`-` for standard input), an Arrow or a Parquet file
     from: PathBuf,
-    /// File to write; an existing file is replaced. Of a ranker, NAME.onnx: ONNX, raw features in; NAME.txt: RankLib text
-    /// of a linear ranker, LightGBM text of a sum of trees; NAME.xml: RankLib XML; NAME.safetensors: a saved ranker; other
-    /// names need --format. Of data, NAME.arrow or NAME.parquet: a table; NAME.txt: LETOR text of a table
+    /// File to write; an existing file is replaced. Of a ranker, NAME.onnx: ONNX, raw features in; NAME.txt: RankLib
+    /// text of a linear ranker, LightGBM text of a sum of trees; NAME.xml: RankLib XML; NAME.safetensors: a saved
+    /// ranker; other names need --format. Of data, NAME.arrow or NAME.parquet: a table; NAME.txt: LETOR text of a table
     out: PathBuf,
     /// Format of a ranker [default: what the name of OUT asks for]
     #[arg(long, value_enum)]

@@ -15,9 +15,10 @@ use super::blocks::{BLOCK, Blocks, Page};
 use crate::data::error::DataError;
 use crate::data::input::Input;
 
-/// A mapped file. Where only so many of its bytes may be kept in memory, they are read in place of the mapping, and past
-/// the system's cache where the file system can: around what is asked for the system would read as much again that nobody
-/// wants, and under a limit of memory a mapping that is given back page by page is twenty times as slow as reading.
+/// A mapped file. Where only so many of its bytes may be kept in memory, they are read in place of the mapping, and
+/// past the system's cache where the file system can: around what is asked for the system would read as much again that
+/// nobody wants, and under a limit of memory a mapping that is given back page by page is twenty times as slow as
+/// reading.
 pub(super) struct FileMap {
     map: Mmap,
     file: File,
@@ -110,7 +111,8 @@ fn blocks_of(bytes: &Range<usize>) -> Range<usize> {
     bytes.start / BLOCK..bytes.end.div_ceil(BLOCK)
 }
 
-/// Reads bytes of a file to the beginning of `out`, which has room for whole pages: past the cache nothing else is read.
+/// Reads bytes of a file to the beginning of `out`, which has room for whole pages: past the cache nothing else is
+/// read.
 #[cfg(unix)]
 fn read_at(file: &File, bytes: Range<usize>, out: &mut [u8]) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
@@ -132,8 +134,8 @@ fn read_at(_: &File, _: Range<usize>, _: &mut [u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Has the file be read past the system's cache. Where its file system cannot, the cache at least reads nothing around what
-/// is asked for.
+/// Has the file be read past the system's cache. Where its file system cannot, the cache at least reads nothing around
+/// what is asked for.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn pass_by_cache(file: &File) {
     use rustix::fs::{Advice, OFlags, fadvise, fcntl_getfl, fcntl_setfl};

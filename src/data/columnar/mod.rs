@@ -10,17 +10,17 @@
 //! | `features` | the features: a list of numbers, of the same length in each row |
 //!
 //! Without a column `features` of lists, every other column is a feature, in the order of the file, and holds numbers;
-//! beside one, other columns are not read. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and becomes
-//! the nearest `f32`. A null and NaN are a missing value ([`Missing`](super::letor::Missing)); an infinite value is an
-//! error, and so is one that is infinite as `f32`. The rows are those of the same text: [`data_hash`](crate::data::RankingDataset::data_hash) does
-//! not tell them apart.
+//! beside one, other columns are not read. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and
+//! becomes the nearest `f32`. A null and NaN are a missing value ([`Missing`](super::letor::Missing)); an infinite
+//! value is an error, and so is one that is infinite as `f32`. The rows are those of the same text:
+//! [`data_hash`](crate::data::RankingDataset::data_hash) does not tell them apart.
 //!
-//! An Arrow file is one in the IPC file format, called Feather too; its buffers may be compressed by LZ4 or Zstandard. It
-//! is mapped into memory, so another program may replace it while it is read, but must not change it in place. Of a
+//! An Arrow file is one in the IPC file format, called Feather too; its buffers may be compressed by LZ4 or Zstandard.
+//! It is mapped into memory, so another program may replace it while it is read, but must not change it in place. Of a
 //! Parquet file a part is decoded at a time.
 //!
-//! Features that an uncompressed Arrow file, the only one of its set, holds as lists of 32-bit floats without nulls stay
-//! in the file ([`Features`](super::Features)). They are looked through when they are first used
+//! Features that an uncompressed Arrow file, the only one of its set, holds as lists of 32-bit floats without nulls
+//! stay in the file ([`Features`](super::Features)). They are looked through when they are first used
 //! ([`check_values`](crate::data::RankingDataset::check_values)); other values are when the file is read.
 //!
 //! Sizes that a file states are compared with what it holds before memory is asked for, and the limits of

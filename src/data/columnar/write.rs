@@ -28,14 +28,14 @@ const CELLS: usize = 1 << 24;
 const GROUP: usize = 256 << 20;
 
 impl RankingDataset {
-    /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit, with weights in
-    /// the columns `weight` and `query_weight` where there are any. A missing value is written as NaN.
+    /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit, with weights
+    /// in the columns `weight` and `query_weight` where there are any. A missing value is written as NaN.
     ///
     /// An Arrow file has one batch, of the dataset's own memory; a Parquet file is compressed by Zstandard.
     ///
     /// # Errors
-    /// [`DataError::Inconsistent`] for what [`RankingDataset::check`] refuses, for more features than a list may have, and
-    /// for data without features in a Parquet file; [`DataError::Io`], with an empty path, for a failed write.
+    /// [`DataError::Inconsistent`] for what [`RankingDataset::check`] refuses, for more features than a list may have,
+    /// and for data without features in a Parquet file; [`DataError::Io`], with an empty path, for a failed write.
     pub fn write_columnar(self, format: Format, output: &mut dyn Write) -> Result<(), DataError> {
         TableWriter::create(self, format, output)?.finish()
     }

@@ -295,8 +295,9 @@ impl InFile {
         });
     }
 
-    /// Goes on with a hash of all values: of the hashes of the parts, where there are several. What was found for values
-    /// as they are in the file is kept, for the next who comes with the same hash. The survey is made in the same pass.
+    /// Goes on with a hash of all values: of the hashes of the parts, where there are several. What was found for
+    /// values as they are in the file is kept, for the next who comes with the same hash. The survey is made in the
+    /// same pass.
     pub fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         let begun = if self.parts().count() == 1 { hash.clone() } else { Sha256::new() };
         if self.normalized.is_some() {
@@ -359,8 +360,8 @@ impl InFile {
         (hash, survey)
     }
 
-    /// Calls `then` with what `of_chunk` makes of every chunk of rows, in their order; the chunks of other processes are
-    /// gathered. Only of features that are not cut.
+    /// Calls `then` with what `of_chunk` makes of every chunk of rows, in their order; the chunks of other processes
+    /// are gathered. Only of features that are not cut.
     pub fn each_chunk(
         &self,
         processes: &dyn Processes,
@@ -554,7 +555,8 @@ impl Normalized {
         self.normalizer.kind() == NormalizerKind::QueryMinMax
     }
 
-    /// Copies rows that are normalised by query: a query of which only some rows are asked for is normalised as a whole.
+    /// Copies rows that are normalised by query: a query of which only some rows are asked for is normalised as a
+    /// whole.
     fn copy_queries(&self, file: &Rows, rows: Range<usize>, out: &mut [f32]) {
         let width = file.width;
         let mut row = rows.start;

@@ -128,8 +128,8 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Refuses options out of their ranges: every limit must be at least 1, and absent features can be missing only where
-    /// a missing value becomes something.
+    /// Refuses options out of their ranges: every limit must be at least 1, and absent features can be missing only
+    /// where a missing value becomes something.
     ///
     /// # Errors
     /// [`Refusal`] of the first limit that is 0, or of `absent`.

@@ -90,8 +90,8 @@ impl Source {
         Ok(())
     }
 
-    /// Refuses lines of a block that are longer than the options allow; [`next_block`](Self::next_block) refuses one without
-    /// an end.
+    /// Refuses lines of a block that are longer than the options allow; [`next_block`](Self::next_block) refuses one
+    /// without an end.
     ///
     /// # Errors
     /// [`DataError::Limit`].

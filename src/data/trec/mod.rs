@@ -12,8 +12,8 @@
 //! * [`read_judged`] does the same for the queries that have judgements.
 //! * [`read_run_scores`] gives the documents of a dataset their scores in a run.
 //! * [`Qrels::read_from`], [`read_run_from`] and [`read_judged_from`] read any [`Input`](super::Input).
-//! * [`write_run`] and [`write_qrels`] write the same formats; [`check_names`] and [`check_tag`] refuse before what they
-//!   would refuse.
+//! * [`write_run`] and [`write_qrels`] write the same formats; [`check_names`] and [`check_tag`] refuse before what
+//!   they would refuse.
 //!
 //! ```no_run
 //! use burn_rank::data::trec::{Qrels, read_judged};

@@ -1,8 +1,8 @@
 //! Writes datasets as TREC files: scores as a run, labels as judgements.
 //!
-//! Both name documents in the same way: by their identifiers, or, in a query where an identifier is absent, has blanks or
-//! control characters, or occurs twice, by their numbers in the query, from 1. Names are checked before the first line is
-//! written, so that what is written is read back.
+//! Both name documents in the same way: by their identifiers, or, in a query where an identifier is absent, has blanks
+//! or control characters, or occurs twice, by their numbers in the query, from 1. Names are checked before the first
+//! line is written, so that what is written is read back.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,8 +17,8 @@ use crate::text::shown;
 /// in the dataset.
 ///
 /// # Errors
-/// [`DataError::Inconsistent`] if the scores are not one per document, or for a tag or a query as [`check_names`] refuses
-/// them; [`DataError::Io`], with an empty path, for a failed write.
+/// [`DataError::Inconsistent`] if the scores are not one per document, or for a tag or a query as [`check_names`]
+/// refuses them; [`DataError::Io`], with an empty path, for a failed write.
 pub fn write_run(
     output: &mut impl Write,
     dataset: &RankingDataset,
@@ -66,8 +66,8 @@ fn failed(source: std::io::Error) -> DataError {
     DataError::Io { path: PathBuf::new(), source }
 }
 
-/// Refuses a dataset with a query that no TREC file can hold: its identifier is empty, has blanks or control characters, or
-/// begins with `#`, as a comment does.
+/// Refuses a dataset with a query that no TREC file can hold: its identifier is empty, has blanks or control
+/// characters, or begins with `#`, as a comment does.
 ///
 /// # Errors
 /// [`DataError::Inconsistent`] with the first such query.

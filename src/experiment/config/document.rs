@@ -86,8 +86,8 @@ impl Document {
     /// string; an empty one, or `null`, removes the key.
     ///
     /// # Errors
-    /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite or beyond those of TOML, or an
-    /// override has no `=` or leads through a value.
+    /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite or beyond those of TOML, or
+    /// an override has no `=` or leads through a value.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {

@@ -1,7 +1,7 @@
 //! What is kept of the fits that folds select: rankers, scores of test documents, TREC runs.
 //!
-//! A fit leaves its ranker in its own folder, since nobody knows yet whether it will be selected. The scores and the run
-//! are made from the ranker, so that the three agree.
+//! A fit leaves its ranker in its own folder, since nobody knows yet whether it will be selected. The scores and the
+//! run are made from the ranker, so that the three agree.
 
 use std::io;
 

@@ -28,8 +28,8 @@ pub struct PartDone {
 /// own. Several processes do this at once in one folder, on one machine or on several.
 ///
 /// # Errors
-/// Those of [`cross_validate`](super::cross_validate()). Successive halving is refused, for it compares the trials of all
-/// parts between its rungs.
+/// Those of [`cross_validate`](super::cross_validate()). Successive halving is refused, for it compares the trials of
+/// all parts between its rungs.
 pub fn cross_validate_part(
     document: &Document,
     config: &ExperimentConfig,
@@ -48,8 +48,8 @@ pub fn cross_validate_part(
     })
 }
 
-/// Puts together what the parts of a cross-validation have left in its folder, to the report of a run without parts, and
-/// keeps of the selected fits what the options ask for.
+/// Puts together what the parts of a cross-validation have left in its folder, to the report of a run without parts,
+/// and keeps of the selected fits what the options ask for.
 ///
 /// # Errors
 /// [`ExperimentError::Missing`] where a part has not made all its fits; those of [`cross_validate_part`].

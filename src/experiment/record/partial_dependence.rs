@@ -41,8 +41,8 @@ pub struct MissingValue {
 }
 
 impl PartialDependence {
-    /// The features that gain most, the first one first; empty if the ranker is not a sum of trees, or its importance is
-    /// not known. The training queries are those of the fit, normalised.
+    /// The features that gain most, the first one first; empty if the ranker is not a sum of trees, or its importance
+    /// is not known. The training queries are those of the fit, normalised.
     pub(super) fn of_ranker(ranker: &Ranker, importance: Option<&Importance>, train: &RankingDataset) -> Vec<Self> {
         let (Model::Trees(trees), Some(importance)) = (ranker.model(), importance) else { return Vec::new() };
         let Some(sample) = sample(train) else { return Vec::new() };

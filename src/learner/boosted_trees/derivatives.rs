@@ -26,7 +26,8 @@ pub(super) struct Derivatives {
 impl Derivatives {
     /// Those that make the value of a leaf the balance of the slopes of its documents,
     ///
-    /// `-sum_i g_i / (sum_i (|g_i| + LEAST) / T_i)`, `T_i` = [`SPREADS`] times the spread of the scores of the query of `i`:
+    /// `-sum_i g_i / (sum_i (|g_i| + LEAST) / T_i)`, `T_i` = [`SPREADS`] times the spread of the scores of the query of
+    /// `i`:
     ///
     /// the leaf moves by up to that where all its documents pull to one side, and not at all where they are in balance.
     /// Documents weigh by their slopes, whose mean size is made 1, so that sums of them count documents.

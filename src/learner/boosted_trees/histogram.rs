@@ -2,8 +2,8 @@
 //!
 //! Features are taken in groups of [`LANES`], whose codes make one word per document, and whose histogram stays in the
 //! first-level cache. A block is a few groups: the words of a document lie side by side, so that one cache line serves
-//! them all where a leaf has few documents. Blocks are worked on in parallel, and sums are whole numbers, so that neither
-//! threads nor the size of a block change anything.
+//! them all where a leaf has few documents. Blocks are worked on in parallel, and sums are whole numbers, so that
+//! neither threads nor the size of a block change anything.
 
 use std::ops::Range;
 
@@ -53,8 +53,8 @@ fn groups_of_a_block(groups: usize, processes: &dyn Processes) -> usize {
 }
 
 impl Block {
-    /// Cuts the features of a dataset into at most `bins` bins, block by block; features that are streamed, in a few passes
-    /// ([`bins_in_passes`]).
+    /// Cuts the features of a dataset into at most `bins` bins, block by block; features that are streamed, in a few
+    /// passes ([`bins_in_passes`]).
     pub(super) fn of_data(data: &RankingDataset, bins: usize, processes: &dyn Processes) -> Vec<Self> {
         let width = data.feature_count;
         let features = LANES * groups_of_a_block(width.div_ceil(LANES), processes);

@@ -28,8 +28,8 @@ const FLAT: f64 = 1e-3;
 /// Maximum number of doublings, and of halvings, of a step in one round.
 const STEP_CHANGES: usize = 30;
 
-/// Share of what the slope promises by which a step has to lower the loss. At the lowest point of a parabola it is half,
-/// less some here for rounding.
+/// Share of what the slope promises by which a step has to lower the loss. At the lowest point of a parabola it is
+/// half, less some here for rounding.
 const KEPT_PROMISE: f64 = 0.45;
 
 /// What all members of a fit share.
@@ -235,8 +235,8 @@ impl<'a> Member<'a> {
 
     /// Searches the step along the tree: the last step times the best power of two, if any lowers the loss enough.
     ///
-    /// Enough is [`KEPT_PROMISE`] of `promised` times the step. Where a loss levels off, as all surrogates do once their
-    /// documents lie far apart, its lowest value may be beyond any step, and its slopes vanish on the way there.
+    /// Enough is [`KEPT_PROMISE`] of `promised` times the step. Where a loss levels off, as all surrogates do once
+    /// their documents lie far apart, its lowest value may be beyond any step, and its slopes vanish on the way there.
     fn search(&self, objective: &Objective, tree: &[f64], last: f64, promised: f64) -> Option<f64> {
         let value = |step: f64| {
             let moved: Vec<f64> =

@@ -1,12 +1,13 @@
 //! What a leaf and a split are worth, and the search for the best split of a leaf.
 //!
-//! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` draws `G` towards 0
-//! by `l1`, kept within the bounds that monotone features put on the leaf. Its merit, twice the decrease of the
+//! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` draws `G` towards
+//! 0 by `l1`, kept within the bounds that monotone features put on the leaf. Its merit, twice the decrease of the
 //! second-order model of the loss, is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`, which is `T(G)^2 / (H + l2)` where no bound
 //! is met. A split gains the merits of its children over that of its leaf.
 //!
-//! Documents without a value of the feature go together to the side where the split gains more, the right one of equals;
-//! a split may also part them from all others. In a leaf where no document lacks the value, they would go right.
+//! Documents without a value of the feature go together to the side where the split gains more, the right one of
+//! equals; a split may also part them from all others. In a leaf where no document lacks the value, they would go
+//! right.
 
 use super::histogram::{Block, FeatureSums};
 use super::sums::{FixedPoint, Sums};

@@ -1,7 +1,7 @@
 //! One regression tree on binned features, grown best leaf first.
 //!
-//! What a leaf and a split are worth is in `split`. With curvature 1 for each document this is the least-squares tree on
-//! the negative gradient.
+//! What a leaf and a split are worth is in `split`. With curvature 1 for each document this is the least-squares tree
+//! on the negative gradient.
 //!
 //! Cost: for each split, one pass over the documents of the smaller child, times features; the histogram of the other
 //! child is the difference from the parent. Sums are exact, so threads change nothing. Among equal gains the lowest
@@ -77,9 +77,9 @@ struct Leaf {
     split: Option<Split>,
 }
 
-/// Grows a tree on a sample of documents (ascending); the `others` only follow it. `features` says for each leaf, by its
-/// node, which features its split may take, one flag for each. Each process has the histograms of its blocks, and all have
-/// the best split of them.
+/// Grows a tree on a sample of documents (ascending); the `others` only follow it. `features` says for each leaf, by
+/// its node, which features its split may take, one flag for each. Each process has the histograms of its blocks, and
+/// all have the best split of them.
 pub(super) fn grow(
     blocks: &mut [Block],
     buffers: &mut Buffers,
@@ -195,8 +195,8 @@ impl Grower<'_> {
         root
     }
 
-    /// Parts a leaf. The smaller child takes `slot`, the other that of the leaf; after the `last` split no further one is
-    /// looked for.
+    /// Parts a leaf. The smaller child takes `slot`, the other that of the leaf; after the `last` split no further one
+    /// is looked for.
     fn split(&mut self, leaf: Leaf, split: Split, nodes: [usize; 2], slot: usize, last: bool) -> [Leaf; 2] {
         let (documents, others) = self.part(leaf.documents.clone(), leaf.others.clone(), split);
         let left_is_smaller = documents[0].len() <= documents[1].len();

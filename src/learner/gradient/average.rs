@@ -1,7 +1,8 @@
 //! The average of the weights over the steps, with weights that decay exponentially.
 //!
-//! After `t` steps the weights of step `i` count `decay^(t - i)`, divided by the sum of these. The initial weights do not
-//! count, so that a short fit is not held back by them. Running statistics of batch norm are averaged as weights are.
+//! After `t` steps the weights of step `i` count `decay^(t - i)`, divided by the sum of these. The initial weights do
+//! not count, so that a short fit is not held back by them. Running statistics of batch norm are averaged as weights
+//! are.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::Tensor;

@@ -125,8 +125,8 @@ impl<'a> Batches<'a> {
         planned
     }
 
-    /// Reads the file ahead of a step: with the first step of a window begins the reading of the next window, on another
-    /// thread.
+    /// Reads the file ahead of a step: with the first step of a window begins the reading of the next window, on
+    /// another thread.
     pub(super) fn read_ahead(&self, epoch: &Epoch, step: usize) {
         let Ok(window) = epoch.windows.binary_search_by_key(&step, |(first, _)| *first) else { return };
         // The window itself comes first: it is to stay longer than the one before it.

@@ -58,8 +58,8 @@ impl RankingModel {
         (self.loss.forward_lists(&lists), scores)
     }
 
-    /// Returns the weighted sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and `scale`
-    /// times the gradients of the part's share in the mean of the step.
+    /// Returns the weighted sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and
+    /// `scale` times the gradients of the part's share in the mean of the step.
     pub(super) fn part(&self, item: &TrainingBatch, queries: usize, scale: f64) -> (Tensor<1>, GradientsParams) {
         let sum = weighted(self.losses(item).0, &item.batch).sum();
         let grads = GradientsParams::from_grads((sum.clone() / queries as f64 * scale).backward(), self);

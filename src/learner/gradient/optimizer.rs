@@ -1,5 +1,5 @@
-//! Optimisers and gradient clipping by configuration: burn's own, under their usual names. What a step does with them is
-//! in `descent.rs`.
+//! Optimisers and gradient clipping by configuration: burn's own, under their usual names. What a step does with them
+//! is in `descent.rs`.
 
 use burn::grad_clipping::GradientClipping;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ tagged! {
     "OptimizerConfig"
     /// An optimiser of burn, told apart by `kind`, with the defaults of its paper.
     ///
-    /// `weight_decay` is decoupled from the gradient for `adamw`, `adafactor`, `muon`, `lion`, `adan` and `lamb`, and an
-    /// L2 penalty for the others.
+    /// `weight_decay` is decoupled from the gradient for `adamw`, `adafactor`, `muon`, `lion`, `adan` and `lamb`, and
+    /// an L2 penalty for the others.
     #[serde(rename_all = "lowercase", deny_unknown_fields)]
     pub enum OptimizerConfig {
         /// Adam (Kingma and Ba, 2015).
@@ -136,8 +136,9 @@ tagged! {
             #[serde(default)]
             weight_decay: f64,
         },
-        /// Muon (Jordan et al., 2024) for matrices, AdamW for every other parameter. A matrix has both sides above 1. Its
-        /// steps are scaled to the root mean square of AdamW's (Liu et al., 2025), so that one learning rate serves both.
+        /// Muon (Jordan et al., 2024) for matrices, AdamW for every other parameter. A matrix has both sides above 1.
+        /// Its steps are scaled to the root mean square of AdamW's (Liu et al., 2025), so that one learning rate serves
+        /// both.
         Muon {
             /// Nesterov's momentum of the matrices, at least 0 and below 1. Default: 0.95.
             #[serde(default = "muon_momentum")]

@@ -2,8 +2,8 @@
 //! bits, forward and backward; weights, optimiser, loss and scores in use are of 32 bits.
 //!
 //! f16 has no number between 0 and 6e-8, so that small gradients would vanish on their way through the layers.
-//! [`LossScale`] multiplies the loss before they are taken, and divides them afterwards, in f32. bf16 has the range of f32
-//! and needs none.
+//! [`LossScale`] multiplies the loss before they are taken, and divides them afterwards, in f32. bf16 has the range of
+//! f32 and needs none.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;

@@ -15,7 +15,8 @@ use crate::learner::shared::checks::{at_least, parameter, share};
 
 tagged! {
     "ScheduleConfig"
-    /// How the learning rate moves, told apart by `kind`. It moves with every step of the optimiser; lengths are in epochs.
+    /// How the learning rate moves, told apart by `kind`. It moves with every step of the optimiser; lengths are in
+    /// epochs.
     #[derive(Default)]
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum ScheduleConfig {
@@ -82,8 +83,8 @@ impl ScheduleConfig {
         Ok(())
     }
 
-    /// A scheduler of factors for `epochs` epochs of `steps` steps each, the first `warmup` of which rise along a line to
-    /// 1.
+    /// A scheduler of factors for `epochs` epochs of `steps` steps each, the first `warmup` of which rise along a line
+    /// to 1.
     pub(super) fn build(
         &self,
         warmup: Option<usize>,

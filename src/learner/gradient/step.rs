@@ -1,5 +1,5 @@
-//! One step of training: the loss of its queries and the gradients of their mean, computed shard by shard, each in parts,
-//! and added in the order of shards and parts.
+//! One step of training: the loss of its queries and the gradients of their mean, computed shard by shard, each in
+//! parts, and added in the order of shards and parts.
 
 use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
@@ -31,8 +31,8 @@ pub(super) struct TrainingStep<'a> {
 type Sum = (Tensor<1>, GradientsParams);
 
 impl TrainingStep<'_> {
-    /// Sum of the losses of the queries, `[1]` without graph, and `scale` times the gradients of their mean. The same model
-    /// gives the same result again.
+    /// Sum of the losses of the queries, `[1]` without graph, and `scale` times the gradients of their mean. The same
+    /// model gives the same result again.
     pub(super) fn gradients(&self, model: &RankingModel, scale: f64) -> Sum {
         let sums = self.batches.own().map(|shard| self.of_shard(model, shard, scale));
         let sum = match self.processes.count() {

@@ -10,8 +10,8 @@ use crate::loss::TrainingLoss;
 
 tagged! {
     "AnnealConfig"
-    /// A moving parameter of the loss, told apart by `kind`. `parameter` is the loss's own temperature (`alpha`, `sigma`)
-    /// unless named.
+    /// A moving parameter of the loss, told apart by `kind`. `parameter` is the loss's own temperature (`alpha`,
+    /// `sigma`) unless named.
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum AnnealConfig {
         /// By equal factors from `from` at the first epoch to `to` at epoch `epochs`, then `to`.

@@ -26,8 +26,8 @@ pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Dis
 /// Most features that a warning names.
 const MOST_NAMED: usize = 20;
 
-/// Asks for the memory that a step of training takes on the largest of some batches, `(lists, documents)`, before anything
-/// is taken. `limit` says what bounds a batch.
+/// Asks for the memory that a step of training takes on the largest of some batches, `(lists, documents)`, before
+/// anything is taken. `limit` says what bounds a batch.
 pub(crate) fn ask_training(
     scorer: &ScorerConfig,
     train: &RankingDataset,

@@ -78,8 +78,8 @@ impl Interrupt {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// The same request, and a stop after so many rounds of the fit, as if it was asked for then: the fit can be resumed
-    /// and ends in the same bytes as one that was never stopped.
+    /// The same request, and a stop after so many rounds of the fit, as if it was asked for then: the fit can be
+    /// resumed and ends in the same bytes as one that was never stopped.
     pub fn after(&self, rounds: usize) -> Self {
         Self { after: Some(rounds), ..self.clone() }
     }

@@ -7,9 +7,9 @@
 //! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as
 //! saving takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit
 //! ends in the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner,
-//! parameters, seed, selection measure with its convention, and data. A registered loss counts with its defaults, so that
-//! the resolved configuration of a run continues it as well as the one it was started with. A loss of one's own is known
-//! by its name and by what it says of its parameters. The file begins with the checksum of its contents.
+//! parameters, seed, selection measure with its convention, and data. A registered loss counts with its defaults, so
+//! that the resolved configuration of a run continues it as well as the one it was started with. A loss of one's own is
+//! known by its name and by what it says of its parameters. The file begins with the checksum of its contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -111,7 +111,8 @@ pub(crate) struct Made {
     pub(crate) objective: f64,
     /// Further figures, by name.
     pub(crate) figures: Vec<(String, f64)>,
-    /// The sum of the losses of the training queries, each times the weight of its query, for a learner that minimises a surrogate.
+    /// The sum of the losses of the training queries, each times the weight of its query, for a learner that minimises
+    /// a surrogate.
     pub(crate) losses: Option<f64>,
 }
 
@@ -184,7 +185,8 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no weights and no missing values.
+    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no weights and no missing
+    /// values.
     pub(crate) fn new(
         learner: &'static str,
         train: &'a RankingDataset,

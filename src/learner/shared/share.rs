@@ -1,8 +1,8 @@
-//! The share that a process has of the queries of a dataset: linear scores of their documents, and sums over the documents
-//! of all processes.
+//! The share that a process has of the queries of a dataset: linear scores of their documents, and sums over the
+//! documents of all processes.
 //!
-//! Queries are cut into blocks by the order of the file, and a sum is that of its blocks in their order, so that neither
-//! threads nor processes change a bit of it.
+//! Queries are cut into blocks by the order of the file, and a sum is that of its blocks in their order, so that
+//! neither threads nor processes change a bit of it.
 
 use std::ops::Range;
 

@@ -23,7 +23,8 @@ const TOGETHER: usize = 8;
 pub(crate) struct Binned {
     /// The bin of every document.
     pub codes: Vec<u8>,
-    /// Ascending, none when the feature is constant: bin `b` holds the values above threshold `b - 1` and up to threshold `b`.
+    /// Ascending, none when the feature is constant: bin `b` holds the values above threshold `b - 1` and up to
+    /// threshold `b`.
     pub thresholds: Vec<f32>,
     /// Whether there is a bin of missing values, the one after the last.
     pub has_missing: bool,
@@ -54,8 +55,8 @@ impl Binned {
     }
 }
 
-/// Cuts neighbouring features into at most `bins` bins (2 to [`MAX_BINS`]) each. The bin of missing values comes on top, as
-/// long as all are at most [`MAX_BINS`]. Holds the values of these features until the last one is cut.
+/// Cuts neighbouring features into at most `bins` bins (2 to [`MAX_BINS`]) each. The bin of missing values comes on
+/// top, as long as all are at most [`MAX_BINS`]. Holds the values of these features until the last one is cut.
 pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize) -> impl Iterator<Item = Binned> {
     let columns = data.features.columns(data.feature_count, features);
     columns.into_iter().map(move |values| Binned::new(&values, bins))
@@ -74,7 +75,8 @@ pub(crate) fn bins_in_passes(
 ) {
     let width = data.feature_count;
     let readers = data.features.readers(processes);
-    // Of several processes each has half of its memory for its own rows of columns, and half for those of all processes.
+    // Of several processes each has half of its memory for its own rows of columns, and half for those of all
+    // processes.
     let halves = readers.count().min(2);
     let held = |rows: usize| memory / halves / (size_of::<f32>() * rows.max(1));
     let in_a_pass = held(data.features.most_own_rows(data.documents(), readers));

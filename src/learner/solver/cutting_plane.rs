@@ -109,8 +109,8 @@ impl CuttingPlanes {
         Ok(self.standing())
     }
 
-    /// Does rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done, `stop`
-    /// asks for an end, or the solver fails. A failure is an error in the first round only.
+    /// Does rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done,
+    /// `stop` asks for an end, or the solver fails. A failure is an error in the first round only.
     pub(crate) fn minimize(
         mut self,
         start: &[f64],

@@ -10,8 +10,8 @@
 //! overflow in long lists; `"exponential"`, `2^-t`, has their ratios but for the 1.
 //!
 //! With `shuffle_ties` documents of the same label are in a random order, a function of `seed` and of their ranks by
-//! score, and the same for every query. At each part of each step the gradient learner draws it anew, by row; other learners
-//! keep one draw.
+//! score, and the same for every query. At each part of each step the gradient learner draws it anew, by row; other
+//! learners keep one draw.
 //!
 //! Cost: O(n^2) comparisons for the order, O(n log n) for the suffix sums. These are log-sum-exp throughout, so nothing
 //! underflows however far apart the scores are. A query whose labels are all equal has loss 0.

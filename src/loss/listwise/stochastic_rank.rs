@@ -1,8 +1,8 @@
 //! StochasticRank: the expected NDCG of scores with normal noise, its gradient estimated coordinate by coordinate.
 //!
-//! Scores `b_j = s_j - mu y_j + sigma e_j` with standard normal `e_j` give a ranking. With the noise of all others held,
-//! the expectation over the noise of document `i` alone has a derivative in closed form: NDCG jumps where `i` passes
-//! another document, so that
+//! Scores `b_j = s_j - mu y_j + sigma e_j` with standard normal `e_j` give a ranking. With the noise of all others
+//! held, the expectation over the noise of document `i` alone has a derivative in closed form: NDCG jumps where `i`
+//! passes another document, so that
 //!
 //! `g_i = sum_{j != i} (G_i - G_j) (D(r_j) - D(r_j + 1)) / Z  phi((b_j - s_i + mu y_i) / sigma) / sigma`,
 //!

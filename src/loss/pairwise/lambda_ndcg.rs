@@ -2,22 +2,23 @@
 //!
 //! `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, where `r` are the ranks
 //! by score and `D` is the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The weights carry no gradient, so the
-//! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4). Where documents have weights,
-//! that of the more relevant document multiplies the weight of a pair; `Z` is that of the gains alone.
+//! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4). Where documents have
+//! weights, that of the more relevant document multiplies the weight of a pair; `Z` is that of the gains alone.
 //!
 //! Two cut-offs are two things. `k` is the cut-off of the measure: the discount is 0 beyond it, so that a pair weighs
 //! what its swap changes in NDCG@k. `truncation` says which pairs count: those with a document within that rank. `Z` is
 //! cut off at `k`, else at `truncation`. So `truncation` alone is LightGBM's `lambdarank_truncation_level`, where pairs
 //! weigh what their swap changes in the whole list, over the ideal DCG within the truncation.
 //!
-//! Two normalizations are those of LightGBM's `lambdarank_norm`, which XGBoost has apart. Both are held at their values,
-//! so that the gradient is no longer that of a function of the scores.
+//! Two normalizations are those of LightGBM's `lambdarank_norm`, which XGBoost has apart. Both are held at their
+//! values, so that the gradient is no longer that of a function of the scores.
 //!
 //! * `score_normalization` divides the weight of a pair by `0.01 + |s_i - s_j|`, except in a list of equal scores.
-//! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes of
-//!   its pairs' gradients, each counted for both documents.
+//! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes
+//!   of its pairs' gradients, each counted for both documents.
 //!
-//! Cost: O(n^2), in boosted trees O(k n). A query whose labels are all equal has loss 0. Equal scores are ranked by position.
+//! Cost: O(n^2), in boosted trees O(k n). A query whose labels are all equal has loss 0. Equal scores are ranked by
+//! position.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -217,8 +218,8 @@ impl LambdaNdcg {
     }
 }
 
-/// Weights of pairs, from gains over the ideal DCG and discounts at the ranks by score, with the cut-off of each. With a `distance` they are
-/// divided by it plus the difference of scores, except in lists of equal scores.
+/// Weights of pairs, from gains over the ideal DCG and discounts at the ranks by score, with the cut-off of each. With
+/// a `distance` they are divided by it plus the difference of scores, except in lists of equal scores.
 pub(super) fn lambda_weight(
     lists: &Lists,
     gain: &Gain,

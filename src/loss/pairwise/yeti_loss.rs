@@ -1,9 +1,9 @@
 //! YetiLoss: RankNet on neighbors of a noisy order, each pair weighed by what its exchange changes.
 //!
-//! `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`, where the documents are in the
-//! order of scores with standard logistic noise, `G_r` is the gain at rank `r`, and `i` is the document of rank `r` or
-//! `r + 1` with the larger gain, `j` the other. The weights are those of NDCG@k, discounts 0 beyond the cut-off. They are
-//! held: no gradient passes through the order.
+//! `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`, where the documents are in
+//! the order of scores with standard logistic noise, `G_r` is the gain at rank `r`, and `i` is the document of rank `r`
+//! or `r + 1` with the larger gain, `j` the other. The weights are those of NDCG@k, discounts 0 beyond the cut-off.
+//! They are held: no gradient passes through the order.
 //!
 //! YetiRank (Gulin et al. 2011) took a decay by rank and differences of labels in place of the change of the measure.
 //!

@@ -1,7 +1,8 @@
 //! Approximate precision at a cut-off.
 //!
 //! `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`
-//! (approximation-framework, equation 13, with the positions of equation 20 and the truncation function of section 4.3).
+//! (approximation-framework, equation 13, with the positions of equation 20 and the truncation function of section
+//! 4.3).
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -31,7 +32,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, ApproxPrecisionConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
+/// Configuration of [`ApproxPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that
+/// of the paper.
 #[derive(Config, Debug)]
 pub struct ApproxPrecisionConfig {
     /// `alpha`, the steepness of the positions, above 0.
@@ -86,8 +88,8 @@ mod tests {
         let found = value(config.init(), &[3.0, 2.0, 1.0], &[1.0, 0.0, 1.0]);
         assert!((found - 0.5).abs() < 1e-9, "{found}");
     }
-    /// Seven documents at position 4 are within a cut-off of 5 but for `sigmoid(-15)`, 3e-7. The steps beside the largest
-    /// number of float32 below 1 are a fifth of that.
+    /// Seven documents at position 4 are within a cut-off of 5 but for `sigmoid(-15)`, 3e-7. The steps beside the
+    /// largest number of float32 below 1 are a fifth of that.
     #[test]
     fn defect_20_a_saturated_cutoff_keeps_the_gradient_of_float32() {
         let labels = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0];

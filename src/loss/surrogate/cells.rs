@@ -60,8 +60,8 @@ impl Cell {
         MeasureName::ALL.iter().flat_map(of)
     }
 
-    /// What it costs with a distribution of ranks that takes trials as independent. The exact one takes `log n` in place of
-    /// one `n` of the time in float32 on a CPU, elsewhere `29 sqrt(1 + ln n)` times as much.
+    /// What it costs with a distribution of ranks that takes trials as independent. The exact one takes `log n` in
+    /// place of one `n` of the time in float32 on a CPU, elsewhere `29 sqrt(1 + ln n)` times as much.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Err, KendallTau, RPrecision, Success};
         use RelaxationName::{

@@ -39,8 +39,8 @@ pub struct MeasureContext<'a> {
     numbers_per_pair: Cell<u64>,
 }
 
-/// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them: of products over the documents
-/// above by positions, of Kendall's tau by steps without a kernel, by chances, and by soft indicators.
+/// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them: of products over the
+/// documents above by positions, of Kendall's tau by steps without a kernel, by chances, and by soft indicators.
 const NONE_ABOVE: u64 = 6;
 const BY_STEPS: u64 = 3;
 const BY_CHANCES: u64 = 3;
@@ -185,9 +185,9 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. It
-    /// takes O(n^2) memory with positions, O(n log n) with soft indicators. If `b` is the relevance
-    /// and `a` is 0 at every other document, [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the same
-    /// and needs less.
+    /// takes O(n^2) memory with positions, O(n log n) with soft indicators. If `b` is the relevance and `a` is 0 at
+    /// every other document, [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the same and needs
+    /// less.
     ///
     /// # Shapes
     /// - `a`, `b`: `[batch, documents]`, 0 at padded places

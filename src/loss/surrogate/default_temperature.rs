@@ -1,7 +1,7 @@
 //! The temperature of a surrogate that names none: in spreads of scores, one for each relaxation.
 //!
-//! Those of the papers, in scores, train badly from scratch, since a temperature means nothing until one knows the spread
-//! of the scores. docs/LOSSES.md says how these were found, on validation queries alone.
+//! Those of the papers, in scores, train badly from scratch, since a temperature means nothing until one knows the
+//! spread of the scores. docs/LOSSES.md says how these were found, on validation queries alone.
 
 use super::cells::Cell;
 use super::names::{MeasureName, RelaxationName};
@@ -27,8 +27,8 @@ impl Cell {
     }
 }
 
-/// The same for a registered loss, by its name and the parameters that name a cell; none for a loss that is no cell, for
-/// which none was found.
+/// The same for a registered loss, by its name and the parameters that name a cell; none for a loss that is no cell,
+/// for which none was found.
 pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
     let cell = match name {
         relaxed_measure::NAME => {

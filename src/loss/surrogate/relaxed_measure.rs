@@ -1,12 +1,12 @@
 //! Any measure through any relaxation, by their names.
 //!
-//! The loss is one minus the measure, or minus the measure where that is not in [0, 1], with a substitute in place of the
-//! ranks: see [`MeasureName`] and [`RelaxationName`]. The named surrogates (`approx_ndcg`, `smooth_ap_indicator`,
+//! The loss is one minus the measure, or minus the measure where that is not in [0, 1], with a substitute in place of
+//! the ranks: see [`MeasureName`] and [`RelaxationName`]. The named surrogates (`approx_ndcg`, `smooth_ap_indicator`,
 //! `soft_err` and so on) are cells of this table with names and defaults of their own.
 //!
-//! With `gumbel_samples = S > 0` it is the mean over `S` draws of the loss of scores with standard Gumbel noise (Bruch et
-//! al., A stochastic treatment of learning to rank scoring functions). The noise is a function of `seed`, the draw and the
-//! place of a document in its list. At each part of each step the gradient learner draws it anew, by row.
+//! With `gumbel_samples = S > 0` it is the mean over `S` draws of the loss of scores with standard Gumbel noise (Bruch
+//! et al., A stochastic treatment of learning to rank scoring functions). The noise is a function of `seed`, the draw
+//! and the place of a document in its list. At each part of each step the gradient learner draws it anew, by row.
 //!
 //! Cost: O(n^2), by `S`; what takes more is said at [`MeasureContext`](super::MeasureContext) and
 //! [`Expected`](super::Expected). A query in which the measure tells no two documents apart has loss 0.
@@ -86,10 +86,10 @@ pub struct RelaxedMeasureConfig {
     /// Chance that a reader goes on to the next document, above 0 and below 1.
     #[config(default = 0.8)]
     pub persistence: f64,
-    /// The temperature of the relaxation, above 0; none for its default in spreads. In scores it is the steepness (`alpha`)
-    /// of approximate positions and smooth indicators; else (`sigma`) the smoothing of sigmoid ranks, that of rank
-    /// indicators in squared scores, the standard deviation of a score for expected ranks, the temperature of neural and
-    /// soft sort, the strength of projected ranks in scores per rank.
+    /// The temperature of the relaxation, above 0; none for its default in spreads. In scores it is the steepness
+    /// (`alpha`) of approximate positions and smooth indicators; else (`sigma`) the smoothing of sigmoid ranks, that of
+    /// rank indicators in squared scores, the standard deviation of a score for expected ranks, the temperature of
+    /// neural and soft sort, the strength of projected ranks in scores per rank.
     pub temperature: Option<Temperature>,
     /// Steepness of cut-offs and comparisons of approximate positions and projected ranks, above 0.
     #[config(default = 10.0)]
@@ -134,7 +134,8 @@ impl RelaxedMeasureConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// A parameter of the measure or of the relaxation out of its range, an `evaluation` that the measure does not allow.
+    /// A parameter of the measure or of the relaxation out of its range, an `evaluation` that the measure does not
+    /// allow.
     pub fn init(&self) -> Result<RelaxedMeasure, LossError> {
         let relaxation = match self.gumbel_samples {
             0 => self.relaxation(),

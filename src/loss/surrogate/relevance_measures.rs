@@ -124,8 +124,8 @@ impl PositionMeasure for RPrecision {
     }
 }
 
-/// `(1 - p) sum_x l_x p^(r_x - 1)`: the rate at which a reader finds relevant documents who goes on to the next document
-/// with the chance `p`.
+/// `(1 - p) sum_x l_x p^(r_x - 1)`: the rate at which a reader finds relevant documents who goes on to the next
+/// document with the chance `p`.
 #[doc(alias = "RBP")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankBiasedPrecision {

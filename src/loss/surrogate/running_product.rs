@@ -4,8 +4,8 @@ use burn::tensor::Tensor;
 
 use crate::loss::lists::order_of_ranks;
 
-/// `out_x = prod over y with r_y < r_x of factors_y`, in O(n log n) time and memory: products over 1, 2, 4, .. ranks are
-/// multiplied. Without a division, a factor may be 0.
+/// `out_x = prod over y with r_y < r_x of factors_y`, in O(n log n) time and memory: products over 1, 2, 4, .. ranks
+/// are multiplied. Without a division, a factor may be 0.
 ///
 /// # Shapes
 /// - `ranks` (distinct whole numbers from 1), `factors`, output: `[batch, documents]`

@@ -5,9 +5,9 @@
 //! limit `sigma -> 0` is then not average precision. The default here is `diagonal = 1`; `diagonal = 0.5` is the
 //! printed form.
 //!
-//! With `diagonal = 1` it is Smooth-AP (Brown et al., Smooth-AP: smoothing the path towards large-scale image retrieval):
-//! there the rank is one plus a sum of sigmoids over the other documents, and so is the rank among the relevant ones.
-//! Their temperature is `sigma`.
+//! With `diagonal = 1` it is Smooth-AP (Brown et al., Smooth-AP: smoothing the path towards large-scale image
+//! retrieval): there the rank is one plus a sum of sigmoids over the other documents, and so is the rank among the
+//! relevant ones. Their temperature is `sigma`.
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -36,7 +36,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SmoothApRankConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothApRank`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
+/// Configuration of [`SmoothApRank`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of
+/// the paper.
 #[derive(Config, Debug)]
 pub struct SmoothApRankConfig {
     /// `sigma`, the smoothing, above 0.

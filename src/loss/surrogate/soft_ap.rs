@@ -9,8 +9,8 @@
 //! That is SoftRank's model, in which documents beat a document independently. With `model = "exact"` the same is
 //! averaged over the noise of the document (see [`RankModel`]); the difference is small.
 //!
-//! Cost: O(M n) for each relevant document, with M about 14 exponentials in float32. Cost in the exact model: O(M n log n)
-//! for the list (see [`RankModel`]). A query whose documents are all relevant or all irrelevant has loss 0.
+//! Cost: O(M n) for each relevant document, with M about 14 exponentials in float32. Cost in the exact model: O(M n log
+//! n) for the list (see [`RankModel`]). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -38,7 +38,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SoftApConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
+/// Configuration of [`SoftAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
+/// paper.
 #[derive(Config, Debug)]
 pub struct SoftApConfig {
     /// `sigma`, the standard deviation of a score, above 0.

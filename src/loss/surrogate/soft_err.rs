@@ -5,10 +5,11 @@
 //! (softrank-directness, section III, for another measure). It is computed as in [`SoftRr`](super::SoftRr), with `g` in
 //! place of the relevance. It tends to ERR as `sigma` tends to 0.
 //!
-//! With `model = "independent"`, SoftRank's, it costs less, but tied documents at which readers stop shut each other out.
+//! With `model = "independent"`, SoftRank's, it costs less, but tied documents at which readers stop shut each other
+//! out.
 //!
-//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]); with independent trials O(M n) for each
-//! document with a label above 0. A query whose labels are all equal has loss 0.
+//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]); with independent trials O(M n) for
+//! each document with a label above 0. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 
@@ -36,7 +37,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SoftErrConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftErr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
+/// Configuration of [`SoftErr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
+/// paper.
 #[derive(Config, Debug)]
 pub struct SoftErrConfig {
     /// `sigma`, the standard deviation of a score, above 0.

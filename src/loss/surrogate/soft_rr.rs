@@ -1,18 +1,18 @@
 //! SoftRR: the expectation of the reciprocal rank of the first relevant document when scores are noisy.
 //!
-//! `sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)]`, where the rank `R_i` (from 0) is the number of documents
-//! above `i` (softrank-directness, section III, for another measure). Given the noise `x` of document `i`, in standard
-//! deviations, document `j` is above it with the chance `pi_ji(x) = Phi((s_j - s_i) / sigma - x)`, independently for all
-//! `j`. With `z_m` and `c_m` the bases and coefficients of `1 / r = sum_m c_m z_m^(r - 1)`, the expectation given `x` is
-//! `sum_m c_m prod_j (1 + pi_ji(x) (z_m (1 - l_j) - 1))` over `j != i`, and is averaged over `x`. It tends to the
-//! reciprocal rank as `sigma` tends to 0.
+//! `sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)]`, where the rank `R_i` (from 0) is the number of
+//! documents above `i` (softrank-directness, section III, for another measure). Given the noise `x` of document `i`, in
+//! standard deviations, document `j` is above it with the chance `pi_ji(x) = Phi((s_j - s_i) / sigma - x)`,
+//! independently for all `j`. With `z_m` and `c_m` the bases and coefficients of `1 / r = sum_m c_m z_m^(r - 1)`, the
+//! expectation given `x` is `sum_m c_m prod_j (1 + pi_ji(x) (z_m (1 - l_j) - 1))` over `j != i`, and is averaged over
+//! `x`. It tends to the reciprocal rank as `sigma` tends to 0.
 //!
 //! With `model = "independent"`, SoftRank's, the chances are those of two noisy scores, `pi_ji = Phi((s_j - s_i) /
 //! (sigma sqrt(2)))`, without an average. It costs less, but tied relevant documents then shut each other out: `R` of
 //! them at the top have the value `R 2^(1 - R)` in place of 1.
 //!
-//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]); with independent trials O(M n) for each
-//! relevant document. A query whose documents are all relevant or all irrelevant has loss 0.
+//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]); with independent trials O(M n) for
+//! each relevant document. A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -40,7 +40,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SoftRrConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the paper.
+/// Configuration of [`SoftRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
+/// paper.
 #[derive(Config, Debug)]
 pub struct SoftRrConfig {
     /// `sigma`, the standard deviation of a score, above 0.

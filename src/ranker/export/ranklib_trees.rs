@@ -1,8 +1,8 @@
-//! RankLib's XML of LambdaMART, which the plug-ins of OpenSearch and Elasticsearch read as `model/ranklib`: comment lines,
-//! then an `ensemble` of `tree`s of `split`s.
+//! RankLib's XML of LambdaMART, which the plug-ins of OpenSearch and Elasticsearch read as `model/ranklib`: comment
+//! lines, then an `ensemble` of `tree`s of `split`s.
 //!
-//! A split sends `x <= threshold` left, in single precision, and has no way for a missing value. RankLib holds leaves, and
-//! adds them up, in single precision, and numbers features as the data do, from 1.
+//! A split sends `x <= threshold` left, in single precision, and has no way for a missing value. RankLib holds leaves,
+//! and adds them up, in single precision, and numbers features as the data do, from 1.
 
 use super::raw_trees::{RawTree, raw_trees};
 use super::{ExportError, ExportFormat};

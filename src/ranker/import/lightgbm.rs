@@ -1,8 +1,8 @@
 //! LightGBM's text model, versions 2 to 4: a header of `name=value` lines, then one block of named lists per tree.
 //!
-//! A split sends `x <= threshold` left, in double precision, and its decision type says what is missing: nothing (NaN is
-//! then 0), NaN, or NaN and 0 (`zero_as_missing`). LightGBM takes values within 1e-35 of 0 for 0 before it looks at a
-//! tree; thresholds are moved so that these values go the same way here. Sums are in double precision. Random forests
+//! A split sends `x <= threshold` left, in double precision, and its decision type says what is missing: nothing (NaN
+//! is then 0), NaN, or NaN and 0 (`zero_as_missing`). LightGBM takes values within 1e-35 of 0 for 0 before it looks at
+//! a tree; thresholds are moved so that these values go the same way here. Sums are in double precision. Random forests
 //! (`average_output`) are means of trees: their leaves are divided by the number of trees.
 
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! What the formats share: trees with another system's decisions as those of a [`TreeEnsemble`].
 //!
-//! Features are 32-bit floats here, so that every decision by one threshold has the form `x <= t` with a 32-bit `t`: the
-//! largest float that goes left. A split that no value passes to the left is written the other way round, with the
+//! Features are 32-bit floats here, so that every decision by one threshold has the form `x <= t` with a 32-bit `t`:
+//! the largest float that goes left. A split that no value passes to the left is written the other way round, with the
 //! largest finite float as its threshold.
 
 use crate::ranker::import_error::{ImportError, ImportFormat};
@@ -40,8 +40,8 @@ impl TreeList {
         Self { format, arrays: TreeArrays::default() }
     }
 
-    /// Adds the tree whose root is the first node, and what its training knew of the nodes. Nodes that no split leads to
-    /// are left out.
+    /// Adds the tree whose root is the first node, and what its training knew of the nodes. Nodes that no split leads
+    /// to are left out.
     ///
     /// # Errors
     /// For a child that does not exist, or has two parents.

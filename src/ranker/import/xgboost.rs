@@ -2,7 +2,8 @@
 //!
 //! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default. The score starts
 //! with the base score, and is rounded to single precision after each tree. Objectives that take the base score to
-//! another scale, or the score, are refused. A version may write the base score as a number, a text or a text with a list of one.
+//! another scale, or the score, are refused. A version may write the base score as a number, a text or a text with a
+//! list of one.
 
 use serde::Deserialize;
 

@@ -1,5 +1,5 @@
-//! The fused layer and its gradients, in blocks of rows that stay in the cache. Blocks and the order of sums follow from
-//! the number of rows alone, so a result has the same bits with any number of threads.
+//! The fused layer and its gradients, in blocks of rows that stay in the cache. Blocks and the order of sums follow
+//! from the number of rows alone, so a result has the same bits with any number of threads.
 
 use rayon::prelude::*;
 

@@ -8,9 +8,9 @@
 //! * type two: the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect ones `pi`, by
 //!   structure instead of over `n!` orders (`type_two.rs`).
 //!
-//! Theorem 3 says that type two is at most type one where every `F(pi*) - F(pi)` is at least `E(sigma)`. The differences
-//! grow with the norm, on which the order does not depend: so there is a norm from which the condition holds, if the
-//! worst perfect order beats the best imperfect one, and none otherwise.
+//! Theorem 3 says that type two is at most type one where every `F(pi*) - F(pi)` is at least `E(sigma)`. The
+//! differences grow with the norm, on which the order does not depend: so there is a norm from which the condition
+//! holds, if the worst perfect order beats the best imperfect one, and none otherwise.
 
 mod type_two;
 

@@ -1,8 +1,8 @@
 //! The exact type two bound, by structure.
 //!
-//! `F` is linear in the scores: a document at rank `r` counts `(n + 1 - 2 r) / (n (n - 1))` times its score. The measure
-//! depends on the pattern of relevant ranks only. So the largest `F` of a pattern puts both kinds in descending order,
-//! and the least `F` of a perfect order puts both in ascending order, relevant documents first. This leaves
+//! `F` is linear in the scores: a document at rank `r` counts `(n + 1 - 2 r) / (n (n - 1))` times its score. The
+//! measure depends on the pattern of relevant ranks only. So the largest `F` of a pattern puts both kinds in descending
+//! order, and the least `F` of a perfect order puts both in ascending order, relevant documents first. This leaves
 //! `C(n, relevant)` patterns instead of `n!` orders: 116,280 for 7 of 21.
 
 /// Patterns of relevant ranks, with their average precision.

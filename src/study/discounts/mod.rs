@@ -1,12 +1,12 @@
 //! NDCG with several discounts as lists grow (ndcg-theory, Figures 1 to 4, Theorems 1 to 13).
 //!
-//! Documents are drawn independently, so that the theorems apply, and three ranking functions sort each sample: one that
-//! knows the quality of a document, one that knows it of every other document, and a random one. What is judged:
+//! Documents are drawn independently, so that the theorems apply, and three ranking functions sort each sample: one
+//! that knows the quality of a document, one that knows it of every other document, and a random one. What is judged:
 //!
 //! * the limits, by a fit over `n` in the rate at which each is approached: `1 / log n` where the discount is
 //!   logarithmic, `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6` the logarithm is still far from its limit.
-//! * Lemma 2: the mean NDCG is within `n^(-1/3)` of the pseudo-expectation (factors in `log n`, which the paper does not
-//!   state, are taken as 1).
+//! * Lemma 2: the mean NDCG is within `n^(-1/3)` of the pseudo-expectation (factors in `log n`, which the paper does
+//!   not state, are taken as 1).
 //! * Theorem 6: with `2^-r`, NDCG does not settle.
 //! * distinguishability: whether the order of two ranking functions flips as a sample grows.
 //!
@@ -55,7 +55,8 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
         Source::Ranking(_) | Source::Runs(_) => Some(setting.subject(&[])),
         _ => None,
     };
-    // Larger samples would have each document many times, and with it its label: no sample of documents that are independent.
+    // Larger samples would have each document many times, and with it its label: no sample of documents that are
+    // independent.
     let most = pooled.as_ref().map_or(usize::MAX, |subject| subject.documents());
     if sizes.iter().any(|n| *n <= most) {
         sizes.retain(|n| *n <= most);

@@ -1,11 +1,11 @@
 //! Compares ApproxNDCG and ApproxAP with NDCG and AP (approximation-framework, Figures 1 to 3, Theorems 5 to 7).
 //!
-//! Let `epsilon` be the largest error of a position. ApproxNDCG is off by less than `epsilon / (2 ln 2)`.
-//! If `epsilon < 1/2`, ApproxAP is off by less than
-//! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`, with `i` from 1
-//! to the number of relevant documents. Both measures lie in `[0, 1]`, as do their surrogates, so that a bound of 1 or
-//! more is vacuous. Where scores are equal the theorems are silent, and each query has a bound of its own
-//! (`instance.rs`). Theorem 7 is judged on a class of ranking functions that can be gone through (`theorem_7.rs`). rho is the mean error over queries: of a ranking at hand, and after each epoch of a training
+//! Let `epsilon` be the largest error of a position. ApproxNDCG is off by less than `epsilon / (2 ln 2)`. If `epsilon <
+//! 1/2`, ApproxAP is off by less than `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 /
+//! (i (i - epsilon))`, with `i` from 1 to the number of relevant documents. Both measures lie in `[0, 1]`, as do their
+//! surrogates, so that a bound of 1 or more is vacuous. Where scores are equal the theorems are silent, and each query
+//! has a bound of its own (`instance.rs`). Theorem 7 is judged on a class of ranking functions that can be gone through
+//! (`theorem_7.rs`). rho is the mean error over queries: of a ranking at hand, and after each epoch of a training
 //! (`over_training.rs`).
 
 mod instance;

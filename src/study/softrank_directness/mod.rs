@@ -1,5 +1,5 @@
-//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and their optima (Theorem 1, `theorem_1.rs`; the best of
-//! several runs, `pool.rs`).
+//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and their optima (Theorem 1, `theorem_1.rs`; the best
+//! of several runs, `pool.rs`).
 //!
 //! Let `delta` be the smallest difference of two scores, `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4
 //! sigma^2))`, `e_3` a bound on the variance of a rank and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then the two
@@ -8,8 +8,8 @@
 //! * as stated: `e_3 = 1 - erf^2(delta / (2 sigma))`, for `(n - 1) e_3 < 1`. The statement lacks the factor
 //!   `(n - 1) / 4` of the proof, and its condition is weaker than that of the proof, which needs `4 / 5` for `1`.
 //! * as proved: `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))`, for `5 e_3 < 1`.
-//! * as corrected: also with `e_1 / ln 2`. Equation (1) of the proof differentiates `1 / log2(2 + r)` without the factor
-//!   `1 / ln 2`; two documents with `delta = 4 sigma` break it.
+//! * as corrected: also with `e_1 / ln 2`. Equation (1) of the proof differentiates `1 / log2(2 + r)` without the
+//!   factor `1 / ln 2`; two documents with `delta = 4 sigma` break it.
 //!
 //! Both measures lie in `[0, 1]`, so that a bound of 1 or more is vacuous.
 

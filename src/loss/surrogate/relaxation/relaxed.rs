@@ -63,8 +63,8 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Its temperature, for annealing; `None`, the default, for a relaxation without one. A relaxation that has one also
-    /// overrides [`with_parameter`](Relaxation::with_parameter).
+    /// Its temperature, for annealing; `None`, the default, for a relaxation without one. A relaxation that has one
+    /// also overrides [`with_parameter`](Relaxation::with_parameter).
     fn smoothing(&self) -> Option<Smoothing> {
         None
     }
@@ -153,9 +153,9 @@ impl Indicators {
         Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks(), matrix: None }
     }
 
-    /// The same with a way to all of them, for measures that look at all pairs (Kendall's tau); without one each place of
-    /// the list is looked up by itself. `matrix` gives the indicator of each document at each rank, the first rank first,
-    /// `[batch, documents (rank), documents]`, finite everywhere: what stands at padding is multiplied by 0.
+    /// The same with a way to all of them, for measures that look at all pairs (Kendall's tau); without one each place
+    /// of the list is looked up by itself. `matrix` gives the indicator of each document at each rank, the first rank
+    /// first, `[batch, documents (rank), documents]`, finite everywhere: what stands at padding is multiplied by 0.
     ///
     /// A loss panics where `matrix` gives another shape.
     pub fn with_matrix(self, matrix: impl Fn() -> Tensor<3> + 'static) -> Self {

@@ -6,8 +6,8 @@
 //! needs them to be 0 or above.
 //!
 //! A rank depends on all ranks above it, each time by way of `alpha`, so that a large one makes the gradient of a long
-//! list very steep. Above `alpha s_i = 1000` the factor of a document is held in the gradient, which would overflow. The
-//! factors of the documents that are left shrink by `1 - delta` per rank, so that a long list needs a cut-off, or a
+//! list very steep. Above `alpha s_i = 1000` the factor of a document is held in the gradient, which would overflow.
+//! The factors of the documents that are left shrink by `1 - delta` per rank, so that a long list needs a cut-off, or a
 //! large `alpha`. The ranks are found one after the other: their number is the depth of the computation.
 
 use std::sync::Arc;

@@ -1,6 +1,7 @@
-//! SoftSort: `softmax_i(-|s_i - s_d(r)| / sigma)` in place of "document i is at rank r", where `d(r)` is the document at
-//! rank `r` (Prillo and Eisenschlos, SoftSort: a continuous relaxation for the argsort operator, with the absolute
-//! difference). With the squared difference these are the rank indicators of `indicator.rs`. Ties are broken by position.
+//! SoftSort: `softmax_i(-|s_i - s_d(r)| / sigma)` in place of "document i is at rank r", where `d(r)` is the document
+//! at rank `r` (Prillo and Eisenschlos, SoftSort: a continuous relaxation for the argsort operator, with the absolute
+//! difference). With the squared difference these are the rank indicators of `indicator.rs`. Ties are broken by
+//! position.
 
 use std::sync::Arc;
 
