@@ -6,7 +6,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 
 use super::real::exponential;
-use crate::op::cpu::{Comparison, NOISE_RANGE, NOISE_STEP, ScoreNoise};
+use crate::op::cpu::{self, NOISE_RANGE, NOISE_STEP, ScoreNoise};
 
 /// One comparison.
 #[derive(CubeType, Clone, Copy)]
@@ -66,7 +66,7 @@ pub(super) fn comparison(noise: &[f32], number: usize, count: usize, #[comptime]
 /// What the kernels need of a noise: the rate of all comparisons under exact noise, else weight, rate and shift of each.
 pub(super) fn numbers(noise: &ScoreNoise) -> (Kind, Vec<f32>) {
     match noise {
-        ScoreNoise::Exact { sigma } => (Kind::Exact, vec![Comparison::given(0.0, *sigma).rate as f32]),
+        ScoreNoise::Exact { sigma } => (Kind::Exact, vec![cpu::Comparison::given(0.0, *sigma).rate as f32]),
         ScoreNoise::Mixture(mixture) => {
             let numbers = mixture.iter().flat_map(|(weight, trial)| [*weight, trial.rate, trial.shift]);
             (Kind::Mixture, numbers.map(|number| number as f32).collect())
