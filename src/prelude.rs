@@ -45,7 +45,7 @@ pub use crate::loss::{
     SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig, StochasticRank,
     StochasticRankConfig, XeNdcg, XeNdcgConfig, YetiLoss, YetiLossConfig,
 };
-pub use crate::loss::{LossError, LossSpec, RankingLoss, Reduction, Temperature, mask_from_padding};
+pub use crate::loss::{LossError, LossSpec, RankingLoss, Reduction, Temperature, UnitGradients, mask_from_padding};
 pub use crate::measure::{Convention, Gain, Measure};
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ def approx_ap(
     draw: int | Tensor | None = None,
     alpha: float = 20.0,
     beta: float = 10.0,
+    query_gradients: Any = 'raw',
     step: Any = 'logistic',
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -50,6 +51,7 @@ def approx_dcg(
     draw: int | Tensor | None = None,
     alpha: float = 20.0,
     gain: Any = 'exp2',
+    query_gradients: Any = 'raw',
     step: Any = 'logistic',
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -63,6 +65,7 @@ def approx_kendall_tau(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     alpha: float = 20.0,
+    query_gradients: Any = 'raw',
     temperature_unit: Any = 'spread',
 ) -> Tensor:
     "Kendall's tau with a smooth sign"
@@ -78,6 +81,7 @@ def approx_ndcg(
     beta: float = 10.0,
     gain: Any = 'exp2',
     k: Any = None,
+    query_gradients: Any = 'raw',
     step: Any = 'logistic',
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -93,6 +97,7 @@ def approx_precision(
     alpha: float = 20.0,
     beta: float = 10.0,
     k: int = 5,
+    query_gradients: Any = 'raw',
     step: Any = 'logistic',
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -107,6 +112,7 @@ def approx_rr(
     draw: int | Tensor | None = None,
     alpha: float = 20.0,
     beta: float = 10.0,
+    query_gradients: Any = 'raw',
     step: Any = 'logistic',
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -120,6 +126,7 @@ def fidelity(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     mean_over_pairs: bool = False,
+    query_gradients: Any = 'raw',
 ) -> Tensor:
     "fidelity loss over ordered pairs (FRank)"
 
@@ -133,6 +140,7 @@ def lambda_loss(
     gain: Any = 'exp2',
     k: Any = None,
     mu: float = 10.0,
+    query_gradients: Any = 'raw',
     sigma: float = 1.0,
     weights: Any = 'ndcg_loss2_pp',
 ) -> Tensor:
@@ -148,6 +156,7 @@ def lambda_measure(
     k: Any = None,
     maximum_grade: int = 4,
     measure: Any = 'ap',
+    query_gradients: Any = 'raw',
     query_normalization: bool = False,
     score_normalization: bool = False,
     sigma: float = 1.0,
@@ -163,6 +172,7 @@ def lambda_ndcg(
     draw: int | Tensor | None = None,
     gain: Any = 'exp2',
     k: Any = None,
+    query_gradients: Any = 'raw',
     query_normalization: bool = False,
     score_normalization: bool = False,
     sigma: float = 1.0,
@@ -180,6 +190,7 @@ def list_mle(
     discount: Any = None,
     exponent: float = 1.0,
     k: Any = None,
+    query_gradients: Any = 'raw',
     seed: int = 0,
     shuffle_ties: bool = False,
 ) -> Tensor:
@@ -192,6 +203,7 @@ def list_net(
     *,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
+    query_gradients: Any = 'raw',
 ) -> Tensor:
     "cross entropy of the top-one distributions"
 
@@ -204,6 +216,7 @@ def mse_gain(
     draw: int | Tensor | None = None,
     balanced: bool = False,
     gain: Any = 'exp2',
+    query_gradients: Any = 'raw',
 ) -> Tensor:
     "squared error against the gains"
 
@@ -217,6 +230,7 @@ def neural_ndcg(
     gain: Any = 'exp2',
     iterations: int = 50,
     k: Any = None,
+    query_gradients: Any = 'raw',
     temperature: float = 1.0,
     temperature_unit: Any = 'score',
     transposed: bool = False,
@@ -231,6 +245,7 @@ def pairwise_exponential(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     mean_over_pairs: bool = False,
+    query_gradients: Any = 'raw',
 ) -> Tensor:
     "exponential loss over ordered pairs (RankBoost)"
 
@@ -243,6 +258,7 @@ def pairwise_hinge(
     draw: int | Tensor | None = None,
     margin: float = 1.0,
     mean_over_pairs: bool = False,
+    query_gradients: Any = 'raw',
 ) -> Tensor:
     "hinge loss over ordered pairs (RankSVM)"
 
@@ -255,6 +271,7 @@ def pairwise_squared_hinge(
     draw: int | Tensor | None = None,
     margin: float = 1.0,
     mean_over_pairs: bool = False,
+    query_gradients: Any = 'raw',
 ) -> Tensor:
     "squared hinge loss over ordered pairs"
 
@@ -267,6 +284,7 @@ def plackett_luce_ndcg(
     draw: int | Tensor | None = None,
     gain: Any = 'exp2',
     k: Any = None,
+    query_gradients: Any = 'raw',
     samples: int = 16,
     seed: int = 0,
 ) -> Tensor:
@@ -280,6 +298,7 @@ def rank_net(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     mean_over_pairs: bool = False,
+    query_gradients: Any = 'raw',
     sigma: float = 1.0,
 ) -> Tensor:
     "logistic loss over ordered pairs"
@@ -300,6 +319,7 @@ def relaxed_measure(
     gumbel_samples: int = 0,
     k: Any = None,
     measure: Any = 'ndcg',
+    query_gradients: Any = 'raw',
     relaxation: Any = 'approximate_positions',
     seed: int = 0,
     step: Any = 'logistic',
@@ -315,6 +335,7 @@ def smooth_ap_indicator(
     *,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
+    query_gradients: Any = 'raw',
     sigma: float = 0.02,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -328,6 +349,7 @@ def smooth_ap_rank(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     diagonal: float = 1.0,
+    query_gradients: Any = 'raw',
     sigma: float = 0.05,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -341,6 +363,7 @@ def smooth_dcg(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     gain: Any = 'exp2',
+    query_gradients: Any = 'raw',
     sigma: float = 0.05,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -355,6 +378,7 @@ def smooth_ndcg(
     draw: int | Tensor | None = None,
     gain: Any = 'exp2',
     k: Any = None,
+    query_gradients: Any = 'raw',
     sigma: float = 0.02,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -368,6 +392,7 @@ def smooth_precision(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     k: int = 5,
+    query_gradients: Any = 'raw',
     sigma: float = 0.02,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -381,6 +406,7 @@ def smooth_rr(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     linear: bool = False,
+    query_gradients: Any = 'raw',
     sigma: float = 0.02,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -394,6 +420,7 @@ def soft_ap(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     model: Any = 'independent',
+    query_gradients: Any = 'raw',
     sigma: float = 0.1,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -412,6 +439,7 @@ def soft_dcg(
     gain: Any = 'exp2',
     k: Any = None,
     model: Any = 'independent',
+    query_gradients: Any = 'raw',
     sigma: float = 0.1,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -426,6 +454,7 @@ def soft_err(
     draw: int | Tensor | None = None,
     maximum_grade: int = 4,
     model: Any = 'exact',
+    query_gradients: Any = 'raw',
     sigma: float = 0.1,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -444,6 +473,7 @@ def soft_ndcg(
     gain: Any = 'exp2',
     k: Any = None,
     model: Any = 'independent',
+    query_gradients: Any = 'raw',
     sigma: float = 0.1,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -458,6 +488,7 @@ def soft_precision(
     draw: int | Tensor | None = None,
     k: int = 5,
     model: Any = 'independent',
+    query_gradients: Any = 'raw',
     sigma: float = 0.1,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -471,6 +502,7 @@ def soft_rr(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     model: Any = 'exact',
+    query_gradients: Any = 'raw',
     sigma: float = 0.1,
     temperature_unit: Any = 'spread',
 ) -> Tensor:
@@ -486,6 +518,7 @@ def softmax_cross_entropy(
     gumbel_samples: int = 0,
     noise_by_row: bool = False,
     normalise: bool = False,
+    query_gradients: Any = 'raw',
     seed: int = 0,
     temperature: float = 1.0,
 ) -> Tensor:
@@ -501,6 +534,7 @@ def stochastic_rank(
     gain: Any = 'exp2',
     k: Any = None,
     mu: float = 0.0,
+    query_gradients: Any = 'raw',
     samples: int = 16,
     seed: int = 0,
     sigma: float = 1.0,
@@ -516,6 +550,7 @@ def xe_ndcg(
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     gamma: Any = None,
+    query_gradients: Any = 'raw',
     seed: int = 0,
 ) -> Tensor:
     "cross entropy of perturbed gains and softmax of scores"
@@ -529,6 +564,7 @@ def yeti_loss(
     draw: int | Tensor | None = None,
     gain: Any = 'exp2',
     k: Any = None,
+    query_gradients: Any = 'raw',
     samples: int = 16,
     seed: int = 0,
 ) -> Tensor:

@@ -20,7 +20,7 @@ pub fn losses() -> PyResult<String> {
         let loss = (entry.build)(&Map::new()).map_err(errors::value)?;
         Ok(json!({
             "name": entry.name, "summary": entry.summary, "formula": entry.formula, "cost": entry.cost,
-            "paper": entry.paper, "parameters": (entry.defaults)(&Map::new()),
+            "paper": entry.paper, "parameters": entry.parameters(),
             "stochastic": loss.reseeded(&|seed| seed).is_some(),
         }))
     };

@@ -149,6 +149,16 @@ def test_names_are_refused_with_the_nearest():
         burn_rank.loss("ndcg@2:expected_ranks", S, L, k=3)
 
 
+@pytest.mark.parametrize("name", ["approx_ndcg", "list_net", "ap:rank_indicators"])
+def test_unit_gradients_have_length_1_and_the_same_value(name):
+    value, raw = burn_rank.loss(name, np.array(SCORES), np.array(LABELS))
+    same, unit = burn_rank.loss(name, np.array(SCORES), np.array(LABELS), query_gradients="unit")
+    assert value == same
+    np.testing.assert_allclose(unit, raw / np.linalg.norm(raw), rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="query_gradients: unknown variant `units`, .*; did you mean `unit`?"):
+        burn_rank.loss(name, S, L, query_gradients="units")
+
+
 def test_the_list_of_losses_is_the_command_s(run):
     listed = [json.loads(line) for line in run("models", "--losses", "--json").stdout.splitlines()]
     listed = [entry for entry in listed if "loss" in entry]

@@ -54,6 +54,15 @@ def test_operators_keep_the_rules_of_torch(name):
         torch.library.opcheck(operator, (given, labels.double(), mask, "{}", None, gradient))
 
 
+def test_unit_gradients_are_weighed_after_they_are_divided():
+    scores, labels = batch()
+    weights = torch.tensor([3.0, 0.5, 2.0], dtype=torch.float64)
+    losses = rank.approx_ndcg(scores, labels, reduction="none", query_gradients="unit")
+    assert (losses == rank.approx_ndcg(scores, labels, reduction="none")).all()
+    (losses * weights).sum().backward()
+    torch.testing.assert_close(scores.grad.norm(dim=1), weights, rtol=0, atol=1e-12)
+
+
 def test_reductions_and_weights_of_lists():
     scores, labels = batch()
     each = rank.approx_ndcg(scores, labels, reduction="none")

@@ -88,7 +88,7 @@ impl ModelsArgs {
 
     fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
         for entry in LOSSES {
-            let defaults = (entry.defaults)(&Map::new());
+            let defaults = entry.parameters();
             if self.json {
                 let mut row = json!({"loss": entry.name, "summary": entry.summary, "formula": entry.formula,
                     "cost": entry.cost, "paper": entry.paper, "parameters": defaults});
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn defaults_are_valid_toml() {
         let learners = LEARNERS.iter().map(|entry| (entry.name, entry.parameters()));
-        let losses = LOSSES.iter().map(|entry| (entry.name, (entry.defaults)(&Map::new())));
+        let losses = LOSSES.iter().map(|entry| (entry.name, entry.parameters()));
         for (name, defaults) in learners.chain(losses) {
             let mut text = Vec::new();
             parameters(&defaults, &mut text).unwrap();

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
 use super::smoothing::Smoothing;
+use super::unit_gradients::{QUERY_GRADIENTS, QueryGradients};
 use crate::refusal::{Found, Refusal};
 
 /// One registered loss.
@@ -39,6 +40,13 @@ impl LossEntry {
     /// The parameters of every form of the loss, for tests: none but the defaults unless it is joined of parts.
     pub fn forms(&self) -> Vec<Map> {
         self.forms.map_or_else(|| vec![Map::new()], |forms| forms())
+    }
+
+    /// Every parameter with its default, and the keys that every loss has.
+    pub fn parameters(&self) -> Map {
+        let mut all = (self.defaults)(&Map::new());
+        all.insert(QUERY_GRADIENTS.to_string(), crate::json::json!(QueryGradients::Raw));
+        all
     }
 
     /// The given parameters, and the defaults of those that are not given.

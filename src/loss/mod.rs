@@ -92,6 +92,7 @@ mod smoothing;
 mod surrogate;
 mod temperature;
 mod training_loss;
+mod unit_gradients;
 
 pub use approximation::{Approximation, RankExpectationMethod};
 pub use burn::nn::loss::Reduction;
@@ -137,3 +138,8 @@ pub use temperature::{Temperature, TemperatureUnit};
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::OWN_LOSS;
 pub use training_loss::TrainingLoss;
+#[cfg(feature = "learners")]
+pub(crate) use unit_gradients::HELD as UNIT_GRADIENTS_HELD;
+#[cfg(feature = "learners")]
+pub(crate) use unit_gradients::key_of_held;
+pub use unit_gradients::{QueryGradients, UnitGradients};

@@ -7,14 +7,16 @@ use std::fmt;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::entry::LossEntry;
+use super::entry::{LossEntry, value_of};
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
 use super::smoothing::Smoothing;
 use super::surrogate::default_temperature::default_temperature;
 use super::surrogate::relaxed_measure;
 use super::temperature::{TEMPERATURE_UNIT, TemperatureUnit};
+use super::unit_gradients::{QUERY_GRADIENTS, QueryGradients, UnitGradients};
 use super::{listwise, pairwise, pointwise, surrogate};
+use crate::refusal::Found;
 use crate::text::nearest;
 
 /// Every registered loss, by name.
@@ -68,7 +70,8 @@ pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
     })
 }
 
-/// Builds a registered loss from its name and the parameters that differ from the defaults.
+/// Builds a registered loss from its name and the parameters that differ from the defaults. Every loss takes
+/// `query_gradients` beside its own: [`QueryGradients`].
 ///
 /// # Errors
 /// An unknown loss or parameter, a value of the wrong type or out of its range.
@@ -79,7 +82,22 @@ pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
 /// assert_eq!(loss.name(), "approx_ndcg");
 /// ```
 pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError> {
-    (find(name)?.build)(params)
+    let entry = find(name)?;
+    let mut own = params.clone();
+    let gradients = own.shift_remove(QUERY_GRADIENTS);
+    let loss = (entry.build)(&own).map_err(|mut error| {
+        if let LossError::Parameter { refusal, .. } = &mut error
+            && let Found::Unknown(unknown) = &mut refusal.found
+            && unknown.what == "parameter"
+        {
+            unknown.known.push(QUERY_GRADIENTS.to_string());
+        }
+        error
+    })?;
+    Ok(match gradients.map(|gradients| value_of(entry.name, QUERY_GRADIENTS, &gradients)).transpose()? {
+        None | Some(QueryGradients::Raw) => loss,
+        Some(QueryGradients::Unit) => Box::new(UnitGradients::from(loss)),
+    })
 }
 
 /// A loss as configuration files state it: `{ name = "approx_ndcg", alpha = 10 }`.
@@ -342,12 +360,13 @@ mod tests {
         );
         assert_eq!(
             message("list_mle", json!({"qqq": 1})),
-            "list_mle: unknown parameter `qqq`, expected one of `k`, `discount`, `exponent`, `shuffle_ties`, `seed`"
+            "list_mle: unknown parameter `qqq`, expected one of `k`, `discount`, `exponent`, `shuffle_ties`, `seed`, \
+             `query_gradients`"
         );
         assert_eq!(
             message("approx_ndcg", json!({"alhpa": 1.0})),
             "approx_ndcg: unknown parameter `alhpa`, expected one of `alpha`, `k`, `beta`, `gain`, `step`, \
-             `temperature_unit`; did you mean `alpha`?"
+             `temperature_unit`, `query_gradients`; did you mean `alpha`?"
         );
         assert_eq!(message("approx_ndcg", json!({"alpha": "1"})), "approx_ndcg.alpha = \"1\": expected a number");
         assert_eq!(

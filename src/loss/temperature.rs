@@ -307,7 +307,10 @@ mod tests {
         );
         let unknown = LossSpec::new("soft_err").with("temperature_uint", "score").build().unwrap_err().to_string();
         assert!(unknown.starts_with("soft_err: unknown parameter `temperature_uint`, expected one of "), "{unknown}");
-        assert!(unknown.ends_with(", `temperature_unit`; did you mean `temperature_unit`?"), "{unknown}");
+        assert!(
+            unknown.ends_with(", `temperature_unit`, `query_gradients`; did you mean `temperature_unit`?"),
+            "{unknown}"
+        );
         assert!(LossSpec::new("list_net").with(TEMPERATURE_UNIT, "score").build().is_err());
     }
 

@@ -8,8 +8,9 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks;
 use crate::learner::solver::bins::MAX_BINS;
-use crate::loss::{RankingLoss, TrainingLoss};
+use crate::loss::{RankingLoss, TrainingLoss, UNIT_GRADIENTS_HELD, key_of_held};
 use crate::ranker::TreeEnsemble;
+use crate::refusal::Refusal;
 use crate::text::counted;
 
 pub(super) const NAME: &str = "boosted_trees";
@@ -243,7 +244,12 @@ impl LearnerConfig for BoostedTreesConfig {
             }
         }
         let loss = &parts.required_loss(self)?;
-        let curved = loss.build()?.curvature().is_some();
+        let built = loss.build()?;
+        let curved = built.curvature().is_some();
+        if self.steps_for(&*built) == Steps::LineSearch && built.held() == Some(UNIT_GRADIENTS_HELD) {
+            let expected = "\"raw\" with steps = \"line_search\", which compares values, or steps = \"balance\"";
+            return Err(Refusal::new(key_of_held(UNIT_GRADIENTS_HELD), "\"unit\"", expected).into());
+        }
         if self.steps == Some(Steps::Newton) && !curved {
             let expected = format!("balance or line_search: {} has no second derivatives", loss.name());
             return Err(checks::parameter("steps", "newton", expected));

@@ -217,6 +217,29 @@ fn every_kind_of_step_orders_an_exclusive_or() {
 }
 
 #[test]
+fn unit_gradients_grow_trees_by_newton_and_by_balance_and_a_line_search_refuses_them() {
+    let unit = |loss: &str| LossSpec::new(loss).with("query_gradients", "unit");
+    for loss in ["lambda_ndcg", "rank_net", "approx_ndcg"] {
+        let fitted = fit_spec(&small(), &unit(loss), &exclusive_or());
+        assert_eq!(fitted.history[fitted.best_round - 1].train, Some(1.0), "{loss}");
+    }
+    // Both derivatives are divided by one number: a leaf of one query moves as far as it does without.
+    let [raw, unit_trees] = [LossSpec::new("rank_net"), unit("rank_net")].map(|spec| {
+        let config = BoostedTreesConfig { rounds: 1, l2: Some(0.0), ..small() };
+        let Model::Trees(trees) = fit_spec(&config, &spec, &testing::two_documents()).model else { panic!("trees") };
+        trees.scores(&testing::two_documents().features)
+    });
+    assert!(raw.iter().zip(&unit_trees).all(|(raw, unit)| (raw - unit).abs() < 1e-6), "{raw:?} {unit_trees:?}");
+    let message = |config: BoostedTreesConfig, loss: &str| {
+        config.check(&Parts::default().with_loss(unit(loss))).unwrap_err().to_string()
+    };
+    let expected = "loss.query_gradients = \"unit\": expected \"raw\" with steps = \"line_search\", which compares \
+                    values, or steps = \"balance\"";
+    assert_eq!(message(BoostedTreesConfig { steps: Some(Steps::LineSearch), ..small() }, "approx_ndcg"), expected);
+    assert_eq!(message(small(), "list_net"), expected);
+}
+
+#[test]
 fn patience_ends_a_fit_that_does_not_improve() {
     let fitted = fit(&BoostedTreesConfig { patience: Some(3), ..small() }, "rank_net", &exclusive_or());
     assert_eq!((fitted.stop, fitted.history.len()), (StopReason::EarlyStopped, fitted.best_round + 3));

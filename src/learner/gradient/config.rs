@@ -9,7 +9,7 @@ use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks::{at_least, parameter, positive};
-use crate::loss::{RankingLoss, TrainingLoss};
+use crate::loss::{RankingLoss, TrainingLoss, key_of_held};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
@@ -122,7 +122,7 @@ impl GradientConfig {
             let name = loss.name();
             let expected =
                 format!("expected a loss whose gradient is the derivative of its value {with}: {name} holds {held}");
-            return Err(Refusal::fault("loss", expected).into());
+            return Err(Refusal::fault(key_of_held(held), expected).into());
         }
         if self.anneal.is_some() {
             let instead = "learner.kind = \"smooth_rank\" anneals with L-BFGS";

@@ -264,6 +264,25 @@ fn l_bfgs_descends_further_than_plain_descent_and_takes_all_queries_at_once() {
     assert_eq!(error, "learner.batch_queries = 39: expected at least 40: L-BFGS takes all training queries at once");
 }
 
+#[test]
+fn unit_gradients_train_and_l_bfgs_refuses_them() {
+    let (train, validation) = data();
+    let context = context(None, &NoProgress);
+    let unit = LossSpec::new("approx_ndcg").with("query_gradients", "unit");
+    let learner = |config: crate::json::Value| {
+        let scorer = crate::json::from_value(json!({"kind": "linear"})).unwrap();
+        Gradient::new(crate::json::from_value(config).unwrap(), scorer, unit.clone())
+    };
+    let fitted = learner(json!({"epochs": 5})).unwrap().fit(&train, Some(&validation), &context).unwrap();
+    assert!(fitted.history[fitted.best_round - 1].validation > fitted.history[0].validation, "{:?}", fitted.history);
+    let error = learner(json!({"optimizer": {"kind": "lbfgs"}})).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "loss.query_gradients: expected a loss whose gradient is the derivative of its value with optimizer `lbfgs`: \
+         approx_ndcg holds the length of each query's gradient"
+    );
+}
+
 /// Against the definition: a step of Muon leaves a matrix with singular values near the learning rate, and AdamW's first
 /// step moves every other parameter by the learning rate.
 #[test]

@@ -8,7 +8,7 @@ use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::checks;
-use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing, TrainingLoss};
+use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing, TrainingLoss, key_of_held};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
@@ -107,7 +107,7 @@ impl LearnerConfig for SmoothRankConfig {
             let name = built.name();
             let expected =
                 format!("expected a loss with the gradient of its value, to minimise it: {name} holds {held}");
-            return Err(Refusal::fault("loss", expected).into());
+            return Err(Refusal::fault(key_of_held(held), expected).into());
         }
         let Some(smoothing) = loss.smoothing()? else {
             return Err(checks::parameter("loss", loss.name(), "a surrogate with a temperature (sigma or alpha)"));

@@ -64,6 +64,13 @@ fn losses_whose_gradient_is_not_that_of_their_value_are_refused() {
     let error = config().check(&Parts::default().with_loss(LossSpec::new("stochastic_rank"))).unwrap_err().to_string();
     let expected = "loss: expected a loss with the gradient of its value, to minimise it";
     assert_eq!(error, format!("{expected}: stochastic_rank holds the value"));
+    let unit = LossSpec::new("smooth_ndcg").with("query_gradients", "unit");
+    let error = config().check(&Parts::default().with_loss(unit)).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "loss.query_gradients: expected a loss with the gradient of its value, to minimise it: smooth_ndcg holds the \
+         length of each query's gradient"
+    );
     let spread = LossSpec::new("smooth_ndcg").with("temperature_unit", "spread");
     let learner = config().check(&Parts::default().with_loss(spread)).unwrap();
     assert_eq!(learner.surrogate(1.0).unwrap().held(), None);

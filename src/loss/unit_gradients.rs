@@ -1,0 +1,358 @@
+//! Unit gradients: every query pulls on the scores with the same force.
+//!
+//! The value of a query is that of its loss. Its gradient in the scores is `u = g / max(||g||_2, 1e-6)`, where `g` is the
+//! gradient of the loss, with all that the loss does to it: weights of documents, held ranks and spreads, the mean over
+//! draws. What is done to the loss of a query afterwards (its weight, a sum or mean over queries, a weight in a sum of
+//! losses) is done to `u`. A query with nothing to learn keeps the gradient 0.
+//!
+//! The gradients of a measure's surrogates differ widely in size from query to query, so that in a batch a few queries
+//! decide. In trees the second derivatives are divided by the same number. The gradient is no longer that of the value: a
+//! line search refuses it. That of a loss that samples is the direction of the sampled gradient, which is biased.
+//!
+//! Cost: that of the loss and its gradient, at once; O(n) beside them.
+
+use std::sync::Arc;
+
+use burn::tensor::{Bool, DType, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::approximation::Approximation;
+use super::curvature::{Curved, Derivatives};
+use super::error::LossError;
+use super::lists::{Lists, sum_documents};
+use super::ranking_loss::{Orientation, RankingLoss};
+use super::smoothing::Smoothing;
+use crate::json::{Value, json};
+use crate::measure::Gain;
+
+/// The key of every registered loss.
+pub(super) const QUERY_GRADIENTS: &str = "query_gradients";
+
+/// How large the gradient of each query is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueryGradients {
+    /// As the loss gives it.
+    #[default]
+    Raw,
+    /// Of length 1 in the scores of the query: [`UnitGradients`].
+    Unit,
+}
+
+/// What its gradient takes as constant.
+pub(crate) const HELD: &str = "the length of each query's gradient";
+
+/// The key that a loss is refused at for what its gradient takes as constant.
+#[cfg(feature = "learners")]
+pub(crate) fn key_of_held(held: &str) -> &'static str {
+    if held == HELD { "loss.query_gradients" } else { "loss" }
+}
+
+/// Gradients below it are not made longer in proportion.
+const SMALLEST: f64 = 1e-6;
+
+/// A loss whose gradient in the scores of each query has the length 1. It suits any loss; direct losses gain most.
+///
+/// ```
+/// use burn_rank::loss::{ApproxNdcgConfig, UnitGradients};
+///
+/// let loss = UnitGradients::new(ApproxNdcgConfig::new().init()?);
+/// # Ok::<(), burn_rank::loss::LossError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct UnitGradients {
+    loss: Arc<dyn RankingLoss>,
+}
+
+impl UnitGradients {
+    /// The same loss with a gradient of length 1 for each query.
+    pub fn new(loss: impl RankingLoss + 'static) -> Self {
+        Self { loss: Arc::new(loss) }
+    }
+}
+
+impl From<Box<dyn RankingLoss>> for UnitGradients {
+    fn from(loss: Box<dyn RankingLoss>) -> Self {
+        Self { loss: loss.into() }
+    }
+}
+
+/// Gradients `[B, N]` over their length in each query, or over 1e-6 if that is larger.
+fn unit(gradients: Tensor<2>) -> Tensor<2> {
+    // Over the largest first, so that no square overflows.
+    let largest = gradients.clone().abs().max_dim(1);
+    let none = largest.clone().equal_elem(0.0);
+    let largest = largest.mask_fill(none, 1.0);
+    let shares = gradients / largest.clone();
+    let length = (shares.clone() * shares.clone()).sum_dim(1).sqrt();
+    shares / length.max_pair(largest.recip() * SMALLEST)
+}
+
+/// The 2-norm. No square overflows.
+fn length(slopes: &[f64]) -> f64 {
+    let largest = slopes.iter().fold(0.0, |largest: f64, slope| largest.max(slope.abs()));
+    match largest > 0.0 {
+        true => largest * slopes.iter().map(|slope| (slope / largest).powi(2)).sum::<f64>().sqrt(),
+        false => 0.0,
+    }
+}
+
+impl RankingLoss for UnitGradients {
+    fn name(&self) -> &'static str {
+        self.loss.name()
+    }
+
+    fn orientation(&self) -> Orientation {
+        self.loss.orientation()
+    }
+
+    fn gain(&self) -> Option<&Gain> {
+        self.loss.gain()
+    }
+
+    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
+        self.loss.learnable(lists)
+    }
+
+    fn check_document_weights(&self) -> Result<(), LossError> {
+        self.loss.check_document_weights()
+    }
+
+    fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
+        self.loss.approximation(documents, scores)
+    }
+
+    fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
+        self.loss.pair_memory(batch, documents, scores)
+    }
+
+    fn parameters(&self) -> Value {
+        json!({"query_gradients": QueryGradients::Unit, "loss": self.loss.parameters()})
+    }
+
+    fn smoothing(&self) -> Option<Smoothing> {
+        self.loss.smoothing()
+    }
+
+    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
+        Ok(Box::new(Self::from(self.loss.with_parameter(parameter, value)?)))
+    }
+
+    fn curvature(&self) -> Option<&dyn Curved> {
+        self.loss.curvature().map(|_| self as &dyn Curved)
+    }
+
+    fn estimates_gradient(&self) -> bool {
+        self.loss.estimates_gradient()
+    }
+
+    fn held(&self) -> Option<&'static str> {
+        Some(HELD)
+    }
+
+    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
+        Some(Box::new(Self::from(self.loss.reseeded(seed)?)))
+    }
+
+    fn query_losses(&self, lists: &Lists) -> Tensor<1> {
+        if !lists.scores.device().is_autodiff() {
+            return self.loss.query_losses(lists);
+        }
+        // A graph of its own: in that of the caller the gradient already holds the weights of queries.
+        let leaf = lists.scores.clone().detach().require_grad();
+        let losses = self.loss.query_losses(&Lists { scores: leaf.clone(), ..lists.clone() });
+        let mut gradients = losses.clone().sum().backward();
+        // A loss that does not depend on the scores leaves no gradient.
+        let gradient = leaf.grad_remove(&mut gradients);
+        let direction = gradient.map_or_else(|| lists.mask.zeros_like(), |found| Tensor::from_inner(unit(found)));
+        let direction = direction * lists.mask.clone();
+        // No more than 0, whose derivatives are the direction.
+        let moved = lists.scores.clone() - lists.scores.clone().detach();
+        losses.detach() + sum_documents(moved * direction)
+    }
+}
+
+impl Curved for UnitGradients {
+    fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
+        let curved = self.loss.curvature().expect("`curvature` is none without");
+        let mut found = curved.derivatives(labels, scores, weights);
+        let length = length(&found.gradient).max(SMALLEST);
+        found.gradient.iter_mut().chain(&mut found.curvature).for_each(|value| *value /= length);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::nn::loss::Reduction;
+    use burn::tensor::{Device, TensorData};
+
+    use super::*;
+    use crate::loss::registry::LOSSES;
+    use crate::loss::{LossEntry, LossSpec, explain};
+
+    const LABELS: [f64; 5] = [2.0, 0.0, 1.0, 0.0, 3.0];
+    const SCORES: [f64; 5] = [0.75, -1.25, 2.5, 0.875, -0.5];
+
+    /// Every form of every registered loss, at its default temperature and at the one of its paper.
+    fn specs() -> Vec<LossSpec> {
+        let of = |entry: &LossEntry| {
+            let name = entry.name.to_string();
+            entry.forms().into_iter().map(move |params| LossSpec { name: name.clone(), params }).collect::<Vec<_>>()
+        };
+        let specs: Vec<LossSpec> = LOSSES.iter().flat_map(of).collect();
+        let papers = specs.iter().map(|spec| spec.with_default_temperature(None).unwrap());
+        let papers: Vec<LossSpec> = papers.filter(|paper| !specs.contains(paper)).collect();
+        specs.into_iter().chain(papers).collect()
+    }
+
+    fn raw_and_unit(spec: &LossSpec) -> [Box<dyn RankingLoss>; 2] {
+        [spec.clone(), spec.with(QUERY_GRADIENTS, "unit")].map(|spec| spec.build().unwrap())
+    }
+
+    /// What is made of the losses of queries.
+    type Made<'a> = &'a dyn Fn(Tensor<1>) -> Tensor<1>;
+
+    /// Four queries: one of all documents, one with padding, one with nothing to learn, one whose scores lie far apart. With
+    /// weights of documents where the loss takes them.
+    fn batch(loss: &dyn RankingLoss, dtype: DType) -> (Tensor<2>, Lists) {
+        let device = Device::flex().autodiff();
+        let tensor =
+            |rows: [[f64; 5]; 4]| Tensor::<2>::from_data(TensorData::new(rows.concat(), [4, 5]), (&device, dtype));
+        let (none, far) = ([1.0, 2.0, 3.0, 4.0, 5.0], [30.0, -20.0, 0.5, 10.0, -5.0]);
+        let scores = tensor([SCORES, [0.1, 0.2, -0.3, f64::NAN, 9.0], none, far]).require_grad();
+        let labels = tensor([LABELS, [1.0, 0.0, 2.0, 7.0, -1.0], [1.0; 5], [0.0, 1.0, 0.0, 2.0, 0.0]]);
+        let mask = tensor([[1.0; 5], [1.0, 1.0, 1.0, 0.0, 0.0], [1.0; 5], [1.0; 5]]).greater_elem(0.5);
+        let lists = Lists::new(scores.clone(), labels, mask);
+        let lists = match loss.check_document_weights() {
+            Ok(()) => lists.with_document_weights(tensor([[1.0, 2.0, 0.5, 3.0, 1.5]; 4])),
+            Err(_) => lists,
+        };
+        (scores, lists)
+    }
+
+    /// The losses, and the derivatives of what is made of them.
+    fn gradients(loss: &dyn RankingLoss, dtype: DType, made: Made<'_>) -> (Vec<f64>, Vec<f64>) {
+        let (scores, lists) = batch(loss, dtype);
+        let losses = loss.forward_lists(&lists);
+        let numbers = |data: TensorData| data.iter::<f64>().collect();
+        let gradients = made(losses.clone()).backward();
+        (numbers(losses.into_data()), numbers(scores.grad(&gradients).unwrap().into_data()))
+    }
+
+    /// The definition: whatever is made of the losses is made of unit gradients.
+    #[test]
+    fn gradients_are_divided_by_their_length_before_weights_and_means() {
+        const WEIGHTS: [f64; 4] = [3.0, 0.5, 7.0, 1.5];
+        for spec in specs() {
+            for (dtype, tolerance) in [(DType::F64, 1e-11), (DType::F32, 1e-5)] {
+                let [raw, unit] = raw_and_unit(&spec);
+                let (losses, slopes) = gradients(&*raw, dtype, &|losses| losses.sum());
+                let expected: Vec<f64> = slopes
+                    .chunks(5)
+                    .flat_map(|row| row.iter().map(|slope| slope / length(row).max(1e-6)).collect::<Vec<_>>())
+                    .collect();
+                assert!(expected[10..15].iter().all(|slope| *slope == 0.0), "{spec}: nothing to learn");
+                assert!(expected[8..10].iter().all(|slope| *slope == 0.0), "{spec}: padding");
+                let weights = Tensor::<1>::from_data(WEIGHTS, (&Device::flex().autodiff(), dtype));
+                let reduced = |losses, reduction| crate::loss::reduce_weighted(losses, weights.clone(), reduction);
+                let made: [(Made<'_>, [f64; 4]); 4] = [
+                    (&|losses| losses.sum(), [1.0; 4]),
+                    (&|losses| losses.mean(), [0.25; 4]),
+                    (&|losses| reduced(losses, Reduction::Sum), WEIGHTS),
+                    (&|losses| reduced(losses, Reduction::Mean), WEIGHTS.map(|weight| weight / 12.0)),
+                ];
+                for (made, factors) in made {
+                    let (values, found) = gradients(&*unit, dtype, made);
+                    assert_eq!(values, losses, "{spec}: the value is that of the loss");
+                    for (place, (found, expected)) in found.iter().zip(&expected).enumerate() {
+                        let expected = expected * factors[place / 5];
+                        assert!((found - expected).abs() < tolerance, "{spec} {dtype:?} {place}: {found} {expected}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_gradient_below_the_floor_stays_small() {
+        let of = |spec: &LossSpec, scores: &[f64], labels: &[f64], dtype| {
+            raw_and_unit(spec).map(|loss| length(&explain(&*loss, scores, labels, dtype).unwrap().grad))
+        };
+        // Saturated: the slope of a sigmoid at 20.
+        let spec = LossSpec::new("approx_ndcg").with("alpha", 20.0);
+        let [raw, unit] = of(&spec, &[1.0, 0.0], &[0.0, 1.0], DType::F64);
+        assert!(raw > 1e-9 && raw < 1e-6 && (unit / (raw / 1e-6) - 1.0).abs() < 1e-9, "{raw} {unit}");
+        let [raw, unit] = of(&spec.with("alpha", 300.0), &[1.0, 0.0], &[0.0, 1.0], DType::F64);
+        assert!(raw < 1e-100 && unit < 1e-90, "{raw} {unit}");
+        // Too large to be squared in float32, and in float64.
+        let spec = LossSpec::new("pairwise_exponential");
+        for (far, dtype) in [(100.0, DType::F32), (500.0, DType::F64)] {
+            let [_, unit] = of(&spec, &[0.0, far], &[1.0, 0.0], dtype);
+            assert!((unit - 1.0).abs() < 1e-6, "{unit}");
+        }
+        assert!((length(&[3e200, -4e200]) / 5e200 - 1.0).abs() < 1e-15);
+    }
+
+    /// What an offset does to sums of scores: nothing.
+    #[test]
+    fn scores_near_the_largest_number_keep_a_finite_value() {
+        let [raw, unit] = raw_and_unit(&LossSpec::new("pairwise_hinge"))
+            .map(|loss| explain(&*loss, &[3e38, 2e38, 3e38], &[0.0, 1.0, 0.0], DType::F32).unwrap());
+        assert_eq!(raw.loss, unit.loss);
+        assert!((length(&unit.grad) - 1.0).abs() < 1e-6, "{unit:?}");
+    }
+
+    #[test]
+    fn second_derivatives_are_divided_by_the_same_number() {
+        let labels = LABELS.map(|label| label as f32);
+        let mut curved = 0;
+        for spec in specs() {
+            let [raw, unit] = raw_and_unit(&spec);
+            assert_eq!(raw.curvature().is_some(), unit.curvature().is_some(), "{spec}");
+            let (Some(raw), Some(unit)) = (raw.curvature(), unit.curvature()) else { continue };
+            let [raw, unit] = [raw, unit].map(|curved| curved.derivatives(&labels, &SCORES, None));
+            let of_raw = length(&raw.gradient);
+            assert_eq!(raw.loss, unit.loss, "{spec}");
+            let all = |of: &Derivatives| [of.gradient.clone(), of.curvature.clone()].concat();
+            for (raw, unit) in all(&raw).into_iter().zip(all(&unit)) {
+                assert!((raw / of_raw - unit).abs() < 1e-12, "{spec}: {raw} {unit}");
+            }
+            curved += 1;
+        }
+        assert!(curved > 3, "{curved}");
+    }
+
+    /// By name and by type.
+    #[test]
+    fn it_is_annealed_reseeded_and_recorded_as_what_it_is() {
+        let spec = LossSpec::parse("ap:rank_indicators").with("gumbel_samples", 1).with(QUERY_GRADIENTS, "unit");
+        let loss = spec.build().unwrap();
+        assert_eq!(loss.held(), Some(HELD));
+        assert!(loss.differentiated().is_none() && loss.reseeded(&|own| own + 1).is_some());
+        let moved = loss.with_parameter("sigma", 0.25).unwrap();
+        assert_eq!(moved.parameters()["query_gradients"], json!("unit"));
+        assert_ne!(moved.parameters(), loss.parameters());
+        let raw = spec.with(QUERY_GRADIENTS, "raw").build().unwrap();
+        assert_eq!(raw.held(), Some("the spread of the scores"));
+        let typed = UnitGradients::new(crate::loss::ListNetConfig::new().init().unwrap());
+        let [_, named] = raw_and_unit(&LossSpec::new("list_net"));
+        assert_eq!(format!("{typed:?}"), format!("{named:?}"));
+        assert_eq!(spec.resolved().unwrap()[QUERY_GRADIENTS], json!("unit"));
+    }
+
+    #[test]
+    fn a_wrong_value_or_key_is_refused_with_the_nearest() {
+        let wrong = LossSpec::new("approx_ndcg").with(QUERY_GRADIENTS, "units").build().unwrap_err().to_string();
+        assert_eq!(
+            wrong,
+            "approx_ndcg.query_gradients: unknown variant `units`, expected `raw` or `unit`; did you mean `unit`?"
+        );
+        let unknown =
+            |name: &str| LossSpec::parse(name).with("query_gradient", "unit").build().unwrap_err().to_string();
+        for name in ["list_net", "approx_ndcg", "ap:rank_indicators"] {
+            let message = unknown(name);
+            assert!(message.ends_with("did you mean `query_gradients`?"), "{message}");
+        }
+    }
+}
