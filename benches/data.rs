@@ -48,7 +48,7 @@ fn batches(criterion: &mut Criterion) {
             }
         });
     });
-    for kind in [NormalizerKind::QueryMinMax, NormalizerKind::ZScore, NormalizerKind::Quantile] {
+    for kind in [NormalizerKind::QueryMinMax, NormalizerKind::ZScore, NormalizerKind::Quantile, NormalizerKind::Gauss] {
         let normalizer = Normalizer::fit(&data, kind);
         let apply = |mut data: RankingDataset| normalizer.apply(&mut data).map(|()| data);
         group.bench_function(format!("normalise/{kind:?}"), |bencher| {

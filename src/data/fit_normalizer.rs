@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::dataset::RankingDataset;
 use super::error::DataError;
+use super::normal;
 use super::normalizer::{FeatureMap, Normalizer, NormalizerKind};
 use super::order_statistics::order_statistics;
 use super::parts::CHUNK;
@@ -11,6 +12,15 @@ use crate::distributed::{OneProcess, Processes};
 
 /// Largest number of quantiles kept per feature.
 const QUANTILES: usize = 257;
+
+/// The places of the knots of `gauss` lie between -this and this: one document in a thousand lies beyond each.
+const FARTHEST: f64 = 3.09;
+
+/// The share of the pairs of a query and a feature that are from 0 to 1 in data that are normalised by query.
+const NORMALIZED: f64 = 0.95;
+
+/// Cells (documents x features) that are looked at in one go.
+const CELLS: usize = 1 << 22;
 
 /// Number of documents per task.
 const DOCUMENTS: usize = CHUNK;
@@ -26,12 +36,25 @@ impl Normalizer {
         let map = match kind {
             NormalizerKind::None => FeatureMap::None,
             NormalizerKind::QueryMinMax => FeatureMap::QueryMinMax,
-            NormalizerKind::ZScore => fit_z_score(train, processes),
+            NormalizerKind::ZScore => {
+                let (mean, scale) = fit_z_score(train, processes);
+                FeatureMap::ZScore { mean, scale }
+            }
+            NormalizerKind::ClippedZScore => {
+                let (mean, scale) = fit_z_score(train, processes);
+                FeatureMap::ClippedZScore { mean, scale }
+            }
+            NormalizerKind::Auto => {
+                let is_normalized = is_normalized_by_query(train, processes);
+                let kind = if is_normalized { NormalizerKind::ClippedZScore } else { NormalizerKind::Gauss };
+                return Self::fit_in(train, kind, processes);
+            }
             NormalizerKind::Log1p => {
                 let varies = train.feature_ranges_in(processes).into_iter().map(varies);
                 FeatureMap::Log1p { scale: varies.map(|varies| f64::from(u8::from(varies))).collect() }
             }
             NormalizerKind::Quantile => fit_quantiles(train, processes),
+            NormalizerKind::Gauss => fit_gauss(train, processes),
         };
         Self { features: train.feature_count, map }
     }
@@ -71,7 +94,45 @@ fn varies((low, high): (f32, f32)) -> bool {
     high > low
 }
 
-fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
+/// Whether each feature goes from 0 to 1 in nearly every query in which it varies.
+fn is_normalized_by_query(train: &RankingDataset, processes: &dyn Processes) -> bool {
+    let width = train.feature_count;
+    let readers = train.features.readers(processes);
+    let own = train.features.parts().own_rows(train.documents(), readers);
+    // Queries that begin in the own rows.
+    let starts = &train.offsets[..train.queries()];
+    let queries = starts.partition_point(|&row| row < own.start)..starts.partition_point(|&row| row < own.end);
+    let of_query = |rows: &[f32]| {
+        let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); width];
+        for row in rows.chunks_exact(width.max(1)) {
+            for (range, value) in ranges.iter_mut().zip(row) {
+                *range = (range.0.min(*value), range.1.max(*value));
+            }
+        }
+        let varying = ranges.into_iter().filter(|&range| varies(range));
+        varying.fold((0u64, 0u64), |(all, whole), range| (all + 1, whole + u64::from(range == (0.0, 1.0))))
+    };
+    let sum = |one: (u64, u64), other: (u64, u64)| (one.0 + other.0, one.1 + other.1);
+    let (mut found, mut rows) = ((0, 0), Vec::new());
+    let mut start = queries.start;
+    while start < queries.end {
+        let first = train.offsets[start];
+        let fits = |&row: &usize| (row - first) * width <= CELLS;
+        let end = (start + train.offsets[start + 1..=queries.end].partition_point(fits)).max(start + 1);
+        let last = train.offsets[end];
+        rows.resize((last - first) * width, 0.0);
+        train.features.copy_rows(width, first..last, &mut rows);
+        let of = |q: usize| of_query(&rows[(train.offsets[q] - first) * width..(train.offsets[q + 1] - first) * width]);
+        found = sum(found, (start..end).into_par_iter().map(of).reduce(|| (0, 0), sum));
+        start = end;
+    }
+    let numbers = readers.gather_numbers(vec![found.0 as f64, found.1 as f64]);
+    let (all, whole) = numbers.chunks_exact(2).fold((0.0, 0.0), |(all, whole), own| (all + own[0], whole + own[1]));
+    all > 0.0 && whole >= NORMALIZED * all
+}
+
+/// Mean, and 1 / deviation, of each feature; 0 for the latter where the feature is constant.
+fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> (Vec<f64>, Vec<f64>) {
     let survey = train.features.survey(train.feature_count, processes);
     let counts: Vec<f64> = survey.missing_of.iter().map(|missing| (train.documents() - missing) as f64).collect();
     let mean: Vec<f64> = survey.sums.iter().zip(&counts).map(|(sum, count)| sum / count).collect();
@@ -82,7 +143,7 @@ fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap 
         .map(|(varies, (sum, count))| if varies { 1.0 / (sum / count).sqrt() } else { 0.0 });
     // A deviation below the smallest double would give an infinite scale.
     let scale = scale.map(|scale| if scale.is_finite() { scale } else { 0.0 }).collect();
-    FeatureMap::ZScore { mean: mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale }
+    (mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale)
 }
 
 /// The sum of the squared differences from the mean over all documents that have the value, for each feature: part by
@@ -131,24 +192,90 @@ fn add(total: &mut [f64], more: &[f64]) {
 }
 
 fn fit_quantiles(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
+    let mut values = values_at(train, quantile_ranks, processes);
+    values.iter_mut().filter(|values| values.first() == values.last()).for_each(Vec::clear);
+    FeatureMap::Quantile { values }
+}
+
+/// The values of each feature at places among its training values in ascending order; missing ones have none. `places`
+/// gives the places, each once and in ascending order, for a number of values.
+fn values_at(
+    train: &RankingDataset,
+    places: impl Fn(usize) -> Vec<usize> + Sync,
+    processes: &dyn Processes,
+) -> Vec<Vec<f32>> {
     let width = train.feature_count;
     if let Some(file) = train.features.in_file() {
-        let ranks_of = |feature: usize| quantile_ranks(train.documents() - file.missing_of()[feature]);
-        let ranks: Vec<Vec<usize>> = (0..width).map(ranks_of).collect();
-        let mut values = order_statistics(&train.features, &ranks, processes);
-        values.iter_mut().filter(|values| values.first() == values.last()).for_each(Vec::clear);
-        return FeatureMap::Quantile { values };
+        let of = |feature: usize| places(train.documents() - file.missing_of()[feature]);
+        return order_statistics(&train.features, &(0..width).map(of).collect::<Vec<_>>(), processes);
     }
-    let quantiles = |feature: usize| {
+    let of = |feature: usize| {
         let column = train.features.iter().copied().skip(feature).step_by(width);
         let mut column: Vec<f32> = column.filter(|value| !value.is_nan()).collect();
         column.sort_unstable_by(f32::total_cmp);
-        if column.first() == column.last() {
-            return Vec::new();
-        }
-        quantile_ranks(column.len()).into_iter().map(|rank| column[rank]).collect()
+        places(column.len()).into_iter().map(|place| column[place]).collect()
     };
-    FeatureMap::Quantile { values: (0..width).into_par_iter().map(quantiles).collect() }
+    (0..width).into_par_iter().map(of).collect()
+}
+
+/// One knot of `gauss` before equal values are put together: its share of the documents.
+fn gauss_shares() -> Vec<f64> {
+    let step = 2.0 * FARTHEST / (QUANTILES - 1) as f64;
+    (0..QUANTILES).map(|knot| normal::share_below(knot as f64 * step - FARTHEST)).collect()
+}
+
+/// The place of each share among so many values in ascending order.
+fn places_of(shares: &[f64], values: usize) -> Vec<usize> {
+    match values.checked_sub(1) {
+        Some(last) => shares.iter().map(|share| ((share * values as f64) as usize).min(last)).collect(),
+        None => Vec::new(),
+    }
+}
+
+fn fit_gauss(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
+    let shares = gauss_shares();
+    let once = |values: usize| {
+        let mut places = places_of(&shares, values);
+        places.dedup();
+        places
+    };
+    let found = values_at(train, once, processes);
+    let missing = train.features.in_file().map(|file| file.missing_of());
+    let knots = |(feature, found): (usize, Vec<f32>)| {
+        let values = match &missing {
+            Some(missing) => train.documents() - missing[feature],
+            None => {
+                let column = train.features.iter().skip(feature).step_by(train.feature_count);
+                column.filter(|value| !value.is_nan()).count()
+            }
+        };
+        let places = places_of(&shares, values);
+        let mut at = 0;
+        let of_knot = places.iter().enumerate().map(|(knot, place)| {
+            at += usize::from(knot > 0 && places[knot - 1] != *place);
+            found[at]
+        });
+        put_together(&of_knot.collect::<Vec<f32>>(), &shares)
+    };
+    let (values, places) = found.into_par_iter().enumerate().map(knots).unzip();
+    FeatureMap::Gauss { values, places }
+}
+
+/// The different values of ascending knots, and the place of each.
+fn put_together(of_knot: &[f32], shares: &[f64]) -> (Vec<f32>, Vec<f64>) {
+    let (mut values, mut places) = (Vec::new(), Vec::new());
+    let mut first = 0;
+    // Of one value there is nothing to tell apart.
+    if of_knot.first() == of_knot.last() {
+        return (values, places);
+    }
+    for same in of_knot.chunk_by(|one, next| one == next) {
+        let last = first + same.len() - 1;
+        values.push(same[0]);
+        places.push(normal::place_of((shares[first] + shares[last]) / 2.0));
+        first = last + 1;
+    }
+    (values, places)
 }
 
 /// The places of the quantiles that are kept of so many values in ascending order.

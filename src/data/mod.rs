@@ -22,6 +22,7 @@ mod hash;
 mod in_file;
 mod input;
 pub mod letor;
+mod normal;
 mod normalizer;
 mod order_statistics;
 pub(crate) mod padding;
@@ -56,6 +57,6 @@ pub use normalizer::{Normalizer, NormalizerKind};
 pub(crate) use reading::read_like;
 pub use reading::{read, read_from};
 pub use statistics::Statistics;
-pub use synth::SynthConfig;
 #[cfg(feature = "report")]
 pub(crate) use synth::label;
+pub use synth::SynthConfig;

@@ -5,12 +5,24 @@
 //! | `none` | `x` | nothing |
 //! | `query_min_max` | `(x - min) / (max - min)` over the documents of the query, as LETOR's QueryLevelNorm | nothing |
 //! | `z_score` | `(x - mean) / deviation` over all training documents | mean, deviation |
+//! | `clipped_z_score` | that of `z_score`, but at least -8 and at most 8 | mean, deviation |
 //! | `log1p` | `sign(x) ln(1 + abs(x))` | constant features |
 //! | `quantile` | place among the training documents by value, from 0 (lowest) to 1 (highest), the mean place of equal ones | at most 257 quantiles |
+//! | `gauss` | the number that has the same place in the standard normal distribution, from -3.09 to 3.09 | at most 257 quantiles, and their places |
 //!
 //! A feature that is constant (in the query for `query_min_max`, otherwise in the training data) becomes 0, except
-//! under `none`. A missing value (NaN) stays missing, and the others are as if it were not there. Fitting costs O(documents x features); `quantile` also sorts each feature (`fit_normalizer`).
+//! under `none`. A missing value (NaN) stays missing, and the others are as if it were not there. Fitting costs
+//! O(documents x features); `quantile` and `gauss` also sort each feature (`fit_normalizer`).
 //! Results do not depend on the number of threads.
+//!
+//! `gauss` fits 257 knots to each feature. Knot `i` has the place `z_i`, equally spaced from -3.09 to 3.09, and the
+//! training value below which the share `Phi(z_i)` of the documents lies; `Phi` is the standard normal distribution
+//! function. Equal values at several knots are one knot, at `Phi^-1` of the middle between their first and last share.
+//! Between knots the map is linear, and outside constant.
+//!
+//! `auto` is `clipped_z_score` for training data that are already normalised by query, else `gauss`. Data are
+//! normalised by query where the smallest value is 0 and the largest 1 in at least 95 % of the pairs of a query and a
+//! feature that varies in it. It costs one pass over the features.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,10 +40,16 @@ pub enum NormalizerKind {
     QueryMinMax,
     /// To mean 0 and deviation 1 over the training documents.
     ZScore,
+    /// As `z_score`, then to `[-8, 8]`.
+    ClippedZScore,
     /// `sign(x) ln(1 + abs(x))`
     Log1p,
     /// To the quantile in the training documents.
     Quantile,
+    /// To the standard normal distribution, by the place among the training documents.
+    Gauss,
+    /// `clipped_z_score` for training data that are normalised by query, else `gauss`.
+    Auto,
 }
 
 /// A fitted normaliser.
@@ -53,6 +71,11 @@ pub(crate) enum FeatureMap {
         mean: Vec<f64>,
         scale: Vec<f64>,
     },
+    /// As `ZScore`, then to at most [`FARTHEST_Z_SCORE`] from 0.
+    ClippedZScore {
+        mean: Vec<f64>,
+        scale: Vec<f64>,
+    },
     /// 1 for a feature that varies, 0 for a constant one.
     Log1p {
         scale: Vec<f64>,
@@ -61,7 +84,17 @@ pub(crate) enum FeatureMap {
     Quantile {
         values: Vec<Vec<f32>>,
     },
+    /// The knots of each feature; none for a constant feature.
+    Gauss {
+        /// Ascending values, all different.
+        values: Vec<Vec<f32>>,
+        /// What each value becomes, ascending.
+        places: Vec<Vec<f64>>,
+    },
 }
+
+/// Where `clipped_z_score` ends.
+const FARTHEST_Z_SCORE: f64 = 8.0;
 
 impl Normalizer {
     /// A normaliser that leaves features as they are.
@@ -70,14 +103,16 @@ impl Normalizer {
         Self { features, map: FeatureMap::None }
     }
 
-    /// Returns the kind that was fitted.
+    /// Returns the kind that was fitted: what `auto` took.
     pub fn kind(&self) -> NormalizerKind {
         match self.map {
             FeatureMap::None => NormalizerKind::None,
             FeatureMap::QueryMinMax => NormalizerKind::QueryMinMax,
             FeatureMap::ZScore { .. } => NormalizerKind::ZScore,
+            FeatureMap::ClippedZScore { .. } => NormalizerKind::ClippedZScore,
             FeatureMap::Log1p { .. } => NormalizerKind::Log1p,
             FeatureMap::Quantile { .. } => NormalizerKind::Quantile,
+            FeatureMap::Gauss { .. } => NormalizerKind::Gauss,
         }
     }
 
@@ -100,8 +135,10 @@ impl Normalizer {
             FeatureMap::None => Some(x),
             FeatureMap::QueryMinMax => None,
             FeatureMap::ZScore { mean, scale } => Some(z_score(x, mean[feature], scale[feature])),
+            FeatureMap::ClippedZScore { mean, scale } => Some(clipped_z_score(x, mean[feature], scale[feature])),
             FeatureMap::Log1p { scale } => Some(log1p(x, scale[feature])),
             FeatureMap::Quantile { values } => Some(share_below(x, &values[feature])),
+            FeatureMap::Gauss { values, places } => Some(between_knots(x, &values[feature], &places[feature])),
         }
     }
 
@@ -117,7 +154,7 @@ impl Normalizer {
         };
         match &self.map {
             FeatureMap::None | FeatureMap::QueryMinMax => Ok(()),
-            FeatureMap::ZScore { mean, scale } => {
+            FeatureMap::ZScore { mean, scale } | FeatureMap::ClippedZScore { mean, scale } => {
                 self.check_each("normaliser.mean", mean, |mean| mean.is_finite(), "a finite number")?;
                 scales(scale)
             }
@@ -130,6 +167,21 @@ impl Normalizer {
                 let usable = |values: &Vec<f32>| values.is_empty() || is_range(values);
                 self.check_each("normaliser.values", values, usable, expected)
             }
+            FeatureMap::Gauss { values, places } => {
+                let rises = |first: &f64, second: &f64| first < second;
+                let usable = |values: &Vec<f32>| {
+                    values.iter().all(|value| value.is_finite()) && values.is_sorted_by(|first, second| first < second)
+                };
+                let expected = "finite values in ascending order, all different";
+                self.check_each("normaliser.values", values, usable, expected)?;
+                let usable =
+                    |places: &Vec<f64>| places.iter().all(|place| place.is_finite()) && places.is_sorted_by(rises);
+                self.check_each("normaliser.places", places, usable, expected)?;
+                let lengths: Vec<usize> = values.iter().map(Vec::len).collect();
+                let mut of = lengths.iter();
+                let expected = "one for each of its values";
+                self.check_each("normaliser.places", places, |places| of.next() == Some(&places.len()), expected)
+            }
         }
     }
 
@@ -137,7 +189,7 @@ impl Normalizer {
         &self,
         key: &str,
         values: &[T],
-        is_valid: impl Fn(&T) -> bool,
+        mut is_valid: impl FnMut(&T) -> bool,
         expected: &str,
     ) -> Result<(), Refusal> {
         if values.len() != self.features {
@@ -179,6 +231,11 @@ impl Normalizer {
                     *value = z_score(*value, mean, scale);
                 }
             }),
+            FeatureMap::ClippedZScore { mean, scale } => documents.for_each(|row| {
+                for ((value, &mean), &scale) in row.iter_mut().zip(mean).zip(scale) {
+                    *value = clipped_z_score(*value, mean, scale);
+                }
+            }),
             FeatureMap::Log1p { scale } => documents.for_each(|row| {
                 for (value, &scale) in row.iter_mut().zip(scale) {
                     *value = log1p(*value, scale);
@@ -189,12 +246,22 @@ impl Normalizer {
                     *value = share_below(*value, values);
                 }
             }),
+            FeatureMap::Gauss { values, places } => documents.for_each(|row| {
+                for ((value, values), places) in row.iter_mut().zip(values).zip(places) {
+                    *value = between_knots(*value, values, places);
+                }
+            }),
         }
     }
 }
 
 fn z_score(x: f32, mean: f64, scale: f64) -> f32 {
     ((f64::from(x) - mean) * scale) as f32
+}
+
+/// NaN for NaN.
+fn clipped_z_score(x: f32, mean: f64, scale: f64) -> f32 {
+    ((f64::from(x) - mean) * scale).clamp(-FARTHEST_Z_SCORE, FARTHEST_Z_SCORE) as f32
 }
 
 fn log1p(x: f32, scale: f64) -> f32 {
@@ -223,6 +290,24 @@ fn query_min_max(rows: &mut [f32], features: usize) {
     }
 }
 
+/// What `x` becomes by the line between two knots, or by the first or last one; NaN for NaN, 0 without knots.
+fn between_knots(x: f32, values: &[f32], places: &[f64]) -> f32 {
+    if x.is_nan() {
+        return x;
+    }
+    let Some(last) = values.len().checked_sub(1) else {
+        return 0.0;
+    };
+    let above = values.partition_point(|&value| value < x);
+    if above == 0 || above > last {
+        return places[above.min(last)] as f32;
+    }
+    let (low, high) = (f64::from(values[above - 1]), f64::from(values[above]));
+    let share = (high - f64::from(x)) / (high - low);
+    // Down from the upper knot, which is met exactly; rounding does not lead below the lower one.
+    (places[above] - share * (places[above] - places[above - 1])).max(places[above - 1]) as f32
+}
+
 /// Returns the share, from 0 to 1, at which `x` lies among ascending `values`: interpolated between two of them, or the
 /// middle of the values equal to `x`; NaN for NaN.
 fn share_below(x: f32, values: &[f32]) -> f32 {
@@ -249,18 +334,22 @@ fn share_below(x: f32, values: &[f32]) -> f32 {
 
 /// Every normaliser.
 #[cfg(test)]
-pub(super) const KINDS: [NormalizerKind; 5] = [
+pub(super) const KINDS: [NormalizerKind; 8] = [
     NormalizerKind::None,
     NormalizerKind::QueryMinMax,
     NormalizerKind::ZScore,
+    NormalizerKind::ClippedZScore,
     NormalizerKind::Log1p,
     NormalizerKind::Quantile,
+    NormalizerKind::Gauss,
+    NormalizerKind::Auto,
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::dataset::RankingDataset;
+    use crate::data::normal;
 
     /// Creates two queries, of three and two documents; the third feature is constant.
     fn data() -> RankingDataset {
@@ -323,6 +412,100 @@ mod tests {
         }
     }
 
+    /// The knots of one feature.
+    fn knots(column: Vec<f32>) -> (Vec<f32>, Vec<f64>) {
+        let count = column.len();
+        let data = RankingDataset::from_groups(column, 1, vec![0.0; count], &[count]).unwrap();
+        let Normalizer { map: FeatureMap::Gauss { mut values, mut places }, .. } =
+            Normalizer::fit(&data, NormalizerKind::Gauss)
+        else {
+            panic!("gauss")
+        };
+        (values.remove(0), places.remove(0))
+    }
+
+    #[test]
+    fn the_knots_of_gauss_are_training_values_at_the_shares_of_equally_spaced_places() {
+        // Different values in any order: the value at place i is i.
+        let column = (0..100_000u64).map(|at| (at * 7_919 % 100_000) as f32).collect();
+        let (values, places) = knots(column);
+        let shares: Vec<f64> =
+            (0..257).map(|knot| normal::share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
+        assert_eq!(values, shares.iter().map(|share| (share * 1e5).floor() as f32).collect::<Vec<_>>());
+        for (knot, place) in places.iter().enumerate() {
+            assert!((place - (-3.09 + knot as f64 * 6.18 / 256.0)).abs() < 1e-12, "{knot}: {place}");
+        }
+    }
+
+    #[test]
+    fn equal_values_of_gauss_lie_at_the_middle_of_their_shares() {
+        // 60 % are 0, below all others.
+        let column: Vec<f32> = (0..10_000).map(|at| (at - 6_000).max(0) as f32).collect();
+        let (values, places) = knots(column);
+        assert_eq!(values[0], 0.0);
+        let shares: Vec<f64> =
+            (0..257).map(|knot| normal::share_below(-3.09 + f64::from(knot) * 6.18 / 256.0)).collect();
+        let last = shares.iter().rposition(|share| (share * 1e4) as usize <= 6_000).unwrap();
+        let middle = (shares[0] + shares[last]) / 2.0;
+        assert!((normal::share_below(places[0]) - middle).abs() < 1e-13 && (middle - 0.3).abs() < 6e-3);
+        // Not the mean of their places, which is lower.
+        assert!(places[0] > (-3.09 + (-3.09 + last as f64 * 6.18 / 256.0)) / 2.0 + 0.5);
+        // Few values: each at about the middle of its own share of the documents.
+        let (values, places) = knots(vec![4.0, 1.0, 3.0, 2.0, 5.0]);
+        assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0]);
+        for (at, place) in places.iter().enumerate() {
+            let expected = [0.1005, 0.3, 0.5, 0.7, 0.8995][at];
+            assert!((normal::share_below(*place) - expected).abs() < 6e-3, "{at}: {place}");
+        }
+        assert!((places[0] + places[4]).abs() < 0.03 && places[2].abs() < 0.03, "{places:?}");
+        // One value nearly everywhere is constant for the knots.
+        let mut column = vec![7.0; 10_000];
+        column[77] = 9.0;
+        assert_eq!(knots(column), (vec![], vec![]));
+    }
+
+    #[test]
+    fn auto_keeps_data_that_are_normalised_by_query() {
+        let config = crate::data::SynthConfig { queries: 40, features: 12, ..crate::data::SynthConfig::default() };
+        let mut data = config.generate().unwrap();
+        let taken = |data: &RankingDataset| Normalizer::fit(data, NormalizerKind::Auto);
+        assert_eq!(taken(&data), Normalizer::fit(&data, NormalizerKind::Gauss));
+        Normalizer::fit(&data, NormalizerKind::QueryMinMax).apply(&mut data).unwrap();
+        assert_eq!(taken(&data), Normalizer::fit(&data, NormalizerKind::ClippedZScore));
+        // A feature that varies in few queries of those counts in them alone; 2 of 12 of another scale are too many.
+        let mut other = data.clone();
+        let scaled = |at: usize| if at % 12 < 2 { 3.0 } else { 1.0 };
+        other.features.iter_mut().enumerate().for_each(|(at, value)| *value *= scaled(at));
+        assert_eq!(taken(&other).kind(), NormalizerKind::Gauss);
+        // Nothing varies.
+        data.features.iter_mut().for_each(|value| *value = 1.0);
+        assert_eq!(taken(&data).kind(), NormalizerKind::Gauss);
+    }
+
+    #[test]
+    fn clipped_z_scores_end_at_8() {
+        let mut column = vec![0.0f32; 1000];
+        column[7] = 1.0;
+        let mut data = RankingDataset::from_groups(column, 1, vec![0.0; 1000], &[1000]).unwrap();
+        let normalizer = Normalizer::fit(&data, NormalizerKind::ClippedZScore);
+        normalizer.apply(&mut data).unwrap();
+        // Without the clip it is 31.6.
+        assert_eq!(data.features[7], 8.0);
+        assert!((f64::from(data.features[0]) + 0.001 / (0.001f64 * 0.999).sqrt()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn gauss_is_linear_between_knots_and_constant_outside() {
+        let (values, places) = ([-1.0, 0.0, 4.0], [-2.0, 0.5, 1.5]);
+        for (x, expected) in
+            [(-9.0, -2.0), (-1.0, -2.0), (-0.5, -0.75), (0.0, 0.5), (1.0, 0.75), (4.0, 1.5), (1e30, 1.5)]
+        {
+            assert_eq!(between_knots(x, &values, &places), expected, "{x}");
+        }
+        assert!(between_knots(f32::NAN, &values, &places).is_nan());
+        assert_eq!(between_knots(3.0, &[], &[]), 0.0);
+    }
+
     #[test]
     fn every_kind_survives_serde_and_extremes() {
         let mut extreme = data();
@@ -331,7 +514,8 @@ mod tests {
         extreme.features[4] = f32::MIN_POSITIVE;
         for kind in KINDS {
             let normalizer = Normalizer::fit(&extreme, kind);
-            assert_eq!(normalizer.kind(), kind);
+            let taken = if kind == NormalizerKind::Auto { NormalizerKind::Gauss } else { kind };
+            assert_eq!(normalizer.kind(), taken);
             let text = serde_json::to_string(&normalizer).unwrap();
             assert_eq!(serde_json::from_str::<Normalizer>(&text).unwrap(), normalizer);
             let mut applied = extreme.clone();
@@ -362,6 +546,13 @@ mod tests {
         );
         assert!(error(r#"{"quantile": {"values": [[], [1, 1]]}}"#).contains("[1.0, 1.0] for feature 2"));
         assert!(error(r#"{"quantile": {"values": [[2, 1], []]}}"#).contains("[2.0, 1.0] for feature 1"));
+        let gauss =
+            |values: &str, places: &str| error(&format!(r#"{{"gauss": {{"values": {values}, "places": {places}}}}}"#));
+        assert!(gauss("[[], [1, 1]]", "[[], [0, 1]]").contains("normaliser.values = [1.0, 1.0] for feature 2"));
+        assert!(gauss("[[1, 2], []]", "[[1, 1], []]").contains("normaliser.places = [1.0, 1.0] for feature 1"));
+        assert!(
+            gauss("[[], [1, 2]]", "[[], [1]]").ends_with("[1.0] for feature 2: expected one for each of its values")
+        );
     }
 
     #[cfg(feature = "export")]

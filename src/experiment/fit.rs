@@ -151,7 +151,7 @@ fn fit_normalized(
     let extremes = ExtremeQueries::of_report(config.measure.select, data, &scores, values);
     let metadata = Metadata {
         feature_names: None,
-        config: config.resolved(),
+        config: config.normalized_by(normalizer.kind()).resolved(),
         convention,
         measures: named(&evaluations),
         data_hash,
@@ -286,6 +286,15 @@ mod tests {
                 format!("learner.shards = {shards}: expected at most 40, the number of training queries")
             );
         }
+    }
+
+    /// In the ranker and in the report.
+    #[test]
+    fn auto_names_the_normaliser_that_it_took() {
+        let (auto, gauss) = (config("auto", "kind = \"linear\""), config("gauss", "kind = \"linear\""));
+        let whole = train(&auto, split(), None, None, &OneProcess);
+        assert!(whole == train(&gauss, split(), None, None, &OneProcess));
+        assert_eq!(whole.1.config["normaliser"], crate::json::json!("gauss"));
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl ExperimentConfig {
     pub(crate) fn load_start(&self, path: &Path, device: &Device) -> Result<Ranker, ExperimentError> {
         let ranker = Ranker::load(&ranker_file(path)?, device)?;
         let kind = ranker.normalizer().kind();
-        if kind != self.normalizer {
+        if kind != self.normalizer && self.normalizer != NormalizerKind::Auto {
             let name = |kind: NormalizerKind| json!(kind).as_str().unwrap_or_default().to_string();
             let found = format!("a ranker with the normaliser {}", name(kind));
             let expected = format!("{}, that of the configuration", name(self.normalizer));

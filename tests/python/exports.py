@@ -73,7 +73,7 @@ kind = "smooth_rank"
 kernel_components = 5
 """
 ATTENTION = '[scorer]\nkind = "{kind}"\nwidth = 8\nheads = 2\nblocks = 2\nfeed_forward = 6\n{more}'
-NORMALISERS = ["none", "query_min_max", "z_score", "log1p", "quantile"]
+NORMALISERS = ["none", "query_min_max", "z_score", "log1p", "quantile", "gauss", "clipped_z_score"]
 ACTIVATIONS = ["relu", "leaky_relu", "gelu", "silu", "tanh", "sigmoid", "identity"]
 
 
@@ -326,7 +326,7 @@ def main(check):
     learners = {"none": TREES, "sampled": SAMPLED, "several": SEVERAL, "balanced": BALANCED, "searched": SEARCHED}
     for kind, learner in {**learners, "stumps": STUMPS}.items():
         check.explained(f"explain-{kind}", check.train(f"explain-{kind}", "none", "", learner), "train.txt")
-    for normaliser in ("z_score", "quantile"):
+    for normaliser in ("z_score", "quantile", "gauss"):
         name = f"explain-{normaliser}"
         check.explained(name, check.train(name, normaliser, "", SAMPLED), "train.txt")
     check.continued()

@@ -292,6 +292,11 @@ impl ExperimentConfig {
         registry::build(&self.learner, &parts)
     }
 
+    /// The same configuration with the normaliser that was fitted, which `auto` leaves open.
+    pub(in crate::experiment) fn normalized_by(&self, kind: NormalizerKind) -> Self {
+        Self { normalizer: kind, ..self.clone() }
+    }
+
     /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so that
     /// the same configuration has the same text.
     pub fn resolved(&self) -> Value {

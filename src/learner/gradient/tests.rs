@@ -749,7 +749,13 @@ fn a_stop_that_is_asked_for_closes_the_dashboard_before_the_round_ends() {
 #[cfg(feature = "columnar")]
 #[test]
 fn streamed_data_in_one_window_give_the_fit_of_data_in_memory() {
-    for kind in [NormalizerKind::None, NormalizerKind::QueryMinMax, NormalizerKind::ZScore, NormalizerKind::Quantile] {
+    for kind in [
+        NormalizerKind::None,
+        NormalizerKind::QueryMinMax,
+        NormalizerKind::ZScore,
+        NormalizerKind::Quantile,
+        NormalizerKind::Gauss,
+    ] {
         let (mut train, mut validation) = parted(&generated());
         let (_one, mut train_in_file) = streamed(&train, "1 KiB", "512 KiB");
         let (_two, mut validation_in_file) = streamed(&validation, "1 KiB", "512 KiB");

@@ -169,6 +169,9 @@ impl ExportError {
             NormalizerKind::ZScore => "z_score",
             NormalizerKind::Log1p => "log1p",
             NormalizerKind::Quantile => "quantile",
+            NormalizerKind::Gauss => "gauss",
+            NormalizerKind::ClippedZScore => "clipped_z_score",
+            NormalizerKind::Auto => "auto",
         };
         Self::Normalizer { format, found, expected }
     }

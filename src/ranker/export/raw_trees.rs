@@ -257,8 +257,14 @@ mod tests {
     use super::*;
     use crate::data::SynthConfig;
 
-    const KINDS: [NormalizerKind; 4] =
-        [NormalizerKind::None, NormalizerKind::ZScore, NormalizerKind::Log1p, NormalizerKind::Quantile];
+    const KINDS: [NormalizerKind; 6] = [
+        NormalizerKind::None,
+        NormalizerKind::ZScore,
+        NormalizerKind::Log1p,
+        NormalizerKind::Quantile,
+        NormalizerKind::Gauss,
+        NormalizerKind::ClippedZScore,
+    ];
 
     #[test]
     fn places_follow_the_order_of_the_floats() {

@@ -40,12 +40,23 @@ pub(super) fn normalized(graph: &mut GraphBuilder, normalizer: &Normalizer, may_
             let centered = graph.node("Sub", &[&x, &mean]);
             graph.node("Mul", &[&centered, &scale])
         }
+        FeatureMap::ClippedZScore { mean, scale } => {
+            let mean = graph.doubles("normaliser.mean", &[mean.len()], mean);
+            let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);
+            let least = graph.doubles("normaliser.least", &[], &[-8.0]);
+            let most = graph.doubles("normaliser.most", &[], &[8.0]);
+            let centered = graph.node("Sub", &[&x, &mean]);
+            let value = graph.node("Mul", &[&centered, &scale]);
+            let value = graph.node("Max", &[&value, &least]);
+            graph.node("Min", &[&value, &most])
+        }
         FeatureMap::Log1p { scale } => {
             let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);
             let value = signed_log1p(graph, &x);
             graph.node("Mul", &[&value, &scale])
         }
         FeatureMap::Quantile { values } => quantile(graph, &features, &x, values),
+        FeatureMap::Gauss { values, places } => gauss(graph, &features, &x, values, places),
     };
     graph.as_float(&value)
 }
@@ -114,76 +125,113 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     graph.node("Where", &[&positive, value, &one])
 }
 
-/// Adds the share at which each feature lies among its quantiles to the graph.
+/// Ascending values of each feature in one table with one row per feature, where documents are looked up.
 ///
-/// The quantiles are in one table with one row per feature. Each row is padded with infinity to a length that is one
-/// less than a power of two: bisection then takes the same steps for every feature, as gathers over all documents at
-/// once. A constant feature has the single quantile 0, and therefore always the share 0.
-fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>]) -> Value {
-    let longest = values.iter().map(Vec::len).max().unwrap_or(0).max(1);
-    let width = (longest + 1).next_power_of_two() - 1;
-    let count = values.len();
-    let mut table = Vec::with_capacity(count * width);
-    for values in values {
-        table.extend_from_slice(if values.is_empty() { &[0.0] } else { values });
-        table.resize(table.len().next_multiple_of(width), f32::INFINITY);
-    }
-    let table = graph.floats("normaliser.quantiles", &[count * width], &table);
-    let row = |start: usize| (0..count).map(|feature| (feature * width + start) as i64).collect::<Vec<_>>();
-    let rows = graph.integers("normaliser.rows", &[count], &row(0));
-    let last: Vec<i64> = values.iter().map(|values| values.len().saturating_sub(1) as i64).collect();
-    let last = graph.integers("normaliser.last", &[count], &last);
-    let (none, one, two) = (
-        graph.integers("integer_0", &[], &[0]),
-        graph.integers("integer_1", &[], &[1]),
-        graph.doubles("two", &[], &[2.0]),
-    );
+/// Each row is padded with infinity to a length that is one less than a power of two: bisection then takes the same steps
+/// for every feature, as gathers over all documents at once. A constant feature has the single value 0.
+struct Table {
+    values: Value,
+    /// Where the row of each feature begins.
+    rows: Value,
+    /// The last place in each row.
+    last: Value,
+    none: Value,
+    one: Value,
+    count: usize,
+    width: usize,
+}
 
-    let steps: Vec<(Value, Value)> = std::iter::successors(Some(width.div_ceil(2)), |step| Some(step / 2))
-        .take_while(|&step| step > 0)
-        .map(|step| {
-            let length = graph.integers(&format!("step_{step}"), &[], &[step as i64]);
-            (length, graph.integers(&format!("normaliser.rows_{step}"), &[count], &row(step - 1)))
-        })
-        .collect();
-    // Counts, for each value, the quantiles of its feature that are below it (at most it, for `LessOrEqual`).
-    let mut count_of = |comparison: &str| {
-        let mut found = none.clone();
-        for (length, probe) in &steps {
+impl Table {
+    fn new(graph: &mut GraphBuilder, values: &[Vec<f32>]) -> Self {
+        let longest = values.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let width = (longest + 1).next_power_of_two() - 1;
+        let count = values.len();
+        let table = padded(values, width, 0.0, f32::INFINITY);
+        let table = graph.floats("normaliser.quantiles", &[count * width], &table);
+        let rows: Vec<i64> = (0..count).map(|feature| (feature * width) as i64).collect();
+        let rows = graph.integers("normaliser.rows", &[count], &rows);
+        let last: Vec<i64> = values.iter().map(|values| values.len().saturating_sub(1) as i64).collect();
+        let last = graph.integers("normaliser.last", &[count], &last);
+        let none = graph.integers("integer_0", &[], &[0]);
+        let one = graph.integers("integer_1", &[], &[1]);
+        Self { values: table, rows, last, none, one, count, width }
+    }
+
+    /// Lengths of the steps of the bisection, with the places that the first probes look at.
+    fn steps(&self, graph: &mut GraphBuilder) -> Vec<(Value, Value)> {
+        let lengths = std::iter::successors(Some(self.width.div_ceil(2)), |step| Some(step / 2));
+        lengths
+            .take_while(|&step| step > 0)
+            .map(|step| {
+                let rows: Vec<i64> = (0..self.count).map(|feature| (feature * self.width + step - 1) as i64).collect();
+                let length = graph.integers(&format!("step_{step}"), &[], &[step as i64]);
+                (length, graph.integers(&format!("normaliser.rows_{step}"), &[self.count], &rows))
+            })
+            .collect()
+    }
+
+    /// Counts, for each document, the values of its feature that are `Less` than it, or `LessOrEqual`.
+    fn count(&self, graph: &mut GraphBuilder, features: &Value, comparison: &str) -> Value {
+        let mut found = self.none.clone();
+        for (length, probe) in &self.steps(graph) {
             let probe = graph.node("Add", &[&found, probe]);
-            let quantile = graph.node("Gather", &[&table, &probe]);
+            let quantile = graph.node("Gather", &[&self.values, &probe]);
             let passed = graph.node(comparison, &[&quantile, features]);
-            let step = graph.node("Where", &[&passed, length, &none]);
+            let step = graph.node("Where", &[&passed, length, &self.none]);
             found = graph.node("Add", &[&found, &step]);
         }
         found
-    };
-    let below = count_of("Less");
-    let not_above = count_of("LessOrEqual");
+    }
+
+    /// The places on both sides of a document, after so many values that are below it: twice the first or the last one
+    /// outside.
+    fn sides(&self, graph: &mut GraphBuilder, below: &Value) -> [Value; 2] {
+        let lower = graph.node("Sub", &[below, &self.one]);
+        [graph.node("Max", &[&lower, &self.none]), graph.node("Min", &[below, &self.last])]
+    }
+
+    /// The number of a table of this shape at a place in each row, in double precision.
+    fn at(&self, graph: &mut GraphBuilder, numbers: &Value, place: &Value) -> Value {
+        let place = graph.node("Add", &[place, &self.rows]);
+        let number = graph.node("Gather", &[numbers, &place]);
+        graph.as_double(&number)
+    }
+}
+
+/// Rows of the same width, with `empty` for a row without numbers, and `filler` behind.
+fn padded<T: Copy>(rows: &[Vec<T>], width: usize, empty: T, filler: T) -> Vec<T> {
+    let mut table = Vec::with_capacity(rows.len() * width);
+    for row in rows {
+        table.extend_from_slice(if row.is_empty() { std::slice::from_ref(&empty) } else { row });
+        table.resize(table.len().next_multiple_of(width), filler);
+    }
+    table
+}
+
+/// Adds the share at which each feature lies among its quantiles to the graph; 0 for a constant feature.
+fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>]) -> Value {
+    let table = Table::new(graph, values);
+    let two = graph.doubles("two", &[], &[2.0]);
+    let below = table.count(graph, features, "Less");
+    let not_above = table.count(graph, features, "LessOrEqual");
 
     // A value equal to some quantiles has the middle of their positions.
     let sum = graph.node("Add", &[&below, &not_above]);
-    let sum = graph.node("Sub", &[&sum, &one]);
+    let sum = graph.node("Sub", &[&sum, &table.one]);
     let sum = graph.as_double(&sum);
     let middle = graph.node("Div", &[&sum, &two]);
     // A value between two quantiles is interpolated. Outside, both are the first or the last, and the position is
     // clamped to it.
-    let lower = graph.node("Sub", &[&below, &one]);
-    let lower = graph.node("Max", &[&lower, &none]);
-    let upper = graph.node("Min", &[&below, &last]);
-    let mut quantile_at = |place: &Value| {
-        let place = graph.node("Add", &[place, &rows]);
-        let quantile = graph.node("Gather", &[&table, &place]);
-        graph.as_double(&quantile)
-    };
-    let (low, high) = (quantile_at(&lower), quantile_at(&upper));
+    let [lower, upper] = table.sides(graph, &below);
+    let low = table.at(graph, &table.values, &lower);
+    let high = table.at(graph, &table.values, &upper);
     let range = graph.node("Sub", &[&high, &low]);
     let range = one_in_place_of_zero(graph, &range);
     let above = graph.node("Sub", &[x, &low]);
     let share = graph.node("Div", &[&above, &range]);
     let lower = graph.as_double(&lower);
     let between = graph.node("Add", &[&lower, &share]);
-    let (first, last) = (graph.as_double(&none), graph.as_double(&last));
+    let (first, last) = (graph.as_double(&table.none), graph.as_double(&table.last));
     let between = graph.node("Max", &[&between, &first]);
     let between = graph.node("Min", &[&between, &last]);
 
@@ -191,4 +239,25 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
     let position = graph.node("Where", &[&equal, &middle, &between]);
     let divisor = one_in_place_of_zero(graph, &last);
     graph.node("Div", &[&position, &divisor])
+}
+
+/// Adds the place of each feature between its knots to the graph; 0 for a constant feature.
+fn gauss(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>], places: &[Vec<f64>]) -> Value {
+    let table = Table::new(graph, values);
+    let places = padded(places, table.width, 0.0, 0.0);
+    let places = graph.doubles("normaliser.places", &[table.count * table.width], &places);
+    let below = table.count(graph, features, "Less");
+    let [lower, upper] = table.sides(graph, &below);
+    let low = table.at(graph, &table.values, &lower);
+    let high = table.at(graph, &table.values, &upper);
+    let (first, last) = (table.at(graph, &places, &lower), table.at(graph, &places, &upper));
+    // Down from the upper knot. Outside, both knots are the same, and nothing is taken away.
+    let range = graph.node("Sub", &[&high, &low]);
+    let range = one_in_place_of_zero(graph, &range);
+    let under = graph.node("Sub", &[&high, x]);
+    let share = graph.node("Div", &[&under, &range]);
+    let step = graph.node("Sub", &[&last, &first]);
+    let step = graph.node("Mul", &[&share, &step]);
+    let place = graph.node("Sub", &[&last, &step]);
+    graph.node("Max", &[&place, &first])
 }
