@@ -11,7 +11,7 @@ use super::files::{self, to_io};
 use super::progress::Work;
 use crate::data::columnar::Format;
 use crate::data::folds::part_number;
-use crate::data::{DataError, SynthConfig};
+use crate::data::{DataError, HiddenScorer, SynthConfig};
 use crate::experiment::OutputFolder;
 use crate::text::is_standard_stream;
 
@@ -36,6 +36,10 @@ pub struct SynthArgs {
     /// Deviation of the label noise
     #[arg(long, default_value_t = SynthConfig::default().noise)]
     noise: f64,
+    /// What gives documents their labels: smooth functions of hidden traits, steps of them, or listwise, where the other
+    /// documents of the list count
+    #[arg(long, value_enum, default_value_t = HiddenScorer::Smooth)]
+    scorer: HiddenScorer,
     /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables, any other file is text; all
     /// are written block by block, in little memory. Standard output when absent or `-`
     #[arg(short, long)]
@@ -55,6 +59,7 @@ impl SynthArgs {
             median_length: self.median_length,
             max_length: self.max_length,
             noise: self.noise,
+            scorer: self.scorer,
             ..SynthConfig::default()
         };
         config.check()?;

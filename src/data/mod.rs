@@ -59,4 +59,4 @@ pub use reading::{read, read_from};
 pub use statistics::Statistics;
 #[cfg(feature = "report")]
 pub(crate) use synth::label;
-pub use synth::SynthConfig;
+pub use synth::{HiddenScorer, SynthConfig};

@@ -5,6 +5,8 @@
 //! linear one. Its features are noisy views of the traits on the scales that web features have (see `traits`), so that
 //! normalisers matter. List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
 //!
+//! Two other hidden scorers ([`HiddenScorer`]) are made of steps, and of the other documents of the list.
+//!
 //! Each query has its own seed: the same configuration gives the same bytes on any number of threads, and the first
 //! queries of a larger set are those of a smaller one. Features are decimal numbers with at most six decimal places, so
 //! that [`generate`](SynthConfig::generate) gives the same dataset as reading the text of
@@ -37,6 +39,20 @@ use crate::text::counted;
 use text::LineWriter;
 use traits::{World, bell};
 
+/// What gives documents their labels, before noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[serde(rename_all = "snake_case")]
+pub enum HiddenScorer {
+    /// Sums, products and parabolas of traits.
+    #[default]
+    Smooth,
+    /// Steps of traits and of pairs of them, as in trees.
+    Steps,
+    /// As `smooth` without the parabola, less what better documents of the list already say.
+    Listwise,
+}
+
 /// Options of the generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -55,6 +71,8 @@ pub struct SynthConfig {
     pub max_length: usize,
     /// Standard deviation of the label noise; that of the hidden scorer is about 1.6. Default: 0.8.
     pub noise: f64,
+    /// What gives documents their labels. Default: smooth.
+    pub scorer: HiddenScorer,
 }
 
 impl Default for SynthConfig {
@@ -67,6 +85,7 @@ impl Default for SynthConfig {
             length_deviation: 0.5,
             max_length: 1_251,
             noise: 0.8,
+            scorer: HiddenScorer::Smooth,
         }
     }
 }
@@ -101,7 +120,8 @@ impl SynthConfig {
         };
         count("queries", self.queries, MOST_QUERIES)?;
         count("features", self.features, 100_000)?;
-        count("max_length", self.max_length, 1_000_000)?;
+        // Listwise, every document is compared with every other one.
+        count("max_length", self.max_length, if self.scorer == HiddenScorer::Listwise { 10_000 } else { 1_000_000 })?;
         if !(self.median_length >= 1.0 && self.median_length.is_finite()) {
             return Err(Refusal::new("median_length", self.median_length, "a finite number of at least 1"));
         }
@@ -144,7 +164,7 @@ impl SynthConfig {
     }
 
     fn world(&self) -> World {
-        World::new(self.seed, self.features, self.noise)
+        World::new(self)
     }
 
     /// Generates some of the queries, counted from 0, which have the identifiers that they have among all.
@@ -309,9 +329,17 @@ impl SynthConfig {
         let view = world.query(&mut random);
         let mut labels = Vec::with_capacity(length);
         let mut millionths = Vec::with_capacity(length * self.features);
+        if self.scorer == HiddenScorer::Listwise {
+            let documents: Vec<_> = (0..length).map(|_| world.document(&view, &mut random)).collect();
+            for (document, merit) in documents.iter().zip(world.merits(&documents)) {
+                labels.push(world.label(merit, &mut random));
+                world.features(&view, document, &mut random, &mut millionths);
+            }
+            return Query { labels, millionths };
+        }
         for _ in 0..length {
             let document = world.document(&view, &mut random);
-            labels.push(world.label(&document, &mut random));
+            labels.push(world.label(world.merit(&document), &mut random));
             world.features(&view, &document, &mut random, &mut millionths);
         }
         Query { labels, millionths }
@@ -417,6 +445,45 @@ mod tests {
     }
 
     #[test]
+    fn every_hidden_scorer_deals_its_own_labels_in_the_same_shares() {
+        let of =
+            |scorer| SynthConfig { scorer, queries: 200, features: 8, ..SynthConfig::default() }.generate().unwrap();
+        let [smooth, steps, listwise] = [HiddenScorer::Smooth, HiddenScorer::Steps, HiddenScorer::Listwise].map(of);
+        // Lengths are drawn before anything else, and with `steps` traits and features, too.
+        assert_eq!((&smooth.offsets, &smooth.features), (&steps.offsets, &steps.features));
+        assert_eq!(smooth.offsets, listwise.offsets);
+        for data in [&smooth, &steps, &listwise] {
+            let statistics = data.statistics();
+            for ((label, count), share) in statistics.labels.iter().zip([0.52, 0.23, 0.19, 0.04, 0.02]) {
+                let found = *count as f64 / statistics.documents as f64;
+                assert!((found - share).abs() < 0.04, "label {label}: {found}");
+            }
+        }
+        let equal =
+            |data: &RankingDataset| smooth.labels.iter().zip(&data.labels).filter(|(one, two)| one == two).count();
+        for data in [&steps, &listwise] {
+            assert!(equal(data) < smooth.documents() * 3 / 4, "{} of {}", equal(data), smooth.documents());
+        }
+    }
+
+    /// A document that says the same as a better one is worth less than alone; steps take few values.
+    #[test]
+    fn lists_and_steps_decide_where_they_should() {
+        let world = |scorer| World::new(&SynthConfig { scorer, features: 1, noise: 0.0, ..SynthConfig::default() });
+        let listwise = world(HiddenScorer::Listwise);
+        let (best, same, far) =
+            ([1.0; 8], [0.5, 0.5, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0], [0.5, 0.5, 0.5, 9.0, 1.0, -9.0, 1.0, 1.0]);
+        let merits = listwise.merits(&[best, same, far]);
+        assert_eq!(merits[0], listwise.merit(&best));
+        assert!((merits[1] - (listwise.merit(&same) - 3.0)).abs() < 1e-12);
+        assert!((merits[2] - listwise.merit(&far)).abs() < 1e-12);
+        assert_eq!(listwise.merits(&[same]), [listwise.merit(&same)]);
+        let steps = world(HiddenScorer::Steps);
+        assert_eq!(steps.merit(&[0.6; 8]), steps.merit(&[0.7; 8]));
+        assert!(steps.merit(&[0.6; 8]) > steps.merit(&[-0.6; 8]) + 3.0);
+    }
+
+    #[test]
     fn features_have_the_scales_of_web_features() {
         let data = small().generate().unwrap();
         let ranges = data.feature_ranges();
@@ -433,6 +500,7 @@ mod tests {
             SynthConfig { queries: 0, ..small() },
             SynthConfig { features: 0, ..small() },
             SynthConfig { max_length: 0, ..small() },
+            SynthConfig { max_length: 10_001, scorer: HiddenScorer::Listwise, ..small() },
             SynthConfig { median_length: f64::NAN, ..small() },
             SynthConfig { length_deviation: -1.0, ..small() },
             SynthConfig { noise: f64::INFINITY, ..small() },

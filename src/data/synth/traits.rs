@@ -8,6 +8,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::labels::SHARES_BELOW;
+use super::{HiddenScorer, SynthConfig};
 use crate::seed::seed_for;
 
 /// Number of hidden traits.
@@ -76,6 +77,7 @@ pub(super) struct World {
     lenses: Vec<Lens>,
     thresholds: [f64; 4],
     noise: f64,
+    scorer: HiddenScorer,
 }
 
 /// The properties that the documents of a query share.
@@ -90,20 +92,22 @@ pub(super) struct QueryView {
 pub(super) type Document = [f64; TRAITS];
 
 impl World {
-    pub fn new(seed: u64, features: usize, noise: f64) -> Self {
+    pub fn new(config: &SynthConfig) -> Self {
+        let SynthConfig { seed, features, noise, scorer, .. } = *config;
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "synth features", 0));
         let lenses = (0..features).map(|feature| Lens::new(feature, &mut random)).collect();
-        let mut world = Self { lenses, thresholds: [0.0; 4], noise };
+        let mut world = Self { lenses, thresholds: [0.0; 4], noise, scorer };
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "synth thresholds", 0));
-        let mut grades: Vec<f64> = (0..CALIBRATION)
-            .map(|_| {
-                let view = world.query(&mut random);
-                let document = world.document(&view, &mut random);
-                world.grade(&document, &mut random)
-            })
-            .collect();
+        let mut grades: Vec<f64> = Vec::with_capacity(CALIBRATION);
+        while grades.len() < CALIBRATION {
+            // A document of each query, unless those of a list belong together.
+            let length = if scorer == HiddenScorer::Listwise { config.length(&mut random) } else { 1 };
+            let view = world.query(&mut random);
+            let documents: Vec<Document> = (0..length).map(|_| world.document(&view, &mut random)).collect();
+            grades.extend(world.merits(&documents).into_iter().map(|merit| merit + noise * bell(&mut random)));
+        }
         grades.sort_unstable_by(f64::total_cmp);
-        world.thresholds = SHARES_BELOW.map(|below| grades[(below * CALIBRATION as f64) as usize]);
+        world.thresholds = SHARES_BELOW.map(|below| grades[(below * grades.len() as f64) as usize]);
         world
     }
 
@@ -119,17 +123,44 @@ impl World {
         view.traits.map(|shared| SHARED.sqrt() * shared + (1.0 - SHARED).sqrt() * bell(random))
     }
 
-    /// Draws the label: the number of thresholds that the noisy grade reaches.
-    pub fn label(&self, document: &Document, random: &mut ChaCha8Rng) -> u8 {
-        let grade = self.grade(document, random);
+    /// Draws the label of a document of such a merit: the number of thresholds that the noisy grade reaches.
+    pub fn label(&self, merit: f64, random: &mut ChaCha8Rng) -> u8 {
+        let grade = merit + self.noise * bell(random);
         self.thresholds.iter().filter(|&&threshold| grade >= threshold).count() as u8
     }
 
-    /// Draws the noisy grade: a linear part, two interactions, and a trait of which the middle is best.
-    fn grade(&self, [a, b, c, d, e, f, g, _]: &Document, random: &mut ChaCha8Rng) -> f64 {
-        let linear = 0.6 * a + 0.5 * b + 0.4 * c;
-        let interactions = 0.8 * a * b + 0.7 * (2.0 * d).tanh() * e;
-        linear + interactions - 0.4 * f * f + 0.3 * g.max(0.0) + self.noise * bell(random)
+    /// What the hidden scorer gives a document by itself.
+    pub fn merit(&self, &[a, b, c, d, e, f, g, _]: &Document) -> f64 {
+        let step = |passed: bool| f64::from(u8::from(passed));
+        match self.scorer {
+            // A linear part, two interactions, and a trait of which the middle is best.
+            HiddenScorer::Smooth => {
+                let linear = 0.6 * a + 0.5 * b + 0.4 * c;
+                let interactions = 0.8 * a * b + 0.7 * (2.0 * d).tanh() * e;
+                linear + interactions - 0.4 * f * f + 0.3 * g.max(0.0)
+            }
+            HiddenScorer::Steps => {
+                let alone = 1.2 * step(a > 0.5) + step(a > -0.5) + 1.1 * step(b > 0.2);
+                let pairs = 1.4 * step(a > 0.0 && b > 0.4) + 1.3 * step(d > 0.3 && e > -0.3);
+                alone + 0.8 * step(c > 0.0) + pairs - 1.1 * step(f.abs() > 1.0) + step(g > 0.8)
+            }
+            HiddenScorer::Listwise => 0.6 * a + 0.5 * b + 0.4 * c + 0.7 * (2.0 * d).tanh() * e,
+        }
+    }
+
+    /// What the hidden scorer gives the documents of a query. Listwise, a document loses up to 3 by the nearest one that is
+    /// better by itself, in two traits: what it says has been said.
+    pub fn merits(&self, documents: &[Document]) -> Vec<f64> {
+        let alone: Vec<f64> = documents.iter().map(|document| self.merit(document)).collect();
+        if self.scorer != HiddenScorer::Listwise {
+            return alone;
+        }
+        let distance = |one: &Document, other: &Document| (one[3] - other[3]).powi(2) + (one[5] - other[5]).powi(2);
+        let nearest_better = |at: usize| {
+            let better = (0..documents.len()).filter(|&other| alone[other] > alone[at]);
+            better.map(|other| distance(&documents[at], &documents[other])).fold(f64::INFINITY, f64::min)
+        };
+        (0..documents.len()).map(|at| alone[at] - 3.0 * (-4.0 * nearest_better(at)).exp()).collect()
     }
 
     /// Appends the features of a document, in millionths.

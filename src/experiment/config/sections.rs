@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::data::letor::{Missing, ReadOptions};
-use crate::data::{ByteSize, SynthConfig};
+use crate::data::{ByteSize, HiddenScorer, SynthConfig};
 use crate::measure::{Convention, Measure};
 use crate::refusal::Refusal;
 
@@ -71,6 +71,8 @@ pub struct SyntheticConfig {
     pub features: usize,
     /// Seed of the hidden scorer and the queries.
     pub seed: u64,
+    /// What gives documents their labels.
+    pub scorer: HiddenScorer,
 }
 
 impl Default for SyntheticConfig {
@@ -82,6 +84,7 @@ impl Default for SyntheticConfig {
             test_queries: 50,
             features: generator.features,
             seed: generator.seed,
+            scorer: generator.scorer,
         }
     }
 }
@@ -192,6 +195,6 @@ impl SyntheticConfig {
     /// What generates the queries of all three sets.
     pub(in crate::experiment) fn generator(&self) -> SynthConfig {
         let queries = self.train_queries + self.validation_queries + self.test_queries;
-        SynthConfig { queries, features: self.features, seed: self.seed, ..SynthConfig::default() }
+        SynthConfig { queries, features: self.features, seed: self.seed, scorer: self.scorer, ..SynthConfig::default() }
     }
 }
