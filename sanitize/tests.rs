@@ -42,17 +42,17 @@ impl<T: Real> Batch<T> {
         let n = *n;
         // Rows far from all that add to them, and scores that are no numbers.
         let far: Vec<T> = x.iter().zip(mask).map(|(&x, &m)| x * T::HALF + m * T::from_f64(1e4)).collect();
-        step_sum(&far, mask, n, 1.0, Step::Logistic);
+        step_sum(&far, mask, None, n, 1.0, Step::Logistic);
         let few: Vec<T> = mask.iter().enumerate().map(|(i, &m)| if i % 20 == 3 { m } else { T::ZERO }).collect();
         let diverged: Vec<T> = x.iter().map(|&x| x / T::ZERO).collect();
         step_sum_gradient(&diverged, mask, g, n, 1.0, Step::Logistic);
         for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
             // The second is too steep for one exponential a document.
             for alpha in [1.0, 1e4] {
-                step_sum(x, mask, n, alpha, step);
+                step_sum(x, mask, None, n, alpha, step);
                 step_sum_gradient(x, mask, g, n, alpha, step);
                 // Few of many documents are visited.
-                counted_step_sum(x, mask, &few, n, alpha, step);
+                step_sum(x, mask, Some(&few), n, alpha, step);
                 step_sum_gradient(x, mask, &few, n, alpha, step);
             }
         }

@@ -1,10 +1,13 @@
 //! `above_expectation`: the expectation of a discount of a document's rank times what stands above the document, under
 //! noisy scores (softrank-directness, section III, for measures in which two documents meet).
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
 use super::{
-    backend::Pairwise, cpu::AboveExpectation, cpu::ScoreNoise, definition, path::takes_definition, shape::assert_alike,
+    call::Call,
+    cpu::{AboveExpectation, ScoreNoise},
+    path::run,
+    shape::assert_alike,
 };
 
 /// `out_i = a_i E[D(R_i) A_i]`, where the rank `R_i`, counted from 0, is the number of documents above `i`,
@@ -40,9 +43,5 @@ pub fn above_expectation(
         return x.zeros_like();
     }
     let [x, a, b, mask] = [x, a.detach(), b.detach(), mask].map(Tensor::into_dispatch);
-    Tensor::from_dispatch(if takes_definition(&x) {
-        definition::above_expectation::value::<Dispatch>(x, a, b, mask, expectation)
-    } else {
-        Dispatch::above_expectation(x, a, b, mask, expectation.clone())
-    })
+    run(Call::AboveExpectation { x, a, b, mask, expectation: expectation.clone() })
 }

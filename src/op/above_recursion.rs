@@ -1,13 +1,12 @@
 //! `above_recursion`: the expectation of a function of a document's rank times what stands above the document, under noisy
 //! scores, trial by trial (softrank-directness, section III, for the rank alone).
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
 use super::{
-    backend::Pairwise,
+    call::Call,
     cpu::{AboveRecursion, ScoreNoise},
-    definition,
-    path::takes_definition,
+    path::run,
     shape::{assert_alike, assert_type},
 };
 
@@ -51,9 +50,5 @@ pub fn above_recursion(
     }
     let values = values.narrow(1, 0, ranks);
     let [x, a, b, mask, values] = [x, a.detach(), b.detach(), mask, values.detach()].map(Tensor::into_dispatch);
-    Tensor::from_dispatch(if takes_definition(&x) {
-        definition::above_recursion::value::<Dispatch>(x, a, b, mask, values, recursion)
-    } else {
-        Dispatch::above_recursion(x, a, b, mask, values, recursion.clone())
-    })
+    run(Call::AboveRecursion { x, a, b, mask, values, recursion: recursion.clone() })
 }

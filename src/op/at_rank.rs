@@ -1,8 +1,8 @@
 //! `at_rank`: values of ranks, such as discounts, at the ranks of documents.
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
-use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_entry_per_rank};
+use super::{call::Call, path::run, shape::assert_entry_per_rank};
 
 /// `table[rank - 1]` at each place. Carries no gradient.
 ///
@@ -16,9 +16,5 @@ use super::{backend::Pairwise, definition, path::takes_definition, shape::assert
 pub fn at_rank(ranks: Tensor<2>, table: Vec<f64>) -> Tensor<2> {
     assert_entry_per_rank("at_rank", ("table", &table), ("ranks", &ranks));
     let ranks = ranks.detach().into_dispatch();
-    Tensor::from_dispatch(if takes_definition(&ranks) {
-        definition::at_rank::value::<Dispatch>(ranks, table)
-    } else {
-        Dispatch::at_rank(ranks, table)
-    })
+    run(Call::AtRank { x: ranks, table })
 }

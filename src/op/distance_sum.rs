@@ -1,8 +1,8 @@
 //! `distance_sum`: how far a document's score is from all others, the sum that NeuralSort takes.
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
-use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_alike};
+use super::{call::Call, path::run, shape::assert_alike};
 
 /// `out_i = sum_j |x_i - x_j|` over the documents with `mask = 1`; 0 at padding.
 ///
@@ -18,9 +18,5 @@ use super::{backend::Pairwise, definition, path::takes_definition, shape::assert
 pub(crate) fn distance_sum(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
     assert_alike("distance_sum", ("x", &x), &[("mask", &mask)]);
     let (x, mask) = (x.into_dispatch(), mask.into_dispatch());
-    Tensor::from_dispatch(if takes_definition(&x) {
-        definition::distance_sum::value::<Dispatch>(x, mask)
-    } else {
-        Dispatch::distance_sum(x, mask)
-    })
+    run(Call::DistanceSum { x, mask })
 }

@@ -1,11 +1,10 @@
 //! `ideal_dcg`: the largest discounted sum of gains that any order of a list reaches.
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
 use super::{
-    backend::Pairwise,
-    definition,
-    path::takes_definition,
+    call::Call,
+    path::run,
     shape::{assert_alike, assert_entry_per_rank},
 };
 
@@ -24,9 +23,5 @@ pub fn ideal_dcg(gains: Tensor<2>, mask: Tensor<2>, discounts: Vec<f64>) -> Tens
     assert_alike("ideal_dcg", ("gains", &gains), &[("mask", &mask)]);
     assert_entry_per_rank("ideal_dcg", ("discounts", &discounts), ("gains", &gains));
     let (gains, mask) = (gains.detach().into_dispatch(), mask.detach().into_dispatch());
-    Tensor::from_dispatch(if takes_definition(&gains) {
-        definition::ideal_dcg::value::<Dispatch>(gains, mask, discounts)
-    } else {
-        Dispatch::ideal_dcg(gains, mask, discounts)
-    })
+    run(Call::IdealDcg { x: gains, mask, discounts })
 }

@@ -1,8 +1,8 @@
 //! `indicator_sum`: soft indicators of SmoothRank (smoothrank, section 3), one-dimensional softmax attention.
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
-use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_alike};
+use super::{call::Call, path::run, shape::assert_alike};
 
 /// `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, the softmax taken over the documents with `mask = 1`; 0 at
 /// padding.
@@ -18,10 +18,5 @@ use super::{backend::Pairwise, definition, path::takes_definition, shape::assert
 pub fn indicator_sum(x: Tensor<2>, a: Tensor<2>, mask: Tensor<2>, sigma: f64) -> Tensor<2> {
     assert_alike("indicator_sum", ("x", &x), &[("a", &a), ("mask", &mask)]);
     let (x, a, mask) = (x.into_dispatch(), a.into_dispatch(), mask.into_dispatch());
-    let (out, _) = if takes_definition(&x) {
-        definition::indicator_sum::value::<Dispatch>(x, a, mask, sigma)
-    } else {
-        Dispatch::indicator_sum(x, a, mask, sigma)
-    };
-    Tensor::from_dispatch(out)
+    run(Call::IndicatorSum { x, a, mask, sigma })
 }

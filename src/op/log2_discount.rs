@@ -1,8 +1,8 @@
 //! `log2_discount`: the discount of NDCG at real positions (approximation-framework, equation 21).
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
-use super::{backend::Pairwise, definition, path::takes_definition};
+use super::{call::Call, path::run};
 
 /// `1 / log2(1 + p)` at each place.
 ///
@@ -11,10 +11,5 @@ use super::{backend::Pairwise, definition, path::takes_definition};
 /// # Shapes
 /// - `positions` (above 0), output: `[batch, documents]`
 pub fn log2_discount(positions: Tensor<2>) -> Tensor<2> {
-    let positions = positions.into_dispatch();
-    Tensor::from_dispatch(if takes_definition(&positions) {
-        definition::log2_discount::value::<Dispatch>(positions)
-    } else {
-        Dispatch::log2_discount(positions)
-    })
+    run(Call::Log2Discount { x: positions.into_dispatch() })
 }

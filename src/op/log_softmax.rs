@@ -1,8 +1,8 @@
 //! `log_softmax`: logarithms of the probabilities of documents (listwise losses).
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
-use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_alike};
+use super::{call::Call, path::run, shape::assert_alike};
 
 /// `x_i - log sum_j exp(x_j)` over the documents of each list, 0 at padding.
 ///
@@ -17,9 +17,5 @@ use super::{backend::Pairwise, definition, path::takes_definition, shape::assert
 pub fn log_softmax(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
     assert_alike("log_softmax", ("x", &x), &[("mask", &mask)]);
     let (x, mask) = (x.into_dispatch(), mask.detach().into_dispatch());
-    Tensor::from_dispatch(if takes_definition(&x) {
-        definition::log_softmax::value::<Dispatch>(x, mask)
-    } else {
-        Dispatch::masked_log_softmax(x, mask)
-    })
+    run(Call::LogSoftmax { x, mask })
 }

@@ -29,6 +29,7 @@ mod above_expectation;
 mod above_recursion;
 mod at_rank;
 mod backend;
+mod call;
 #[cfg_attr(not(any(feature = "flex", test)), allow(dead_code, unused_imports))]
 mod cpu;
 mod definition;

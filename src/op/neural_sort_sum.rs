@@ -1,9 +1,9 @@
 //! `neural_sort_sum`: values found at each rank by NeuralSort (Grover et al., Stochastic optimization of sorting networks
 //! via continuous relaxations), with Sinkhorn's scaling (Pobrotyn and Bialobrzeski, NeuralNDCG).
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
-use super::{backend::Pairwise, cpu::NeuralSortMatrix, definition, path::takes_definition, shape::assert_alike};
+use super::{call::Call, cpu::NeuralSortMatrix, path::run, shape::assert_alike};
 
 /// `out_r = sum_j P_rj v_j` for the ranks `r` of each list, the first rank first, `P` a [`NeuralSortMatrix`]; 0 beyond
 /// the ranks that are asked for and beyond the documents of the list.
@@ -24,9 +24,5 @@ pub fn neural_sort_sum(x: Tensor<2>, v: Tensor<2>, mask: Tensor<2>, sort: Neural
         return x.zeros_like();
     }
     let [x, v, mask] = [x, v, mask].map(Tensor::into_dispatch);
-    Tensor::from_dispatch(if takes_definition(&x) {
-        definition::neural_sort_sum::value::<Dispatch>(x, v, mask, &sort)
-    } else {
-        Dispatch::neural_sort_sum(x, v, mask, sort)
-    })
+    run(Call::NeuralSortSum { x, v, mask, sort })
 }

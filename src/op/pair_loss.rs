@@ -1,12 +1,11 @@
 //! `pair_loss`: sums of a convex (or fidelity) loss over the pairs that the labels order.
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
 use super::{
-    backend::Pairwise,
+    call::{Call, Weight},
     cpu::{self, Distance, PairLoss},
-    definition,
-    path::takes_definition,
+    path::run,
     shape::assert_alike,
 };
 
@@ -36,11 +35,7 @@ pub fn pair_loss(x: Tensor<2>, labels: Tensor<2>, mask: Tensor<2>, weight: &Pair
         }
     }
     let constant = |tensor: &Tensor<2>| tensor.clone().detach().into_dispatch();
-    let weight = weight.as_ref().map(constant);
+    let weight = Weight::new(weight.as_ref().map(constant));
     let (x, labels, mask) = (x.into_dispatch(), constant(&labels), constant(&mask));
-    Tensor::from_dispatch(if takes_definition(&x) {
-        definition::pair_loss::value::<Dispatch>(x, labels, mask, weight, loss)
-    } else {
-        Dispatch::pair_loss(x, labels, mask, weight, loss)
-    })
+    run(Call::PairLoss { x, labels, mask, weight, loss })
 }

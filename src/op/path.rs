@@ -1,16 +1,19 @@
 //! Which path a primitive takes.
 
-use burn::backend::DispatchTensor;
-use burn::tensor::Tensor;
+use burn::{backend::Dispatch, tensor::Tensor};
 
-use super::backend::{Unlisted, is_listed, unlisted};
-use super::definition::rows::bytes_of_rows;
+use super::backend::{Unlisted, forward, is_listed, unlisted};
+use super::call::Call;
+use super::definition::{self, rows::bytes_of_rows};
 use crate::execution::{Execution, PrimitivePath};
 
-/// Whether a primitive of `input` called now uses its tensor definition: where this thread asks for it, and on a backend
-/// that another crate turned on, for which the definition and its automatic differentiation are all there is.
-pub(super) fn takes_definition(input: &DispatchTensor) -> bool {
-    Execution::current().path() == PrimitivePath::Tensor || !is_listed(input)
+/// The first output of a call: by the tensor definition where this thread asks for it, and on a backend that another
+/// crate turned on, for which the definition and its automatic differentiation are all there is.
+pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
+    let execution = Execution::current();
+    let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(call.x());
+    let outputs = if by_definition { definition::forward(call) } else { forward(call, execution) };
+    Tensor::from_dispatch(outputs.into_vec().remove(0))
 }
 
 /// What automatic differentiation of a definition would keep, where that is more than the memory budget allows.

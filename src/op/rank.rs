@@ -1,8 +1,8 @@
 //! `rank`: ranks by counting comparisons, since tensors on GPUs have no fast sort; kernels sort long lists.
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
-use super::{backend::Pairwise, definition, path::takes_definition, shape::assert_alike};
+use super::{call::Call, path::run, shape::assert_alike};
 
 /// 1-based rank of each document by descending `x`, ties by index; padded documents come last. Carries no gradient.
 ///
@@ -15,9 +15,5 @@ use super::{backend::Pairwise, definition, path::takes_definition, shape::assert
 pub fn rank(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
     assert_alike("rank", ("x", &x), &[("mask", &mask)]);
     let (x, mask) = (x.detach().into_dispatch(), mask.detach().into_dispatch());
-    Tensor::from_dispatch(if takes_definition(&x) {
-        definition::rank::value::<Dispatch>(x, mask)
-    } else {
-        Dispatch::rank(x, mask)
-    })
+    run(Call::Rank { x, mask })
 }

@@ -1,10 +1,12 @@
 //! `rank_expectation`: expected discounts under the Poisson-binomial rank of SoftRank (softrank-directness, section
 //! III), through the probability generating function, O(M n^2) time.
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
 use super::{
-    backend::Pairwise, cpu::ExponentialTerm, definition, definition::array::Array, path::takes_definition,
+    call::{Call, Tensors},
+    cpu::ExponentialTerm,
+    path::run,
     shape::assert_alike,
 };
 
@@ -23,8 +25,8 @@ pub fn rank_expectation(x: Tensor<2>, mask: Tensor<2>, sigma: f64, terms: &[Expo
     counted_rank_expectation(x, mask, None, sigma, terms)
 }
 
-/// The same of the documents with `counted` other than 0, which has the same bits wherever pairs are visited; 0 in place
-/// of the others. Where few count, it is that much faster on the CPU.
+/// The same of the documents with `counted` other than 0, which has the same bits wherever pairs are visited; a finite
+/// number of no meaning in place of the others, 0 on the CPU. Where few count, it is that much faster on the CPU.
 #[track_caller]
 pub(crate) fn counted_rank_expectation(
     x: Tensor<2>,
@@ -37,15 +39,7 @@ pub(crate) fn counted_rank_expectation(
     if terms.is_empty() {
         return x.zeros_like();
     }
+    let rows = Tensors::new(counted.map(Tensor::into_dispatch));
     let (x, mask, terms) = (x.into_dispatch(), mask.into_dispatch(), terms.to_vec());
-    let (out, _) = match (counted.map(Tensor::into_dispatch), takes_definition(&x)) {
-        (None, true) => definition::rank_expectation::value::<Dispatch>(x, mask, sigma, &terms),
-        (None, false) => Dispatch::rank_expectation(x, mask, sigma, terms),
-        (Some(counted), true) => {
-            let (out, products) = definition::rank_expectation::value::<Dispatch>(x, mask, sigma, &terms);
-            (Array::<Dispatch>(counted).select(Array(out)).0, products)
-        }
-        (Some(counted), false) => Dispatch::counted_rank_expectation(x, mask, counted, sigma, terms),
-    };
-    Tensor::from_dispatch(out)
+    run(Call::RankExpectation { x, mask, rows, sigma, terms })
 }

@@ -1,18 +1,14 @@
 //! `rank_recursion`: expected discounts under the Poisson-binomial rank of SoftRank (softrank-directness, section
 //! III), by its recursion over documents, O(k n^2) time for the first `k` ranks.
 
-use burn::{
-    backend::Dispatch,
-    tensor::{Tensor, TensorData},
-};
+use burn::tensor::{Tensor, TensorData};
 
 use super::{
     above_recursion::above_recursion,
-    backend::{Pairwise, averages_exact_noise},
+    backend::averages_exact_noise,
+    call::{Call, Tensors},
     cpu::{Above, AboveRecursion, Comparison, ScoreNoise},
-    definition,
-    definition::array::Array,
-    path::takes_definition,
+    path::run,
     shape::assert_alike,
 };
 
@@ -65,8 +61,8 @@ pub(crate) fn noisy_rank_recursion(
     noise.mixture(documents).iter().map(part).reduce(|sum, part| sum + part).unwrap_or_else(|| x.zeros_like())
 }
 
-/// The same under another comparison of documents, of those with `counted` other than 0 where it is given; 0 in place of
-/// the others.
+/// The same under another comparison of documents, of those with `counted` other than 0 where it is given; a finite
+/// number of no meaning in place of the others, 0 on the CPU.
 pub(crate) fn compared_rank_recursion(
     x: Tensor<2>,
     mask: Tensor<2>,
@@ -79,14 +75,7 @@ pub(crate) fn compared_rank_recursion(
     if ranks == 0 {
         return x.zeros_like();
     }
+    let rows = Tensors::new(counted.map(Tensor::into_dispatch));
     let (x, mask, discounts) = (x.into_dispatch(), mask.into_dispatch(), discounts[..ranks].to_vec());
-    Tensor::from_dispatch(match (counted.map(Tensor::into_dispatch), takes_definition(&x)) {
-        (None, true) => definition::rank_recursion::value::<Dispatch>(x, mask, comparison, &discounts),
-        (None, false) => Dispatch::rank_recursion(x, mask, comparison, discounts),
-        (Some(counted), true) => {
-            let all = definition::rank_recursion::value::<Dispatch>(x, mask, comparison, &discounts);
-            Array::<Dispatch>(counted).select(Array(all)).0
-        }
-        (Some(counted), false) => Dispatch::counted_rank_recursion(x, mask, counted, comparison, discounts),
-    })
+    run(Call::RankRecursion { x, mask, rows, comparison, discounts })
 }

@@ -1,8 +1,13 @@
 //! `step_sum`: smoothed counts of the documents ahead (approximation-framework, section 4).
 
-use burn::{backend::Dispatch, tensor::Tensor};
+use burn::tensor::Tensor;
 
-use super::{backend::Pairwise, cpu::Step, definition, path::takes_definition, shape::assert_alike};
+use super::{
+    call::{Call, Tensors},
+    cpu::Step,
+    path::run,
+    shape::assert_alike,
+};
 
 /// `out_i = sum_j v_j phi(alpha (x_j - x_i))`, the term `j = i` (`v_i / 2`) included.
 ///
@@ -17,11 +22,7 @@ use super::{backend::Pairwise, cpu::Step, definition, path::takes_definition, sh
 pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
     assert_alike("step_sum", ("x", &x), &[("v", &v)]);
     let (x, v) = (x.into_dispatch(), v.into_dispatch());
-    Tensor::from_dispatch(if takes_definition(&x) {
-        definition::step_sum::value::<Dispatch>(x, v, alpha, step)
-    } else {
-        Dispatch::step_sum(x, v, alpha, step)
-    })
+    run(Call::StepSum { x, v, rows: Tensors::None, alpha, step })
 }
 
 /// [`step_sum`] of the documents with `counted` other than 0; 1/2, the step at 0, in place of the others. Where few count,
@@ -37,10 +38,6 @@ pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2>
 #[track_caller]
 pub fn counted_step_sum(x: Tensor<2>, v: Tensor<2>, counted: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
     assert_alike("counted_step_sum", ("x", &x), &[("v", &v), ("counted", &counted)]);
-    let (x, v, counted) = (x.into_dispatch(), v.into_dispatch(), counted.into_dispatch());
-    Tensor::from_dispatch(if takes_definition(&x) {
-        definition::step_sum::counted::<Dispatch>(x, v, counted, alpha, step)
-    } else {
-        Dispatch::counted_step_sum(x, v, counted, alpha, step)
-    })
+    let [x, v, counted] = [x, v, counted].map(Tensor::into_dispatch);
+    run(Call::StepSum { x, v, rows: Tensors::One(counted), alpha, step })
 }

@@ -3,6 +3,7 @@
 use burn::backend::{Backend, Flex, tensor::FloatTensor};
 use burn::tensor::{Device, Tensor, TensorData};
 
+use super::call::{Call, Tensors};
 use super::*;
 
 const SHAPE: [usize; 2] = [2, 3];
@@ -28,13 +29,14 @@ fn definitions<B: Backend>() -> Vec<FloatTensor<B>> {
     let tensor = |values: [f32; 6]| B::float_from_data(TensorData::new(values.to_vec(), SHAPE), &device);
     let (x, labels, mask) = (|| tensor(X), || tensor(LABELS), || tensor(MASK));
     let weight = cpu::PairWeight::Document(labels());
+    let first = |call: Call<B>| definition::forward(call).into_vec().remove(0);
     vec![
         definition::step_sum::value::<B>(x(), labels(), 2.0, Step::Erf),
         definition::rank_expectation::value::<B>(x(), mask(), 0.7, &TERMS).0,
         definition::rank_recursion::value::<B>(x(), mask(), Comparison::independent(0.7), &DISCOUNTS),
         definition::above_expectation::value::<B>(x(), mask(), labels(), mask(), &above()),
         definition::above_recursion::value::<B>(x(), mask(), labels(), mask(), labels(), &recursion()),
-        definition::step_sum::counted::<B>(x(), mask(), labels(), 2.0, Step::Logistic),
+        first(Call::StepSum { x: x(), v: mask(), rows: Tensors::One(labels()), alpha: 2.0, step: Step::Logistic }),
         definition::indicator_sum::value::<B>(x(), labels(), mask(), 0.7).0,
         definition::distance_sum::value::<B>(x(), mask()),
         definition::neural_sort_sum::value::<B>(x(), labels(), mask(), &SORT),

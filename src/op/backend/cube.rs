@@ -3,198 +3,81 @@
 use burn::backend::tensor::FloatTensor;
 use burn_cubecl::CubeBackend;
 
-use super::{pair_weight::Weight, pairwise::Pairwise};
-use crate::op::cpu::{AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, PairLoss, Step};
-use crate::op::definition::{
-    above_expectation, above_recursion, distance_sum, indicator_sum, pair_loss, rank, rank_expectation, rank_recursion,
-    step_sum,
-};
-use crate::op::gpu;
+use super::primitives::Primitives;
+use crate::execution::Execution;
+use crate::op::call::{Call, Tensors};
+use crate::op::{definition, gpu};
 
-impl Pairwise for CubeBackend {
-    fn step_sum(x: FloatTensor<Self>, v: FloatTensor<Self>, alpha: f64, step: Step) -> FloatTensor<Self> {
-        gpu::step_sum(&x, &v, None, alpha, step).unwrap_or_else(|| step_sum::value::<Self>(x, v, alpha, step))
-    }
-
-    fn counted_step_sum(
-        x: FloatTensor<Self>,
-        v: FloatTensor<Self>,
-        counted: FloatTensor<Self>,
-        alpha: f64,
-        step: Step,
-    ) -> FloatTensor<Self> {
-        gpu::step_sum(&x, &v, Some(&counted), alpha, step)
-            .unwrap_or_else(|| step_sum::counted::<Self>(x, v, counted, alpha, step))
-    }
-
-    fn step_sum_gradient(
-        x: FloatTensor<Self>,
-        v: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-        alpha: f64,
-        step: Step,
-    ) -> FloatTensor<Self> {
-        gpu::step_sum_gradient(&x, &v, &gradient, alpha, step)
-            .unwrap_or_else(|| step_sum::gradient::<Self>(x, v, gradient, alpha, step))
-    }
-
-    fn rank_expectation(
-        x: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        sigma: f64,
-        terms: Vec<ExponentialTerm>,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        match gpu::rank_expectation(&x, &mask, sigma, &terms) {
-            Some([out, products]) => (out, products),
-            None => rank_expectation::value::<Self>(x, mask, sigma, &terms),
+/// The outputs of a call, where the device has a kernel.
+fn value(call: &Call<CubeBackend>) -> Option<Tensors<CubeBackend>> {
+    let out = match call {
+        Call::StepSum { x, v, rows, alpha, step } => gpu::step_sum(x, v, rows.first(), *alpha, *step),
+        // A kernel takes all rows of SoftRank at once.
+        Call::RankExpectation { x, mask, sigma, terms, .. } => {
+            return gpu::rank_expectation(x, mask, *sigma, terms).map(Tensors::new);
         }
-    }
-
-    fn rank_expectation_gradient(
-        x: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        products: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-        sigma: f64,
-        terms: Vec<ExponentialTerm>,
-    ) -> FloatTensor<Self> {
-        gpu::rank_expectation_gradient(&x, &mask, &products, &gradient, sigma, &terms)
-            .unwrap_or_else(|| rank_expectation::gradient::<Self>(x, mask, products, gradient, sigma, &terms))
-    }
-
-    fn rank_recursion(
-        x: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        comparison: Comparison,
-        discounts: Vec<f64>,
-    ) -> FloatTensor<Self> {
-        gpu::rank_recursion(&x, &mask, comparison, &discounts)
-            .unwrap_or_else(|| rank_recursion::value::<Self>(x, mask, comparison, &discounts))
-    }
-
-    fn rank_recursion_gradient(
-        x: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-        comparison: Comparison,
-        discounts: Vec<f64>,
-    ) -> FloatTensor<Self> {
-        gpu::rank_recursion_gradient(&x, &mask, &gradient, comparison, &discounts)
-            .unwrap_or_else(|| rank_recursion::gradient::<Self>(x, mask, gradient, comparison, &discounts))
-    }
-
-    fn above_expectation(
-        x: FloatTensor<Self>,
-        a: FloatTensor<Self>,
-        b: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        expectation: AboveExpectation,
-    ) -> FloatTensor<Self> {
-        gpu::above_expectation(&x, &a, &b, &mask, &expectation)
-            .unwrap_or_else(|| above_expectation::value::<Self>(x, a, b, mask, &expectation))
-    }
-
-    fn above_expectation_gradient(
-        x: FloatTensor<Self>,
-        a: FloatTensor<Self>,
-        b: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-        expectation: AboveExpectation,
-    ) -> FloatTensor<Self> {
-        gpu::above_expectation_gradient(&x, &a, &b, &mask, &gradient, &expectation)
-            .unwrap_or_else(|| above_expectation::gradient::<Self>(x, a, b, mask, gradient, &expectation))
-    }
-
-    fn above_recursion(
-        x: FloatTensor<Self>,
-        a: FloatTensor<Self>,
-        b: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        values: FloatTensor<Self>,
-        recursion: AboveRecursion,
-    ) -> FloatTensor<Self> {
-        gpu::above_recursion(&x, &a, &b, &mask, &values, &recursion)
-            .unwrap_or_else(|| above_recursion::value::<Self>(x, a, b, mask, values, &recursion))
-    }
-
-    fn above_recursion_gradient(
-        x: FloatTensor<Self>,
-        a: FloatTensor<Self>,
-        b: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        values: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-        recursion: AboveRecursion,
-    ) -> FloatTensor<Self> {
-        gpu::above_recursion_gradient(&x, &a, &b, &mask, &values, &gradient, &recursion)
-            .unwrap_or_else(|| above_recursion::gradient::<Self>(x, a, b, mask, values, gradient, &recursion))
-    }
-
-    fn indicator_sum(
-        x: FloatTensor<Self>,
-        a: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        sigma: f64,
-    ) -> (FloatTensor<Self>, FloatTensor<Self>) {
-        match gpu::indicator_sum(&x, &a, &mask, sigma) {
-            Some([out, total]) => (out, total),
-            None => indicator_sum::value::<Self>(x, a, mask, sigma),
+        Call::RankRecursion { x, mask, comparison, discounts, .. } => {
+            gpu::rank_recursion(x, mask, *comparison, discounts)
         }
+        Call::AboveExpectation { x, a, b, mask, expectation } => gpu::above_expectation(x, a, b, mask, expectation),
+        Call::AboveRecursion { x, a, b, mask, values, recursion } => {
+            gpu::above_recursion(x, a, b, mask, values, recursion)
+        }
+        Call::IndicatorSum { x, a, mask, sigma } => return gpu::indicator_sum(x, a, mask, *sigma).map(Tensors::new),
+        Call::PairLoss { x, labels, mask, weight, loss } => gpu::pair_loss(x, labels, mask, weight.as_ref(), *loss),
+        Call::DistanceSum { x, mask } => gpu::distance_sum(x, mask),
+        Call::Rank { x, mask } => gpu::rank(x, mask),
+        _ => None,
+    };
+    out.map(Tensors::One)
+}
+
+/// The gradient of a call, where the device has a kernel.
+fn gradient(
+    call: &Call<CubeBackend>,
+    saved: &Tensors<CubeBackend>,
+    g: &FloatTensor<CubeBackend>,
+) -> Option<Tensors<CubeBackend>> {
+    let to_x = match call {
+        Call::StepSum { x, v, alpha, step, .. } => gpu::step_sum_gradient(x, v, g, *alpha, *step),
+        Call::RankExpectation { x, mask, sigma, terms, .. } => {
+            gpu::rank_expectation_gradient(x, mask, saved.first()?, g, *sigma, terms)
+        }
+        Call::RankRecursion { x, mask, comparison, discounts, .. } => {
+            gpu::rank_recursion_gradient(x, mask, g, *comparison, discounts)
+        }
+        Call::AboveExpectation { x, a, b, mask, expectation } => {
+            gpu::above_expectation_gradient(x, a, b, mask, g, expectation)
+        }
+        Call::AboveRecursion { x, a, b, mask, values, recursion } => {
+            gpu::above_recursion_gradient(x, a, b, mask, values, g, recursion)
+        }
+        Call::IndicatorSum { x, a, mask, sigma } => {
+            let [out, total] = &saved.clone().into_array();
+            gpu::indicator_sum_gradient(x, a, mask, [out, total], g, *sigma)
+        }
+        Call::PairLoss { x, labels, mask, weight, loss } => {
+            gpu::pair_loss_gradient(x, labels, mask, weight.as_ref(), g, *loss)
+        }
+        Call::DistanceSum { x, mask } => gpu::distance_sum_gradient(x, mask, g),
+        _ => None,
+    };
+    to_x.map(Tensors::One)
+}
+
+impl Primitives for CubeBackend {
+    fn forward(call: Call<Self>, execution: Execution) -> Tensors<Self> {
+        execution.scope(|| value(&call).unwrap_or_else(|| definition::forward(call)))
     }
 
-    fn indicator_sum_gradient(
-        x: FloatTensor<Self>,
-        a: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        out: FloatTensor<Self>,
-        total: FloatTensor<Self>,
+    fn backward(
+        call: Call<Self>,
+        saved: Tensors<Self>,
         gradient: FloatTensor<Self>,
-        sigma: f64,
-    ) -> FloatTensor<Self> {
-        gpu::indicator_sum_gradient(&x, &a, &mask, [&out, &total], &gradient, sigma).unwrap_or_else(|| {
-            let forward = indicator_sum::Forward { out, total };
-            indicator_sum::gradient::<Self>(x, a, mask, forward, gradient, sigma)
+        execution: Execution,
+    ) -> Tensors<Self> {
+        execution.scope(|| {
+            self::gradient(&call, &saved, &gradient).unwrap_or_else(|| definition::backward(call, saved, gradient))
         })
-    }
-
-    fn pair_loss(
-        x: FloatTensor<Self>,
-        labels: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        weight: Weight<Self>,
-        loss: PairLoss,
-    ) -> FloatTensor<Self> {
-        gpu::pair_loss(&x, &labels, &mask, weight.as_ref(), loss)
-            .unwrap_or_else(|| pair_loss::value::<Self>(x, labels, mask, weight, loss))
-    }
-
-    fn pair_loss_gradient(
-        x: FloatTensor<Self>,
-        labels: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        weight: Weight<Self>,
-        gradient: FloatTensor<Self>,
-        loss: PairLoss,
-    ) -> FloatTensor<Self> {
-        gpu::pair_loss_gradient(&x, &labels, &mask, weight.as_ref(), &gradient, loss)
-            .unwrap_or_else(|| pair_loss::gradient::<Self>(x, labels, mask, weight, gradient, loss))
-    }
-
-    fn distance_sum(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
-        gpu::distance_sum(&x, &mask).unwrap_or_else(|| distance_sum::value::<Self>(x, mask))
-    }
-
-    fn distance_sum_gradient(
-        x: FloatTensor<Self>,
-        mask: FloatTensor<Self>,
-        gradient: FloatTensor<Self>,
-    ) -> FloatTensor<Self> {
-        gpu::distance_sum_gradient(&x, &mask, &gradient)
-            .unwrap_or_else(|| distance_sum::gradient::<Self>(x, mask, gradient))
-    }
-
-    fn rank(x: FloatTensor<Self>, mask: FloatTensor<Self>) -> FloatTensor<Self> {
-        gpu::rank(&x, &mask).unwrap_or_else(|| rank::value::<Self>(x, mask))
     }
 }

@@ -1,4 +1,4 @@
-//! Which backends [`Pairwise`](super::Pairwise) is implemented for in this build. Cargo unites the features of all
+//! Which backends [`Primitives`](super::primitives::Primitives) is implemented for in this build. Cargo unites the features of all
 //! crates of a program, so a tensor may come from a backend of burn that no feature of ours turned on.
 
 // Supported for users of older models.
@@ -6,7 +6,7 @@
 
 use burn::backend::{DispatchTensor, DispatchTensorKind, TensorMetadata};
 
-/// Returns whether the backend of `tensor` is in the list of [`Pairwise`](super::Pairwise).
+/// Returns whether the backend of `tensor` is in the list of [`Primitives`](super::primitives::Primitives).
 pub fn is_listed(tensor: &DispatchTensor) -> bool {
     kind_is_listed(&tensor.kind)
 }
@@ -30,7 +30,7 @@ fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
     }
 }
 
-/// Whether [`above_recursion`](super::Pairwise::above_recursion) averages the comparisons of exact noise in one operation on
+/// Whether [`above_recursion`](crate::op::above_recursion()) averages the comparisons of exact noise in one operation on
 /// the backend of `tensor`: by levels that documents share on the CPU, and by a kernel on a GPU.
 pub fn averages_exact_noise(tensor: &DispatchTensor) -> bool {
     kind_averages_exact_noise(&tensor.kind)

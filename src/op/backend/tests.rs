@@ -3,7 +3,8 @@
 use burn::backend::{Dispatch, tensor::FloatTensor};
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
-use super::Pairwise;
+use super::primitives::{Primitives, backward};
+use crate::op::call::{Call, Tensors};
 use crate::op::definition::{
     above_expectation, above_recursion, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss,
     rank_expectation, rank_recursion, step_sum,
@@ -82,6 +83,13 @@ fn check_here(
     assert_close(&format!("{what}, differences"), &numeric, &automatic, 1e-7);
 }
 
+/// The gradient of a call in its second input alone.
+fn in_values(call: Call<Dispatch>, saved: Tensors<Dispatch>, g: FloatTensor<Dispatch>) -> FloatTensor<Dispatch> {
+    let mut found = backward(call, saved, g, &[false, true], Execution::current());
+    assert_eq!(found.iter().map(|(input, _)| *input).collect::<Vec<_>>(), [1]);
+    found.remove(0).1
+}
+
 #[test]
 fn gradients_of_step_sum() {
     for step in [Step::Logistic, Step::Tanh, Step::Erf, Step::Arctan, Step::Laplace] {
@@ -89,8 +97,8 @@ fn gradients_of_step_sum() {
             &format!("{step:?}"),
             |x, v| op::step_sum(x, v, 3.0, step),
             |x, v, g| {
-                let to_v = Dispatch::step_sum_gradient_in_values(x.clone(), g.clone(), 3.0, step);
-                vec![step_sum::gradient::<Dispatch>(x, v, g, 3.0, step), to_v]
+                let call = Call::StepSum { x: x.clone(), v: v.clone(), rows: Tensors::None, alpha: 3.0, step };
+                vec![step_sum::gradient::<Dispatch>(x, v, g.clone(), 3.0, step), in_values(call, Tensors::None, g)]
             },
         );
     }
@@ -107,8 +115,9 @@ fn documents_that_do_not_count_send_no_gradient() {
         },
         |x, v, g| {
             let g = (Tensor::<2>::from_dispatch(g) * counted()).into_dispatch();
-            let to_v = Dispatch::step_sum_gradient_in_values(x.clone(), g.clone(), 3.0, Step::Logistic);
-            vec![step_sum::gradient::<Dispatch>(x, v, g, 3.0, Step::Logistic), to_v]
+            let (rows, step) = (Tensors::One(counted().into_dispatch()), Step::Logistic);
+            let call = Call::StepSum { x: x.clone(), v: v.clone(), rows, alpha: 3.0, step };
+            vec![step_sum::gradient::<Dispatch>(x, v, g.clone(), 3.0, step), in_values(call, Tensors::None, g)]
         },
     );
     // On the path of the device too.
@@ -160,7 +169,10 @@ fn gradients_of_distance_sum() {
             let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
             op::distance_sum(x, mask) + v
         },
-        |x, _, g| vec![Dispatch::distance_sum_gradient(x, mask().into_dispatch(), g)],
+        |x, _, g| {
+            let call = Call::DistanceSum { x, mask: mask().into_dispatch() };
+            Dispatch::backward(call, Tensors::None, g, Execution::current()).into_vec()
+        },
     );
 }
 
@@ -207,8 +219,8 @@ fn gradients_of_indicator_sum() {
         |x, a, g| {
             let mask = mask().into_dispatch();
             let (out, total) = indicator_sum::value::<Dispatch>(x.clone(), a.clone(), mask.clone(), 0.3);
-            let [x_, mask_, total_, g_] = [&x, &mask, &total, &g].map(Clone::clone);
-            let to_a = Dispatch::indicator_sum_gradient_in_values(x_, mask_, total_, g_, 0.3);
+            let call = Call::IndicatorSum { x: x.clone(), a: a.clone(), mask: mask.clone(), sigma: 0.3 };
+            let to_a = in_values(call, Tensors::Two(out.clone(), total.clone()), g.clone());
             let forward = indicator_sum::Forward { out, total };
             vec![indicator_sum::gradient::<Dispatch>(x, a, mask, forward, g, 0.3), to_a]
         },

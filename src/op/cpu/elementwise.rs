@@ -66,3 +66,9 @@ impl<T: Real> Function<T> for Log2Discount {
 pub fn log2_discount<T: Real>(positions: &[T]) -> Vec<T> {
     map(positions, Log2Discount)
 }
+
+/// `x` where `rows` is other than 0, else 0.
+pub fn select<T: Real>(x: &[T], rows: &[T]) -> Vec<T> {
+    let select = |(&x, &rows): (&T, &T)| if rows == T::ZERO { T::ZERO } else { x };
+    x.iter().zip(rows).map(select).collect()
+}

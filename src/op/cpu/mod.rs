@@ -72,7 +72,7 @@ mod walk;
 pub use above_expectation::{Inputs as AboveInputs, above_expectation, above_expectation_gradient};
 pub use above_recursion::{above_recursion, above_recursion_gradient};
 pub use at_rank::at_rank;
-pub use elementwise::{exp2, log2_discount};
+pub use elementwise::{exp2, log2_discount, select};
 pub use ideal_dcg::ideal_dcg;
 pub use indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};
 #[cfg(feature = "_cube")]
@@ -93,4 +93,4 @@ pub use real::Coefficients;
 pub use real::Real;
 #[cfg(feature = "_cube")]
 pub use score_noise::RANGE as NOISE_RANGE;
-pub use step_sum::{counted_step_sum, step_sum, step_sum_gradient, where_counted};
+pub use step_sum::{step_sum, step_sum_gradient};

@@ -190,7 +190,7 @@ mod tests {
         for (name, x, alpha) in cases(N) {
             for step in [Step::Erf, Step::Arctan] {
                 let v: Vec<f32> = (0..N).map(|i| if i % 3 == 1 { 0.0 } else { (1 + i % 5) as f32 }).collect();
-                let value = step_sum(&x, &v, N, alpha, step);
+                let value = step_sum(&x, &v, None, N, alpha, step);
                 let gradient = step_sum_gradient(&x, &v, &g, N, alpha, step);
                 for i in sample(N) {
                     let (mut sum, mut slopes) = (Errors::default(), Errors::default());
@@ -215,15 +215,15 @@ mod tests {
         let g = gradient_weights(n);
         let [padded_x, padded_v, padded_g] = [&x, &v, &g].map(|values| padded(values));
         for step in [Step::Erf, Step::Arctan] {
-            let value = step_sum(&x, &v, n, 2.0, step);
+            let value = step_sum(&x, &v, None, n, 2.0, step);
             let gradient = step_sum_gradient(&x, &v, &g, n, 2.0, step);
             let length = padded_x.len();
-            assert_eq!(value, step_sum(&padded_x, &padded_v, length, 2.0, step)[..n]);
+            assert_eq!(value, step_sum(&padded_x, &padded_v, None, length, 2.0, step)[..n]);
             assert_eq!(gradient, step_sum_gradient(&padded_x, &padded_v, &padded_g, length, 2.0, step)[..n]);
             for threads in [1, 3] {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
-                    assert_eq!(value, step_sum(&x, &v, n, 2.0, step));
+                    assert_eq!(value, step_sum(&x, &v, None, n, 2.0, step));
                     assert_eq!(gradient, step_sum_gradient(&x, &v, &g, n, 2.0, step));
                 });
             }

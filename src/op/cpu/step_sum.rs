@@ -297,38 +297,25 @@ impl<T: Real> Kernel for LogisticRow<'_, T> {
     }
 }
 
-/// `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents.
-pub fn step_sum<T: Real>(x: &[T], v: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
-    let target = target();
-    let mut out = vec![T::ZERO; x.len()];
-    let lists = x.chunks(n).zip(v.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, x.len() * n, |((x, v), out)| {
-        let (alpha, step) = logistic_form(alpha, step);
-        if diverged(x, out) {
-            return;
-        }
-        let list = List::new(x, v, &[v], alpha);
-        let sums = list.sums(target, None, step);
-        out[..list.rows].copy_from_slice(&sums);
-        out[list.rows..].fill(sums[list.rows - 1]);
-    });
-    out
-}
-
-/// [`step_sum`] of the documents with `counted` other than 0, which has the same bits wherever pairs are visited; 1/2,
-/// the step at 0, in place of the others.
-pub fn counted_step_sum<T: Real>(x: &[T], v: &[T], counted: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
+/// `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents. Where `rows` are given, only for the documents at which
+/// they are other than 0, with the same bits wherever pairs are visited; 1/2, the step at 0, in place of the others.
+pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
     let mut out = vec![T::HALF; x.len()];
-    let lists = x.chunks(n).zip(v.chunks(n)).zip(counted.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, x.len() * n, |(((x, v), counted), out)| {
+    let lists = x.chunks(n).zip(v.chunks(n)).zip(out.chunks_mut(n)).enumerate().collect();
+    for_each(lists, x.len() * n, |(list, ((x, v), out))| {
         let (alpha, step) = logistic_form(alpha, step);
         if diverged(x, out) {
             return;
         }
-        let rows = counting(counted);
-        let sums = List::new(x, v, &[v], alpha).sums(target, Some(&rows), step);
-        scatter(out, &rows, &sums);
+        let sums = List::new(x, v, &[v], alpha);
+        if let Some(rows) = rows {
+            let rows = counting(&rows[list * n..(list + 1) * n]);
+            return scatter(out, &rows, &sums.sums(target, Some(&rows), step));
+        }
+        let (rows, sums) = (sums.rows, sums.sums(target, None, step));
+        out[..rows].copy_from_slice(&sums);
+        out[rows..].fill(sums[rows - 1]);
     });
     out
 }
@@ -342,12 +329,6 @@ fn counting<T: Real>(counted: &[T]) -> Vec<usize> {
     }
     rows.truncate(length);
     rows
-}
-
-/// `values` where `counted` is other than 0, else 0.
-pub fn where_counted<T: Real>(values: &[T], counted: &[T]) -> Vec<T> {
-    let select = |(&value, &counted): (&T, &T)| if counted == T::ZERO { T::ZERO } else { value };
-    values.iter().zip(counted).map(select).collect()
 }
 
 /// `(1 + tanh t) / 2` is the logistic step at `2 t`.
@@ -587,14 +568,14 @@ mod tests {
         let v = [1.0, 0.5, 2.0, 0.0, 0.0, 0.0, 0.0];
         let alpha = 20.0;
         let expected = |i: usize| -> f64 { (0..3).map(|j| v[j] / (1.0 + (alpha * (x[i] - x[j])).exp())).sum() };
-        let found = step_sum(&x, &v, 7, alpha, Step::Logistic);
-        let single = step_sum(&x.map(|x| x as f32), &v.map(|v| v as f32), 7, alpha, Step::Logistic);
+        let found = step_sum(&x, &v, None, 7, alpha, Step::Logistic);
+        let single = step_sum(&x.map(|x| x as f32), &v.map(|v| v as f32), None, 7, alpha, Step::Logistic);
         for i in 0..7 {
             assert!((found[i] - expected(i)).abs() < 1e-12, "{i}: {} {}", found[i], expected(i));
             assert!((f64::from(single[i]) - expected(i)).abs() < 2e-5, "{i}: {} {}", single[i], expected(i));
         }
         // However many such rows there are.
-        assert_eq!(found[..4], step_sum(&x[..4], &v[..4], 4, alpha, Step::Logistic));
+        assert_eq!(found[..4], step_sum(&x[..4], &v[..4], None, 4, alpha, Step::Logistic));
     }
 
     /// Scores, weights and gradients of `n` documents, of which every `apart`-th receives a gradient.
@@ -610,10 +591,10 @@ mod tests {
             for apart in [1, 3, 40] {
                 let [x, v, counted] = list(n, apart);
                 for step in [Step::Logistic, Step::Erf, Step::Arctan] {
-                    let all = step_sum(&x, &v, n, 3.0, step);
+                    let all = step_sum(&x, &v, None, n, 3.0, step);
                     let expected = |(sum, counted): (f64, &f64)| if *counted == 0.0 { 0.5 } else { sum };
                     let expected: Vec<f64> = all.into_iter().zip(&counted).map(expected).collect();
-                    assert_eq!(counted_step_sum(&x, &v, &counted, n, 3.0, step), expected, "{n}, {apart}, {step:?}");
+                    assert_eq!(step_sum(&x, &v, Some(&counted), n, 3.0, step), expected, "{n}, {apart}, {step:?}");
                 }
             }
         }

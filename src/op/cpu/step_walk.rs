@@ -139,7 +139,7 @@ mod tests {
     /// and gradient, relative to the value and to the largest term of the gradient.
     fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64, step: Step) -> [f64; 2] {
         let n = x.len();
-        let (value, gradient) = (step_sum(x, v, n, alpha, step), step_sum_gradient(x, v, g, n, alpha, step));
+        let (value, gradient) = (step_sum(x, v, None, n, alpha, step), step_sum_gradient(x, v, g, n, alpha, step));
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<_>>();
         let (x, v, g) = (wide(x), wide(v), wide(g));
         let mut largest = [0.0f64; 2];
@@ -199,8 +199,8 @@ mod tests {
         let g: Vec<f32> = (0..n).map(|i| ((i * 31) % 17) as f32 - 8.0).collect();
         let padded = |values: &[f32]| [values, &[0.0; 300]].concat();
         let (padded_x, padded_v, padded_g) = (padded(&x), padded(&v), padded(&g));
-        let value = step_sum(&x, &v, n, 2.0, Step::Logistic);
-        assert_eq!(value, step_sum(&padded_x, &padded_v, n + 300, 2.0, Step::Logistic)[..n]);
+        let value = step_sum(&x, &v, None, n, 2.0, Step::Logistic);
+        assert_eq!(value, step_sum(&padded_x, &padded_v, None, n + 300, 2.0, Step::Logistic)[..n]);
         let gradient = step_sum_gradient(&x, &v, &g, n, 2.0, Step::Logistic);
         let of_padded = step_sum_gradient(&padded_x, &padded_v, &padded_g, n + 300, 2.0, Step::Logistic);
         assert_eq!(gradient, of_padded[..n]);

@@ -21,3 +21,98 @@ pub mod rank_expectation;
 pub mod rank_recursion;
 pub mod rows;
 pub mod step_sum;
+
+use burn::backend::{Backend, tensor::FloatTensor};
+
+use self::array::Array;
+use crate::op::call::{Call, Tensors};
+
+/// The documents of `out` that are asked for, and `fill` in place of the others; all of them without `rows`.
+fn asked<B: Backend>(out: FloatTensor<B>, rows: &Tensors<B>, fill: f64) -> FloatTensor<B> {
+    match rows.first() {
+        Some(rows) => Array::<B>(rows.clone()).select_or(Array(out), fill).0,
+        None => out,
+    }
+}
+
+/// The outputs of a call.
+pub fn forward<B: Backend>(call: Call<B>) -> Tensors<B> {
+    Tensors::One(match call {
+        Call::StepSum { x, v, rows, alpha, step } => asked::<B>(step_sum::value::<B>(x, v, alpha, step), &rows, 0.5),
+        Call::RankExpectation { x, mask, rows, sigma, terms } => {
+            let (out, products) = rank_expectation::value::<B>(x, mask, sigma, &terms);
+            return Tensors::Two(asked::<B>(out, &rows, 0.0), products);
+        }
+        Call::RankRecursion { x, mask, rows, comparison, discounts } => {
+            asked::<B>(rank_recursion::value::<B>(x, mask, comparison, &discounts), &rows, 0.0)
+        }
+        Call::AboveExpectation { x, a, b, mask, expectation } => {
+            above_expectation::value::<B>(x, a, b, mask, &expectation)
+        }
+        Call::AboveRecursion { x, a, b, mask, values, recursion } => {
+            above_recursion::value::<B>(x, a, b, mask, values, &recursion)
+        }
+        Call::IndicatorSum { x, a, mask, sigma } => {
+            let (out, total) = indicator_sum::value::<B>(x, a, mask, sigma);
+            return Tensors::Two(out, total);
+        }
+        Call::PairLoss { x, labels, mask, weight, loss } => {
+            pair_loss::value::<B>(x, labels, mask, weight.as_ref().map(Clone::clone), loss)
+        }
+        Call::DistanceSum { x, mask } => distance_sum::value::<B>(x, mask),
+        Call::NeuralSortSum { x, v, mask, sort } => neural_sort_sum::value::<B>(x, v, mask, &sort),
+        Call::Rank { x, mask } => rank::value::<B>(x, mask),
+        Call::AtRank { x, table } => at_rank::value::<B>(x, table),
+        Call::Exp2 { x } => exp2::value::<B>(x),
+        Call::Log2Discount { x } => log2_discount::value::<B>(x),
+        Call::LogSoftmax { x, mask } => log_softmax::value::<B>(x, mask),
+        Call::IdealDcg { x, mask, discounts } => ideal_dcg::value::<B>(x, mask, discounts),
+        Call::Select { x, rows } => asked::<B>(x, &Tensors::One(rows), 0.0),
+    })
+}
+
+/// The gradient of a call in its first input, given that of its output, which is 0 at documents that are not asked for;
+/// NeuralSort's in both inputs. `saved` are the outputs that [`Call::saved`] keeps.
+pub fn backward<B: Backend>(call: Call<B>, saved: Tensors<B>, gradient: FloatTensor<B>) -> Tensors<B> {
+    Tensors::One(match call {
+        Call::StepSum { x, v, alpha, step, .. } => step_sum::gradient::<B>(x, v, gradient, alpha, step),
+        Call::RankExpectation { x, mask, sigma, terms, .. } => {
+            let [products] = saved.into_array();
+            rank_expectation::gradient::<B>(x, mask, products, gradient, sigma, &terms)
+        }
+        Call::RankRecursion { x, mask, comparison, discounts, .. } => {
+            rank_recursion::gradient::<B>(x, mask, gradient, comparison, &discounts)
+        }
+        Call::AboveExpectation { x, a, b, mask, expectation } => {
+            above_expectation::gradient::<B>(x, a, b, mask, gradient, &expectation)
+        }
+        Call::AboveRecursion { x, a, b, mask, values, recursion } => {
+            above_recursion::gradient::<B>(x, a, b, mask, values, gradient, &recursion)
+        }
+        Call::IndicatorSum { x, a, mask, sigma } => {
+            let [out, total] = saved.into_array();
+            indicator_sum::gradient::<B>(x, a, mask, indicator_sum::Forward { out, total }, gradient, sigma)
+        }
+        Call::PairLoss { x, labels, mask, weight, loss } => {
+            pair_loss::gradient::<B>(x, labels, mask, weight.as_ref().map(Clone::clone), gradient, loss)
+        }
+        Call::DistanceSum { x, mask } => distance_sum::gradient::<B>(x, mask, gradient),
+        Call::NeuralSortSum { x, v, mask, sort } => {
+            let (to_x, to_v) = neural_sort_sum::gradient::<B>(x, v, mask, gradient, &sort);
+            return Tensors::Two(to_x, to_v);
+        }
+        Call::Log2Discount { x } => {
+            let [out] = saved.into_array();
+            log2_discount::gradient::<B>(x, out, gradient)
+        }
+        Call::LogSoftmax { mask, .. } => {
+            let [out] = saved.into_array();
+            log_softmax::gradient::<B>(out, mask, gradient)
+        }
+        without @ (Call::Rank { .. }
+        | Call::AtRank { .. }
+        | Call::Exp2 { .. }
+        | Call::IdealDcg { .. }
+        | Call::Select { .. }) => unreachable!("{without:?} has no gradient"),
+    })
+}

@@ -43,17 +43,6 @@ pub fn value<B: Backend>(x: FloatTensor<B>, v: FloatTensor<B>, alpha: f64, step:
     out.0
 }
 
-/// The sums of the documents with `counted` other than 0, 1/2 in place of the others.
-pub fn counted<B: Backend>(
-    x: FloatTensor<B>,
-    v: FloatTensor<B>,
-    counted: FloatTensor<B>,
-    alpha: f64,
-    step: Step,
-) -> FloatTensor<B> {
-    Array::<B>(counted).select_or(Array(value::<B>(x, v, alpha, step)), 0.5).0
-}
-
 /// Gradient with respect to `x`; row `k` needs only the pairs of row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,

@@ -1,0 +1,152 @@
+//! `Primitives`: the primitives as a backend extension. Default bodies are the tensor definitions and their analytic
+//! gradients in chunks of rows, so that memory stays bounded on every backend; a backend overrides what it does faster.
+//!
+//! Under burn's kernel fusion, where operations wait in a queue and neighbors become one kernel, a call over pairs is one
+//! operation of the queue, which fusion runs as it is: our kernel, or the definition on the unfused backend. A composed
+//! call enters the queue as the backend's own operations, one by one, and may be fused.
+
+// Supported for users of older models.
+#![cfg_attr(any(feature = "ndarray", feature = "tch"), allow(deprecated))]
+// Without any backend there is nothing to dispatch to.
+#![cfg_attr(
+    not(any(feature = "flex", feature = "ndarray", feature = "tch", feature = "remote", feature = "_cube", test)),
+    allow(unused_variables)
+)]
+
+use burn::backend::{Backend, backend_extension, tensor::FloatTensor};
+
+use crate::execution::Execution;
+#[cfg(feature = "_cube")]
+use crate::op::call;
+use crate::op::call::{Call, Tensors};
+use crate::op::definition::{self, array::Array};
+
+/// The primitives on one backend. A backend that is not listed here was turned on by another crate: public functions do
+/// not call the extension on it ([`is_listed`](super::is_listed)).
+///
+/// `execution` says how to compute. It is an argument, since fusion's queue is worked off on another thread.
+#[backend_extension(
+    Autodiff,
+    Fusion: cfg(feature = "_cube"),
+    Flex: cfg(any(feature = "flex", test)),
+    NdArray: cfg(feature = "ndarray"),
+    LibTorch: cfg(feature = "tch"),
+    Remote: cfg(feature = "remote"),
+    Cube: cfg(feature = "_cube")
+)]
+pub trait Primitives: Backend {
+    /// The outputs of a call over pairs.
+    #[fusion(meta = call::outputs)]
+    fn forward(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
+        execution.scope(|| definition::forward(call))
+    }
+
+    /// The gradient of a call over pairs, as [`definition::backward`] gives it.
+    #[fusion(meta = call::gradients)]
+    fn backward(
+        #[extension_type] call: Call<Self>,
+        #[extension_type] saved: Tensors<Self>,
+        gradient: FloatTensor<Self>,
+        execution: Execution,
+    ) -> Tensors<Self> {
+        execution.scope(|| definition::backward(call, saved, gradient))
+    }
+
+    /// The output of a composed call.
+    #[fusion(default)]
+    fn composed(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
+        execution.scope(|| match call {
+            // Ranks are a call over pairs.
+            Call::IdealDcg { x, mask, discounts } => {
+                let ranks = Self::forward(Call::Rank { x: x.clone(), mask: mask.clone() }, execution);
+                let [ranks] = ranks.into_array();
+                let discounts = definition::at_rank::value::<Self>(ranks, discounts);
+                Tensors::One(definition::ideal_dcg::discounted::<Self>(x, mask, discounts))
+            }
+            call => definition::forward(call),
+        })
+    }
+
+    /// The gradient of a composed call.
+    #[fusion(default)]
+    fn composed_backward(
+        #[extension_type] call: Call<Self>,
+        #[extension_type] saved: Tensors<Self>,
+        gradient: FloatTensor<Self>,
+        execution: Execution,
+    ) -> Tensors<Self> {
+        execution.scope(|| definition::backward(call, saved, gradient))
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl Primitives for burn::backend::NdArray {}
+
+#[cfg(feature = "tch")]
+impl Primitives for burn::backend::LibTorch {}
+
+#[cfg(feature = "remote")]
+impl Primitives for burn::backend::Remote {}
+
+/// The outputs of a call.
+pub fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B> {
+    if call.is_composed() { B::composed(call, execution) } else { B::forward(call, execution) }
+}
+
+/// The gradients of a call in those of its [differentiated](Call::differentiated) inputs that are `wanted`, from the
+/// last, each with the number of its input.
+pub fn backward<B: Primitives>(
+    call: Call<B>,
+    saved: Tensors<B>,
+    gradient: FloatTensor<B>,
+    wanted: &[bool],
+    execution: Execution,
+) -> Vec<(usize, FloatTensor<B>)> {
+    let gradient = match call.rows() {
+        Some(rows) => one::<B>(forward::<B>(Call::Select { x: gradient, rows: rows.clone() }, execution)),
+        None => gradient,
+    };
+    let mut gradients = Vec::new();
+    if wanted.get(1) == Some(&true)
+        && let Some(to_values) = in_values(&call, &saved, &gradient, execution)
+    {
+        gradients.push((1, to_values));
+    }
+    if call.is_composed() {
+        gradients.push((0, one::<B>(B::composed_backward(call, saved, gradient, execution))));
+    } else if wanted[0] || gradients.is_empty() {
+        let found = B::backward(call, saved, gradient, execution).into_vec();
+        gradients.extend(found.into_iter().enumerate().rev());
+    }
+    gradients
+}
+
+/// The gradient in the second input of a sum that is linear in it, which is another sum.
+fn in_values<B: Primitives>(
+    call: &Call<B>,
+    saved: &Tensors<B>,
+    gradient: &FloatTensor<B>,
+    execution: Execution,
+) -> Option<FloatTensor<B>> {
+    match call {
+        // `sum_i g_i phi(alpha (x_j - x_i))`: the same sum over the reversed order.
+        Call::StepSum { x, alpha, step, .. } => {
+            let (x, v, rows) = (B::float_neg(x.clone()), gradient.clone(), Tensors::None);
+            Some(one::<B>(forward::<B>(Call::StepSum { x, v, rows, alpha: *alpha, step: *step }, execution)))
+        }
+        // `sum_i q_i k_ij`: the same sum with `q` for `a`, since the kernel is symmetric.
+        Call::IndicatorSum { x, mask, sigma, .. } => {
+            let [_, total] = saved.clone().into_array().map(Array::<B>);
+            let q = Array::<B>(gradient.clone()) * Array(mask.clone()) / total.clone();
+            let call = Call::IndicatorSum { x: x.clone(), a: q.0, mask: mask.clone(), sigma: *sigma };
+            let [out, _] = forward::<B>(call, execution).into_array();
+            Some((Array::<B>(out) * total).0)
+        }
+        _ => None,
+    }
+}
+
+fn one<B: Backend>(tensors: Tensors<B>) -> FloatTensor<B> {
+    let [one] = tensors.into_array();
+    one
+}
