@@ -10,12 +10,13 @@ use super::above_levels;
 use super::rank_expectation::flushed;
 use super::{
     dispatch::{Kernel, dispatch, target},
-    list::{diverged, documents, gather, scatter},
+    each_list::{each_list_of_documents, each_stripe},
+    list::{counting, gather},
     parallel::for_each,
     parameters::{Above, AboveExpectation, Comparison, ExponentialTerm},
     real::Real,
     sum::sum,
-    tiles::{BLOCK, TILE, add, reduce, stripes},
+    tiles::{BLOCK, TILE, add, reduce},
     trial::{Compared, Trial},
 };
 
@@ -87,23 +88,18 @@ impl<T: Real> Parameters<T> {
 
 /// One list without padding.
 struct List<T> {
-    /// Positions of its documents in the batch's row.
-    members: Vec<usize>,
     x: Vec<T>,
-    a: Vec<T>,
     b: Vec<T>,
-    /// The documents with a weight, counted in `members`, and their weights.
+    /// The documents with a weight, and their weights.
     rows: Vec<usize>,
     weights: Vec<T>,
 }
 
 impl<T: Real> List<T> {
-    fn new(x: &[T], a: &[T], b: &[T], mask: &[T]) -> Self {
-        let members = documents(mask);
-        let (x, a, b) = (gather(x, &members), gather(a, &members), gather(b, &members));
-        let rows: Vec<usize> = (0..a.len()).filter(|&i| a[i] != T::ZERO).collect();
-        let weights = gather(&a, &rows);
-        Self { members, x, a, b, rows, weights }
+    fn new(x: Vec<T>, a: &[T], b: Vec<T>) -> Self {
+        let rows = counting(a);
+        let weights = gather(a, &rows);
+        Self { x, b, rows, weights }
     }
 }
 
@@ -304,22 +300,15 @@ impl<T: Real> Kernel for Expectation<'_, T> {
 pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
     let target = target();
-    let mut out = vec![T::ZERO; x.len()];
-    let lists = x.chunks(n).zip(a.chunks(n)).zip(b.chunks(n)).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, x.len() * n * work_per_pair(expectation, n), |((((x, a), b), mask), out)| {
-        let list = List::new(x, a, b, mask);
-        let mut expected = vec![T::ZERO; list.x.len()];
-        if diverged(&list.x, &mut expected) {
-            return scatter(out, &list.members, &expected);
+    let work = x.len() * n * work_per_pair(expectation, n);
+    each_list_of_documents(mask, [x, a, b], n, work, |_, [x, a, b], expected| {
+        if let Some(levels) = above_levels::List::new(target, &x, &a, &b, expectation) {
+            return levels.value(target, expected);
         }
-        if let Some(levels) = above_levels::List::new(target, &list.x, &list.a, &list.b, expectation) {
-            levels.value(target, &mut expected);
-            return scatter(out, &list.members, &expected);
+        if let Some(boxes) = above_boxes::List::new(target, &x, &a, &b, expectation) {
+            return boxes.value(target, expected);
         }
-        if let Some(boxes) = above_boxes::List::new(target, &list.x, &list.a, &list.b, expectation) {
-            boxes.value(target, &mut expected);
-            return scatter(out, &list.members, &expected);
-        }
+        let list = List::new(x, &a, b);
         let parameters = Parameters::new(expectation, list.x.len());
         let mut of_rows = vec![T::ZERO; list.rows.len()];
         let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));
@@ -332,9 +321,7 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
         for ((&row, &weight), &value) in list.rows.iter().zip(&list.weights).zip(&of_rows) {
             expected[row] = weight * value;
         }
-        scatter(out, &list.members, &expected);
-    });
-    out
+    })
 }
 
 /// What the rows of a tile send to the gradient: to their own documents, and to all documents.
@@ -407,34 +394,22 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectation: &AboveExpectation) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
     let target = target();
-    let mut to_x = vec![T::ZERO; x.len()];
-    let lists = x.chunks(n).zip(a.chunks(n)).zip(b.chunks(n)).zip(mask.chunks(n));
-    let lists = lists.zip(g.chunks(n)).zip(to_x.chunks_mut(n)).collect();
-    for_each(lists, x.len() * n * work_per_pair(expectation, n), |(((((x, a), b), mask), g), to_x)| {
-        let list = List::new(x, a, b, mask);
-        let mut to_members = vec![T::ZERO; list.x.len()];
-        if diverged(&list.x, &mut to_members) {
-            return scatter(to_x, &list.members, &to_members);
+    let work = x.len() * n * work_per_pair(expectation, n);
+    each_list_of_documents(mask, [x, a, b, g], n, work, |_, [x, a, b, g], to_x| {
+        if let Some(levels) = above_levels::List::new(target, &x, &a, &b, expectation) {
+            return levels.gradient(target, &g, to_x);
         }
-        if let Some(levels) = above_levels::List::new(target, &list.x, &list.a, &list.b, expectation) {
-            levels.gradient(target, &gather(g, &list.members), &mut to_members);
-            return scatter(to_x, &list.members, &to_members);
+        if let Some(boxes) = above_boxes::List::new(target, &x, &a, &b, expectation) {
+            return boxes.gradient(target, &g, to_x);
         }
-        if let Some(boxes) = above_boxes::List::new(target, &list.x, &list.a, &list.b, expectation) {
-            boxes.gradient(target, &gather(g, &list.members), &mut to_members);
-            return scatter(to_x, &list.members, &to_members);
-        }
+        let list = List::new(x, &a, b);
         let parameters = Parameters::new(expectation, list.x.len());
         let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));
         let weights = list.rows.iter().zip(&list.weights);
-        let g: Vec<T> = weights.map(|(&row, &weight)| g[list.members[row]] * weight).collect();
+        let g: Vec<T> = weights.map(|(&row, &weight)| g[row] * weight).collect();
         let mut to_rows = vec![T::ZERO; list.rows.len()];
-        let stripes = stripes(list.rows.len());
-        let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; list.x.len()]).collect();
-        let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
-        let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
         let work = list.rows.len() * list.x.len() * work_per_pair(expectation, list.x.len());
-        for_each(tasks, work, |((to_rows, to_all), stripe)| {
+        let partials = each_stripe(&mut to_rows, list.x.len(), work, |stripe, to_rows, to_all| {
             for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
                 let start = stripe.start + tile * TILE;
                 let at = start..start + to_rows.len();
@@ -448,13 +423,11 @@ pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectati
                 dispatch(target, Gradient { tile: rows, g: &g[at], to_rows, to_all });
             }
         });
-        reduce(&mut to_members, &partials);
+        reduce(to_x, &partials);
         for (&row, &own) in list.rows.iter().zip(&to_rows) {
-            to_members[row] = to_members[row] + own;
+            to_x[row] = to_x[row] + own;
         }
-        scatter(to_x, &list.members, &to_members);
-    });
-    to_x
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::above_expectation::Inputs;
 use super::beats::beats;
 use super::choice::is_fast;
 use super::dispatch::{Kernel, dispatch, target};
-use super::list::{diverged, documents, gather, scatter};
+use super::each_list::{each_list_of_documents, each_stripe};
 use super::parallel::for_each;
 use super::parameters::{Above, AboveRecursion, Comparison};
 use super::real::Real;
@@ -33,6 +33,11 @@ struct List {
 }
 
 impl List {
+    /// Trials of all pairs, by rank.
+    fn work(&self) -> usize {
+        self.rows.len() * self.x.len() * self.values.len() * self.mixture.len()
+    }
+
     /// The trials of all others against a row, the row last.
     #[inline(always)]
     fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, against: &mut AgainstRow) {
@@ -132,33 +137,8 @@ fn counting<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
     values[..end].iter().map(|value| value.to_f64()).collect()
 }
 
-/// Runs `of_list` on every list: its members, the inputs without padding, the values that count, and a row of zeros for
-/// what it finds, which is put in its place.
-fn by_list<T: Real>(
-    inputs: Inputs<T>,
-    values: &[T],
-    recursion: &AboveRecursion,
-    of_list: impl Fn(usize, &[usize], [&[T]; 3], Vec<f64>, &mut [T]) + Sync + Send,
-) -> Vec<T> {
-    let Inputs { x, a, b, mask, n } = inputs;
-    let ranks = values.len() / (x.len() / n.max(1)).max(1);
-    let mut out = vec![T::ZERO; x.len()];
-    let work = x.len() * n * ranks * recursion.noise.comparisons(n);
-    for_each(out.chunks_mut(n).enumerate().collect(), work, |(list, out)| {
-        let members = documents(&mask[list * n..(list + 1) * n]);
-        let [x, a, b] = [x, a, b].map(|values| gather(&values[list * n..(list + 1) * n], &members));
-        let mut found = vec![T::ZERO; members.len()];
-        let values = counting(&values[list * ranks..(list + 1) * ranks], members.len());
-        if !diverged(&x, &mut found) && !values.is_empty() {
-            of_list(list, &members, [&x, &a, &b], values, &mut found);
-        }
-        scatter(out, &members, &found);
-    });
-    out
-}
-
 /// One list for pairs.
-fn list<T: Real>([x, a, b]: [&[T]; 3], values: Vec<f64>, recursion: &AboveRecursion) -> List {
+fn list<T: Real>([x, a, b]: [Vec<T>; 3], values: Vec<f64>, recursion: &AboveRecursion) -> List {
     let rows = (0..a.len()).filter(|&i| a[i] != T::ZERO).collect();
     let [x, a, b] = [x, a, b].map(|values| values.iter().map(|value| value.to_f64()).collect::<Vec<f64>>());
     let mixture = recursion.noise.mixture(x.len()).into_owned();
@@ -170,22 +150,34 @@ fn deviation<T: Real>(documents: usize, recursion: &AboveRecursion) -> Option<f6
     recursion.noise.deviation().filter(|_| is_fast::<T>(target(), documents, true))
 }
 
+/// Ranks in `values`, and the work of all lists.
+fn ranks_and_work<T>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> (usize, usize) {
+    let (cells, n) = (inputs.x.len(), inputs.n);
+    let ranks = values.len() / (cells / n.max(1)).max(1);
+    (ranks, cells * n * ranks * recursion.noise.comparisons(n))
+}
+
 /// `a_i E[f(R_i) A_i]` of every document; `values` has a row per list.
 pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> Vec<T> {
+    let Inputs { x, a, b, mask, n } = inputs;
     let target = target();
-    let levels = deviation::<T>(inputs.n, recursion);
-    by_list(inputs, values, recursion, |_, _, documents, values, out| {
+    let levels = deviation::<T>(n, recursion);
+    let (ranks, work) = ranks_and_work(inputs, values, recursion);
+    each_list_of_documents(mask, [x, a, b], n, work, |list, documents, out| {
+        let values = counting(&values[list * ranks..(list + 1) * ranks], out.len());
+        if values.is_empty() {
+            return;
+        }
         if let Some(deviation) = levels {
             let [x, a, b] = documents;
-            return recursion_levels::List::new(x, a, b, &values, recursion.above, deviation).value(target, out);
+            return recursion_levels::List::new(&x, &a, &b, &values, recursion.above, deviation).value(target, out);
         }
-        let list = list(documents, values, recursion);
+        let list = self::list(documents, values, recursion);
         let mut expected = vec![0.0; list.rows.len()];
-        let work = list.rows.len() * list.x.len() * list.values.len() * list.mixture.len();
         let stripes = stripes(list.rows.len());
         let stripe = stripes.first().map_or(1, |stripe| stripe.len());
         let tasks = expected.chunks_mut(stripe).zip(list.rows.chunks(stripe)).collect();
-        for_each(tasks, work, |(out, rows)| dispatch(target, Expectations { list: &list, rows, out }));
+        for_each(tasks, list.work(), |(out, rows)| dispatch(target, Expectations { list: &list, rows, out }));
         for (&row, value) in list.rows.iter().zip(expected) {
             out[row] = T::from_f64(list.a[row] * value);
         }
@@ -199,24 +191,26 @@ pub fn above_recursion_gradient<T: Real>(
     g: &[T],
     recursion: &AboveRecursion,
 ) -> Vec<T> {
+    let Inputs { x, a, b, mask, n } = inputs;
     let target = target();
-    let levels = deviation::<T>(inputs.n, recursion);
-    let n = inputs.n;
-    by_list(inputs, values, recursion, |number, members, documents, values, to_x| {
-        let g = gather(&g[number * n..(number + 1) * n], members);
+    let levels = deviation::<T>(n, recursion);
+    let (ranks, work) = ranks_and_work(inputs, values, recursion);
+    each_list_of_documents(mask, [x, a, b, g], n, work, |list, [x, a, b, g], to_x| {
+        let values = counting(&values[list * ranks..(list + 1) * ranks], to_x.len());
+        if values.is_empty() {
+            return;
+        }
         if let Some(deviation) = levels {
-            let [x, a, b] = documents;
-            let list = recursion_levels::List::new(x, a, b, &values, recursion.above, deviation);
+            let list = recursion_levels::List::new(&x, &a, &b, &values, recursion.above, deviation);
             return list.gradient(target, &g, to_x);
         }
-        let list = list(documents, values, recursion);
+        let list = self::list([x, a, b], values, recursion);
         let g: Vec<f64> = list.rows.iter().map(|&row| g[row].to_f64() * list.a[row]).collect();
-        let stripes = stripes(list.rows.len());
-        let stripe = stripes.first().map_or(1, |stripe| stripe.len());
-        let mut partials: Vec<Vec<f64>> = stripes.iter().map(|_| vec![0.0; list.x.len()]).collect();
-        let work = list.rows.len() * list.x.len() * list.values.len() * list.mixture.len();
-        let tasks = list.rows.chunks(stripe).zip(g.chunks(stripe)).zip(&mut partials).collect();
-        for_each(tasks, work, |((rows, g), to_all)| dispatch(target, Gradient { list: &list, rows, g, to_all }));
+        let mut to_rows = vec![0.0; list.rows.len()];
+        let partials = each_stripe(&mut to_rows, list.x.len(), list.work(), |stripe, _, to_all| {
+            let (rows, g) = (&list.rows[stripe.clone()], &g[stripe]);
+            dispatch(target, Gradient { list: &list, rows, g, to_all });
+        });
         let mut sums = vec![0.0; list.x.len()];
         reduce(&mut sums, &partials);
         for (to_x, sum) in to_x.iter_mut().zip(sums) {

@@ -5,6 +5,7 @@ use super::{
     by_label::filled,
     columns::Columns,
     dispatch::{Kernel, dispatch, target},
+    each_list::each_list_of_documents,
     indicator_boxes,
     list::{diverged, documents, gather, scatter},
     parallel::for_each,
@@ -175,26 +176,16 @@ fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T])
 /// Gradient of [`indicator_sum`] in `x`.
 pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) -> Vec<T> {
     let Inputs { x, a, mask, out, total, g } = inputs;
-    let mut to_x = vec![T::ZERO; x.len()];
     let (rate, target) = (T::from_f64(-1.0 / sigma), target());
-    let lists = to_x.chunks_mut(n).enumerate().collect();
-    for_each(lists, x.len() * n, |(list, to_x)| {
-        let cells = list * n..(list + 1) * n;
-        let members = documents(&mask[cells.clone()]);
-        let of = |values: &[T]| gather(&values[cells.clone()], &members);
-        let (x, a, out) = (of(x), of(a), of(out));
-        let q: Vec<T> = of(g).iter().zip(of(total)).map(|(&g, total)| g / total).collect();
-        let mut sums = vec![T::ZERO; x.len()];
-        let finite = !diverged(&x, &mut sums);
-        if finite && indicator_boxes::pays(target, &x) {
+    each_list_of_documents(mask, [x, a, out, g, total], n, x.len() * n, |_, [x, a, out, g, total], to_x| {
+        let q: Vec<T> = g.iter().zip(total).map(|(&g, total)| g / total).collect();
+        if indicator_boxes::pays(target, &x) {
             let documents = indicator_boxes::Documents { x: &x, a: &a, out: &out, q: &q };
-            indicator_boxes::gradient(target, documents, sigma, &mut sums);
-        } else if finite {
-            by_pairs(target, [&x, &a, &out, &q], rate, &mut sums);
+            indicator_boxes::gradient(target, documents, sigma, to_x);
+        } else {
+            by_pairs(target, [&x, &a, &out, &q], rate, to_x);
         }
-        scatter(to_x, &members, &sums);
-    });
-    to_x
+    })
 }
 
 #[cfg(test)]

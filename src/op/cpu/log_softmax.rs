@@ -2,7 +2,7 @@
 
 use super::{
     dispatch::{Kernel, dispatch, target},
-    parallel::for_each,
+    each_list::each_list,
     real::Real,
     sum::{largest, sum},
 };
@@ -39,10 +39,7 @@ impl<T: Real> Kernel for Value<'_, T> {
 /// `x_i - log sum_j exp(x_j)` for lists of `n` documents, 0 at padding.
 pub fn log_softmax<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
     let target = target();
-    let mut out = vec![T::ZERO; x.len()];
-    let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, x.len(), |((x, mask), out)| dispatch(target, Value { x, mask, out }));
-    out
+    each_list([x, mask], n, x.len(), T::ZERO, |_, [x, mask], out| dispatch(target, Value { x, mask, out }))
 }
 
 /// Gradient of one list.
@@ -73,9 +70,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 /// Gradient of [`log_softmax`] in `x`, given its output and that output's gradient.
 pub fn log_softmax_gradient<T: Real>(out: &[T], mask: &[T], g: &[T], n: usize) -> Vec<T> {
     let target = target();
-    let mut to_x = vec![T::ZERO; out.len()];
-    let inputs = out.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n));
-    let lists = inputs.zip(to_x.chunks_mut(n)).collect();
-    for_each(lists, out.len(), |(((out, mask), g), to_x)| dispatch(target, Gradient { out, mask, g, to_x }));
-    to_x
+    each_list([out, mask, g], n, out.len(), T::ZERO, |_, [out, mask, g], to_x| {
+        dispatch(target, Gradient { out, mask, g, to_x });
+    })
 }

@@ -32,6 +32,7 @@ mod convolution;
 // Calls code for instructions that were found at run time.
 #[allow(unsafe_code)]
 mod dispatch;
+mod each_list;
 mod elementwise;
 mod ideal_dcg;
 mod indicator_boxes;
@@ -56,6 +57,7 @@ mod rank_expectation;
 mod rank_recursion;
 mod rank_steps;
 mod real;
+mod recurrence;
 mod recursion_boxes;
 mod recursion_levels;
 mod score_noise;

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::neural_sort_matrix::{Matrix, Visit};
 use super::{
     dispatch::target,
+    each_list::each_list,
     list::{diverged, documents, gather, scatter},
     parallel::for_each,
     parameters::NeuralSortMatrix,
@@ -214,9 +215,7 @@ fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [
 /// Values found at the ranks of lists of `n` documents, the first rank first.
 pub fn neural_sort_sum<T: Real>(x: &[T], v: &[T], mask: &[T], n: usize, sort: &NeuralSortMatrix) -> Vec<T> {
     let target = target();
-    let mut out = vec![T::ZERO; x.len()];
-    let lists = x.chunks(n).zip(v.chunks(n)).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, x.len() * n * (sort.iterations + 1), |(((x, v), mask), out)| {
+    each_list([x, v, mask], n, x.len() * n * (sort.iterations + 1), T::ZERO, |_, [x, v, mask], out| {
         let members = documents(mask);
         let (x, v) = (gather(x, &members), gather(v, &members));
         let out = &mut out[..members.len()];
@@ -225,8 +224,7 @@ pub fn neural_sort_sum<T: Real>(x: &[T], v: &[T], mask: &[T], n: usize, sort: &N
             let found = value(&matrix, &exact(&v), sort);
             out.iter_mut().zip(found).for_each(|(out, found)| *out = T::from_f64(found));
         }
-    });
-    out
+    })
 }
 
 /// Gradients of [`neural_sort_sum`] in `x` and in `v`.

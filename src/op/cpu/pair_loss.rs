@@ -7,6 +7,7 @@
 use super::{
     by_label::{ByLabel, filled},
     dispatch::{Kernel, dispatch, target},
+    each_list::{each_list, each_stripe},
     list::{diverged, gather, scatter},
     pair_walk::Walks,
     pair_weight::PairWeight,
@@ -15,7 +16,7 @@ use super::{
     parameters::PairLoss,
     real::Real,
     sum::sum,
-    tiles::{TILE, add, blocks, reduce, stripes},
+    tiles::{TILE, add, blocks, reduce},
 };
 
 /// The loss of one pair and its slope.
@@ -251,12 +252,8 @@ pub fn pair_loss<T: Real>(
     loss: PairLoss,
 ) -> Vec<T> {
     let target = target();
-    let mut out = vec![T::ZERO; x.len()];
-    let lists = out.chunks_mut(n).enumerate().collect();
-    for_each(lists, x.len() * n, |(list, out)| {
-        let cells = list * n..(list + 1) * n;
-        let weight = weight.map(|values| &values[cells.clone()]);
-        let list = ByLabel::new(&x[cells.clone()], &labels[cells.clone()], &mask[cells.clone()], weight);
+    each_list([x, labels, mask], n, x.len() * n, T::ZERO, |list, [x, labels, mask], out| {
+        let list = ByLabel::new(x, labels, mask, weight.map(|values| &values[list * n..(list + 1) * n]));
         let mut losses = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut losses) {
             // NaN says so.
@@ -272,8 +269,7 @@ pub fn pair_loss<T: Real>(
             });
         }
         scatter(out, &list.members, &losses);
-    });
-    out
+    })
 }
 
 /// Gradient of [`pair_loss`] in `x`, given that of its output.
@@ -287,13 +283,9 @@ pub fn pair_loss_gradient<T: Real>(
     loss: PairLoss,
 ) -> Vec<T> {
     let target = target();
-    let mut to_x = vec![T::ZERO; x.len()];
-    let lists = to_x.chunks_mut(n).enumerate().collect();
-    for_each(lists, x.len() * n, |(list, to_x)| {
-        let cells = list * n..(list + 1) * n;
-        let weight = weight.map(|values| &values[cells.clone()]);
-        let list = ByLabel::new(&x[cells.clone()], &labels[cells.clone()], &mask[cells.clone()], weight);
-        let g = filled(gather(&g[cells], &list.members));
+    each_list([x, labels, mask, g], n, x.len() * n, T::ZERO, |list, [x, labels, mask, g], to_x| {
+        let list = ByLabel::new(x, labels, mask, weight.map(|values| &values[list * n..(list + 1) * n]));
+        let g = filled(gather(g, &list.members));
         let mut to_rows = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut to_rows) {
             return scatter(to_x, &list.members, &to_rows);
@@ -306,11 +298,7 @@ pub fn pair_loss_gradient<T: Real>(
             windows.gradient(&g, &mut to_rows);
             return scatter(to_x, &list.members, &to_rows);
         }
-        let stripes = stripes(list.x.len());
-        let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; list.x.len()]).collect();
-        let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
-        let tasks = to_rows.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
-        for_each(tasks, list.pairs(), |((to_rows, to_all), stripe)| {
+        let partials = each_stripe(&mut to_rows, list.x.len(), list.pairs(), |stripe, to_rows, to_all| {
             for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
                 let start = stripe.start + tile * TILE;
                 with_term!(loss, term => dispatch(target, Slope { list: &list, term, start, g: &g, to_rows, to_all }));
@@ -318,6 +306,5 @@ pub fn pair_loss_gradient<T: Real>(
         });
         reduce(&mut to_rows, &partials);
         scatter(to_x, &list.members, &to_rows);
-    });
-    to_x
+    })
 }

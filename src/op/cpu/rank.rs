@@ -1,19 +1,16 @@
 //! [`rank`](crate::op::rank()) by sorting.
 
-use super::{order::descending, parallel::for_each, real::Real};
+use super::{each_list::each_list, order::descending, real::Real};
 
 /// Ranks by descending `x` of lists of `n` documents, ties by index, padding last.
 pub fn rank<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
-    let mut out = vec![T::ZERO; x.len()];
-    let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).collect();
-    for_each(lists, x.len() * 64, |((x, mask), out)| {
+    each_list([x, mask], n, x.len() * 64, T::ZERO, |_, [x, mask], out| {
         let documents = (0..).zip(x).filter(|&(i, _)| mask[i as usize] > T::ZERO).map(|(i, &x)| (i, x));
         let padding = (0..n as u32).filter(|&i| mask[i as usize] <= T::ZERO);
         for (rank, i) in descending(documents).into_iter().chain(padding).enumerate() {
             out[i as usize] = T::from_f64((rank + 1) as f64);
         }
-    });
-    out
+    })
 }
 
 #[cfg(test)]

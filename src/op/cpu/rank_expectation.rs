@@ -8,13 +8,14 @@
 use super::{
     beats::beats,
     dispatch::{Kernel, dispatch, target},
+    each_list::each_stripe,
     list::{counting, diverged, documents, gather, scatter},
     parallel::for_each,
     parameters::ExponentialTerm,
     rank_boxes,
     real::Real,
     sum::sum,
-    tiles::{BLOCK, TILE, add, reduce, stripes},
+    tiles::{BLOCK, TILE, add, reduce},
 };
 
 /// Terms in the type of the kernels.
@@ -107,14 +108,14 @@ pub fn rank_expectation<T: Real>(
     sigma: f64,
     terms: &[ExponentialTerm],
 ) -> (Vec<T>, Vec<T>) {
-    let (exact, terms) = (terms, Terms::new(terms, sigma));
+    let (exact, terms, whole) = (terms, Terms::new(terms, sigma), mask);
     let (width, target) = (terms.len(), target());
     let (mut out, mut products) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len() * width]);
     let inputs = x.chunks(n).zip(mask.chunks(n)).enumerate();
     let lists = inputs.zip(out.chunks_mut(n).zip(products.chunks_mut(n * width))).collect();
     for_each(lists, x.len() * n * width, |((list, (x, mask)), (out, products))| {
         let members = documents(mask);
-        let places = counting(&members, counted.map(|counted| &counted[list * n..(list + 1) * n]));
+        let places = counting(&gather(&counted.unwrap_or(whole)[list * n..(list + 1) * n], &members));
         let x = gather(x, &members);
         if diverged(&x, &mut []) {
             for &i in &members {
@@ -245,7 +246,7 @@ pub fn rank_expectation_gradient<T: Real>(
         if diverged(&x, &mut to_rows) {
             return scatter(to_x, &members, &to_rows);
         }
-        let places = counting(&members, Some(g));
+        let places = counting(&gather(g, &members));
         if rank_boxes::pays(target, &x, places.len()) {
             let of_document = |&i: &usize| {
                 let products = products[i * width..][..width].iter().zip(exact);
@@ -256,12 +257,9 @@ pub fn rank_expectation_gradient<T: Real>(
             rank_boxes::gradient(target, &x, &sent, sigma, exact, &mut to_rows);
             return scatter(to_x, &members, &to_rows);
         }
-        let stripes = stripes(places.len());
-        let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; x.len()]).collect();
-        let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
         let (rows, mut to_own) = (gather(&x, &places), vec![T::ZERO; places.len()]);
-        let tasks = to_own.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
-        for_each(tasks, x.len() * places.len() * width, |((to_rows, to_all), stripe)| {
+        let work = x.len() * places.len() * width;
+        let partials = each_stripe(&mut to_own, x.len(), work, |stripe, to_rows, to_all| {
             for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
                 let start = stripe.start + tile * TILE;
                 let (rows, places) = (&rows[start..][..to_rows.len()], &places[start..][..to_rows.len()]);

@@ -8,12 +8,14 @@ use super::rank_expectation::flushed;
 use super::recursion_boxes;
 use super::{
     dispatch::{Kernel, dispatch, target},
-    list::{counting, diverged, documents, gather, scatter},
+    each_list::{each_list_of_documents, each_stripe},
+    list::{counting, gather, scatter},
     parallel::for_each,
     parameters::Comparison,
     real::Real,
+    recurrence,
     sum::sum,
-    tiles::{BLOCK, TILE, reduce, stripes},
+    tiles::{BLOCK, TILE, reduce},
     trial::{Compared, Trial},
 };
 
@@ -49,20 +51,10 @@ impl<T: Real> Trials<'_, T> {
     }
 }
 
-/// Takes distributions over the trial of document `j`: before it, no rank is above `j`.
+/// Takes distributions over the trial of document `j`.
 #[inline(always)]
 fn advance<T: Real, const FMA: bool>(p: &mut [T], j: usize, ahead: &[T], behind: &[T]) {
-    let rows = ahead.len();
-    for rank in (1..(p.len() / rows).min(j + 2)).rev() {
-        let (below, here) = p.split_at_mut(rank * rows);
-        let below = &below[(rank - 1) * rows..];
-        for (((here, &below), &ahead), &behind) in here[..rows].iter_mut().zip(below).zip(ahead).zip(behind) {
-            *here = below.fma::<FMA>(ahead, *here * behind);
-        }
-    }
-    for (here, &behind) in p[..rows].iter_mut().zip(behind) {
-        *here = *here * behind;
-    }
+    recurrence::advance::<T, FMA>(p, j, ahead, behind);
     if j % BLOCK == BLOCK - 1 {
         p.iter_mut().for_each(|value| *value = flushed(*value));
     }
@@ -118,19 +110,10 @@ pub fn rank_recursion<T: Real>(
     let ranks = discounts.len();
     let compared = Compared::from(comparison);
     let target = target();
-    let mut out = vec![T::ZERO; x.len()];
-    let lists = x.chunks(n).zip(mask.chunks(n)).zip(out.chunks_mut(n)).enumerate().collect();
-    for_each(lists, x.len() * n * ranks, |(list, ((x, mask), out))| {
-        let members = documents(mask);
-        let places = counting(&members, counted.map(|counted| &counted[list * n..(list + 1) * n]));
-        let x = gather(x, &members);
-        let mut expected = vec![T::ZERO; x.len()];
-        if diverged(&x, &mut expected) {
-            return scatter(out, &members, &expected);
-        }
+    each_list_of_documents(mask, [x, counted.unwrap_or(mask)], n, x.len() * n * ranks, |_, [x, counted], expected| {
+        let places = counting(&counted);
         if recursion_boxes::pays::<T>(target, x.len(), ranks) {
-            recursion_boxes::value(target, &x, &places, comparison, exact, &mut expected);
-            return scatter(out, &members, &expected);
+            return recursion_boxes::value(target, &x, &places, comparison, exact, expected);
         }
         let (rows, length) = (gather(&x, &places), rows_of_tile(ranks, 1));
         let mut of_rows = vec![T::ZERO; rows.len()];
@@ -140,10 +123,8 @@ pub fn rank_recursion<T: Real>(
             let trials = Trials { x: &x, rows, places, compared };
             dispatch(target, Expectation { trials, discounts: &discounts, p: &mut p, out });
         });
-        scatter(&mut expected, &places, &of_rows);
-        scatter(out, &members, &expected);
-    });
-    out
+        scatter(expected, &places, &of_rows);
+    })
 }
 
 /// Distributions and their derivatives for one tile of rows.
@@ -235,7 +216,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                     *partial = *partial + *flow;
                 }
                 self.to_all[j] = self.to_all[j] + sum(flow);
-                retreat::<T, FMA>(rises, trial.ahead, trial.behind);
+                recurrence::retreat::<T, FMA>(rises, trial.ahead, trial.behind);
                 if j % BLOCK == 0 {
                     rises.iter_mut().for_each(|value| *value = flushed(*value));
                     for (to_row, partial) in self.to_rows.iter_mut().zip(partial.iter_mut()) {
@@ -243,25 +224,6 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                         *partial = T::ZERO;
                     }
                 }
-            }
-        }
-    }
-}
-
-/// Takes derivatives by distributions, or their differences, back over a trial: `a(r) (1 - pi) + a(r + 1) pi`.
-#[inline(always)]
-fn retreat<T: Real, const FMA: bool>(rises: &mut [T], ahead: &[T], behind: &[T]) {
-    let rows = ahead.len();
-    let ranks = rises.len() / rows;
-    for rank in 0..ranks {
-        let (here, above) = rises[rank * rows..].split_at_mut(rows);
-        if rank + 1 < ranks {
-            for (((here, &above), &ahead), &behind) in here.iter_mut().zip(&above[..rows]).zip(ahead).zip(behind) {
-                *here = above.fma::<FMA>(ahead, *here * behind);
-            }
-        } else {
-            for (here, &behind) in here.iter_mut().zip(behind) {
-                *here = *here * behind;
             }
         }
     }
@@ -282,27 +244,15 @@ pub fn rank_recursion_gradient<T: Real>(
     let ranks = rises.len();
     let compared = Compared::from(comparison);
     let target = target();
-    let mut to_x = vec![T::ZERO; x.len()];
-    let lists = x.chunks(n).zip(mask.chunks(n)).zip(g.chunks(n)).zip(to_x.chunks_mut(n)).collect();
-    for_each(lists, x.len() * n * ranks, |(((x, mask), g), to_x)| {
-        let members = documents(mask);
-        let (x, g) = (gather(x, &members), gather(g, &members));
-        let mut to_rows = vec![T::ZERO; x.len()];
-        if diverged(&x, &mut to_rows) {
-            return scatter(to_x, &members, &to_rows);
-        }
+    each_list_of_documents(mask, [x, g], n, x.len() * n * ranks, |_, [x, g], to_x| {
         if recursion_boxes::pays::<T>(target, x.len(), ranks) {
-            recursion_boxes::gradient(target, &x, &g, comparison, discounts, &mut to_rows);
-            return scatter(to_x, &members, &to_rows);
+            return recursion_boxes::gradient(target, &x, &g, comparison, discounts, to_x);
         }
-        let places = counting(&(0..x.len()).collect::<Vec<_>>(), Some(&g));
+        let places = counting(&g);
         let (own, own_g, mut to_own) = (gather(&x, &places), gather(&g, &places), vec![T::ZERO; places.len()]);
-        let stripes = stripes(places.len());
-        let mut partials: Vec<Vec<T>> = stripes.iter().map(|_| vec![T::ZERO; x.len()]).collect();
-        let stripe = stripes.first().map_or(TILE, |stripe| stripe.len());
         let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
-        let tasks = to_own.chunks_mut(stripe).zip(&mut partials).zip(&stripes).collect();
-        for_each(tasks, x.len() * places.len() * ranks, |((to_rows, to_all), stripe)| {
+        let work = x.len() * places.len() * ranks;
+        let partials = each_stripe(&mut to_own, x.len(), work, |stripe, to_rows, to_all| {
             let mut memory = Memory::new(x.len(), ranks, rows.min(to_rows.len()));
             for (tile, to_rows) in to_rows.chunks_mut(rows).enumerate() {
                 let start = stripe.start + tile * rows;
@@ -312,9 +262,7 @@ pub fn rank_recursion_gradient<T: Real>(
                 dispatch(target, Gradient { trials, rises: &rises, g, memory: &mut memory, to_rows, to_all });
             }
         });
-        scatter(&mut to_rows, &places, &to_own);
-        reduce(&mut to_rows, &partials);
-        scatter(to_x, &members, &to_rows);
-    });
-    to_x
+        scatter(to_x, &places, &to_own);
+        reduce(to_x, &partials);
+    })
 }

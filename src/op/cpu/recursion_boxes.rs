@@ -21,6 +21,7 @@ use super::parallel::for_each;
 use super::parameters::Comparison;
 use super::rank_expectation::flushed;
 use super::real::Real;
+use super::recurrence;
 use super::tiles::{BLOCK, reduce, stripes};
 use super::tree::{LANES, LEAF, POINTS, Place, Tree, interpolate};
 use super::walk::Sorted;
@@ -230,10 +231,7 @@ impl Row<'_, '_> {
             } else {
                 distributions.split_at_mut(ranks)
             };
-            after[0] = before[0] * behind;
-            for ((after, here), below) in after[1..].iter_mut().zip(&before[1..]).zip(&*before) {
-                *after = below.fma::<FMA>(ahead, here * behind);
-            }
+            recurrence::after::<FMA>(before, ahead, behind, after);
             if trial % BLOCK == BLOCK - 1 {
                 after.iter_mut().for_each(|value| *value = flushed(*value));
             }
@@ -276,9 +274,8 @@ impl Row<'_, '_> {
             let flow = slope * density * dot::<FMA>(before, &rises[..ranks]);
             to_documents[j] += flow;
             own += flow;
-            for rank in 0..ranks {
-                rises[rank] = rises[rank + 1].fma::<FMA>(ahead, rises[rank] * behind);
-            }
+            // With the rise beyond the last rank, which is 0.
+            recurrence::before::<FMA>(&mut rises[..=ranks], ahead, behind);
         }
         let start = &distributions[..ranks];
         let powers: [f64; POWERS] = std::array::from_fn(|m| dot::<FMA>(start, &rises[m..m + ranks]));

@@ -14,7 +14,8 @@ use super::{
     by_label::filled,
     columns::Columns,
     dispatch::{Kernel, dispatch, target},
-    list::{diverged, gather, scatter},
+    each_list::each_list,
+    list::{counting, diverged, gather, scatter},
     parallel::for_each,
     parameters::Step,
     real::Real,
@@ -301,9 +302,7 @@ impl<T: Real> Kernel for LogisticRow<'_, T> {
 /// they are other than 0, with the same bits wherever pairs are visited; 1/2, the step at 0, in place of the others.
 pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
-    let mut out = vec![T::HALF; x.len()];
-    let lists = x.chunks(n).zip(v.chunks(n)).zip(out.chunks_mut(n)).enumerate().collect();
-    for_each(lists, x.len() * n, |(list, ((x, v), out))| {
+    each_list([x, v], n, x.len() * n, T::HALF, |list, [x, v], out| {
         let (alpha, step) = logistic_form(alpha, step);
         if diverged(x, out) {
             return;
@@ -316,19 +315,7 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: 
         let (rows, sums) = (sums.rows, sums.sums(target, None, step));
         out[..rows].copy_from_slice(&sums);
         out[rows..].fill(sums[rows - 1]);
-    });
-    out
-}
-
-/// Places with `counted` other than 0. Without a branch for each, which labels make hard to predict.
-fn counting<T: Real>(counted: &[T]) -> Vec<usize> {
-    let (mut rows, mut length) = (vec![0; counted.len()], 0);
-    for (i, &counted) in counted.iter().enumerate() {
-        rows[length] = i;
-        length += usize::from(counted != T::ZERO);
-    }
-    rows.truncate(length);
-    rows
+    })
 }
 
 /// `(1 + tanh t) / 2` is the logistic step at `2 t`.
@@ -488,10 +475,7 @@ impl Flows {
 /// Gradient of [`step_sum`] in `x`, given that of its output.
 pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
-    let mut to_x = vec![T::ZERO; x.len()];
-    let inputs = x.chunks(n).zip(v.chunks(n)).zip(g.chunks(n));
-    let lists = inputs.zip(to_x.chunks_mut(n)).collect();
-    for_each(lists, x.len() * n, |(((x, v), g), to_x)| {
+    each_list([x, v, g], n, x.len() * n, T::ZERO, |_, [x, v, g], to_x| {
         let (alpha, step) = logistic_form(alpha, step);
         if diverged(x, to_x) {
             return;
@@ -542,8 +526,7 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         for (meeting, sums) in meetings.iter().zip(&sums) {
             scatter(to_x, &meeting.members, sums);
         }
-    });
-    to_x
+    })
 }
 
 /// The rows of these columns in tiles.

@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use super::parameters::Above;
 use super::real::Real;
+use super::recurrence::{after, before};
 use super::sum::dot;
 
 /// A function of the rank, and the documents that may be above.
@@ -59,25 +60,6 @@ impl State {
 /// Parts of a state: `p` and, for a sum, `w`; then the sums over the documents of both without a document.
 const P: usize = 0;
 const W: usize = 1;
-
-/// `out(r) = x(r) behind + x(r - 1) ahead`
-#[inline(always)]
-fn after<const FMA: bool>(x: &[f64], ahead: f64, behind: f64, out: &mut [f64]) {
-    out[0] = x[0] * behind;
-    for ((out, here), below) in out[1..].iter_mut().zip(&x[1..]).zip(x) {
-        *out = below.fma::<FMA>(ahead, here * behind);
-    }
-}
-
-/// `x(r) <- x(r) behind + x(r + 1) ahead`, with which derivatives go back over a trial.
-#[inline(always)]
-fn before<const FMA: bool>(x: &mut [f64], ahead: f64, behind: f64) {
-    let last = x.len() - 1;
-    for rank in 0..last {
-        x[rank] = x[rank + 1].fma::<FMA>(ahead, x[rank] * behind);
-    }
-    x[last] *= behind;
-}
 
 /// `x(r) <- x(r) + factor y(r)`
 #[inline(always)]

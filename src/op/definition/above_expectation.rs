@@ -5,8 +5,8 @@ use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{
     array::Array,
-    rank_recursion::{density, trials},
     rows::by_rows,
+    trials::{density, trials},
 };
 use crate::op::cpu::{Above, AboveExpectation, ExponentialTerm};
 

@@ -5,13 +5,23 @@ use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{
     array::Array,
-    rank_recursion::{density, trials},
     rows::{by_rows, by_rows_with},
+    trials::{density, trials},
 };
 use crate::op::cpu::{Above, AboveRecursion};
 
+/// The inputs of lists; without `a` every weight is 1, and without `b` no document contributes.
+pub struct Inputs<B: Backend> {
+    pub x: FloatTensor<B>,
+    pub a: Option<FloatTensor<B>>,
+    pub b: Option<FloatTensor<B>>,
+    pub mask: FloatTensor<B>,
+    /// `[batch, ranks]`, or one row for all lists.
+    pub values: FloatTensor<B>,
+}
+
 /// `p(r)`, the chance of `r` documents above, times what they leave of a product; and for a sum `w(r)`, that chance times the
-/// mean of the sum. An array `[batch, rows]` per rank.
+/// mean of the sum. An array `[batch, rows]` for each rank that can be reached by then.
 #[derive(Clone)]
 struct State<B: Backend> {
     p: Vec<Array<B>>,
@@ -19,11 +29,11 @@ struct State<B: Backend> {
 }
 
 /// One trial against the rows of a chunk: the chances to be above, for a product times what is left of it, and not to be,
-/// `[batch, rows]`, and `b_j`, `[batch, 1]`.
+/// `[batch, rows]`, and `b_j`, `[batch, 1]`, of a sum.
 struct Trial<B: Backend> {
     ahead: Array<B>,
     behind: Array<B>,
-    b: Array<B>,
+    b: Option<Array<B>>,
 }
 
 /// The sum of what there is.
@@ -31,15 +41,25 @@ fn sum<B: Backend>(terms: impl IntoIterator<Item = Option<Array<B>>>) -> Option<
     terms.into_iter().flatten().reduce(|sum, term| sum + term)
 }
 
+/// The product with a factor that may be 1.
+fn times<B: Backend>(x: Array<B>, factor: Option<&Array<B>>) -> Array<B> {
+    match factor {
+        Some(factor) => x * factor.clone(),
+        None => x,
+    }
+}
+
 impl<B: Backend> State<B> {
-    /// After one more trial. `x(r) <- x(r) (1 - pi) + x(r - 1) pi`, and `w` gets `p(r - 1) pi b`.
-    fn after(&self, Trial { ahead, behind, b }: &Trial<B>) -> Self {
-        let below = |x: &[Array<B>], rank: usize| Some(x[rank.checked_sub(1)?].clone() * ahead.clone());
-        let next = |x: &[Array<B>], rank: usize| sum([Some(x[rank].clone() * behind.clone()), below(x, rank)]);
-        let ranks = 0..self.p.len();
-        let p = ranks.clone().filter_map(|rank| next(&self.p, rank)).collect();
-        let with_sum = |rank: usize| sum([next(&self.w, rank), below(&self.p, rank).map(|p| p * b.clone())]);
-        let w = if self.w.is_empty() { Vec::new() } else { ranks.filter_map(with_sum).collect() };
+    /// After one more trial, of `ranks` ranks. `x(r) <- x(r) (1 - pi) + x(r - 1) pi`, and `w` gets `p(r - 1) pi b`.
+    fn after(&self, Trial { ahead, behind, b }: &Trial<B>, ranks: usize) -> Self {
+        let below = |x: &[Array<B>], rank: usize| Some(x.get(rank.checked_sub(1)?)?.clone() * ahead.clone());
+        let here = |x: &[Array<B>], rank: usize| Some(x.get(rank)?.clone() * behind.clone());
+        let next = |x: &[Array<B>], rank: usize| sum([here(x, rank), below(x, rank)]);
+        let reached = 0..(self.p.len() + 1).min(ranks);
+        let p = reached.clone().filter_map(|rank| next(&self.p, rank)).collect();
+        let into_sum = |rank: usize| Some(below(&self.p, rank)? * b.clone()?);
+        let with_sum = |rank: usize| sum([next(&self.w, rank), into_sum(rank)]);
+        let w = if self.w.is_empty() { Vec::new() } else { reached.filter_map(with_sum).collect() };
         Self { p, w }
     }
 
@@ -48,10 +68,8 @@ impl<B: Backend> State<B> {
         let above = |x: &[Array<B>], rank: usize| Some(x.get(rank + 1)?.clone() * ahead.clone());
         let last = |x: &[Array<B>], rank: usize| sum([Some(x[rank].clone() * behind.clone()), above(x, rank)]);
         let ranks = 0..self.p.len();
-        let with_sum = |rank: usize| {
-            let through_sum = if self.w.is_empty() { None } else { above(&self.w, rank) };
-            sum([last(&self.p, rank), through_sum.map(|w| w * b.clone())])
-        };
+        let through_sum = |rank: usize| Some(above(&self.w, rank)? * b.clone()?);
+        let with_sum = |rank: usize| sum([last(&self.p, rank), through_sum(rank)]);
         let p = ranks.clone().filter_map(with_sum).collect();
         let w = if self.w.is_empty() { Vec::new() } else { ranks.filter_map(|rank| last(&self.w, rank)).collect() };
         Self { p, w }
@@ -59,59 +77,70 @@ impl<B: Backend> State<B> {
 
     /// Derivative of the expectation by `pi` from the derivatives after a trial and the state before it, where the document
     /// leaves `left` of a product.
-    fn slope(&self, state: &Self, b: &Array<B>, left: &Array<B>) -> Option<Array<B>> {
+    fn slope(&self, state: &Self, b: Option<&Array<B>>, left: Option<&Array<B>>) -> Option<Array<B>> {
         let moved = |slopes: &[Array<B>], x: &[Array<B>]| {
-            let by_rank = (0..x.len()).map(|rank| {
-                let arrived = rank.checked_sub(1).map(|below| x[below].clone() * left.clone());
-                let stayed = -x[rank].clone();
-                sum([arrived, Some(stayed)]).map(|moved| moved * slopes[rank].clone())
+            let by_rank = slopes.iter().enumerate().take(x.len() + 1).map(|(rank, slope)| {
+                let arrived = rank.checked_sub(1).map(|below| times(x[below].clone(), left));
+                let stayed = x.get(rank).map(|here| -here.clone());
+                sum([arrived, stayed]).map(|moved| moved * slope.clone())
             });
             sum(by_rank)
         };
         let into_sum = self.w.iter().skip(1).zip(&state.p).map(|(slope, p)| Some(slope.clone() * p.clone()));
-        let into_sum = sum(into_sum).map(|slope| slope * b.clone());
-        sum([moved(&self.p, &state.p), moved(&self.w, &state.w), into_sum])
+        let into_sum = b.and_then(|b| Some(sum(into_sum)? * b.clone()));
+        sum([moved(&self.p, &state.p), if self.w.is_empty() { None } else { moved(&self.w, &state.w) }, into_sum])
     }
 }
 
 /// The trials of all documents against the rows of a chunk, in one comparison.
 struct Trials<B: Backend> {
     trials: [Array<B>; 3],
-    b: Array<B>,
+    b: Option<Array<B>>,
     above: Above,
+    ranks: usize,
 }
 
 impl<B: Backend> Trials<B> {
     fn of(&self, j: usize) -> Trial<B> {
-        let (b, [ahead, behind, _]) = (self.b(j), &self.trials);
-        let ahead = ahead.slice_last(j) * self.left(&b);
-        Trial { ahead, behind: behind.slice_last(j), b }
+        let [ahead, behind, _] = &self.trials;
+        let ahead = times(ahead.slice_last(j), self.left(j).as_ref());
+        Trial { ahead, behind: behind.slice_last(j), b: self.b(j) }
     }
 
-    fn b(&self, j: usize) -> Array<B> {
-        self.b.rows((j, j + 1))
+    fn b(&self, j: usize) -> Option<Array<B>> {
+        Some(self.b.as_ref()?.rows((j, j + 1)))
     }
 
     /// What a document above leaves of a product; 1 for a sum.
-    fn left(&self, b: &Array<B>) -> Array<B> {
-        if self.above == Above::Product { b.clone() * -1.0 + 1.0 } else { b.clone() * 0.0 + 1.0 }
+    fn left(&self, j: usize) -> Option<Array<B>> {
+        if self.above == Above::Product { Some(self.b(j)? * -1.0 + 1.0) } else { None }
+    }
+
+    /// After the trials of some documents.
+    fn after(&self, documents: std::ops::Range<usize>, start: State<B>) -> State<B> {
+        documents.fold(start, |state, j| state.after(&self.of(j), self.ranks))
     }
 
     /// Nobody above, from `[batch, rows]` zeros.
-    fn start(&self, nothing: &Array<B>, ranks: usize) -> State<B> {
-        let mut p = vec![nothing.clone(); ranks];
-        p[0] = nothing.clone() + 1.0;
-        State { p, w: if self.above == Above::Sum { vec![nothing.clone(); ranks] } else { Vec::new() } }
+    fn start(&self, nothing: &Array<B>) -> State<B> {
+        let w = if self.above == Above::Sum { vec![nothing.clone()] } else { Vec::new() };
+        State { p: vec![nothing.clone() + 1.0], w }
     }
 
     /// Derivatives of the expectation by the state at the end, `[batch, rows]` each.
-    fn last_slopes(&self, values: &Array<B>, nothing: &Array<B>, rows: (usize, usize), ranks: usize) -> State<B> {
+    fn last_slopes(&self, values: &Array<B>, nothing: &Array<B>, rows: (usize, usize)) -> State<B> {
         let value = |rank: usize| nothing.clone() + values.rows((rank, rank + 1));
-        let of_p = |rank: usize| {
-            if self.above == Above::Sum { value(rank) * self.b.rows(rows) } else { value(rank) }
-        };
-        let w = if self.above == Above::Sum { (0..ranks).map(value).collect() } else { Vec::new() };
-        State { p: (0..ranks).map(of_p).collect(), w }
+        let ranks = 0..self.ranks;
+        match self.above {
+            Above::Product => State { p: ranks.map(value).collect(), w: Vec::new() },
+            Above::Sum => {
+                let own = self.b.as_ref().map_or(nothing.clone(), |b| b.rows(rows));
+                State {
+                    p: ranks.clone().map(|rank| value(rank) * own.clone()).collect(),
+                    w: ranks.map(value).collect(),
+                }
+            }
+        }
     }
 }
 
@@ -124,28 +153,10 @@ pub fn value<B: Backend>(
     values: FloatTensor<B>,
     recursion: &AboveRecursion,
 ) -> FloatTensor<B> {
-    let (x, a, b, mask, values) = (Array::<B>(x), Array::<B>(a), Array::<B>(b), Array::<B>(mask), Array::<B>(values));
-    let ([_, documents], [_, ranks]) = (x.dims(), values.dims());
-    let mixture = recursion.noise.mixture(documents);
-    let [out] = by_rows(&x, |rows| {
-        let nothing = x.rows(rows) * 0.0;
-        let mut out = nothing.clone();
-        for &(weight, comparison) in mixture.iter() {
-            let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: b.clone(), above: recursion.above };
-            let end = (0..documents).fold(trials.start(&nothing, ranks), |state, j| state.after(&trials.of(j)));
-            let slopes = trials.last_slopes(&values, &nothing, rows, ranks);
-            let products = slopes.p.into_iter().zip(end.p).chain(slopes.w.into_iter().zip(end.w));
-            if let Some(expectation) = sum(products.map(|(slope, state)| Some(slope * state))) {
-                out = out + expectation * weight;
-            }
-        }
-        [out * a.rows(rows) * mask.rows(rows)]
-    });
-    out.0
+    value_of(Inputs::<B> { x, a: Some(a), b: Some(b), mask, values }, recursion)
 }
 
-/// Gradient with respect to `x`: the derivatives by the state go back over the trials, and each trial's are a sum over the
-/// ranks. The states are computed again from every `sqrt(n)`-th one.
+/// Gradient with respect to `x`.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,
@@ -155,35 +166,73 @@ pub fn gradient<B: Backend>(
     gradient: FloatTensor<B>,
     recursion: &AboveRecursion,
 ) -> FloatTensor<B> {
-    let (x, b, mask, values) = (Array::<B>(x), Array::<B>(b), Array::<B>(mask), Array::<B>(values));
-    let g = Array::<B>(gradient) * Array(a) * mask.clone();
+    gradient_of(Inputs::<B> { x, a: Some(a), b: Some(b), mask, values }, gradient, recursion)
+}
+
+/// The expectations.
+pub fn value_of<B: Backend>(inputs: Inputs<B>, recursion: &AboveRecursion) -> FloatTensor<B> {
+    let Inputs { x, a, b, mask, values } = inputs;
+    let (x, mask, values) = (Array::<B>(x), Array::<B>(mask), Array::<B>(values));
+    let (a, b) = (a.map(Array::<B>), b.map(Array::<B>));
     let ([_, documents], [_, ranks]) = (x.dims(), values.dims());
+    let above = recursion.above;
+    let mixture = recursion.noise.mixture(documents);
+    let [out] = by_rows(&x, |rows| {
+        let nothing = x.rows(rows) * 0.0;
+        let mut out = nothing.clone();
+        for &(weight, comparison) in mixture.iter() {
+            let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: b.clone(), above, ranks };
+            let end = trials.after(0..documents, trials.start(&nothing));
+            let slopes = trials.last_slopes(&values, &nothing, rows);
+            let products = slopes.p.into_iter().zip(end.p).chain(slopes.w.into_iter().zip(end.w));
+            if let Some(expectation) = sum(products.map(|(slope, state)| Some(slope * state))) {
+                out = out + expectation * weight;
+            }
+        }
+        [times(out, a.as_ref().map(|a| a.rows(rows)).as_ref()) * mask.rows(rows)]
+    });
+    out.0
+}
+
+/// Gradient with respect to `x`: the derivatives by the state go back over the trials, and each trial's are a sum over the
+/// ranks. The states are computed again from every `sqrt(n)`-th one.
+pub fn gradient_of<B: Backend>(
+    inputs: Inputs<B>,
+    gradient: FloatTensor<B>,
+    recursion: &AboveRecursion,
+) -> FloatTensor<B> {
+    let Inputs { x, a, b, mask, values } = inputs;
+    let (x, mask, values) = (Array::<B>(x), Array::<B>(mask), Array::<B>(values));
+    let (a, b) = (a.map(Array::<B>), b.map(Array::<B>));
+    let g = times(Array::<B>(gradient), a.as_ref()) * mask.clone();
+    let ([_, documents], [_, ranks]) = (x.dims(), values.dims());
+    let above = recursion.above;
     let mixture = recursion.noise.mixture(documents);
     let block = documents.isqrt().max(1);
     // Before every block and within one: one or two arrays over the ranks.
-    let states = 2 * block * ranks * if recursion.above == Above::Sum { 2 } else { 1 };
+    let states = 2 * block * ranks * if above == Above::Sum { 2 } else { 1 };
     // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]`: what its rows send to every document.
     let [to_rows, to_all] = by_rows_with(&x, states, |rows| {
         let nothing = x.rows(rows) * 0.0;
         let mut sent: Option<Array<B>> = None;
         for &(weight, comparison) in mixture.iter() {
-            let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: b.clone(), above: recursion.above };
-            let mut starts = vec![trials.start(&nothing, ranks)];
-            for start in (0..documents).step_by(block) {
-                let state = starts[starts.len() - 1].clone();
-                let block = start..(start + block).min(documents);
-                starts.push(block.fold(state, |state, j| state.after(&trials.of(j))));
+            let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: b.clone(), above, ranks };
+            let blocks = || (0..documents).step_by(block).map(move |start| start..(start + block).min(documents));
+            let mut starts = vec![trials.start(&nothing)];
+            for block in blocks() {
+                starts.push(trials.after(block, starts[starts.len() - 1].clone()));
             }
-            let mut slopes = trials.last_slopes(&values, &nothing, rows, ranks);
+            let mut slopes = trials.last_slopes(&values, &nothing, rows);
             let mut flows = Vec::with_capacity(documents);
-            for (start, state) in (0..documents).step_by(block).zip(starts).rev() {
+            for (block, state) in blocks().zip(starts).collect::<Vec<_>>().into_iter().rev() {
                 let mut states = vec![state];
-                for j in start..(start + block).min(documents) - 1 {
-                    states.push(states[states.len() - 1].after(&trials.of(j)));
+                for j in block.start..block.end - 1 {
+                    states.push(trials.after(j..j + 1, states[states.len() - 1].clone()));
                 }
-                for (j, state) in (start..).zip(states).collect::<Vec<_>>().into_iter().rev() {
-                    let b = trials.b(j);
-                    flows.push(slopes.slope(&state, &b, &trials.left(&b)).unwrap_or_else(|| nothing.clone()));
+                for (j, state) in block.zip(states).collect::<Vec<_>>().into_iter().rev() {
+                    let (b, left) = (trials.b(j), trials.left(j));
+                    let slope = slopes.slope(&state, b.as_ref(), left.as_ref());
+                    flows.push(slope.unwrap_or_else(|| nothing.clone()));
                     slopes = slopes.before(&trials.of(j));
                 }
             }

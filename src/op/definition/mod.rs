@@ -21,6 +21,7 @@ pub mod rank_expectation;
 pub mod rank_recursion;
 pub mod rows;
 pub mod step_sum;
+mod trials;
 
 use burn::backend::{Backend, tensor::FloatTensor};
 

@@ -1,0 +1,28 @@
+//! The trials of documents against each other under noisy scores.
+
+use burn::backend::Backend;
+
+use super::array::Array;
+use crate::op::cpu::Comparison;
+
+/// The trials of the rows `i` of a chunk: `pi_ji`, `1 - pi_ji`, which is 1 where there is no trial, and whether there is
+/// one: a document of the list that is not the row itself.
+pub fn trials<B: Backend>(
+    x: &Array<B>,
+    mask: &Array<B>,
+    comparison: Comparison,
+    rows: (usize, usize),
+) -> [Array<B>; 3] {
+    let [_, documents] = x.dims();
+    let itself = x.indices(documents).differences(rows).equals_zero();
+    let trial = mask.columns() * (itself * -1.0 + 1.0);
+    let beats = |t: Array<B>| (t.erf() + 1.0) * 0.5 * trial.clone();
+    let t = x.differences(rows) * comparison.rate - comparison.shift;
+    [beats(t.clone()), beats(-t) + (trial.clone() * -1.0 + 1.0), trial.clone()]
+}
+
+/// Derivative of `pi_ji` by `x_j`, for the rows `i` of a chunk.
+pub fn density<B: Backend>(x: &Array<B>, comparison: Comparison, rows: (usize, usize)) -> Array<B> {
+    let t = x.differences(rows) * comparison.rate - comparison.shift;
+    (-t.square()).exp() * (0.5 * std::f64::consts::FRAC_2_SQRT_PI * comparison.rate)
+}
