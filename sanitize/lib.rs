@@ -21,8 +21,10 @@
 #![allow(dead_code, unused_imports)]
 
 /// The kernels as they are. One that took anything else from the crate would not compile here.
-#[path = "../src/op/cpu/mod.rs"]
-mod cpu;
+#[path = "../src/op"]
+mod op {
+    pub mod cpu;
+}
 /// What the kernels ask of the execution of their thread: the instructions.
 mod execution;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Every kernel with all instructions found, on lists of every length that ends a vector, a tile or a block, and one
 //! beside it; and, in single precision, on a list that is long enough for every walk and box.
 
-use crate::cpu::*;
+use crate::op::cpu::*;
 use crate::execution::{Instructions, enter};
 
 const LENGTHS: [usize; 17] = [1, 2, 3, 15, 16, 17, 31, 33, 127, 128, 129, 255, 256, 257, 300, 1000, 1025];

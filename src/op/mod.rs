@@ -25,21 +25,27 @@
 //! Some losses do their main work with the backend's own operations, and some of these hold tensors over pairs,
 //! `[B, N, N]`, outside the memory budget: ARCHITECTURE.md lists them under "Limits".
 
-mod above_expectation;
-mod above_recursion;
-mod at_rank;
-mod backend;
+// The layers, each below the one before: a call, who computes it, what it means, and the kernels.
 mod call;
+
+mod backend;
+
+mod definition;
+
 #[cfg_attr(not(any(feature = "flex", test)), allow(dead_code, unused_imports))]
 mod cpu;
-mod definition;
-mod differences;
-mod distance_sum;
-mod exp2;
 // Launches hand raw buffers to the device.
 #[cfg(feature = "_cube")]
 #[allow(unsafe_code)]
 mod gpu;
+
+// The functions, which make calls.
+mod above_expectation;
+mod above_recursion;
+mod at_rank;
+mod differences;
+mod distance_sum;
+mod exp2;
 mod ideal_dcg;
 mod indicator_sum;
 mod log2_discount;

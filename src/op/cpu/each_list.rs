@@ -2,15 +2,13 @@
 
 use std::ops::Range;
 
-use super::{
-    list::{diverged, documents, gather, scatter},
-    parallel::for_each,
-    real::Real,
-    tiles::{TILE, stripes},
-};
+use super::list::{diverged, documents, gather, scatter};
+use super::parallel::for_each;
+use super::real::Real;
+use super::tiles::{TILE, stripes};
 
-/// Runs a kernel on every list of `n` documents: with its number, its part of each input, and its part of the output, which
-/// starts as `fill`.
+/// Runs a kernel on every list of `n` documents: with its number, its part of each input, and its part of the output,
+/// which starts as `fill`.
 pub fn each_list<T: Real, const K: usize>(
     inputs: [&[T]; K],
     n: usize,
@@ -45,9 +43,9 @@ pub fn each_list_of_documents<T: Real, const K: usize>(
     })
 }
 
-/// Runs a gradient's kernel on stripes of rows: with the range of the rows, their part of `to_rows`, and a row of zeros for
-/// what they send to all documents. Returns these rows, to be added in order, so that sums have the same bits with any
-/// number of threads.
+/// Runs a gradient's kernel on stripes of rows: with the range of the rows, their part of `to_rows`, and a row of zeros
+/// for what they send to all documents. Returns these rows, to be added in order, so that sums have the same bits with
+/// any number of threads.
 pub fn each_stripe<T: Real>(
     to_rows: &mut [T],
     documents: usize,

@@ -1,10 +1,8 @@
 //! One function of each element: [`exp2`](crate::op::exp2()) and [`log2_discount`](crate::op::log2_discount()).
 
-use super::{
-    dispatch::{Kernel, dispatch, target},
-    parallel::for_each,
-    real::Real,
-};
+use super::dispatch::{Kernel, dispatch, target};
+use super::parallel::for_each;
+use super::real::Real;
 
 /// Elements of a task: work enough to share out.
 const CHUNK: usize = 1 << 14;

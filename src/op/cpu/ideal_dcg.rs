@@ -1,6 +1,8 @@
 //! [`ideal_dcg`](crate::op::ideal_dcg()) by ordering gains.
 
-use super::{order::runs, parallel::for_each, real::Real};
+use super::order::runs;
+use super::parallel::for_each;
+use super::real::Real;
 
 /// The sum of gains in descending order times the discounts of their ranks, for lists of `discounts.len()` documents.
 pub fn ideal_dcg<T: Real>(gains: &[T], mask: &[T], discounts: &[f64]) -> Vec<T> {

@@ -1,11 +1,9 @@
 //! Fused [`log_softmax`](crate::op::log_softmax()): one pass for the maximum, one for the exponentials, one to shift.
 
-use super::{
-    dispatch::{Kernel, dispatch, target},
-    each_list::each_list,
-    real::Real,
-    sum::{largest, sum},
-};
+use super::dispatch::{Kernel, dispatch, target};
+use super::each_list::each_list;
+use super::real::Real;
+use super::sum::{largest, sum};
 
 /// One list.
 struct Value<'a, T> {

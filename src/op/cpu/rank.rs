@@ -1,6 +1,8 @@
 //! [`rank`](crate::op::rank()) by sorting.
 
-use super::{each_list::each_list, order::descending, real::Real};
+use super::each_list::each_list;
+use super::order::descending;
+use super::real::Real;
 
 /// Ranks by descending `x` of lists of `n` documents, ties by index, padding last.
 pub fn rank<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {

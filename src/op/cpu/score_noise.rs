@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::levels::step;
+use super::long::levels::step;
 use super::parameters::{Comparison, ScoreNoise};
 
 /// Range of a document's own noise, in standard deviations. Beyond it lies a chance below 1e-10.
@@ -41,7 +41,7 @@ impl ScoreNoise {
 
 #[cfg(test)]
 mod tests {
-    use super::super::beats::beats;
+    use super::super::ranks::beats::beats;
     use super::*;
 
     /// Sum over the documents of the chance to be the first, for scores that each occur several times. It is 1 whatever

@@ -1,0 +1,482 @@
+//! [`above_expectation`](crate::op::cpu::above_expectation()) of long lists in O(Q M n log n), for results in `f32`.
+//!
+//! The logarithm of a product over the documents above is a sum, and so is `sum_j b_j pi_ji z / f_j`. In a product the
+//! factor of a document depends on its `1 - b_j`. Labels have few values, so the documents of each are sources of
+//! their own, with a weight of 1 where a document has the value and 0 elsewhere.
+
+use std::ops::Range;
+
+use super::boxes::{Constant, Span, Sum, results};
+use super::choice::is_fast;
+use super::convolution::{BELL_REACH, bell_is_smooth};
+use super::rank_boxes::{CHUNK, WIDTH, chances, factor};
+use super::walk::Sorted;
+use crate::execution::Target;
+use crate::op::cpu::{
+    parameters::{Above, AboveExpectation, Comparison, ExponentialTerm},
+    real::Real,
+};
+
+/// Different values of `1 - b` in a product; lists with more visit all pairs.
+const LEVELS: usize = 8;
+
+/// Logarithm of a factor that leaves 0 of a product.
+const NOTHING: f64 = -1e4;
+
+/// A list by descending score, for one function of the rank and of what stands above.
+pub struct List<'a, T> {
+    expectation: &'a AboveExpectation,
+    sorted: Sorted,
+    /// By descending score: the weights of documents, and `b`.
+    a: Vec<T>,
+    b: Vec<f64>,
+    /// The different values of `1 - b` in a product; 1 for a sum.
+    passes: Vec<f64>,
+    /// Which of them each document has, by descending score.
+    level: Vec<usize>,
+}
+
+impl<'a, T: Real> List<'a, T> {
+    /// `None` where visiting all pairs costs less, or is the only way. Documents with `a = 0` are not rows.
+    pub fn new(target: Target, x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
+        let rows = a.iter().filter(|a| **a != T::ZERO).count();
+        if is_fast::<T>(target, x.len(), pays(x.len(), rows)) { Self::of(x, a, b, expectation) } else { None }
+    }
+
+    fn of(x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
+        let sorted = Sorted::new(x);
+        let b: Vec<f64> = sorted.gather(b).into_iter().map(T::to_f64).collect();
+        let (mut passes, mut level) = (vec![1.0], vec![0; b.len()]);
+        if expectation.above == Above::Product {
+            passes.clear();
+            for (level, b) in level.iter_mut().zip(&b) {
+                let pass = 1.0 - b;
+                *level = passes.iter().position(|&other| other == pass).unwrap_or(passes.len());
+                if *level == passes.len() {
+                    passes.push(pass);
+                }
+                if passes.len() > LEVELS {
+                    return None;
+                }
+            }
+        }
+        Some(Self { expectation, a: sorted.gather(a), sorted, b, passes, level })
+    }
+
+    /// One comparison's terms.
+    fn meeting(&self, comparison: Comparison) -> Meeting<'_> {
+        let terms = &self.expectation.terms;
+        let bases: Vec<f64> = terms.iter().flat_map(|term| self.passes.iter().map(|pass| term.base * pass)).collect();
+        let least = bases.iter().filter(|base| **base > 0.0).fold(1.0, |least: f64, &base| least.min(base));
+        // The chance to stay behind is below exp(-t^2): 1e-9 of the smallest base, or nothing.
+        let certain = (20.8 - least.max(f64::MIN_POSITIVE).ln()).sqrt();
+        let any_stops = bases.contains(&0.0);
+        let logarithm = |&base: &f64| if base > 0.0 { base.ln() } else { NOTHING };
+        let is_sum = self.expectation.above == Above::Sum;
+        let mut constants: Vec<f64> = bases.iter().map(logarithm).collect();
+        constants.extend(terms.iter().map(|_| 1.0).filter(|_| is_sum));
+        Meeting {
+            terms,
+            shift: comparison.shift,
+            passes: &self.passes,
+            level: &self.level,
+            b: is_sum.then_some(&self.b),
+            bases,
+            certain: if any_stops { certain.max(BELL_REACH) } else { certain },
+            constants,
+        }
+    }
+
+    /// `a_i E[D(R_i) A_i]` of every document.
+    pub fn value(&self, target: Target, out: &mut [T]) {
+        let mut sums = vec![0.0; self.a.len()];
+        for &(weight, comparison) in self.expectation.noise.mixture(self.a.len()).iter() {
+            let meeting = self.meeting(comparison);
+            let results = results(target, &Products(&meeting), &self.sorted.scaled(comparison.rate));
+            for ((sum, results), &b) in sums.iter_mut().zip(results.chunks_exact(meeting.results())).zip(&self.b) {
+                let terms = meeting.terms.iter().enumerate();
+                let of_term = |(m, term): (usize, &ExponentialTerm)| term.coefficient * meeting.above(results, m, b);
+                *sum += weight * terms.map(of_term).sum::<f64>();
+            }
+        }
+        self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a.to_f64()), out);
+    }
+
+    /// Gradient of [`value`](Self::value) in the scores.
+    pub fn gradient(&self, target: Target, g: &[T], to_x: &mut [T]) {
+        let g = self.sorted.gather(g);
+        let g: Vec<f64> = g.iter().zip(&self.a).map(|(g, a)| g.to_f64() * a.to_f64()).collect();
+        let mut to_sorted = vec![0.0; g.len()];
+        for &(weight, comparison) in self.expectation.noise.mixture(self.a.len()).iter() {
+            let meeting = self.meeting(comparison);
+            let y = self.sorted.scaled(comparison.rate);
+            let mut sent = results(target, &Products(&meeting), &y);
+            for ((sent, &g), &b) in sent.chunks_exact_mut(meeting.results()).zip(&g).zip(&self.b) {
+                for (m, term) in meeting.terms.iter().enumerate() {
+                    let factor = if g == 0.0 { 0.0 } else { weight * g * term.coefficient };
+                    let [by_product, by_share] = [meeting.above(sent, m, b), sent[m]].map(|value| factor * value);
+                    sent[m] = by_product;
+                    if meeting.b.is_some() {
+                        sent[meeting.terms.len() + m] = by_share;
+                    }
+                }
+            }
+            let scale = comparison.rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI;
+            let flows = Flows { meeting: &meeting, sent, scale };
+            for (to_sorted, flow) in to_sorted.iter_mut().zip(results(target, &flows, &y)) {
+                *to_sorted += flow;
+            }
+        }
+        self.sorted.scatter(to_sorted.into_iter(), to_x);
+    }
+}
+
+/// Whether boxes cost less than pairs.
+fn pays(documents: usize, rows: usize) -> bool {
+    const DOCUMENTS: usize = 3072;
+    const ROWS: usize = 1024;
+    documents >= DOCUMENTS && rows >= ROWS
+}
+
+/// How the documents of a list meet under one comparison.
+struct Meeting<'a> {
+    terms: &'a [ExponentialTerm],
+    shift: f64,
+    passes: &'a [f64],
+    level: &'a [usize],
+    /// What a sum over the documents above adds.
+    b: Option<&'a Vec<f64>>,
+    /// `z_m (1 - b)`, `[terms, levels]`.
+    bases: Vec<f64>,
+    /// From this difference on, a document is above for certain.
+    certain: f64,
+    /// The functions of [`Products`] there.
+    constants: Vec<f64>,
+}
+
+impl Meeting<'_> {
+    /// Results of [`Products`] per document: the product of each term, and of a sum its shares.
+    fn results(&self) -> usize {
+        self.terms.len() * if self.b.is_some() { 2 } else { 1 }
+    }
+
+    /// `E[z^R A]` of term `m`, from the products and shares of a document with this `b`.
+    fn above(&self, results: &[f64], m: usize, b: f64) -> f64 {
+        let shares = if self.b.is_some() { b + results[self.terms.len() + m] } else { 1.0 };
+        results[m] * shares
+    }
+
+    /// 1 in the row of a document's level, and 0 in the others.
+    #[inline(always)]
+    fn weigh_levels(&self, places: Range<usize>, weights: &mut [f64]) {
+        let n = places.len();
+        weights[..self.passes.len() * n].fill(0.0);
+        for (i, &level) in self.level[places].iter().enumerate() {
+            weights[level * n + i] = 1.0;
+        }
+    }
+}
+
+/// The logarithms of the products, and the shares of a sum, `sum_j b_j pi_ji z / f_j`.
+struct Products<'a>(&'a Meeting<'a>);
+
+impl Sum for Products<'_> {
+    /// Those of the levels, and `b` for a sum.
+    fn weights(&self) -> usize {
+        self.0.passes.len() + usize::from(self.0.b.is_some())
+    }
+
+    fn functions(&self) -> usize {
+        self.0.constants.len()
+    }
+
+    fn sums(&self) -> usize {
+        self.0.results()
+    }
+
+    fn results(&self) -> usize {
+        self.0.results()
+    }
+
+    #[inline(always)]
+    fn weigh(&self, places: Range<usize>, weights: &mut [f64]) {
+        self.0.weigh_levels(places.clone(), weights);
+        if let Some(b) = self.0.b {
+            weights[places.len()..].copy_from_slice(&b[places]);
+        }
+    }
+
+    #[inline(always)]
+    fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]) {
+        let bases = &self.0.bases;
+        let (logarithms, shares) = values.split_at_mut(bases.len() * t.len());
+        for (chunk, differences) in t.chunks(CHUNK).enumerate() {
+            let [ahead, behind, _] = chances::<FMA>(differences, 1.0, self.0.shift);
+            let at = chunk * CHUNK;
+            for (values, &base) in logarithms.chunks_exact_mut(t.len()).zip(bases) {
+                for ((value, &ahead), &behind) in values[at..].iter_mut().zip(&ahead).zip(&behind) {
+                    *value = factor::<FMA>(base, ahead, behind).larger(f64::MIN_POSITIVE).logarithm::<FMA>();
+                }
+            }
+            for (values, &base) in shares.chunks_exact_mut(t.len()).zip(bases) {
+                for ((value, &ahead), &behind) in values[at..].iter_mut().zip(&ahead).zip(&behind) {
+                    *value = ahead * base / factor::<FMA>(base, ahead, behind);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]) {
+        let levels = self.0.passes.len();
+        let width = values.len() / self.functions();
+        let (of_levels, shares) = sums.split_at_mut(self.0.terms.len() * width);
+        for level in 0..levels {
+            let values = values.chunks_exact(width).skip(level).step_by(levels);
+            add_rows::<FMA>(values, weight(level), of_levels, width);
+        }
+        if self.0.b.is_some() {
+            add_rows::<FMA>(values.chunks_exact(width).skip(self.0.bases.len()), weight(levels), shares, width);
+        }
+    }
+
+    #[inline(always)]
+    fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]) {
+        let (count, terms) = (self.0.results(), self.0.terms.len());
+        let width = sums.len() / count;
+        for (i, results) in results.chunks_exact_mut(count).take(places.len()).enumerate() {
+            for (m, result) in results.iter_mut().enumerate() {
+                let sum = sums[m * width + i];
+                *result = if m < terms { sum.exp() } else { sum };
+            }
+        }
+    }
+
+    fn smooth(&self, width: f64, span: Span) -> bool {
+        width <= WIDTH && bell_is_smooth(width, (self.0.shift - span.low).max(0.0))
+    }
+
+    fn constant(&self, span: Span) -> Option<Constant<'_>> {
+        if span.high - self.0.shift <= -BELL_REACH {
+            Some(Constant::Zero)
+        } else {
+            (span.low - self.0.shift >= self.0.certain).then_some(Constant::Values(&self.0.constants))
+        }
+    }
+
+    /// A logarithm counts beside 0, and a share beside the document's own `b`.
+    fn subtracts_itself(&self) -> bool {
+        true
+    }
+}
+
+/// Adds rows of values times a weight to rows of sums of the same width.
+#[inline(always)]
+fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight: f64, sums: &mut [f64], width: usize) {
+    if weight == 0.0 {
+        return;
+    }
+    for (sums, values) in sums.chunks_exact_mut(width).zip(values) {
+        for (sum, &value) in sums.iter_mut().zip(values) {
+            *sum = value.fma::<FMA>(weight, *sum);
+        }
+    }
+}
+
+/// What flows between documents in the gradient, with `f = 1 + pi (z (1 - b) - 1)` for document `j` above `i`:
+/// `h(t_ji) = (z (1 - b_j) - 1) exp(-t^2) / f` times the derivative by a product, and for a sum
+/// `k(t_ji) = z exp(-t^2) / f^2` times `b_j` and the derivative by a share.
+struct Flows<'a> {
+    meeting: &'a Meeting<'a>,
+    /// `g_i c_m` times the product and what stands above, and for a sum times the product alone, by descending score.
+    sent: Vec<f64>,
+    scale: f64,
+}
+
+impl Flows<'_> {
+    /// Functions of one direction.
+    fn one_way(&self) -> usize {
+        self.meeting.constants.len()
+    }
+}
+
+impl Sum for Flows<'_> {
+    /// Those of [`Products`], and those of `sent`.
+    fn weights(&self) -> usize {
+        Products(self.meeting).weights() + self.meeting.results()
+    }
+
+    /// `h` of each term and level, and `k` of each term: to the target, and from it.
+    fn functions(&self) -> usize {
+        2 * self.one_way()
+    }
+
+    /// From all above to a target: `h` and `k` of each term. To a target from all below: by its level, and by its `b`.
+    fn sums(&self) -> usize {
+        self.meeting.results() + Products(self.meeting).weights()
+    }
+
+    fn results(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn weigh(&self, places: Range<usize>, weights: &mut [f64]) {
+        let n = places.len();
+        let products = Products(self.meeting);
+        let (of_sources, of_sent) = weights.split_at_mut(products.weights() * n);
+        products.weigh(places.clone(), of_sources);
+        let count = self.meeting.results();
+        for (i, sent) in self.sent[places.start * count..places.end * count].chunks_exact(count).enumerate() {
+            for (weight, &sent) in of_sent[i..].iter_mut().step_by(n).zip(sent) {
+                *weight = sent;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]) {
+        let Meeting { bases, terms, shift, .. } = self.meeting;
+        for (sign, values) in [1.0, -1.0].into_iter().zip(values.chunks_exact_mut(self.one_way() * t.len())) {
+            let (h, k) = values.split_at_mut(bases.len() * t.len());
+            for (chunk, differences) in t.chunks(CHUNK).enumerate() {
+                let [ahead, behind, bell] = chances::<FMA>(differences, sign, *shift);
+                let at = chunk * CHUNK;
+                let chances = ahead.iter().zip(&behind).zip(&bell);
+                for (values, &base) in h.chunks_exact_mut(t.len()).zip(bases) {
+                    for (value, ((&ahead, &behind), &bell)) in values[at..].iter_mut().zip(chances.clone()) {
+                        let factor = factor::<FMA>(base, ahead, behind).larger(f64::MIN_POSITIVE);
+                        *value = (base - 1.0) * bell / factor;
+                    }
+                }
+                for (values, term) in k.chunks_exact_mut(t.len()).zip(*terms) {
+                    for (value, ((&ahead, &behind), &bell)) in values[at..].iter_mut().zip(chances.clone()) {
+                        let factor = factor::<FMA>(term.base, ahead, behind);
+                        *value = term.base * bell / (factor * factor);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]) {
+        let Meeting { bases, terms, passes, b, .. } = self.meeting;
+        let (levels, count) = (passes.len(), terms.len());
+        let width = values.len() / self.functions();
+        let (from, to) = values.split_at(self.one_way() * width);
+        let (from_above, to_below) = sums.split_at_mut(self.meeting.results() * width);
+        Products(self.meeting).add::<FMA>(from, &weight, from_above);
+        let first = Products(self.meeting).weights();
+        let (by_level, by_b) = to_below.split_at_mut(levels * width);
+        for (m, values) in to.chunks_exact(levels * width).take(count).enumerate() {
+            add_rows::<FMA>(values.chunks_exact(width), weight(first + m), by_level, width);
+        }
+        if b.is_some() {
+            for (m, values) in to[bases.len() * width..].chunks_exact(width).enumerate() {
+                add_rows::<FMA>(std::iter::once(values), weight(first + count + m), by_b, width);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]) {
+        let Meeting { passes, level, b, .. } = self.meeting;
+        let (count, levels) = (self.meeting.results(), passes.len());
+        let width = sums.len() / self.sums();
+        for (i, (place, result)) in places.zip(results).enumerate() {
+            let sum = |row: usize| sums[row * width + i];
+            let sent = &self.sent[place * count..][..count];
+            let from_above: f64 = sent.iter().enumerate().map(|(m, sent)| sent * sum(m)).sum();
+            let by_b = b.map_or(0.0, |b| b[place] * sum(count + levels));
+            *result = self.scale * (sum(count + level[place]) + by_b - from_above);
+        }
+    }
+
+    fn smooth(&self, width: f64, span: Span) -> bool {
+        width <= WIDTH && bell_is_smooth(width, span.farthest() + self.meeting.shift.abs())
+    }
+
+    fn constant(&self, span: Span) -> Option<Constant<'_>> {
+        let shift = self.meeting.shift;
+        let [from, to] = [span, Span { low: -span.high, high: -span.low }]
+            .map(|span| Span { low: span.low - shift, high: span.high - shift });
+        (from.nearest() >= BELL_REACH && to.nearest() >= BELL_REACH).then_some(Constant::Zero)
+    }
+
+    /// What flows from above meets all documents of the target's box, each of them with the same error as on its way
+    /// back.
+    fn subtracts_itself(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::box_cases::{cases, gradient_weights, padded};
+    use super::*;
+    use crate::op::cpu::{
+        dispatch::target,
+        parameters::ScoreNoise,
+        ranks::above_cases::{Definition, kinds, terms},
+    };
+
+    const N: usize = 300;
+
+    #[test]
+    fn expectations_in_boxes_are_as_precise_as_single_precision_wherever_documents_stand() {
+        let g = gradient_weights(N);
+        for (name, x, steepness) in cases(N) {
+            for (kind, (above, a, b)) in kinds(N).into_iter().enumerate() {
+                let comparison = |shift| Comparison { rate: steepness, shift };
+                let mixture = vec![(0.7, comparison(0.0)), (0.2, comparison(-1.5)), (0.1, comparison(3.0))];
+                let noise = ScoreNoise::Mixture(mixture.clone());
+                let expectation = AboveExpectation { noise, terms: terms(), above };
+                let list = List::of(&x, &a, &b, &expectation).unwrap();
+                let (mut out, mut gradient) = (vec![0.0; N], vec![0.0; N]);
+                list.value(target(), &mut out);
+                list.gradient(target(), &g, &mut gradient);
+                let [x, a, b] = [&x, &a, &b].map(|values| values.iter().copied().map(f64::from).collect());
+                let definition = Definition { x, a, b, above, mixture, least: 0.0 };
+                definition.check(&format!("{name}, {kind}"), &g, &out, &gradient);
+            }
+        }
+    }
+
+    #[test]
+    fn a_product_of_many_values_visits_all_pairs() {
+        let (x, a) = (vec![0.0f32; N], vec![1.0f32; N]);
+        let noise = ScoreNoise::one(Comparison::independent(1.0));
+        let of = |values: usize, above| {
+            let b: Vec<f32> = (0..N).map(|i| (i % values) as f32 / 16.0).collect();
+            let expectation = AboveExpectation { noise: noise.clone(), terms: terms(), above };
+            List::of(&x, &a, &b, &expectation).is_some()
+        };
+        assert!(of(LEVELS, Above::Product) && !of(LEVELS + 1, Above::Product) && of(LEVELS + 1, Above::Sum));
+    }
+
+    #[test]
+    fn padding_changes_no_bit() {
+        use crate::op::cpu::ranks::above_expectation::{Inputs, above_expectation, above_expectation_gradient};
+        const LONG: usize = 3100;
+        let (_, x, _) = cases(LONG).swap_remove(0);
+        let (mask, g) = (vec![1.0; LONG], gradient_weights(LONG));
+        let b: Vec<f32> = (0..LONG).map(|i| (i % 2) as f32).collect();
+        let noise = ScoreNoise::one(Comparison::independent(0.3));
+        for above in [Above::Sum, Above::Product] {
+            let expectation = AboveExpectation { noise: noise.clone(), terms: terms(), above };
+            let run = |[x, b, mask, g]: [&[f32]; 4]| {
+                let inputs = Inputs { x, a: b, b, mask, n: x.len() };
+                let out = above_expectation(inputs, &expectation);
+                let gradient = above_expectation_gradient(inputs, g, &expectation);
+                [out, gradient].map(|values| values[..LONG].to_vec())
+            };
+            let all = [&x, &b, &mask, &g];
+            let filled = all.map(|values| padded(values));
+            assert_eq!(
+                run(all.map(|values| values.as_slice())),
+                run(filled.each_ref().map(|values| values.as_slice()))
+            );
+        }
+    }
+}

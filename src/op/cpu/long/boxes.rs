@@ -1,0 +1,396 @@
+//! Sums over all pairs of a long list, in O(n) after a sort, of functions of the difference of two scores: a
+//! one-dimensional fast multipole method (Greengard and Rokhlin 1987; with Chebyshev points Fong and Darve 2009).
+//!
+//! The sorted documents are halved again and again into boxes. A function that is smooth over a box is known from its
+//! values at a few Chebyshev points of the box. So a box of sources is as good as [`POINTS`] sources with weights of
+//! their own, which its halves make of theirs; and the sums of a box of targets are known from those at its points,
+//! which its halves read. Two boxes meet through their points where the function is smooth over them, each side for
+//! itself, and else through their halves, down to documents. Where the function is constant to all digits, weights are
+//! counted.
+//!
+//! Whether a function is smooth over a box is asked relative to its own size there ([`Sum::smooth`]), so that a
+//! document far above all others has its sum as precisely as one among them. Boxes depend on the list alone, and all
+//! sums over one target are added by one thread: results have the same bits with any number of threads.
+
+use std::ops::Range;
+
+pub use super::tree::Span;
+use super::tree::{LANES, LEAF, POINTS, Place, Tree, interpolate};
+use crate::execution::Target;
+use crate::op::cpu::{
+    dispatch::{Kernel, dispatch},
+    parallel::for_each,
+};
+
+/// Halvings down to the boxes of targets that are summed apart, on any thread.
+const TASK_LEVEL: u32 = 6;
+
+/// Work per document in pairs, as a number of pairs that it compares with.
+const PAIRS_PER_DOCUMENT: usize = 100;
+
+/// Functions of the difference `t = y_source - y_target` of two documents, and the sums that are made of them.
+///
+/// Arrays of one quantity for several documents or points hold one row per weight, function or sum.
+pub trait Sum: Sync {
+    /// Number of weights of a source.
+    fn weights(&self) -> usize;
+
+    /// Number of functions.
+    fn functions(&self) -> usize;
+
+    /// Number of sums of a target.
+    fn sums(&self) -> usize;
+
+    /// Number of results of a target.
+    fn results(&self) -> usize;
+
+    /// The weights of the documents at these places.
+    fn weigh(&self, places: Range<usize>, weights: &mut [f64]);
+
+    /// The functions at differences `t`.
+    fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]);
+
+    /// Adds the functions of one source, of which `weight(w)` is a weight, to the sums.
+    fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]);
+
+    /// Makes the results of the documents at these places, document by document. Rows of sums may have more places.
+    fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]);
+
+    /// Whether the functions of differences within `span`, over part of it of this width, are known from [`POINTS`]
+    /// points.
+    fn smooth(&self, width: f64, span: Span) -> bool;
+
+    /// The functions where they are constant over the span.
+    fn constant(&self, span: Span) -> Option<Constant<'_>>;
+
+    /// Whether what a document sends to itself may be summed with its box and subtracted again: where the result
+    /// has a part of that size in any case.
+    fn subtracts_itself(&self) -> bool {
+        false
+    }
+}
+
+/// Functions that do not depend on the difference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Constant<'a> {
+    Zero,
+    /// The value of every function.
+    Values(&'a [f64]),
+}
+
+/// A list in boxes, and the sums over it.
+struct Boxes<'a, S> {
+    sum: &'a S,
+    tree: Tree<'a>,
+    /// For each level, box and weight: the weights of its points.
+    weights: Vec<Vec<f64>>,
+}
+
+impl<'a, S: Sum> Boxes<'a, S> {
+    fn new(target: Target, sum: &'a S, y: &'a [f64]) -> Self {
+        let tree = Tree::new(y);
+        let weights = tree.weights(target, sum.weights(), |places, weights| sum.weigh(places, weights));
+        Self { sum, tree, weights }
+    }
+
+    #[inline(always)]
+    fn weights_of(&self, of: Place) -> &[f64] {
+        let size = self.sum.weights() * POINTS;
+        &self.weights[of.level as usize][of.number * size..][..size]
+    }
+}
+
+/// How a box of targets meets a box of sources.
+enum Way {
+    /// The functions are 0 there.
+    Not,
+    /// Through the halves of the sources.
+    ByHalves,
+    /// Through the halves of the targets.
+    Later,
+    /// Now: with its sources themselves, or with its points, for the targets themselves or for their points.
+    Now { by_documents: bool, at_documents: bool },
+    /// The functions are constant.
+    Counted,
+}
+
+/// Whether a box of sources is a box of targets, or has it among its parts.
+#[derive(PartialEq)]
+enum Kinship {
+    None,
+    Ancestor,
+    Itself,
+}
+
+impl Kinship {
+    fn of(source: Place, target: Place) -> Self {
+        if source == target {
+            Self::Itself
+        } else if source.level < target.level && source.number == target.number >> (target.level - source.level) {
+            Self::Ancestor
+        } else {
+            Self::None
+        }
+    }
+}
+
+/// Documents of a smallest box, and the last of them again up to whole vectors.
+#[inline(always)]
+fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
+    let mut y = [documents[documents.len() - 1]; LEAF];
+    let length = documents.len().min(LEAF);
+    y[..length].copy_from_slice(&documents[..length]);
+    (y, length.next_multiple_of(LANES))
+}
+
+/// A box of targets on the way down: its sums so far at its points, if there are any, and the boxes of sources that it
+/// has not met.
+struct Visit {
+    place: Place,
+    sums: Option<Vec<f64>>,
+    sources: Vec<Place>,
+    /// Whether the sums have what the targets send to themselves.
+    with_own: bool,
+}
+
+/// The targets of one box, down to their results.
+struct Downward<'a, 'b, S> {
+    boxes: &'a Boxes<'b, S>,
+    root: Place,
+    results: &'a mut [f64],
+}
+
+impl<S: Sum> Downward<'_, '_, S> {
+    fn way(&self, place: Place, source: Place) -> Way {
+        let (boxes, sum) = (self.boxes, self.boxes.sum);
+        let [ends_here, ends_there] = [place, source].map(|place| place.level == boxes.tree.depth);
+        let kinship = Kinship::of(source, place);
+        if kinship == Kinship::Ancestor {
+            return Way::ByHalves;
+        }
+        let (targets, sources) = (boxes.tree.span(place), boxes.tree.span(source));
+        let t = sources.minus(targets);
+        match sum.constant(t) {
+            Some(Constant::Zero) => return Way::Not,
+            Some(Constant::Values(_)) if kinship == Kinship::None || sum.subtracts_itself() => return Way::Counted,
+            Some(Constant::Values(_)) | None => {}
+        }
+        let (here, there) = (sum.smooth(targets.width(), t), sum.smooth(sources.width(), t));
+        if kinship == Kinship::Itself {
+            // A document does not meet itself: unless it may be taken off again, its own box is taken apart.
+            return match (ends_here, here && sum.subtracts_itself()) {
+                (true, _) => Way::Now { by_documents: true, at_documents: true },
+                (false, true) => Way::Now { by_documents: false, at_documents: false },
+                (false, false) => Way::Later,
+            };
+        }
+        if !there && !ends_there && (here || ends_here || sources.width() >= targets.width()) {
+            Way::ByHalves
+        } else if !here && !ends_here {
+            Way::Later
+        } else {
+            Way::Now { by_documents: !there, at_documents: !here }
+        }
+    }
+}
+
+impl<S: Sum> Kernel for Downward<'_, '_, S> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (boxes, sum) = (self.boxes, self.boxes.sum);
+        let first = boxes.tree.documents(self.root).start;
+        let mut scratch = Scratch::new(sum);
+        let mut at_documents = vec![0.0; sum.sums() * LEAF];
+        let everything = Place { level: 0, number: 0 };
+        let mut visits = vec![Visit { place: self.root, sums: None, sources: vec![everything], with_own: false }];
+        while let Some(Visit { place, sums, mut sources, mut with_own }) = visits.pop() {
+            let (span, documents) = (boxes.tree.span(place), boxes.tree.documents(place));
+            let (y, width) = filled(&boxes.tree.y[documents.clone()]);
+            let y = &y[..width];
+            let points = boxes.tree.points(place);
+            let mut at_points = sums.unwrap_or_else(|| vec![0.0; sum.sums() * POINTS]);
+            let is_leaf = place.level == boxes.tree.depth;
+            let at_documents = &mut at_documents[..if is_leaf { sum.sums() * width } else { 0 }];
+            at_documents.fill(0.0);
+            let mut later = Vec::new();
+            while let Some(source) = sources.pop() {
+                let way = self.way(place, source);
+                let to_points = matches!(way, Way::Counted | Way::Now { at_documents: false, .. });
+                with_own |= source == place && to_points;
+                match way {
+                    Way::Not => {}
+                    Way::ByHalves => sources.extend(source.halves()),
+                    Way::Later => later.push(source),
+                    Way::Counted => scratch.count::<FMA>(boxes, source, span, &mut at_points),
+                    Way::Now { by_documents, at_documents: false } => {
+                        scratch.meet::<FMA>(boxes, source, by_documents, &points, false, &mut at_points);
+                    }
+                    Way::Now { by_documents, at_documents: true } => {
+                        scratch.meet::<FMA>(boxes, source, by_documents, y, source == place, at_documents);
+                    }
+                }
+            }
+            if is_leaf {
+                interpolate::<FMA, LEAF>(&boxes.tree.chebyshev, span, &at_points, y, at_documents);
+                if with_own {
+                    scratch.take_off::<FMA>(sum, documents.clone(), at_documents);
+                }
+                let width = sum.results();
+                let results = &mut self.results[(documents.start - first) * width..(documents.end - first) * width];
+                sum.finish(documents, at_documents, results);
+            } else {
+                for half in place.halves() {
+                    let points = boxes.tree.points(half);
+                    let mut sums = vec![0.0; at_points.len()];
+                    interpolate::<FMA, POINTS>(&boxes.tree.chebyshev, span, &at_points, &points, &mut sums);
+                    visits.push(Visit { place: half, sums: Some(sums), sources: later.clone(), with_own });
+                }
+            }
+        }
+    }
+}
+
+/// Numbers on the way from sources to targets.
+struct Scratch {
+    weights: Vec<f64>,
+    values: Vec<f64>,
+}
+
+impl Scratch {
+    fn new(sum: &impl Sum) -> Self {
+        Self { weights: vec![0.0; sum.weights() * LEAF], values: vec![0.0; sum.functions() * LEAF] }
+    }
+
+    /// Adds what a box of sources sends to targets at `y`; `own` if these are its own documents.
+    #[inline(always)]
+    fn meet<const FMA: bool>(
+        &mut self,
+        boxes: &Boxes<impl Sum>,
+        source: Place,
+        by_documents: bool,
+        y: &[f64],
+        own: bool,
+        sums: &mut [f64],
+    ) {
+        let (sum, points) = (boxes.sum, boxes.tree.points(source));
+        let (from, weights) = if by_documents {
+            let documents = boxes.tree.documents(source);
+            let weights = &mut self.weights[..sum.weights() * documents.len()];
+            sum.weigh(documents.clone(), weights);
+            (&boxes.tree.y[documents], &*weights)
+        } else {
+            (&points[..], boxes.weights_of(source))
+        };
+        let values = &mut self.values[..sum.functions() * y.len()];
+        let mut differences = [0.0; LEAF];
+        let differences = &mut differences[..y.len()];
+        for (j, from) in from.iter().enumerate() {
+            for (difference, y) in differences.iter_mut().zip(y) {
+                *difference = from - y;
+            }
+            sum.evaluate::<FMA>(differences, values);
+            if own {
+                values.iter_mut().skip(j).step_by(y.len()).for_each(|value| *value = 0.0);
+            }
+            sum.add::<FMA>(values, |w| weights[w * (weights.len() / sum.weights()) + j], sums);
+        }
+    }
+
+    /// Takes off the sums of documents what they send to themselves.
+    #[inline(always)]
+    fn take_off<const FMA: bool>(&mut self, sum: &impl Sum, documents: Range<usize>, sums: &mut [f64]) {
+        let (count, width) = (documents.len(), sums.len() / sum.sums());
+        let weights = &mut self.weights[..sum.weights() * count];
+        sum.weigh(documents, weights);
+        let values = &mut self.values[..sum.functions()];
+        sum.evaluate::<FMA>(&[0.0], values);
+        let mut own = vec![0.0; sum.sums()];
+        for i in 0..count {
+            own.fill(0.0);
+            sum.add::<FMA>(values, |w| weights[w * count + i], &mut own);
+            for (sums, own) in sums.chunks_exact_mut(width).zip(&own) {
+                sums[i] -= own;
+            }
+        }
+    }
+
+    /// Adds what a box of sources sends to the points of targets in `span`, where the functions are constant.
+    #[inline(always)]
+    fn count<const FMA: bool>(&mut self, boxes: &Boxes<impl Sum>, source: Place, span: Span, sums: &mut [f64]) {
+        let (sum, weights) = (boxes.sum, boxes.weights_of(source));
+        if let Some(Constant::Values(constants)) = sum.constant(boxes.tree.span(source).minus(span)) {
+            let values = &mut self.values[..sum.functions() * POINTS];
+            for (values, &constant) in values.chunks_exact_mut(POINTS).zip(constants) {
+                values.fill(constant);
+            }
+            sum.add::<FMA>(values, |w| weights[w * POINTS..][..POINTS].iter().sum(), sums);
+        }
+    }
+}
+
+/// The results of every document of a list with scores `y` in descending order.
+pub fn results(target: Target, sum: &impl Sum, y: &[f64]) -> Vec<f64> {
+    let boxes = Boxes::new(target, sum, y);
+    let level = boxes.tree.depth.min(TASK_LEVEL);
+    let mut results = vec![0.0; y.len() * sum.results()];
+    let (mut rest, mut tasks) = (results.as_mut_slice(), Vec::new());
+    for number in 0..1 << level {
+        let root = Place { level, number };
+        let (results, others) = rest.split_at_mut(boxes.tree.documents(root).len() * sum.results());
+        rest = others;
+        tasks.push(Downward { boxes: &boxes, root, results });
+    }
+    for_each(tasks, y.len() * PAIRS_PER_DOCUMENT * sum.functions(), |task| dispatch(target, task));
+    results
+}
+
+/// The sums of documents that are no sources themselves, at `y`.
+pub fn sums_at(target: Target, sum: &impl Sum, sources: &[f64], y: &[f64]) -> Vec<f64> {
+    let boxes = Boxes::new(target, sum, sources);
+    let mut sums = vec![0.0; y.len() * sum.sums()];
+    let tasks = y.chunks(LEAF).zip(sums.chunks_mut(LEAF * sum.sums())).collect();
+    for_each(tasks, y.len() * PAIRS_PER_DOCUMENT * sum.functions(), |(y, sums)| {
+        dispatch(target, Alone { boxes: &boxes, y, sums });
+    });
+    sums
+}
+
+/// Sums of targets that are met one by one.
+struct Alone<'a, 'b, S> {
+    boxes: &'a Boxes<'b, S>,
+    y: &'a [f64],
+    sums: &'a mut [f64],
+}
+
+impl<S: Sum> Kernel for Alone<'_, '_, S> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (boxes, sum) = (self.boxes, self.boxes.sum);
+        let mut scratch = Scratch::new(sum);
+        let mut at_points = vec![0.0; sum.sums() * POINTS];
+        for (&y, sums) in self.y.iter().zip(self.sums.chunks_exact_mut(sum.sums())) {
+            let span = Span { low: y, high: y };
+            at_points.fill(0.0);
+            let mut sources = vec![Place { level: 0, number: 0 }];
+            while let Some(source) = sources.pop() {
+                let there = boxes.tree.span(source);
+                let t = there.minus(span);
+                match sum.constant(t) {
+                    Some(Constant::Zero) => {}
+                    Some(Constant::Values(_)) => scratch.count::<FMA>(boxes, source, span, &mut at_points),
+                    None => {
+                        let by_documents = !sum.smooth(there.width(), t);
+                        if by_documents && source.level < boxes.tree.depth {
+                            sources.extend(source.halves());
+                        } else {
+                            scratch.meet::<FMA>(boxes, source, by_documents, &[y], false, sums);
+                        }
+                    }
+                }
+            }
+            for (sum, counted) in sums.iter_mut().zip(at_points.chunks_exact(POINTS)) {
+                *sum += counted[0];
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Which way a sum over the pairs of a list takes.
+
+use crate::execution::{SumPath, Target};
+use crate::op::cpu::real::Real;
+
+/// Whether a list takes its fast way: where that costs less, as `pays` says, unless the execution decides. Its results
+/// are not exact enough for `f64`.
+pub fn is_fast<T: Real>(target: Target, documents: usize, pays: bool) -> bool {
+    let is_single = size_of::<T>() == size_of::<f32>();
+    let chosen = match target.sums() {
+        SumPath::Auto => pays,
+        SumPath::Pairs => false,
+        SumPath::Fast => documents > 0,
+    };
+    is_single && chosen
+}

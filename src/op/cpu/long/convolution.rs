@@ -1,0 +1,143 @@
+//! `Convolution`: sums by [boxes](super::boxes) in which all weights meet one function.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use super::boxes::{Constant, Span, Sum};
+use crate::op::cpu::real::Real;
+
+/// A function of the difference `t` of two scores.
+pub trait Function: Sync {
+    fn value<const FMA: bool>(t: f64) -> f64;
+
+    /// See [`Sum::smooth`].
+    fn smooth(width: f64, span: Span) -> bool;
+
+    /// See [`Sum::constant`].
+    fn constant(span: Span) -> Option<Constant<'static>>;
+}
+
+/// `sum_j w_j f(y_j - y_i)` over the others, for `W` weights, of which `finish(place, sums)` makes `R` results.
+pub struct Convolution<F, Finish, const W: usize, const R: usize> {
+    weights: [Vec<f64>; W],
+    finish: Finish,
+    function: PhantomData<F>,
+}
+
+impl<F, Finish, const W: usize, const R: usize> Convolution<F, Finish, W, R>
+where
+    F: Function,
+    Finish: Fn(usize, [f64; W]) -> [f64; R] + Sync,
+{
+    /// Weights by descending score.
+    pub fn new(_: F, weights: [Vec<f64>; W], finish: Finish) -> Self {
+        Self { weights, finish, function: PhantomData }
+    }
+}
+
+impl<F, Finish, const W: usize, const R: usize> Sum for Convolution<F, Finish, W, R>
+where
+    F: Function,
+    Finish: Fn(usize, [f64; W]) -> [f64; R] + Sync,
+{
+    fn weights(&self) -> usize {
+        W
+    }
+
+    fn functions(&self) -> usize {
+        1
+    }
+
+    fn sums(&self) -> usize {
+        W
+    }
+
+    fn results(&self) -> usize {
+        R
+    }
+
+    #[inline(always)]
+    fn weigh(&self, places: Range<usize>, weights: &mut [f64]) {
+        for (out, weights) in weights.chunks_exact_mut(places.len()).zip(&self.weights) {
+            out.copy_from_slice(&weights[places.clone()]);
+        }
+    }
+
+    #[inline(always)]
+    fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]) {
+        for (value, &t) in values.iter_mut().zip(t) {
+            *value = F::value::<FMA>(t);
+        }
+    }
+
+    #[inline(always)]
+    fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]) {
+        for (w, sums) in sums.chunks_exact_mut(values.len()).enumerate() {
+            let weight = weight(w);
+            for (sum, &value) in sums.iter_mut().zip(values) {
+                *sum = value.fma::<FMA>(weight, *sum);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]) {
+        let width = sums.len() / W;
+        for (i, (place, results)) in places.zip(results.chunks_exact_mut(R)).enumerate() {
+            results.copy_from_slice(&(self.finish)(place, std::array::from_fn(|w| sums[w * width + i])));
+        }
+    }
+
+    fn smooth(&self, width: f64, span: Span) -> bool {
+        F::smooth(width, span)
+    }
+
+    fn constant(&self, span: Span) -> Option<Constant<'_>> {
+        F::constant(span)
+    }
+}
+
+/// From this distance on `exp(-t^2)` is 0, as it is in `f32`.
+pub const BELL_REACH: f64 = 10.2;
+
+/// Whether a function that falls like `exp(-t^2)` is known from the points of a box of this width, to 1e-7 of itself
+/// down to distance `farthest`: there it changes by the factor `exp(width farthest)` to either side of the middle.
+pub fn bell_is_smooth(width: f64, farthest: f64) -> bool {
+    width <= 1.25 && width * farthest.min(BELL_REACH) <= 3.75
+}
+
+/// `exp(-t^2)`
+pub struct Bell;
+
+impl Function for Bell {
+    #[inline(always)]
+    fn value<const FMA: bool>(t: f64) -> f64 {
+        (-t * t).exponential::<FMA>()
+    }
+
+    fn smooth(width: f64, span: Span) -> bool {
+        bell_is_smooth(width, span.farthest())
+    }
+
+    fn constant(span: Span) -> Option<Constant<'static>> {
+        (span.nearest() >= BELL_REACH).then_some(Constant::Zero)
+    }
+}
+
+/// `t exp(-t^2)`
+pub struct Pull;
+
+impl Function for Pull {
+    #[inline(always)]
+    fn value<const FMA: bool>(t: f64) -> f64 {
+        t * Bell::value::<FMA>(t)
+    }
+
+    fn smooth(width: f64, span: Span) -> bool {
+        Bell::smooth(width, span)
+    }
+
+    fn constant(span: Span) -> Option<Constant<'static>> {
+        Bell::constant(span)
+    }
+}

@@ -1,0 +1,108 @@
+//! [`indicator_sum`](crate::op::cpu::indicator_sum()) of long lists in O(n log n), for results in `f32`.
+
+use super::boxes::results;
+use super::choice::is_fast;
+use super::convolution::{Bell, Convolution, Pull};
+use super::walk::Sorted;
+use crate::execution::Target;
+use crate::op::cpu::real::Real;
+
+/// Whether boxes cost less than pairs.
+pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
+    const DOCUMENTS: usize = 2048;
+    is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
+}
+
+/// `values` by descending score.
+fn gather<T: Real>(sorted: &Sorted, values: &[T]) -> Vec<f64> {
+    sorted.gather(values).into_iter().map(T::to_f64).collect()
+}
+
+/// Sums over the softmax, and its denominators.
+pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T], total: &mut [T]) {
+    let sorted = Sorted::new(x);
+    let a = gather(&sorted, a);
+    // A document is a member of its own softmax, with the largest share.
+    let finish = |place: usize, [of_a, of_all]: [f64; 2]| {
+        let total = 1.0 + of_all;
+        [(a[place] + of_a) / total, total]
+    };
+    let sum = Convolution::new(Bell, [a.clone(), vec![1.0; x.len()]], finish);
+    let results = results(target, &sum, &sorted.scaled(1.0 / sigma.sqrt()));
+    sorted.scatter(results.iter().step_by(2).copied(), out);
+    sorted.scatter(results.iter().skip(1).step_by(2).copied(), total);
+}
+
+/// What the gradient takes of each document: `out` is the forward pass's sum, `q` the gradient over the denominator.
+pub struct Documents<'a, T> {
+    pub x: &'a [T],
+    pub a: &'a [T],
+    pub out: &'a [T],
+    pub q: &'a [T],
+}
+
+/// Gradient of [`value`] in `x`.
+pub fn gradient<T: Real>(target: Target, documents: Documents<T>, sigma: f64, to_x: &mut [T]) {
+    let Documents { x, a, out, q } = documents;
+    let sorted = Sorted::new(x);
+    let [a, out, q] = [a, out, q].map(|values| gather(&sorted, values));
+    let sent: Vec<f64> = q.iter().zip(&out).map(|(q, out)| q * out).collect();
+    let rate = 1.0 / sigma.sqrt();
+    let weights = [a.clone(), vec![1.0; x.len()], q.clone(), sent];
+    let finish = |place: usize, [of_a, of_all, of_q, of_sent]: [f64; 4]| {
+        [2.0 * rate * (q[place] * (of_a - out[place] * of_all) + a[place] * of_q - of_sent)]
+    };
+    let results = results(target, &Convolution::new(Pull, weights, finish), &sorted.scaled(rate));
+    sorted.scatter(results.into_iter(), to_x);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::box_cases::{Errors, cases, gradient_weights, padded, sample};
+    use crate::op::cpu::pairs::indicator_sum::{Inputs, indicator_sum, indicator_sum_gradient};
+
+    const N: usize = 2100;
+
+    #[test]
+    fn indicators_in_boxes_are_as_precise_as_single_precision_wherever_documents_stand() {
+        let (g, mask) = (gradient_weights(N), vec![1.0; N]);
+        let a: Vec<f32> = (0..N).map(|i| if i % 3 == 1 { (i % 7) as f32 } else { 0.0 }).collect();
+        for (name, x, steepness) in cases(N) {
+            let sigma = 1.0 / (steepness * steepness);
+            let (out, total) = indicator_sum(&x, &a, &mask, N, sigma);
+            let inputs = Inputs { x: &x, a: &a, mask: &mask, out: &out, total: &total, g: &g };
+            let gradient = indicator_sum_gradient(inputs, N, sigma);
+            let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
+            let (x, a, g, sums, totals) = (wide(&x), wide(&a), wide(&g), wide(&out), wide(&total));
+            for i in sample(N) {
+                let [mut of_a, mut of_all, mut slopes] = [(); 3].map(|()| Errors::default());
+                for j in 0..N {
+                    let d = x[j] - x[i];
+                    let kernel = (-d * d / sigma).exp();
+                    of_a.add(kernel * a[j] / totals[i]);
+                    of_all.add(kernel);
+                    let pull = 2.0 / sigma * kernel * d;
+                    slopes.add(pull * g[i] / totals[i] * (a[j] - sums[i]));
+                    slopes.add(pull * g[j] / totals[j] * (a[i] - sums[j]));
+                }
+                let errors = [of_a.error(out[i]), of_all.error(total[i]), slopes.error(gradient[i])];
+                assert!(errors.iter().all(|error| *error < 2e-6), "{name}, {i}: {errors:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn padding_changes_no_bit() {
+        let (_, x, _) = cases(N).swap_remove(0);
+        let (a, mask, g) = (gradient_weights(N), vec![1.0; N], gradient_weights(N));
+        let run = |[x, a, mask, g]: [&[f32]; 4]| {
+            let (out, total) = indicator_sum(x, a, mask, x.len(), 0.3);
+            let inputs = Inputs { x, a, mask, out: &out, total: &total, g };
+            let gradient = indicator_sum_gradient(inputs, x.len(), 0.3);
+            [out, gradient].map(|values| values[..N].to_vec())
+        };
+        let all = [&x, &a, &mask, &g];
+        let filled = all.map(|values| padded(values));
+        assert_eq!(run(all.map(|values| values.as_slice())), run(filled.each_ref().map(|values| values.as_slice())));
+    }
+}

@@ -1,0 +1,50 @@
+//! A list under exact noise, which expectations by [levels](super::levels) have in common: documents by descending
+//! score with a weight `a`, which multiplies the expectation of a document, and `b`, which it contributes to those
+//! below it.
+
+use super::levels::{Levels, Part};
+use super::walk::Sorted;
+use crate::op::cpu::real::Real;
+
+/// A list by descending score.
+pub struct NoisyList {
+    sorted: Sorted,
+    /// Of its scores in standard deviations.
+    pub levels: Levels,
+    /// By descending score. The expectations of documents with `a = 0` are not wanted.
+    pub a: Vec<f64>,
+    pub b: Vec<f64>,
+    deviation: f64,
+}
+
+impl NoisyList {
+    /// `deviation` is that of the noise of one score.
+    pub fn new<T: Real>(x: &[T], a: &[T], b: &[T], deviation: f64) -> Self {
+        let sorted = Sorted::new(x);
+        let levels = Levels::new(sorted.scaled(1.0 / deviation));
+        let [a, b] = [a, b].map(|values| sorted.gather(values).into_iter().map(T::to_f64).collect());
+        Self { sorted, levels, a, b, deviation }
+    }
+
+    /// The levels around documents whose expectation counts.
+    pub fn parts(&self) -> Vec<Part> {
+        self.levels.parts(|place| self.a[place] != 0.0)
+    }
+
+    /// The gradient that comes in times the weight of each document, by descending score.
+    pub fn weighted<T: Real>(&self, g: &[T]) -> Vec<f64> {
+        let g = self.sorted.gather(g);
+        g.iter().zip(&self.a).map(|(g, a)| if *a == 0.0 { 0.0 } else { g.to_f64() * a }).collect()
+    }
+
+    /// Puts expectations, summed over levels, into `out` in the order of the list, times the weights.
+    pub fn put_expectations<T: Real>(&self, sums: &[f64], out: &mut [T]) {
+        self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a), out);
+    }
+
+    /// Puts derivatives by scores in standard deviations into `to_x` in the order of the list, by the scores
+    /// themselves.
+    pub fn put_slopes<T: Real>(&self, sums: &[f64], to_x: &mut [T]) {
+        self.sorted.scatter(sums.iter().map(|sum| sum / self.deviation), to_x);
+    }
+}

@@ -1,0 +1,434 @@
+//! [`pair_loss`](crate::op::cpu::pair_loss()) of long lists in O(n log n), for results in `f32`.
+//!
+//! A loss is a function of the distance in score for pairs in the right order, and another one for those in the wrong
+//! order. Both are sums of exponentials, so that a walk along the list sorted by score, which carries running sums for
+//! each label, meets every pair. A weight is a factor of the more relevant document, or LambdaRank's
+//! `|g_i - g_j| |d_i - d_j|`: gains belong to labels and discounts follow scores, so that both signs are known. Where
+//! they do not, pairs are visited one by one. LambdaLoss's step of the discount at the difference of ranks is a [sum of
+//! exponentials](super::rank_steps) of it: the running sums of each of them decay from one rank to the next, too.
+
+use super::choice::is_fast;
+use super::rank_steps::{RankTerm, terms};
+use super::walk::{Decaying, Side, Sorted, Stretch, Sums, Walker, add_value, carry};
+use crate::execution::Target;
+use crate::op::cpu::{
+    pairs::{
+        by_label::{ByLabel, Role},
+        pair_weight::PairWeight,
+    },
+    parameters::PairLoss,
+    real::Real,
+};
+
+/// Pairs that cost as much as a document with one running sum, where all pairs weigh the same.
+const PAIRS_PER_SUM: usize = 25;
+/// The same where weights are computed for pairs, and read from two running sums per label in walks.
+const PAIRS_PER_LAMBDA_SUM: usize = 60;
+/// The same for the sums that decay with the rank, where the weights of pairs are looked up.
+const PAIRS_PER_RANK_SUM: usize = 30;
+
+/// A loss, or its slope, as a function of the distance in score, by the order of a pair.
+struct Terms {
+    right: Decaying,
+    wrong: Decaying,
+    /// Distance of a unit of score in pairs of the wrong order.
+    wrong_scale: f64,
+}
+
+impl Terms {
+    /// `l(t)`; `None` for a loss that is no such function.
+    fn value(loss: PairLoss) -> Option<Self> {
+        let (right, wrong, wrong_scale) = match loss {
+            PairLoss::Logistic => {
+                let softplus = Decaying::new(|u| if u == 0.0 { 1.0 } else { u.ln_1p() / u });
+                (softplus, softplus.with_line(0.0, 1.0), 1.0)
+            }
+            PairLoss::SoftZeroOne => {
+                let tail = |u: f64| 1.0 / (1.0 + u);
+                (Decaying::new(tail), Decaying::new(|u| -tail(u)).with_line(1.0, 0.0), 1.0)
+            }
+            PairLoss::Fidelity => {
+                // 1 - 1 / sqrt(1 + u) without the difference, and 1 - sqrt(u / (1 + u)) in powers of w = sqrt(u).
+                let right = Decaying::new(|u| 1.0 / ((1.0 + u).sqrt() * ((1.0 + u).sqrt() + 1.0)));
+                (right, Decaying::new(|w| -1.0 / (1.0 + w * w).sqrt()).with_line(1.0, 0.0), 0.5)
+            }
+            PairLoss::Hinge { .. } | PairLoss::SquaredHinge { .. } | PairLoss::Exponential => return None,
+        };
+        Some(Self { right, wrong, wrong_scale })
+    }
+
+    /// `l'(t)`
+    fn slope(loss: PairLoss) -> Option<Self> {
+        let (right, wrong, wrong_scale) = match loss {
+            PairLoss::Logistic => {
+                let tail = |u: f64| 1.0 / (1.0 + u);
+                (Decaying::new(|u| -tail(u)), Decaying::new(tail).with_line(-1.0, 0.0), 1.0)
+            }
+            PairLoss::SoftZeroOne => {
+                let slope = Decaying::new(|u| -1.0 / ((1.0 + u) * (1.0 + u)));
+                (slope, slope, 1.0)
+            }
+            PairLoss::Fidelity => {
+                let right = Decaying::new(|u| -0.5 * (1.0 + u).powf(-1.5));
+                (right, Decaying::new(|w| -0.5 * (1.0 + w * w).powf(-1.5)), 0.5)
+            }
+            PairLoss::Hinge { .. } | PairLoss::SquaredHinge { .. } | PairLoss::Exponential => return None,
+        };
+        Some(Self { right, wrong, wrong_scale })
+    }
+
+    /// What pairs of one order see, with the distance of a unit of score.
+    fn of(&self, right: bool) -> (Decaying, f64) {
+        if right { (self.right, 1.0) } else { (self.wrong, self.wrong_scale) }
+    }
+}
+
+/// Weights `|g_i - g_j| (absolute |d_i - d_j| + sum_m c_m z_m^|r_i - r_j|)`.
+struct Lambda<T> {
+    /// Gain of each level.
+    gains: Vec<f64>,
+    /// Discount of each place.
+    discounts: Vec<T>,
+    absolute: f64,
+    /// The steps of the discount; none without a gap.
+    terms: Vec<RankTerm>,
+}
+
+impl<T: Real> Lambda<T> {
+    /// Running sums of a level: of ones, of discounts, and of ones for each term.
+    fn sums(&self) -> usize {
+        2 + self.terms.len()
+    }
+}
+
+/// A list that walks compute for less than pairs do.
+pub struct Walks<'a, T> {
+    list: &'a ByLabel<T>,
+    loss: PairLoss,
+    sorted: Sorted,
+    /// Level of each place: 0 for the lowest label.
+    levels: Vec<u32>,
+    /// Weights by gains; `None` where pairs of all labels weigh the same.
+    lambda: Option<Lambda<T>>,
+    /// Number of levels.
+    count: usize,
+}
+
+impl<'a, T: Real> Walks<'a, T> {
+    /// `None` where pairs are cheaper, or where the loss or the weights do not allow walks.
+    pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+        let (n, pairs) = (list.above.len(), list.pairs());
+        let decays = matches!(loss, PairLoss::Logistic | PairLoss::SoftZeroOne | PairLoss::Fidelity);
+        // Two labels are the fewest that make pairs. Short lists are told first, at the cost of a sum.
+        if !decays || !is_fast::<T>(target, n, n > 0 && pairs >= 2 * n * PAIRS_PER_SUM) {
+            return None;
+        }
+        let count = list.levels();
+        let pairs_per_document = match &list.weight {
+            PairWeight::Unit | PairWeight::Document(_) => count * PAIRS_PER_SUM,
+            PairWeight::Lambda { gap, .. } if *gap != 0.0 => count * terms(n).len() * PAIRS_PER_RANK_SUM,
+            PairWeight::Lambda { .. } => 2 * count * PAIRS_PER_LAMBDA_SUM,
+        };
+        if is_fast::<T>(target, n, pairs >= n * pairs_per_document) { Self::of(list, loss) } else { None }
+    }
+
+    /// `None` where the weights do not follow the labels and scores.
+    fn of(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+        let (n, starts) = (list.above.len(), list.starts());
+        let count = starts.len();
+        let mut sorted = Sorted::new(&list.x[..n]);
+        let mut lambda = None;
+        if let PairWeight::Lambda { gain, discount, rank, absolute, gap, distance } = &list.weight {
+            if distance.is_some() {
+                return None;
+            }
+            let of_levels: Vec<T> = starts.iter().rev().map(|&start| gain[start]).collect();
+            let ends = starts.iter().skip(1).copied().chain([n]);
+            let one_per_level =
+                starts.iter().zip(ends).all(|(&start, end)| gain[start..end].iter().all(|g| *g == gain[start]));
+            let has_gap = *gap != 0.0;
+            sorted = if has_gap {
+                sorted.with_ties_by(&rank[..n].iter().map(|&rank| -rank).collect::<Vec<_>>())
+            } else {
+                sorted.with_ties_by(&discount[..n])
+            };
+            let discounts = sorted.gather(&discount[..n]);
+            let gains_follow = of_levels.windows(2).all(|pair| pair[0] <= pair[1]);
+            let discounts_follow = discounts.windows(2).all(|pair| pair[0] >= pair[1]);
+            let ranks_follow = !has_gap || sorted.gather(&rank[..n]).windows(2).all(|pair| pair[1] - pair[0] == T::ONE);
+            if !(one_per_level && gains_follow && discounts_follow && ranks_follow) {
+                return None;
+            }
+            let mut terms = if has_gap { terms(n) } else { Vec::new() };
+            terms.iter_mut().for_each(|term| term.coefficient *= gap);
+            let gains = of_levels.into_iter().map(T::to_f64).collect();
+            lambda = Some(Lambda { gains, discounts, absolute: *absolute, terms });
+        }
+        let levels = sorted.gather(&list.level_of_each());
+        Some(Self { list, loss, sorted, levels, lambda, count })
+    }
+
+    /// The factor of each place in the weights of the pairs in which it is the more relevant document.
+    fn row_weights(&self) -> Vec<f64> {
+        match &self.lambda {
+            None => self.sorted.gather(&self.list.row_weights()),
+            // In what is read of the sums.
+            Some(_) => vec![1.0; self.levels.len()],
+        }
+    }
+
+    /// The losses of its documents.
+    pub fn value(&self, target: Target, out: &mut [T]) {
+        let Some(terms) = Terms::value(self.loss) else { return };
+        let ones = vec![1.0; self.levels.len()];
+        let [wrong, right] = [Side::Ahead, Side::Behind].map(|side| self.pass(target, side, Role::Row, &ones, &terms));
+        let losses =
+            wrong.iter().zip(right).zip(self.row_weights()).map(|((wrong, right), weight)| weight * (wrong + right));
+        self.sorted.scatter(losses, out);
+    }
+
+    /// The gradient in its scores, given that of its losses.
+    pub fn gradient(&self, target: Target, g: &[T], to_x: &mut [T]) {
+        let Some(slopes) = Terms::slope(self.loss) else { return };
+        let n = self.levels.len();
+        let (g, weights) = (self.sorted.gather(&g[..n]), self.row_weights());
+        let sent: Vec<f64> = g.iter().zip(weights).map(|(g, weight)| g.to_f64() * weight).collect();
+        let ones = vec![1.0; n];
+        let mut sums = vec![0.0; n];
+        for side in [Side::Ahead, Side::Behind] {
+            let of_row = self.pass(target, side, Role::Row, &ones, &slopes);
+            let of_column = self.pass(target, side, Role::Column, &sent, &slopes);
+            for (((sum, own), other), sent) in sums.iter_mut().zip(of_row).zip(of_column).zip(&sent) {
+                *sum = (*sum + sent * own) - other;
+            }
+        }
+        self.sorted.scatter(sums.into_iter(), to_x);
+    }
+
+    /// `sum_j w_ij values_j f(t_ij)` of each document, in its role, with those on one side of it.
+    fn pass(&self, target: Target, side: Side, role: Role, values: &[f64], terms: &Terms) -> Vec<f64> {
+        // A pair is in the right order where the row, the more relevant document, is ahead.
+        let (term, scale) = terms.of((side == Side::Behind) == (role == Role::Row));
+        // Documents ahead have the larger discounts.
+        let sign = if side == Side::Ahead { 1.0 } else { -1.0 };
+        self.sorted.walk(target, side, scale, &Pass { walks: self, values, role, term, sign })
+    }
+
+    /// Running sums of a level.
+    fn sums(&self) -> usize {
+        self.lambda.as_ref().map_or(1, Lambda::sums)
+    }
+
+    /// Adds `value`, and its product with the discount, to the sums of the level.
+    #[inline(always)]
+    fn add(&self, place: usize, value: f64, sums: &mut [Sums]) {
+        let level = self.levels[place] as usize;
+        match &self.lambda {
+            None => add_value(&mut sums[level], value),
+            Some(lambda) => {
+                let sums = &mut sums[level * lambda.sums()..][..lambda.sums()];
+                add_value(&mut sums[1], value * lambda.discounts[place].to_f64());
+                add_value(&mut sums[0], value);
+                sums[2..].iter_mut().for_each(|sums| add_value(sums, value));
+            }
+        }
+    }
+}
+
+/// One walk of all pairs on one side of each document.
+struct Pass<'a, T> {
+    walks: &'a Walks<'a, T>,
+    /// What each place adds to the sums of others.
+    values: &'a [f64],
+    role: Role,
+    term: Decaying,
+    /// Sign of the other document's discount minus the own.
+    sign: f64,
+}
+
+impl<T: Real> Walker for Pass<'_, T> {
+    type State = Vec<Sums>;
+
+    fn empty(&self) -> Vec<Sums> {
+        vec![Sums::default(); self.walks.count * self.walks.sums()]
+    }
+
+    #[inline(always)]
+    fn adds(&self, _: usize) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn carry<const FMA: bool>(&self, sums: &mut [Sums], stretch: Stretch, documents: usize) {
+        carry::<FMA>(sums, stretch);
+        if let Some(lambda) = self.walks.lambda.as_ref().filter(|lambda| !lambda.terms.is_empty()) {
+            for sums in sums.chunks_exact_mut(lambda.sums()) {
+                for (sums, term) in sums[2..].iter_mut().zip(&lambda.terms) {
+                    let decay = if documents == 1 { term.base } else { term.base.powi(documents as i32) };
+                    sums.iter_mut().for_each(|sum| *sum *= decay);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn add(&self, place: usize, sums: &mut [Sums]) {
+        self.walks.add(place, self.values[place], sums);
+    }
+
+    #[inline(always)]
+    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
+        let Walks { levels, lambda, count, .. } = self.walks;
+        let own = levels[place] as usize;
+        let others = self.role.others(own, *count);
+        let mut all = Sums::default();
+        match lambda {
+            None => {
+                for sums in &sums[others] {
+                    all.iter_mut().zip(sums).for_each(|(all, sum)| *all += sum);
+                }
+            }
+            Some(Lambda { gains, discounts, absolute, terms }) => {
+                let discount = discounts[place].to_f64();
+                let width = 2 + terms.len();
+                for level in others {
+                    let weight = (gains[own] - gains[level]).abs();
+                    let swap = weight * self.sign * absolute;
+                    let sums = &sums[level * width..][..width];
+                    for ((all, &one), &of_discount) in all.iter_mut().zip(&sums[0]).zip(&sums[1]) {
+                        *all = swap.fma::<FMA>((-discount).fma::<FMA>(one, of_discount), *all);
+                    }
+                    for (sums, term) in sums[2..].iter().zip(terms) {
+                        let step = weight * term.coefficient;
+                        for (all, &sum) in all.iter_mut().zip(sums) {
+                            *all = step.fma::<FMA>(sum, *all);
+                        }
+                    }
+                }
+            }
+        }
+        self.term.of::<FMA>(&all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::cpu::{
+        dispatch::target,
+        pairs::pair_loss::{pair_loss, pair_loss_gradient},
+        rank::rank,
+    };
+
+    const N: usize = 3000;
+
+    fn narrow(values: &[f64]) -> Vec<f32> {
+        values.iter().map(|&value| value as f32).collect()
+    }
+
+    /// Largest differences of losses and gradients from those of all pairs in `f64`, relative to the loss and to the
+    /// largest gradient.
+    fn errors(x: &[f64], weight: &PairWeight<Vec<f64>>, loss: PairLoss) -> [f64; 2] {
+        let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();
+        let g: Vec<f64> = (0..N).map(|i| 0.25 + (i % 8) as f64).collect();
+        let mask = vec![1.0; N];
+        let pairs = (
+            pair_loss(x, &labels, &mask, weight.as_ref().map(Vec::as_slice), N, loss),
+            pair_loss_gradient(x, &labels, &mask, weight.as_ref().map(Vec::as_slice), &g, N, loss),
+        );
+        let (x, labels, g, mask) = (narrow(x), narrow(&labels), narrow(&g), vec![1.0; N]);
+        let weight = weight.as_ref().map(|values| narrow(values));
+        let list = ByLabel::new(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice));
+        assert!(Walks::new(target(), &list, loss).is_some(), "a list of {N} takes walks");
+        let found = (
+            pair_loss(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice), N, loss),
+            pair_loss_gradient(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice), &g, N, loss),
+        );
+        let largest = pairs.1.iter().fold(1e-30f64, |largest, g| largest.max(g.abs()));
+        let mut errors = [0.0f64; 2];
+        for i in 0..N {
+            errors[0] = errors[0].max((f64::from(found.0[i]) - pairs.0[i]).abs() / pairs.0[i].max(1e-30));
+            errors[1] = errors[1].max((f64::from(found.1[i]) - pairs.1[i]).abs() / largest);
+        }
+        errors
+    }
+
+    fn weights(x: &[f64]) -> [PairWeight<Vec<f64>>; 3] {
+        let grades = [0.0, 0.0, 0.125, 0.0, 0.375, 0.0, 1.875, 0.125, 0.0];
+        let rank = rank(x, &[1.0; N], N);
+        let discount = rank.iter().map(|rank| f64::from((1.0 / (1.0 + rank).log2()) as f32)).collect();
+        let gain = (0..N).map(|i| grades[i % 9]).collect();
+        [
+            PairWeight::Unit,
+            PairWeight::Document((0..N).map(|i| (1 + i % 4) as f64).collect()),
+            PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance: None },
+        ]
+    }
+
+    #[test]
+    fn walks_are_as_precise_as_single_precision() {
+        let uniform: Vec<f64> = (0..N).map(|i| ((i * 7919) % 3001) as f64 / 2048.0).collect();
+        let scaled = |scale: f64| uniform.iter().map(|u| f64::from((u * scale) as f32)).collect::<Vec<_>>();
+        let tied: Vec<f64> = uniform.iter().map(|u| (4.0 * u).floor()).collect();
+        for (name, x) in [
+            ("spread", scaled(8.0)),
+            ("wide", scaled(1e5)),
+            ("narrow", scaled(1e-6)),
+            ("tied", tied),
+            ("at one point", vec![0.5; N]),
+        ] {
+            for loss in [PairLoss::Logistic, PairLoss::SoftZeroOne, PairLoss::Fidelity] {
+                for (number, weight) in weights(&x).iter().enumerate() {
+                    let [value, gradient] = errors(&x, weight, loss);
+                    assert!(value < 3e-7 && gradient < 1e-6, "{name}, {loss:?}, {number}: {value:e} {gradient:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn differences_of_ranks_are_as_precise_as_single_precision() {
+        let uniform: Vec<f64> = (0..N).map(|i| f64::from((((i * 7919) % 3001) as f64 / 300.0) as f32)).collect();
+        let tied: Vec<f64> = uniform.iter().map(|u| u.floor()).collect();
+        let wide: Vec<f64> = uniform.iter().map(|u| f64::from((1e4 * u) as f32)).collect();
+        let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();
+        let (g, mask): (Vec<f64>, _) = ((0..N).map(|i| 0.25 + (i % 8) as f64).collect(), vec![1.0; N]);
+        for (name, x) in [("spread", uniform), ("tied", tied), ("wide", wide), ("at one point", vec![0.5; N])] {
+            let [.., PairWeight::Lambda { gain, discount, rank, .. }] = weights(&x) else { unreachable!() };
+            for (absolute, gap) in [(0.0, 1.0), (1.0, 10.0)] {
+                let (gain, discount, rank) = (gain.clone(), discount.clone(), rank.clone());
+                let weight = PairWeight::Lambda { gain, discount, rank, absolute, gap, distance: None };
+                let exact = weight.as_ref().map(Vec::as_slice);
+                let losses = pair_loss(&x, &labels, &mask, exact, N, PairLoss::Logistic);
+                let slopes = pair_loss_gradient(&x, &labels, &mask, exact, &g, N, PairLoss::Logistic);
+                let (x, labels, mask) = (narrow(&x), narrow(&labels), vec![1.0; N]);
+                let weight = weight.map(|values| narrow(&values));
+                let list = ByLabel::new(&x, &labels, &mask, weight.as_ref().map(Vec::as_slice));
+                let walks = Walks::of(&list, PairLoss::Logistic).unwrap();
+                let (mut out, mut to_x) = (vec![0.0; N], vec![0.0; N]);
+                let sent: Vec<f32> = list.members.iter().map(|&i| g[i] as f32).collect();
+                walks.value(target(), &mut out);
+                walks.gradient(target(), &sent, &mut to_x);
+                let largest = slopes.iter().fold(0.0f64, |largest, slope| largest.max(slope.abs()));
+                for (place, &i) in list.members.iter().enumerate() {
+                    let value = (f64::from(out[place]) - losses[i]).abs() / losses[i].max(1e-30);
+                    let slope = (f64::from(to_x[place]) - slopes[i]).abs() / largest;
+                    assert!(value < 1e-6 && slope < 1e-6, "{name}, {absolute} {gap}, {i}: {value:e} {slope:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn discounts_that_do_not_follow_the_scores_are_left_to_pairs() {
+        let x: Vec<f64> = (0..N).map(|i| (i % 50) as f64).collect();
+        let [.., PairWeight::Lambda { gain, discount, rank, absolute, gap, distance }] = weights(&x) else {
+            unreachable!()
+        };
+        let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
+        let (x, discount) = (narrow(&x), discount.into_iter().rev().collect::<Vec<_>>());
+        let weight = PairWeight::Lambda { gain, discount, rank, absolute, gap, distance }.map(|values| narrow(&values));
+        let list = ByLabel::new(&x, &labels, &[1.0; N], weight.as_ref().map(Vec::as_slice));
+        assert!(Walks::new(target(), &list, PairLoss::Logistic).is_none());
+    }
+}

@@ -1,0 +1,233 @@
+//! [`pair_loss`](crate::op::cpu::pair_loss()) of long lists for hinges and the exponential in O(L n + n log n), `L`
+//! labels, for results in `f32`.
+//!
+//! A hinge counts the pairs whose difference of scores is below the margin: along the list sorted by score they are
+//! those of a window that only grows. What the window holds is summed for each label, as powers of `margin - t`. From
+//! one document to the next `margin - t` grows by the same for all, so that the sums are moved without a subtraction.
+//! The exponential is a product of one factor per document.
+
+use super::choice::is_fast;
+use super::walk::Sorted;
+use crate::execution::Target;
+use crate::op::cpu::{
+    pairs::{
+        by_label::{ByLabel, Role},
+        pair_weight::PairWeight,
+    },
+    parameters::PairLoss,
+    real::Real,
+};
+
+/// Pairs of a hinge that cost as much as a document with the sums of one label.
+const PAIRS_PER_SUM: usize = 30;
+/// Pairs of the exponential that do.
+const PAIRS_PER_FACTOR: usize = 12;
+
+/// How the pairs of a list are summed.
+enum Kind<T> {
+    /// `(margin - t)^power` where it is above 0.
+    Hinge { margin: T, power: usize },
+    /// `exp(-t)`
+    Exponential,
+}
+
+/// A list whose pairs are summed in windows.
+pub struct Windows<'a, T> {
+    list: &'a ByLabel<T>,
+    kind: Kind<T>,
+    sorted: Sorted,
+    /// Scores by descending score.
+    x: Vec<T>,
+    /// Level of each place: 0 for the lowest label.
+    levels: Vec<u32>,
+    /// Number of levels.
+    count: usize,
+}
+
+/// Sums over a window of `v`, `v (margin - t)` and `v (margin - t)^2`.
+type Powers = [f64; 3];
+
+impl<'a, T: Real> Windows<'a, T> {
+    /// `None` where pairs are cheaper, or where the loss or the weights do not allow windows.
+    pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
+        let n = list.above.len();
+        let kind = match loss {
+            PairLoss::Hinge { margin } => Kind::Hinge { margin: T::from_f64(margin), power: 1 },
+            PairLoss::SquaredHinge { margin } => Kind::Hinge { margin: T::from_f64(margin), power: 2 },
+            PairLoss::Exponential => Kind::Exponential,
+            PairLoss::Logistic | PairLoss::Fidelity | PairLoss::SoftZeroOne => return None,
+        };
+        let count = list.levels();
+        let pairs_per_document =
+            count * if matches!(kind, Kind::Exponential) { PAIRS_PER_FACTOR } else { PAIRS_PER_SUM };
+        let separate = matches!(list.weight, PairWeight::Unit | PairWeight::Document(_));
+        let pays = n > 0 && list.pairs() >= n * pairs_per_document;
+        if !separate || !is_fast::<T>(target, n, pays) {
+            return None;
+        }
+        let sorted = Sorted::new(&list.x[..n]);
+        let x = sorted.gather(&list.x[..n]);
+        // Beyond the bound the loss is a line.
+        if matches!(kind, Kind::Exponential) && x[0] - x[n - 1] >= T::EXPONENTIAL_BOUND {
+            return None;
+        }
+        let levels = sorted.gather(&list.level_of_each());
+        Some(Self { list, kind, sorted, x, levels, count })
+    }
+
+    /// The losses of its documents.
+    pub fn value(&self, out: &mut [T]) {
+        let ones = vec![1.0; self.x.len()];
+        let losses = match self.kind {
+            Kind::Hinge { margin, power } => self.windows(margin, power, &ones, Role::Row),
+            Kind::Exponential => self.exponential(&ones, Role::Row),
+        };
+        let weights = self.sorted.gather(&self.list.row_weights());
+        self.sorted.scatter(losses.into_iter().zip(weights).map(|(loss, weight)| loss * weight), out);
+    }
+
+    /// The gradient in its scores, given that of its losses.
+    pub fn gradient(&self, g: &[T], to_x: &mut [T]) {
+        let n = self.x.len();
+        let g = self.sorted.gather(&g[..n]);
+        let ones = vec![1.0; n];
+        let weights = self.sorted.gather(&self.list.row_weights());
+        let sent: Vec<f64> = weights.iter().zip(g).map(|(weight, g)| weight * g.to_f64()).collect();
+        // Both hinges have slopes of a power less: -1 and -2 (margin - t).
+        let sums = |v: &[f64], role| match self.kind {
+            Kind::Hinge { margin, power } => self.windows(margin, power - 1, v, role),
+            Kind::Exponential => self.exponential(v, role),
+        };
+        let slope = match self.kind {
+            Kind::Hinge { power, .. } => -(power as f64),
+            Kind::Exponential => -1.0,
+        };
+        let (own, others) = (sums(&ones, Role::Row), sums(&sent, Role::Column));
+        let gradient =
+            own.into_iter().zip(&sent).zip(others).map(|((own, sent), others)| slope * (own * sent - others));
+        self.sorted.scatter(gradient, to_x);
+    }
+
+    /// `sum v (margin - t)^power` over the pairs of each document, in its role, with `t` below the margin. Rows are met
+    /// from the highest score on, columns from the lowest, so that windows only grow.
+    fn windows(&self, margin: T, power: usize, v: &[f64], role: Role) -> Vec<f64> {
+        let mut places: Vec<usize> = (0..self.x.len()).collect();
+        if role == Role::Column {
+            places.reverse();
+        }
+        let of_pair = |here: usize, other: usize| if role == Role::Row { (here, other) } else { (other, here) };
+        let mut out = vec![0.0; places.len()];
+        let mut sums: Vec<Powers> = vec![[0.0; 3]; self.count];
+        let mut entering = places.iter().copied().peekable();
+        let mut last = places[0];
+        for &here in &places {
+            let step = (self.x[here].to_f64() - self.x[last].to_f64()).abs();
+            for [count, first, second] in &mut sums {
+                *second += step * (2.0 * *first + step * *count);
+                *first += step * *count;
+            }
+            let inside = |&other: &usize| {
+                let (row, column) = of_pair(here, other);
+                self.x[row] - self.x[column] < margin
+            };
+            while let Some(other) = entering.next_if(inside) {
+                let (row, column) = of_pair(here, other);
+                let short = margin.to_f64() - (self.x[row].to_f64() - self.x[column].to_f64());
+                let [count, first, second] = &mut sums[self.levels[other] as usize];
+                *count += v[other];
+                *first += v[other] * short;
+                *second += v[other] * short * short;
+            }
+            let others = role.others(self.levels[here] as usize, self.count);
+            out[here] = sums[others].iter().map(|sums| sums[power]).sum();
+            last = here;
+        }
+        out
+    }
+
+    /// `sum v exp(-t)` over the pairs of each document in its role.
+    fn exponential(&self, v: &[f64], role: Role) -> Vec<f64> {
+        let center = 0.5 * (self.x[0].to_f64() + self.x[self.x.len() - 1].to_f64());
+        let sign = if role == Role::Row { 1.0 } else { -1.0 };
+        let factors: Vec<f64> = self.x.iter().map(|x| (sign * (x.to_f64() - center)).exp()).collect();
+        let mut sums = vec![0.0; self.count];
+        for ((&level, factor), v) in self.levels.iter().zip(&factors).zip(v) {
+            sums[level as usize] += factor * v;
+        }
+        let of_level: Vec<f64> =
+            (0..self.count).map(|level| sums[role.others(level, self.count)].iter().sum()).collect();
+        self.levels.iter().zip(factors).map(|(&level, factor)| of_level[level as usize] / factor).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::cpu::{
+        dispatch::target,
+        pairs::pair_loss::{pair_loss, pair_loss_gradient},
+    };
+
+    const N: usize = 1500;
+
+    /// Losses and gradients of `f32`, which takes windows, beside those of all pairs in `f64`, relative to the largest
+    /// of each.
+    fn errors(x: &[f32], loss: PairLoss, weighted: bool) -> [f64; 2] {
+        let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
+        let (g, u): (Vec<f32>, Vec<f32>) =
+            (0..N).map(|i| ((i % 8) as f32 - 3.25, if weighted { (1 + i % 4) as f32 } else { 1.0 })).unzip();
+        let mask = vec![1.0f32; N];
+        let weight = if weighted { PairWeight::Document(&u[..]) } else { PairWeight::Unit };
+        let list = ByLabel::new(x, &labels, &mask, weight);
+        assert!(Windows::new(target(), &list, loss).is_some(), "{loss:?}");
+        let found =
+            (pair_loss(x, &labels, &mask, weight, N, loss), pair_loss_gradient(x, &labels, &mask, weight, &g, N, loss));
+        let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<_>>();
+        let (x, labels, g, u, mask) = (wide(x), wide(&labels), wide(&g), wide(&u), vec![1.0; N]);
+        let weight = if weighted { PairWeight::Document(&u[..]) } else { PairWeight::Unit };
+        let expected = (
+            pair_loss(&x, &labels, &mask, weight, N, loss),
+            pair_loss_gradient(&x, &labels, &mask, weight, &g, N, loss),
+        );
+        let error = |found: &[f32], expected: &[f64]| {
+            let largest = expected.iter().fold(1e-30f64, |largest, value| largest.max(value.abs()));
+            let differences = found.iter().zip(expected).map(|(&found, expected)| (f64::from(found) - expected).abs());
+            differences.fold(0.0, f64::max) / largest
+        };
+        [error(&found.0, &expected.0), error(&found.1, &expected.1)]
+    }
+
+    #[test]
+    fn windows_agree_with_pairs() {
+        // Multiples of 2^-10, so that differences are exact in both precisions.
+        let x: Vec<f32> = (0..N).map(|i| ((i * 7919) % 1511) as f32 / 64.0).collect();
+        let tied: Vec<f32> = x.iter().map(|x| x.floor()).collect();
+        for (name, x) in [("spread", &x), ("tied", &tied), ("one point", &vec![3.0; N])] {
+            for loss in [PairLoss::Hinge { margin: 1.0 }, PairLoss::SquaredHinge { margin: 2.5 }, PairLoss::Exponential]
+            {
+                for weighted in [false, true] {
+                    let [value, gradient] = errors(x, loss, weighted);
+                    assert!(value < 2e-7 && gradient < 2e-7, "{name}, {loss:?}: {value:e} {gradient:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_without_documents_has_no_windows() {
+        for loss in [PairLoss::Hinge { margin: 1.0 }, PairLoss::Exponential] {
+            let list = ByLabel::<f32>::new(&[1.0], &[2.0], &[0.0], PairWeight::Unit);
+            assert!(Windows::new(target(), &list, loss).is_none());
+            assert_eq!(pair_loss(&[1.0f32], &[2.0], &[0.0], PairWeight::Unit, 1, loss), [0.0]);
+        }
+    }
+
+    #[test]
+    fn far_scores_of_the_exponential_are_left_to_pairs() {
+        let x: Vec<f32> = (0..N).map(|i| i as f32 / 8.0).collect();
+        let labels: Vec<f32> = (0..N).map(|i| (i % 2) as f32).collect();
+        let list = ByLabel::new(&x, &labels, &[1.0; N], PairWeight::Unit);
+        assert!(Windows::new(target(), &list, PairLoss::Exponential).is_none());
+        assert!(Windows::new(target(), &list, PairLoss::Hinge { margin: 1.0 }).is_some());
+    }
+}

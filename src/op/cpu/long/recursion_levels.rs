@@ -1,0 +1,99 @@
+//! [`above_recursion`](crate::op::cpu::above_recursion()) under exact noise by [levels](super::levels), for results in
+//! `f32`: the [trials] of all documents around a level, once for all of them. Where more are above for certain than
+//! there are ranks that count, nothing is left to do, so that few levels of a long list are visited.
+
+use super::levels::Part;
+use super::noisy_list::NoisyList;
+use crate::execution::Target;
+use crate::op::cpu::{
+    dispatch::{Kernel, dispatch},
+    parameters::Above,
+    ranks::trials::{Certain, Trials},
+    real::Real,
+};
+
+/// A list by descending score, for one function of the rank and of what stands above.
+pub struct List<'a> {
+    noisy: NoisyList,
+    /// What the first documents contribute together, from none of them to all.
+    totals: Vec<f64>,
+    values: &'a [f64],
+    above: Above,
+}
+
+impl<'a> List<'a> {
+    pub fn new<T: Real>(x: &[T], a: &[T], b: &[T], values: &'a [f64], above: Above, deviation: f64) -> Self {
+        let noisy = NoisyList::new(x, a, b, deviation);
+        let mut totals = vec![if above == Above::Product { 1.0 } else { 0.0 }];
+        for b in &noisy.b {
+            let before = totals[totals.len() - 1];
+            totals.push(if above == Above::Product { before * (1.0 - b) } else { before + b });
+        }
+        Self { noisy, totals, values, above }
+    }
+
+    fn summed(&self, of_part: impl Fn(Part, &mut [f64]) + Sync + Send) -> Vec<f64> {
+        let parts = self.noisy.parts().into_iter().map(|part| (part, ())).collect();
+        self.noisy.levels.summed(parts, 8 * self.values.len(), |part, (), sums| of_part(part, sums))
+    }
+
+    /// `a_i E[f(R_i) A_i]` of every document.
+    pub fn value<T: Real>(&self, target: Target, out: &mut [T]) {
+        let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: None, part, sums }));
+        self.noisy.put_expectations(&sums, out);
+    }
+
+    /// Gradient of [`value`](Self::value) in the scores.
+    pub fn gradient<T: Real>(&self, target: Target, g: &[T], to_x: &mut [T]) {
+        let g = self.noisy.weighted(g);
+        let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: Some(&g), part, sums }));
+        self.noisy.put_slopes(&sums, to_x);
+    }
+}
+
+/// Expectations, or what `g`, the gradient that comes in times the weight, sends to the scores.
+struct Summed<'a> {
+    list: &'a List<'a>,
+    g: Option<&'a [f64]>,
+    part: Part,
+    sums: &'a mut [f64],
+}
+
+impl Kernel for Summed<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { list, g, part, sums } = self;
+        let first = part.above;
+        let mut walk = list.noisy.levels.walk(part);
+        while walk.next() {
+            let (places, count) = (walk.places.clone(), walk.places.start);
+            let certain = Certain { count, total: list.totals[count] };
+            if count >= list.values.len() || list.above == Above::Product && certain.total == 0.0 {
+                return;
+            }
+            walk.meet::<FMA>();
+            let (around, step) = (&walk.around, list.noisy.levels.step);
+            let b = &list.noisy.b[places.clone()];
+            let trials =
+                Trials { above: list.above, values: list.values, ahead: &around.ahead, behind: &around.behind, b };
+            let sums = sums[count - first..].iter_mut().zip(&around.density);
+            match g {
+                None => {
+                    let found = trials.expectations::<FMA>(certain, |j| list.noisy.a[places.start + j] != 0.0);
+                    for ((sum, density), expectation) in sums.zip(found.into_iter().flatten()) {
+                        *sum += step * density * expectation;
+                    }
+                }
+                Some(g) => {
+                    let weights = g[places.clone()].iter().zip(&around.density);
+                    let weights: Vec<f64> = weights.map(|(g, density)| g * step * density).collect();
+                    let found = trials.slopes::<FMA>(certain, &weights).into_iter().flatten();
+                    let own = weights.iter().zip(&around.distance);
+                    for (((sum, density), found), (weight, distance)) in sums.zip(found).zip(own) {
+                        *sum += found.slope * density - weight * distance * found.expectation;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! [`step_sum`](crate::op::cpu::step_sum()) of long lists with the steps erf and arctan in O(n log n), for results in
+//! `f32`.
+
+use super::boxes::{Constant, Span, results, sums_at};
+use super::choice::is_fast;
+use super::convolution::{BELL_REACH, Bell, Convolution, Function, bell_is_smooth};
+use super::walk::Sorted;
+use crate::execution::Target;
+use crate::op::cpu::real::Real;
+
+/// Whether boxes cost less than pairs, given how many of them a document has.
+pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
+    const PAIRS: usize = 1024;
+    is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
+}
+
+/// The documents that add to a sum.
+fn adding<'a, T: Real>(weights: &'a [&[T]]) -> impl Iterator<Item = usize> + 'a {
+    (0..weights[0].len()).filter(|&i| weights.iter().any(|weights| weights[i] != T::ZERO))
+}
+
+/// `(1 + erf t) / 2`
+pub struct Erf;
+
+impl Function for Erf {
+    #[inline(always)]
+    fn value<const FMA: bool>(t: f64) -> f64 {
+        let small = 0.5 * t.abs().scaled_erfc::<FMA>() * (-t * t).exponential::<FMA>();
+        if t < 0.0 { small } else { 1.0 - small }
+    }
+
+    fn smooth(width: f64, span: Span) -> bool {
+        bell_is_smooth(width, (-span.low).max(0.0))
+    }
+
+    fn constant(span: Span) -> Option<Constant<'static>> {
+        /// From here on it is 1 to 1e-10.
+        const ONE: f64 = 4.6;
+        match span {
+            Span { high, .. } if high <= -BELL_REACH => Some(Constant::Zero),
+            Span { low, .. } if low >= ONE => Some(Constant::Values(&[1.0])),
+            _ => None,
+        }
+    }
+}
+
+/// `1/2 + arctan(t) / pi`
+pub struct Arctan;
+
+impl Function for Arctan {
+    #[inline(always)]
+    fn value<const FMA: bool>(t: f64) -> f64 {
+        // Of the reciprocal beyond 1, so that the tail keeps its precision.
+        if t < -1.0 {
+            (-1.0 / t).atan() * std::f64::consts::FRAC_1_PI
+        } else {
+            t.atan().fma::<FMA>(std::f64::consts::FRAC_1_PI, 0.5)
+        }
+    }
+
+    /// Its singularities are at `+-i`, and its tail falls like `1 / t`.
+    fn smooth(width: f64, span: Span) -> bool {
+        width <= 1.25 || width <= 2.0 * span.nearest()
+    }
+
+    fn constant(_: Span) -> Option<Constant<'static>> {
+        None
+    }
+}
+
+/// `1 / (1 + t^2)`, pi times the slope of [`Arctan`].
+pub struct Lorentz;
+
+impl Function for Lorentz {
+    #[inline(always)]
+    fn value<const FMA: bool>(t: f64) -> f64 {
+        1.0 / t.fma::<FMA>(t, 1.0)
+    }
+
+    fn smooth(width: f64, span: Span) -> bool {
+        Arctan::smooth(width, span)
+    }
+
+    fn constant(_: Span) -> Option<Constant<'static>> {
+        None
+    }
+}
+
+/// A step that boxes can sum.
+pub trait Smooth {
+    type Value: Function;
+    /// The slope over [`SCALE`](Self::SCALE).
+    type Slope: Function;
+    const VALUE: Self::Value;
+    const SLOPE: Self::Slope;
+    const SCALE: f64;
+}
+
+impl Smooth for Erf {
+    type Value = Self;
+    type Slope = Bell;
+    const VALUE: Self = Self;
+    const SLOPE: Bell = Bell;
+    const SCALE: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI;
+}
+
+impl Smooth for Arctan {
+    type Value = Self;
+    type Slope = Lorentz;
+    const VALUE: Self = Self;
+    const SLOPE: Lorentz = Lorentz;
+    const SCALE: f64 = std::f64::consts::FRAC_1_PI;
+}
+
+/// Documents that add to sums, sorted: their places in the list, and the scores in units of the step.
+struct Adding {
+    documents: Vec<usize>,
+    sorted: Sorted,
+    y: Vec<f64>,
+}
+
+impl Adding {
+    fn new<T: Real>(x: &[T], weights: &[&[T]], alpha: f64) -> Self {
+        let documents: Vec<usize> = adding(weights).collect();
+        let of: Vec<T> = documents.iter().map(|&i| x[i]).collect();
+        let sorted = Sorted::new(&of);
+        let y = sorted.scaled(alpha);
+        Self { documents, sorted, y }
+    }
+
+    fn gather<T: Real>(&self, values: &[T]) -> Vec<f64> {
+        let of: Vec<f64> = self.documents.iter().map(|&i| values[i].to_f64()).collect();
+        self.sorted.gather(&of)
+    }
+
+    fn scatter<T: Real>(&self, values: Vec<f64>, out: &mut [T]) {
+        let mut of = vec![0.0; values.len()];
+        self.sorted.scatter(values.into_iter(), &mut of);
+        for (&i, value) in self.documents.iter().zip(of) {
+            out[i] = T::from_f64(value);
+        }
+    }
+}
+
+/// The sums of a list. Documents without a value have theirs one by one and leave no trace in those of others, so that
+/// padding changes nothing.
+pub fn value<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], alpha: f64, _: S, out: &mut [T]) {
+    let adding = Adding::new(x, &[v], alpha);
+    let weights = adding.gather(v);
+    let own = weights.clone();
+    let sum = Convolution::new(S::VALUE, [weights], |place, [sum]| [0.5 * own[place] + sum]);
+    adding.scatter(results(target, &sum, &adding.y), out);
+    let silent: Vec<usize> = (0..x.len()).filter(|&i| v[i] == T::ZERO).collect();
+    let y: Vec<f64> = silent.iter().map(|&i| x[i].to_f64() * alpha).collect();
+    for (i, sum) in silent.into_iter().zip(sums_at(target, &sum, &adding.y, &y)) {
+        out[i] = T::from_f64(sum);
+    }
+}
+
+/// Gradient of [`value`].
+pub fn gradient<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, _: S, to_x: &mut [T]) {
+    let adding = Adding::new(x, &[v, g], alpha);
+    let (v, g) = (adding.gather(v), adding.gather(g));
+    let weights = [v.clone(), g.clone()];
+    let finish = |place: usize, [of_v, of_g]: [f64; 2]| [alpha * S::SCALE * (v[place] * of_g - g[place] * of_v)];
+    adding.scatter(results(target, &Convolution::new(S::SLOPE, weights, finish), &adding.y), to_x);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::box_cases::{Errors, cases, gradient_weights, padded, sample};
+    use crate::op::cpu::{
+        pairs::step_sum::{step_sum, step_sum_gradient},
+        parameters::Step,
+    };
+
+    const N: usize = 2000;
+
+    fn pair(step: Step, t: f64) -> (f64, f64) {
+        use crate::op::cpu::ranks::beats::beats;
+        use std::f64::consts::{FRAC_1_PI, FRAC_2_SQRT_PI};
+        if step == Step::Erf {
+            let (value, _, bell) = beats::<f64, false>(t);
+            return (value, 0.5 * FRAC_2_SQRT_PI * bell);
+        }
+        let value = if t < -1.0 { -(1.0 / t).atan() * FRAC_1_PI } else { 0.5 + t.atan() * FRAC_1_PI };
+        (value, FRAC_1_PI / (1.0 + t * t))
+    }
+
+    #[test]
+    fn steps_in_boxes_are_as_precise_as_single_precision_wherever_documents_stand() {
+        let g = gradient_weights(N);
+        for (name, x, alpha) in cases(N) {
+            for step in [Step::Erf, Step::Arctan] {
+                let v: Vec<f32> = (0..N).map(|i| if i % 3 == 1 { 0.0 } else { (1 + i % 5) as f32 }).collect();
+                let value = step_sum(&x, &v, None, N, alpha, step);
+                let gradient = step_sum_gradient(&x, &v, &g, N, alpha, step);
+                for i in sample(N) {
+                    let (mut sum, mut slopes) = (Errors::default(), Errors::default());
+                    for j in 0..N {
+                        let (of_pair, slope) = pair(step, alpha * (f64::from(x[j]) - f64::from(x[i])));
+                        sum.add(f64::from(v[j]) * of_pair);
+                        let exchange = f64::from(v[i]) * f64::from(g[j]) - f64::from(g[i]) * f64::from(v[j]);
+                        slopes.add(alpha * slope * exchange);
+                    }
+                    let errors = [sum.error(value[i]), slopes.error(gradient[i])];
+                    assert!(errors.iter().all(|error| *error < 5e-7), "{name}, {step:?}, {i}: {errors:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn padding_and_threads_change_no_bit_of_boxes() {
+        let n = 2500;
+        let (_, x, _) = cases(n).swap_remove(0);
+        let v: Vec<f32> = (0..n).map(|i| if i % 4 == 3 { 0.0 } else { 1.0 }).collect();
+        let g = gradient_weights(n);
+        let [padded_x, padded_v, padded_g] = [&x, &v, &g].map(|values| padded(values));
+        for step in [Step::Erf, Step::Arctan] {
+            let value = step_sum(&x, &v, None, n, 2.0, step);
+            let gradient = step_sum_gradient(&x, &v, &g, n, 2.0, step);
+            let length = padded_x.len();
+            assert_eq!(value, step_sum(&padded_x, &padded_v, None, length, 2.0, step)[..n]);
+            assert_eq!(gradient, step_sum_gradient(&padded_x, &padded_v, &padded_g, length, 2.0, step)[..n]);
+            for threads in [1, 3] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| {
+                    assert_eq!(value, step_sum(&x, &v, None, n, 2.0, step));
+                    assert_eq!(gradient, step_sum_gradient(&x, &v, &g, n, 2.0, step));
+                });
+            }
+        }
+    }
+}

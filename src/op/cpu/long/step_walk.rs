@@ -1,0 +1,208 @@
+//! [`step_sum`](crate::op::cpu::step_sum()) of long lists with the logistic and Laplace steps in O(n log n), for
+//! results in `f32`.
+
+use super::choice::is_fast;
+use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value};
+use crate::execution::Target;
+use crate::op::cpu::{parameters::Step, real::Real};
+
+/// Whether a walk along the sorted list costs less than its pairs, given how many of them a document has.
+pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
+    const PAIRS: usize = 384;
+    is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
+}
+
+/// A step that is a function of `u = exp(-|t|)`.
+#[derive(Debug, Clone, Copy)]
+pub enum Walked {
+    Logistic,
+    Laplace,
+}
+
+impl Walked {
+    /// The step that walks know, if it is one; the tanh step is a logistic one.
+    pub fn of(step: Step) -> Option<Self> {
+        match step {
+            Step::Logistic => Some(Self::Logistic),
+            Step::Laplace => Some(Self::Laplace),
+            Step::Tanh | Step::Erf | Step::Arctan => None,
+        }
+    }
+
+    /// The tail of the step over `u`.
+    fn tail(self, u: f64) -> f64 {
+        match self {
+            Self::Logistic => 1.0 / (1.0 + u),
+            Self::Laplace => 0.5,
+        }
+    }
+
+    /// The slope over `u`, the same on both sides.
+    fn slope(self, u: f64) -> f64 {
+        match self {
+            Self::Logistic => 1.0 / ((1.0 + u) * (1.0 + u)),
+            Self::Laplace => 0.5,
+        }
+    }
+}
+
+/// One running sum: of `v`.
+struct Values<T> {
+    v: Vec<T>,
+    step: Decaying,
+}
+
+impl<T: Real> Walker for Values<T> {
+    type State = [Sums; 1];
+
+    fn empty(&self) -> [Sums; 1] {
+        Default::default()
+    }
+
+    #[inline(always)]
+    fn adds(&self, place: usize) -> bool {
+        self.v[place] != T::ZERO
+    }
+
+    #[inline(always)]
+    fn add(&self, place: usize, sums: &mut [Sums]) {
+        add_value(&mut sums[0], self.v[place].to_f64());
+    }
+
+    #[inline(always)]
+    fn read<const FMA: bool>(&self, _: usize, sums: &[Sums]) -> f64 {
+        self.step.of::<FMA>(&sums[0])
+    }
+}
+
+/// The sum by walks: with the tail `psi` of the step, a document behind adds `psi` of its value, and one ahead
+/// `1 - psi`.
+pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, step: Walked, out: &mut [T]) {
+    let sorted = Sorted::new(x);
+    let behind = Decaying::new(|u| step.tail(u));
+    let ahead = Decaying::new(|u| -step.tail(u)).with_line(1.0, 0.0);
+    let mut walker = Values { v: sorted.gather(v), step: ahead };
+    let ahead = sorted.walk(target, Side::Ahead, alpha, &walker);
+    walker.step = behind;
+    let behind = sorted.walk(target, Side::Behind, alpha, &walker);
+    let sums = ahead.iter().zip(behind).zip(&walker.v);
+    sorted.scatter(sums.map(|((ahead, behind), v)| ahead + behind + 0.5 * v.to_f64()), out);
+}
+
+/// Two running sums: of `v` and of `g`.
+struct Exchange<T> {
+    v: Vec<T>,
+    g: Vec<T>,
+    slope: Decaying,
+}
+
+impl<T: Real> Walker for Exchange<T> {
+    type State = [Sums; 2];
+
+    fn empty(&self) -> [Sums; 2] {
+        Default::default()
+    }
+
+    #[inline(always)]
+    fn adds(&self, place: usize) -> bool {
+        self.v[place] != T::ZERO || self.g[place] != T::ZERO
+    }
+
+    #[inline(always)]
+    fn add(&self, place: usize, sums: &mut [Sums]) {
+        add_value(&mut sums[0], self.v[place].to_f64());
+        add_value(&mut sums[1], self.g[place].to_f64());
+    }
+
+    #[inline(always)]
+    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
+        let (v, g) = (self.v[place].to_f64(), self.g[place].to_f64());
+        v * self.slope.of::<FMA>(&sums[1]) - g * self.slope.of::<FMA>(&sums[0])
+    }
+}
+
+/// Gradient of [`value`].
+pub fn gradient<T: Real>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, step: Walked, to_x: &mut [T]) {
+    let sorted = Sorted::new(x);
+    let slope = Decaying::new(|u| step.slope(u));
+    let walker = Exchange { v: sorted.gather(v), g: sorted.gather(g), slope };
+    let [ahead, behind] = [Side::Ahead, Side::Behind].map(|side| sorted.walk(target, side, alpha, &walker));
+    sorted.scatter(ahead.iter().zip(behind).map(|(ahead, behind)| alpha * (ahead + behind)), to_x);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Step;
+    use crate::op::cpu::pairs::step_sum::{step_sum, step_sum_gradient};
+
+    /// Documents at `x` with weights `v`, all of which and the gradients `g` are exact in `f32`: largest errors of
+    /// value and gradient, relative to the value and to the largest term of the gradient.
+    fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64, step: Step) -> [f64; 2] {
+        let n = x.len();
+        let (value, gradient) = (step_sum(x, v, None, n, alpha, step), step_sum_gradient(x, v, g, n, alpha, step));
+        let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<_>>();
+        let (x, v, g) = (wide(x), wide(v), wide(g));
+        let mut largest = [0.0f64; 2];
+        for i in (0..n).step_by(37).chain([n - 1]) {
+            let (mut sum, mut slope_sum, mut largest_term) = (0.0, 0.0, 0.0f64);
+            for j in 0..n {
+                let u = (-(alpha * (x[j] - x[i])).abs()).exp();
+                let (tail, slope) =
+                    if step == Step::Laplace { (u / 2.0, u / 2.0) } else { (u / (1.0 + u), u / (1.0 + u).powi(2)) };
+                sum += v[j] * if x[j] > x[i] { 1.0 - tail } else { tail };
+                let term = alpha * slope * (v[i] * g[j] - g[i] * v[j]);
+                slope_sum += term;
+                largest_term = largest_term.max(term.abs());
+            }
+            let scale = largest_term.max(slope_sum.abs()).max(1e-30);
+            largest[0] = largest[0].max((f64::from(value[i]) - sum).abs() / sum.max(1e-30));
+            largest[1] = largest[1].max((f64::from(gradient[i]) - slope_sum).abs() / scale);
+        }
+        largest
+    }
+
+    #[test]
+    fn walks_are_as_precise_as_single_precision_wherever_documents_stand() {
+        let n = 2000;
+        let uniform: Vec<f32> = (0..n).map(|i| ((i * 7919) % 2003) as f32 / 2003.0).collect();
+        let at =
+            |f: &dyn Fn(usize, f32) -> f32| -> Vec<f32> { uniform.iter().enumerate().map(|(i, &u)| f(i, u)).collect() };
+        let g = at(&|i, u| ((i * 31) % 17) as f32 / 8.0 - u);
+        let mut scores = vec![
+            ("spread", at(&|_, u| 60.0 * u)),
+            ("at one point", at(&|_, _| 0.75)),
+            ("over 1e8", at(&|_, u| 1e8 * u)),
+            ("tied", at(&|_, u| (8.0 * u).floor())),
+            ("within 1e-6", at(&|_, u| 1e-6 * u)),
+        ];
+        for distance in [1.0, 3.0, 8.0, 14.0, 30.0] {
+            scores.push(("one above a cluster", at(&|i, u| if i == 0 { distance } else { 1e-3 * u })));
+            scores.push(("one below a cluster", at(&|i, u| if i == 0 { -distance } else { 1e-3 * u })));
+        }
+        let all = vec![1.0; n];
+        let some = at(&|i, _| if i % 3 == 1 { 2.0 } else { 0.0 });
+        for (name, x) in scores {
+            for (weights, v) in [("all", &all), ("some", &some)] {
+                for step in [Step::Logistic, Step::Laplace] {
+                    let [value, gradient] = errors(&x, v, &g, 1.0, step);
+                    assert!(value < 3e-7 && gradient < 1e-6, "{step:?}, {name}, {weights}: {value:e} {gradient:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn padding_changes_no_bit_of_a_walk() {
+        let n = 700;
+        let x: Vec<f32> = (0..n).map(|i| ((i * 7919) % 1009) as f32 / 100.0).collect();
+        let v: Vec<f32> = (0..n).map(|i| if i % 4 == 3 { 0.0 } else { 1.0 }).collect();
+        let g: Vec<f32> = (0..n).map(|i| ((i * 31) % 17) as f32 - 8.0).collect();
+        let padded = |values: &[f32]| [values, &[0.0; 300]].concat();
+        let (padded_x, padded_v, padded_g) = (padded(&x), padded(&v), padded(&g));
+        let value = step_sum(&x, &v, None, n, 2.0, Step::Logistic);
+        assert_eq!(value, step_sum(&padded_x, &padded_v, None, n + 300, 2.0, Step::Logistic)[..n]);
+        let gradient = step_sum_gradient(&x, &v, &g, n, 2.0, Step::Logistic);
+        let of_padded = step_sum_gradient(&padded_x, &padded_v, &padded_g, n + 300, 2.0, Step::Logistic);
+        assert_eq!(gradient, of_padded[..n]);
+    }
+}

@@ -1,0 +1,263 @@
+//! `Tree`: a sorted list in boxes, and the Chebyshev points that stand for the documents of a box.
+
+use std::ops::Range;
+
+use crate::execution::Target;
+use crate::op::cpu::{
+    dispatch::{Kernel, dispatch},
+    parallel::for_each,
+    real::Real,
+};
+
+/// Chebyshev points of a box.
+pub const POINTS: usize = 16;
+
+/// Documents in a smallest box, at most.
+pub const LEAF: usize = 32;
+
+/// Lanes in which products are added, whatever the width of vectors: the bits do not depend on it.
+pub const LANES: usize = 8;
+
+/// Boxes whose points are made at once.
+const GROUP: usize = 32;
+
+/// From the smallest to the largest of some numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Span {
+    pub fn width(self) -> f64 {
+        self.high - self.low
+    }
+
+    /// Differences between these numbers and `others`.
+    pub fn minus(self, others: Self) -> Self {
+        Self { low: self.low - others.high, high: self.high - others.low }
+    }
+
+    /// The smallest size of a number in it.
+    pub fn nearest(self) -> f64 {
+        self.low.max(-self.high).max(0.0)
+    }
+
+    /// The largest size of a number in it.
+    pub fn farthest(self) -> f64 {
+        self.high.max(-self.low)
+    }
+}
+
+/// Chebyshev points in `[-1, 1]`, and what joins them with Chebyshev polynomials.
+pub struct Chebyshev {
+    points: [f64; POINTS],
+    /// `matrix[k][l]`: coefficient `k` of the polynomial that is 1 at point `l` and 0 at the others.
+    matrix: [[f64; POINTS]; POINTS],
+    /// `transposed[l][k] = matrix[k][l]`
+    transposed: [[f64; POINTS]; POINTS],
+}
+
+impl Chebyshev {
+    fn new() -> Self {
+        let angle = |l: usize| std::f64::consts::PI * (l as f64 + 0.5) / POINTS as f64;
+        let coefficient =
+            |k: usize, l: usize| (if k == 0 { 1.0 } else { 2.0 * (k as f64 * angle(l)).cos() }) / POINTS as f64;
+        Self {
+            points: std::array::from_fn(|l| angle(l).cos()),
+            matrix: std::array::from_fn(|k| std::array::from_fn(|l| coefficient(k, l))),
+            transposed: std::array::from_fn(|l| std::array::from_fn(|k| coefficient(k, l))),
+        }
+    }
+
+    /// The points of a box.
+    #[inline(always)]
+    fn of(&self, span: Span) -> [f64; POINTS] {
+        let (center, half) = (0.5 * (span.low + span.high), 0.5 * span.width());
+        self.points.map(|point| center + half * point)
+    }
+}
+
+/// Chebyshev polynomials of a box at up to `N` numbers in it.
+struct Polynomials<const N: usize>([[f64; N]; POINTS]);
+
+impl<const N: usize> Polynomials<N> {
+    #[inline(always)]
+    fn new<const FMA: bool>(span: Span, y: &[f64]) -> Self {
+        let mut values = [[0.0; N]; POINTS];
+        let center = 0.5 * (span.low + span.high);
+        // All numbers of a box without width are its centre.
+        let scale = if span.width() > 0.0 { 2.0 / span.width() } else { 0.0 };
+        let mut position = [0.0; N];
+        for (position, y) in position.iter_mut().zip(y) {
+            *position = (y - center) * scale;
+        }
+        values[0] = [1.0; N];
+        values[1] = position;
+        for k in 2..POINTS {
+            let [before, last] = [values[k - 2], values[k - 1]];
+            for i in 0..N {
+                values[k][i] = (2.0 * position[i]).fma::<FMA>(last[i], -before[i]);
+            }
+        }
+        Self(values)
+    }
+}
+
+/// A box: its level, and its number there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    pub level: u32,
+    pub number: usize,
+}
+
+impl Place {
+    pub fn halves(self) -> [Self; 2] {
+        [0, 1].map(|half| Self { level: self.level + 1, number: 2 * self.number + half })
+    }
+}
+
+/// A list in boxes. Box `k` of level `l` is the `k`-th of `2^l` equal parts.
+pub struct Tree<'a> {
+    /// Scores in descending order.
+    pub y: &'a [f64],
+    /// The level of the smallest boxes.
+    pub depth: u32,
+    pub chebyshev: Chebyshev,
+}
+
+impl<'a> Tree<'a> {
+    pub fn new(y: &'a [f64]) -> Self {
+        let depth = y.len().div_ceil(LEAF).next_power_of_two().ilog2();
+        Self { y, depth, chebyshev: Chebyshev::new() }
+    }
+
+    /// The documents of a box.
+    #[inline(always)]
+    pub fn documents(&self, of: Place) -> Range<usize> {
+        let start = |number: usize| (self.y.len() * number) >> of.level;
+        start(of.number)..start(of.number + 1)
+    }
+
+    /// From the lowest score of a box to the highest.
+    #[inline(always)]
+    pub fn span(&self, of: Place) -> Span {
+        let documents = self.documents(of);
+        Span { low: self.y[documents.end - 1], high: self.y[documents.start] }
+    }
+
+    /// The Chebyshev points of a box.
+    #[inline(always)]
+    pub fn points(&self, of: Place) -> [f64; POINTS] {
+        self.chebyshev.of(self.span(of))
+    }
+
+    /// For each level, box and row: the weights of its points, of `rows` weights of each document.
+    pub fn weights<W>(&self, target: Target, rows: usize, weigh: W) -> Vec<Vec<f64>>
+    where
+        W: Fn(Range<usize>, &mut [f64]) + Sync,
+    {
+        let size = rows * POINTS;
+        let mut levels: Vec<Vec<f64>> = Vec::new();
+        for level in (0..=self.depth).rev() {
+            let mut weights = vec![0.0; size << level];
+            let groups = weights.chunks_mut(size * GROUP).enumerate().collect();
+            let halves = levels.last().map(Vec::as_slice);
+            for_each(groups, size << level, |(group, weights)| {
+                let upward = Upward { tree: self, weigh: &weigh, rows, level, first: group * GROUP, halves, weights };
+                dispatch(target, upward);
+            });
+            levels.push(weights);
+        }
+        levels.reverse();
+        levels
+    }
+}
+
+/// Makes the weights of the points of some boxes of a level.
+struct Upward<'a, 'b, W> {
+    tree: &'a Tree<'b>,
+    weigh: &'a W,
+    /// Weights of a document.
+    rows: usize,
+    level: u32,
+    first: usize,
+    /// Those of the next level, unless this one has the smallest tree.
+    halves: Option<&'a [f64]>,
+    weights: &'a mut [f64],
+}
+
+impl<W: Fn(Range<usize>, &mut [f64])> Kernel for Upward<'_, '_, W> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (tree, rows) = (self.tree, self.rows);
+        let mut scratch = vec![0.0; rows * LEAF];
+        for (number, weights) in (self.first..).zip(self.weights.chunks_exact_mut(rows * POINTS)) {
+            let place = Place { level: self.level, number };
+            let span = tree.span(place);
+            let mut moments = vec![[0.0; POINTS]; rows];
+            if let Some(halves) = self.halves {
+                for half in place.halves() {
+                    let points = tree.points(half);
+                    let weights = &halves[half.number * rows * POINTS..][..rows * POINTS];
+                    add_moments::<FMA, POINTS>(span, &points, weights, &mut moments);
+                }
+            } else {
+                let documents = tree.documents(place);
+                let scratch = &mut scratch[..rows * documents.len()];
+                (self.weigh)(documents.clone(), scratch);
+                add_moments::<FMA, LEAF>(span, &tree.y[documents], scratch, &mut moments);
+            }
+            for (weights, moments) in weights.chunks_exact_mut(POINTS).zip(&moments) {
+                for (row, moment) in tree.chebyshev.matrix.iter().zip(moments) {
+                    for (weight, coefficient) in weights.iter_mut().zip(row) {
+                        *weight = moment.fma::<FMA>(*coefficient, *weight);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Adds `sum_j w_j T_k(y_j)` for every weight and polynomial.
+#[inline(always)]
+fn add_moments<const FMA: bool, const N: usize>(span: Span, y: &[f64], weights: &[f64], moments: &mut [[f64; POINTS]]) {
+    let polynomials = Polynomials::<N>::new::<FMA>(span, y);
+    for (weights, moments) in weights.chunks_exact(y.len()).zip(moments) {
+        for (moment, polynomial) in moments.iter_mut().zip(&polynomials.0) {
+            let mut lanes = [0.0; LANES];
+            for (weights, polynomial) in weights.chunks(LANES).zip(polynomial.chunks(LANES)) {
+                for ((lane, weight), value) in lanes.iter_mut().zip(weights).zip(polynomial) {
+                    *lane = weight.fma::<FMA>(*value, *lane);
+                }
+            }
+            *moment +=
+                ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+        }
+    }
+}
+
+/// Adds sums that are known at the points of a box at other numbers in it.
+#[inline(always)]
+pub fn interpolate<const FMA: bool, const N: usize>(
+    chebyshev: &Chebyshev,
+    span: Span,
+    at_points: &[f64],
+    y: &[f64],
+    sums: &mut [f64],
+) {
+    let polynomials = Polynomials::<N>::new::<FMA>(span, y);
+    for (at_points, sums) in at_points.chunks_exact(POINTS).zip(sums.chunks_exact_mut(y.len())) {
+        let mut coefficients = [0.0; POINTS];
+        for (row, &at_point) in chebyshev.transposed.iter().zip(at_points) {
+            for (coefficient, value) in coefficients.iter_mut().zip(row) {
+                *coefficient = value.fma::<FMA>(at_point, *coefficient);
+            }
+        }
+        for (coefficient, polynomial) in coefficients.into_iter().zip(&polynomials.0) {
+            for (sum, value) in sums.iter_mut().zip(polynomial) {
+                *sum = coefficient.fma::<FMA>(*value, *sum);
+            }
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Sums over the documents ahead of each document, or behind it, of values that decay with the distance: O(n) after a
+//! sort, for results in `f32`.
+//!
+//! A function `f(t) = constant + linear t + u p(u)`, `u = exp(-t)`, of the distance `t >= 0` with a polynomial `p` is a
+//! sum of exponentials. A walk along the sorted list carries one running sum for each of them: from one document to the
+//! next the sums decay by the powers of one `u`, and grow by the value that the document adds. Far documents fade out
+//! and nothing overflows, so that a list may have any span.
+//!
+//! The functions of this crate are analytic in `u`, with the nearest singularity at `u = -1`, so that interpolation of
+//! `p` in Chebyshev points of `[0, 1]` gains a factor `3 + sqrt(8)` per coefficient (Trefethen, Approximation Theory
+//! and Approximation Practice, chapter 8). The error is relative to `f(t)` at every `t`: a document far above a million
+//! others gets its sum as precisely as one among them. Coefficients are below 10, so that nothing cancels. Sums are
+//! carried in `f64`.
+//!
+//! A document without a value reads sums and adds none. It leaves no trace in the sums of others, not even in their
+//! last bits, so that padding changes nothing.
+
+use std::ops::Range;
+
+use crate::execution::Target;
+use crate::op::cpu::{
+    dispatch::{Kernel, dispatch},
+    order::descending,
+    parallel::for_each,
+    real::Real,
+};
+
+/// Exponentials of a sum. Errors relative to the function: 3e-9 for the logistic function, 4e-8 for its slope.
+const TERMS: usize = 12;
+
+/// Running sums of one kind of value: of its exponentials, then those of [`COUNT`] and [`MOMENT`], then 0.
+pub type Sums = [f64; 16];
+
+/// Place in [`Sums`] of the sum without decay.
+const COUNT: usize = TERMS;
+/// Place in [`Sums`] of the sum times the distance.
+const MOMENT: usize = TERMS + 1;
+
+/// Lanes in which products are added, whatever the width of vectors: the bits do not depend on it.
+const LANES: usize = 4;
+
+/// Documents with values in a part of the list. Parts depend on the list alone, not on threads.
+const PART: usize = 1 << 12;
+
+/// `constant + linear t + u p(u)`, `u = exp(-t)`, in the coefficients of [`Sums`].
+#[derive(Debug, Clone, Copy)]
+pub struct Decaying(Sums);
+
+impl Decaying {
+    /// `u p(u)`. Both ends of `[0, 1]` are points of the interpolation, so that `p(1)`, which tied documents see, and
+    /// `p(0)`, the tail, are exact.
+    pub fn new(p: impl Fn(f64) -> f64) -> Self {
+        let angle = std::f64::consts::PI / (TERMS - 1) as f64;
+        let points: [f64; TERMS] = std::array::from_fn(|i| 0.5 - 0.5 * (angle * i as f64).cos());
+        // Newton's form by divided differences, then its expansion in powers.
+        let mut differences = points.map(p);
+        for level in 1..TERMS {
+            for i in (level..TERMS).rev() {
+                differences[i] = (differences[i] - differences[i - 1]) / (points[i] - points[i - level]);
+            }
+        }
+        let mut coefficients = Sums::default();
+        for (point, difference) in points.into_iter().zip(differences).rev() {
+            for k in (1..TERMS).rev() {
+                coefficients[k] = coefficients[k - 1] - point * coefficients[k];
+            }
+            coefficients[0] = difference - point * coefficients[0];
+        }
+        Self(coefficients)
+    }
+
+    pub fn with_line(mut self, constant: f64, linear: f64) -> Self {
+        (self.0[COUNT], self.0[MOMENT]) = (constant, linear);
+        self
+    }
+
+    /// `sum_j v_j f(t_j)` from the running sums of `v`.
+    #[inline(always)]
+    pub fn of<const FMA: bool>(&self, sums: &Sums) -> f64 {
+        let mut lanes = [0.0; LANES];
+        for (sums, coefficients) in sums.chunks_exact(LANES).zip(self.0.chunks_exact(LANES)) {
+            for ((lane, &sum), &coefficient) in lanes.iter_mut().zip(sums).zip(coefficients) {
+                *lane = sum.fma::<FMA>(coefficient, *lane);
+            }
+        }
+        (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
+    }
+}
+
+/// Adds a value to running sums.
+#[inline(always)]
+pub fn add_value(sums: &mut Sums, value: f64) {
+    // All places at once: a scalar among them would hold up the next load of the vector.
+    const UNITS: Sums = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0];
+    for (sum, unit) in sums.iter_mut().zip(UNITS) {
+        *sum += value * unit;
+    }
+}
+
+/// A part of the way along the list.
+#[derive(Clone, Copy)]
+pub struct Stretch {
+    length: f64,
+    /// What a unit of [`Sums`] decays to over it.
+    factors: Sums,
+}
+
+impl Stretch {
+    /// `u = exp(-length)`
+    #[inline(always)]
+    fn new(length: f64, u: f64) -> Self {
+        let square = u * u;
+        let fourth = square * square;
+        let mut factors = Sums::default();
+        factors[..LANES].copy_from_slice(&[u, square, square * u, fourth]);
+        for k in LANES..TERMS {
+            factors[k] = factors[k - LANES] * fourth;
+        }
+        (factors[COUNT], factors[MOMENT]) = (1.0, 1.0);
+        Self { length, factors }
+    }
+}
+
+/// Carries running sums on.
+#[inline(always)]
+pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
+    let Stretch { length, factors } = stretch;
+    let mut steps = Sums::default();
+    // 0 times the infinite distance before the first value would be NaN.
+    steps[MOMENT] = if length < f64::INFINITY { length } else { 0.0 };
+    for sums in sums {
+        let count = sums[COUNT];
+        for ((sum, factor), &step) in sums.iter_mut().zip(&factors).zip(&steps) {
+            *sum = count.fma::<FMA>(step, *sum * factor);
+        }
+    }
+}
+
+/// Which documents add to the sums of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Those before it in the order, with higher scores or tied.
+    Ahead,
+    /// Those after it.
+    Behind,
+}
+
+/// What a walk carries and reads. Places count along the sorted list, from the highest score on.
+pub trait Walker: Sync {
+    /// Running sums: an array where their number is known, so that they stay in registers.
+    type State: Clone + AsRef<[Sums]> + AsMut<[Sums]> + Send;
+
+    /// Running sums of no documents.
+    fn empty(&self) -> Self::State;
+
+    /// Whether the document at a place adds a value.
+    fn adds(&self, place: usize) -> bool;
+
+    /// Carries running sums on, over this many documents that add values.
+    #[inline(always)]
+    fn carry<const FMA: bool>(&self, sums: &mut [Sums], stretch: Stretch, _documents: usize) {
+        carry::<FMA>(sums, stretch);
+    }
+
+    /// Adds the values of the document at a place.
+    fn add(&self, place: usize, sums: &mut [Sums]);
+
+    /// What the document at a place makes of the sums over those on one side of it.
+    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64;
+}
+
+/// A list by descending score.
+pub struct Sorted {
+    order: Vec<u32>,
+    x: Vec<f64>,
+}
+
+impl Sorted {
+    /// Ties by index.
+    pub fn new<T: Real>(x: &[T]) -> Self {
+        let order = descending((0..).zip(x.iter().copied()));
+        let x = order.iter().map(|&i| x[i as usize].to_f64()).collect();
+        Self { order, x }
+    }
+
+    /// The same with tied documents by descending `values`.
+    pub fn with_ties_by<T: Real>(mut self, values: &[T]) -> Self {
+        let mut start = 0;
+        while start < self.x.len() {
+            let tied = self.x[start..].iter().take_while(|x| **x == self.x[start]).count();
+            self.order[start..start + tied].sort_by(|&a, &b| values[b as usize].total_cmp(&values[a as usize]));
+            start += tied;
+        }
+        self
+    }
+
+    /// Scores in this order, times `scale`.
+    pub fn scaled(&self, scale: f64) -> Vec<f64> {
+        self.x.iter().map(|x| x * scale).collect()
+    }
+
+    /// `values`, one per document, in this order.
+    pub fn gather<T: Copy>(&self, values: &[T]) -> Vec<T> {
+        self.order.iter().map(|&i| values[i as usize]).collect()
+    }
+
+    /// Writes `values` in this order to their documents.
+    pub fn scatter<T: Real>(&self, values: impl Iterator<Item = f64>, out: &mut [T]) {
+        for (&i, value) in self.order.iter().zip(values) {
+            out[i as usize] = T::from_f64(value);
+        }
+    }
+
+    /// Writes `values` in this order to column `column` of the rows of their documents, each of `width` numbers.
+    pub fn scatter_strided<T: Real>(
+        &self,
+        values: impl Iterator<Item = f64>,
+        out: &mut [T],
+        column: usize,
+        width: usize,
+    ) {
+        for (&i, value) in self.order.iter().zip(values) {
+            out[i as usize * width + column] = T::from_f64(value);
+        }
+    }
+
+    /// What the walker reads at each place, with sums over the documents on one side of it; `scale` turns differences
+    /// of scores into distances.
+    pub fn walk(&self, target: Target, side: Side, scale: f64, walker: &impl Walker) -> Vec<f64> {
+        let walk = Walk { x: &self.x, side, scale, walker };
+        let parts = walk.parts();
+        let starts = walk.starts(target, &parts);
+        let mut out = vec![0.0; self.x.len()];
+        let mut rest = out.as_mut_slice();
+        let mut tasks = Vec::with_capacity(parts.len());
+        for (part, start) in parts.into_iter().zip(starts) {
+            let out = match side {
+                Side::Ahead => rest.split_off_mut(..part.steps.len()),
+                Side::Behind => rest.split_off_mut(rest.len() - part.steps.len()..),
+            };
+            tasks.push((part, start, out.expect("parts cover the list")));
+        }
+        for_each(tasks, walk.cost(), |(part, mut sums, out)| {
+            dispatch(target, Steps { walk: &walk, part, sums: &mut sums, out: Some(out) });
+        });
+        out
+    }
+}
+
+/// A list in the order in which a walker meets its documents. Steps count from where the walk begins.
+struct Walk<'a, W> {
+    x: &'a [f64],
+    side: Side,
+    scale: f64,
+    walker: &'a W,
+}
+
+/// Steps that belong together.
+#[derive(Debug, Clone, PartialEq)]
+struct Part {
+    steps: Range<usize>,
+    /// Score of the last document before it that adds a value; NaN where there is none.
+    before: f64,
+    /// Score of its last document that adds a value, or of the last one before.
+    last: f64,
+}
+
+impl<W: Walker> Walk<'_, W> {
+    /// Place of the document of a step.
+    #[inline(always)]
+    fn place(&self, step: usize) -> usize {
+        match self.side {
+            Side::Ahead => step,
+            Side::Behind => self.x.len() - 1 - step,
+        }
+    }
+
+    /// Multiplications, each of about the time of a pair.
+    fn cost(&self) -> usize {
+        self.x.len() * self.walker.empty().as_ref().len() * TERMS
+    }
+
+    /// Parts of [`PART`] documents with values each.
+    fn parts(&self) -> Vec<Part> {
+        let (mut parts, mut start, mut count) = (Vec::new(), 0, 0);
+        let (mut before, mut last) = (f64::NAN, f64::NAN);
+        for step in 0..self.x.len() {
+            let place = self.place(step);
+            if self.walker.adds(place) {
+                last = self.x[place];
+                count += 1;
+                if count == PART {
+                    parts.push(Part { steps: start..step + 1, before, last });
+                    (start, count, before) = (step + 1, 0, last);
+                }
+            }
+        }
+        if start < self.x.len() {
+            parts.push(Part { steps: start..self.x.len(), before, last });
+        }
+        parts
+    }
+
+    /// The running sums with which each part begins.
+    fn starts(&self, target: Target, parts: &[Part]) -> Vec<W::State> {
+        let mut starts = vec![self.walker.empty(); parts.len()];
+        if parts.len() < 2 {
+            return starts;
+        }
+        // Each part as if nothing came before it; then one after the other.
+        let alone = starts[1..].iter_mut().zip(parts).collect();
+        for_each(alone, self.cost(), |(sums, part)| {
+            dispatch(target, Steps { walk: self, part: part.clone(), sums, out: None });
+        });
+        for (number, part) in parts.iter().enumerate().take(parts.len() - 1).skip(1) {
+            let distance = (part.last - part.before).abs() * self.scale;
+            let stretch = Stretch::new(distance, (-distance).exp());
+            let mut carried = starts[number].clone();
+            self.walker.carry::<false>(carried.as_mut(), stretch, PART);
+            for (sums, carried) in starts[number + 1].as_mut().iter_mut().zip(carried.as_ref()) {
+                sums.iter_mut().zip(carried).for_each(|(sum, carried)| *sum += carried);
+            }
+        }
+        starts
+    }
+}
+
+/// Steps whose exponentials are taken at once.
+const CHUNK: usize = 64;
+
+/// The steps of one part.
+struct Steps<'a, 'b, W: Walker> {
+    walk: &'a Walk<'b, W>,
+    part: Part,
+    /// Running sums at the last document before the part that adds a value; at the end, at the last one of the part.
+    sums: &'a mut W::State,
+    /// What the walker reads, by place; `None` for the running sums alone.
+    out: Option<&'a mut [f64]>,
+}
+
+impl<W: Walker> Kernel for Steps<'_, '_, W> {
+    #[inline(always)]
+    fn run<const FMA: bool>(mut self) {
+        let (walk, walker) = (self.walk, self.walk.walker);
+        let lowest = self.part.steps.clone().map(|step| walk.place(step)).min().unwrap_or(0);
+        let mut sums = self.sums.clone();
+        let (mut distances, mut units) = ([0.0; CHUNK], [0.0; CHUNK]);
+        let mut before = if self.part.before.is_nan() { f64::INFINITY } else { self.part.before };
+        for chunk in self.part.steps.clone().step_by(CHUNK) {
+            let steps = chunk..(chunk + CHUNK).min(self.part.steps.end);
+            for (distance, step) in distances.iter_mut().zip(steps.clone()) {
+                let place = walk.place(step);
+                *distance = (walk.x[place] - before).abs() * walk.scale;
+                if walker.adds(place) {
+                    before = walk.x[place];
+                }
+            }
+            for (unit, distance) in units.iter_mut().zip(&distances) {
+                *unit = (-distance).exponential::<FMA>();
+            }
+            for (step, (&distance, &unit)) in steps.zip(distances.iter().zip(&units)) {
+                let (place, stretch) = (walk.place(step), Stretch::new(distance, unit));
+                if walker.adds(place) {
+                    walker.carry::<FMA>(sums.as_mut(), stretch, 1);
+                    if let Some(out) = &mut self.out {
+                        out[place - lowest] = walker.read::<FMA>(place, sums.as_ref());
+                    }
+                    walker.add(place, sums.as_mut());
+                } else if let Some(out) = &mut self.out {
+                    // Leaves no trace.
+                    let mut here = sums.clone();
+                    walker.carry::<FMA>(here.as_mut(), stretch, 1);
+                    out[place - lowest] = walker.read::<FMA>(place, here.as_ref());
+                }
+            }
+        }
+        *self.sums = sums;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `f`, and the `p` of its decaying part.
+    type Function = (fn(f64) -> f64, fn(f64) -> f64);
+
+    #[test]
+    fn errors_are_relative_to_the_function_at_every_distance() {
+        let functions: [Function; 3] = [
+            (|u| u / (1.0 + u), |u| 1.0 / (1.0 + u)),
+            (|u| u / ((1.0 + u) * (1.0 + u)), |u| 1.0 / ((1.0 + u) * (1.0 + u))),
+            (|u| u.ln_1p(), |u| if u == 0.0 { 1.0 } else { u.ln_1p() / u }),
+        ];
+        for (number, (f, p)) in functions.into_iter().enumerate() {
+            let decaying = Decaying::new(p);
+            for t in (0..6000).map(|t| f64::from(t) * 0.01) {
+                let u = (-t).exp();
+                let mut sums = Sums::default();
+                add_value(&mut sums, 1.0);
+                carry::<false>(std::slice::from_mut(&mut sums), Stretch::new(t, u));
+                let error = (decaying.of::<false>(&sums) / f(u) - 1.0).abs();
+                assert!(error < 5e-8, "function {number} at {t}: {error:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_is_summed_exactly() {
+        let line = Decaying::new(|_| 0.0).with_line(2.0, 3.0);
+        let mut sums = Sums::default();
+        for distance in [f64::INFINITY, 0.5, 1.5] {
+            carry::<false>(std::slice::from_mut(&mut sums), Stretch::new(distance, f64::exp(-distance)));
+            add_value(&mut sums, 1.0);
+        }
+        // Values at distances 2, 1.5 and 0.
+        assert_eq!(line.of::<false>(&sums), 3.0 * 2.0 + 3.0 * 3.5);
+    }
+
+    /// Sums the values of all documents on one side.
+    struct Count<'a>(&'a [f64]);
+
+    impl Walker for Count<'_> {
+        type State = [Sums; 1];
+
+        fn empty(&self) -> [Sums; 1] {
+            Default::default()
+        }
+
+        fn adds(&self, place: usize) -> bool {
+            self.0[place] != 0.0
+        }
+
+        fn add(&self, place: usize, sums: &mut [Sums]) {
+            add_value(&mut sums[0], self.0[place]);
+        }
+
+        fn read<const FMA: bool>(&self, _: usize, sums: &[Sums]) -> f64 {
+            sums[0][0]
+        }
+    }
+
+    #[test]
+    fn parts_join_without_a_seam() {
+        let n = 3 * PART;
+        let x: Vec<f32> = (0..n).map(|i| -(i as f32) * 1e-3).collect();
+        let values: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 3 != 1))).collect();
+        let sorted = Sorted::new(&x);
+        let target = crate::execution::Execution::current().target();
+        for side in [Side::Ahead, Side::Behind] {
+            let found = sorted.walk(target, side, 1.0, &Count(&values));
+            for i in [0, 1, 2 * PART - 3, 2 * PART, n - 2, n - 1] {
+                let others = if side == Side::Ahead { 0..i } else { i + 1..n };
+                let expected: f64 =
+                    others.map(|j| values[j] * (-(f64::from(x[i]) - f64::from(x[j])).abs()).exp()).sum();
+                let error = (found[i] - expected).abs() / expected.max(1e-300);
+                assert!(error < 1e-12, "{side:?} {i}: {} {expected}", found[i]);
+            }
+        }
+    }
+}

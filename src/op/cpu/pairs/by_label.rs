@@ -1,0 +1,139 @@
+//! `ByLabel`: one list sorted by descending label, and the weights of its pairs.
+
+use std::ops::Range;
+
+use super::pair_weight::{PairWeight, swaps};
+use crate::op::cpu::{
+    list::{documents, gather},
+    order::by_descending_value,
+    real::Real,
+    tiles::TILE,
+};
+
+/// Rows of the widest vector: a loop over a multiple of them has no slow remainder, which would be most of many lists.
+const LANES: usize = 16;
+
+/// What a document is in its pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The more relevant one: it meets those of lower labels.
+    Row,
+    /// The less relevant one: it meets those of higher labels.
+    Column,
+}
+
+impl Role {
+    /// The levels that a document of this level meets, of `count` in all.
+    #[inline(always)]
+    pub fn others(self, level: usize, count: usize) -> Range<usize> {
+        match self {
+            Self::Row => 0..level,
+            Self::Column => level + 1..count,
+        }
+    }
+}
+
+/// One list sorted by descending label. Arrays of numbers are filled up with zeros to whole blocks of [`LANES`].
+pub struct ByLabel<T> {
+    pub members: Vec<usize>,
+    pub x: Vec<T>,
+    pub weight: PairWeight<Vec<T>>,
+    /// How many documents, the first ones, have a higher label than document `j`.
+    pub above: Vec<usize>,
+    /// `gap (D(r) - D(r + 1))` by rank difference, the first two the same; empty without a gap.
+    steps: Vec<T>,
+}
+
+impl<T: Real> ByLabel<T> {
+    pub fn new(x: &[T], labels: &[T], mask: &[T], weight: PairWeight<&[T]>) -> Self {
+        let mut members = documents(mask);
+        by_descending_value(&mut members, labels);
+        let mut above = Vec::with_capacity(members.len());
+        for (j, &member) in members.iter().enumerate() {
+            let tied = j > 0 && labels[members[j - 1]] <= labels[member];
+            above.push(if tied { above[j - 1] } else { j });
+        }
+        let weight = weight.map(|values| filled(gather(values, &members)));
+        let steps = match &weight {
+            PairWeight::Lambda { rank, gap, .. } if *gap != 0.0 => steps(rank, *gap),
+            _ => Vec::new(),
+        };
+        Self { x: filled(gather(x, &members)), weight, above, steps, members }
+    }
+
+    pub fn pairs(&self) -> usize {
+        self.above.iter().sum()
+    }
+
+    /// How many documents each label has before it in the list, the highest label first.
+    pub fn starts(&self) -> Vec<usize> {
+        (0..self.above.len()).filter(|&j| self.above[j] == j).collect()
+    }
+
+    /// Number of different labels.
+    pub fn levels(&self) -> usize {
+        self.starts().len()
+    }
+
+    /// Level of each document: 0 for the lowest label.
+    pub fn level_of_each(&self) -> Vec<u32> {
+        let starts = self.starts();
+        let mut levels = vec![0; self.above.len()];
+        for (label, &start) in starts.iter().enumerate() {
+            levels[start..].fill((starts.len() - 1 - label) as u32);
+        }
+        levels
+    }
+
+    /// The factor of each document in the weights of the pairs in which it is the more relevant one.
+    pub fn row_weights(&self) -> Vec<f64> {
+        let n = self.above.len();
+        match &self.weight {
+            PairWeight::Unit => vec![1.0; n],
+            PairWeight::Document(u) => u[..n].iter().map(|u| u.to_f64()).collect(),
+            PairWeight::Lambda { absolute, .. } => vec![*absolute; n],
+        }
+    }
+
+    /// Weights of the pairs of document `j` with the `length` rows from `start` on, 0 for the rest of their last block.
+    #[inline(always)]
+    pub fn weights<'a>(&self, j: usize, start: usize, length: usize, out: &'a mut [T; TILE]) -> &'a mut [T] {
+        let out = &mut out[..length.next_multiple_of(LANES)];
+        let rows = start..start + out.len();
+        match &self.weight {
+            PairWeight::Unit => out.fill(T::ONE),
+            PairWeight::Document(u) => out.copy_from_slice(&u[rows]),
+            PairWeight::Lambda { gain, discount, rank, absolute, distance, .. } => {
+                swaps(gain, discount, *absolute, j, rows.clone(), out);
+                if !self.steps.is_empty() {
+                    let (g, r) = (gain[j], rank[j]);
+                    for ((out, &gain), &rank) in out.iter_mut().zip(&gain[rows.clone()]).zip(&rank[rows.clone()]) {
+                        let apart = (rank - r).abs().to_f64() as usize;
+                        *out = *out + (gain - g).abs() * self.steps[apart.min(self.steps.len() - 1)];
+                    }
+                }
+                if let Some(distance) = distance {
+                    distance.divide(j, rows, out);
+                }
+            }
+        }
+        out[length..].fill(T::ZERO);
+        out
+    }
+}
+
+/// `values` and zeros to whole blocks of [`LANES`].
+pub fn filled<T: Real>(mut values: Vec<T>) -> Vec<T> {
+    values.resize(values.len().next_multiple_of(LANES), T::ZERO);
+    values
+}
+
+/// `gap (D(r) - D(r + 1))` for `r = max(|r_i - r_j|, 1)`, up to the largest difference of ranks.
+fn steps<T: Real>(ranks: &[T], gap: f64) -> Vec<T> {
+    let largest = ranks.iter().fold(0.0, |largest, rank| rank.to_f64().max(largest));
+    let discount = |r: f64| 1.0 / (1.0 + r).log2();
+    (0..=largest as usize)
+        .map(|r| r.max(1) as f64)
+        .map(|r| T::from_f64(gap * (discount(r) - discount(r + 1.0))))
+        .collect()
+}

@@ -1,0 +1,69 @@
+//! `Columns`: the documents that the rows of a list meet.
+
+use std::borrow::Cow;
+
+use crate::op::cpu::{real::Real, tiles::BLOCK};
+
+/// `W` numbers of each document that rows meet. Those that are left out add 0 to every row. Those that are kept stand
+/// in the blocks and pairs in which all documents would stand: sums over them have the same bits.
+pub struct Columns<'a, T: Real, const W: usize> {
+    values: [Cow<'a, [T]>; W],
+    /// Where each block ends.
+    ends: Vec<usize>,
+}
+
+impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
+    /// All documents.
+    pub fn all(values: [&'a [T]; W]) -> Self {
+        let n = values[0].len();
+        let ends = (0..n).step_by(BLOCK).map(|start| (start + BLOCK).min(n)).collect();
+        Self { values: values.map(Cow::Borrowed), ends }
+    }
+
+    /// The pairs of documents of which rows meet at least one.
+    pub fn met(values: [&[T]; W], meets: impl Fn(usize) -> bool) -> Self {
+        let n = values[0].len();
+        let (mut kept, mut ends) = (Vec::with_capacity(n + 1), Vec::new());
+        for start in (0..n).step_by(2) {
+            if start % BLOCK == 0 && start > 0 {
+                ends.push(kept.len());
+            }
+            if meets(start) || start + 1 < n && meets(start + 1) {
+                kept.extend([start, start + 1]);
+            }
+        }
+        // The last document may have no neighbor.
+        kept.truncate(kept.partition_point(|&i| i < n));
+        ends.push(kept.len());
+        Self { values: values.map(|values| kept.iter().map(|&i| values[i]).collect()), ends }
+    }
+
+    /// Number of documents.
+    pub fn len(&self) -> usize {
+        self.values[0].len()
+    }
+
+    /// The numbers block by block.
+    #[inline(always)]
+    pub fn blocks(&self) -> impl Iterator<Item = [&[T]; W]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| self.values.each_ref().map(|values| &values[start..end]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::cpu::tiles::BLOCK;
+
+    #[test]
+    fn pairs_and_blocks_stay_as_they_are() {
+        let values: Vec<f64> = (0..2 * BLOCK + 3).map(|i| i as f64).collect();
+        let kept = [1, 6, BLOCK, 2 * BLOCK + 2];
+        let columns = Columns::met([&values], |i| kept.contains(&i));
+        let found: Vec<Vec<f64>> = columns.blocks().map(|[values]| values.to_vec()).collect();
+        let [second, third] = [BLOCK as f64, (2 * BLOCK) as f64];
+        assert_eq!(found, [vec![0.0, 1.0, 6.0, 7.0], vec![second, second + 1.0], vec![third + 2.0]]);
+        assert_eq!(columns.len(), 7);
+    }
+}

@@ -1,0 +1,218 @@
+//! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential per pair.
+//! Long lists take [boxes](crate::op::cpu::long::indicator_boxes). A gradient of 0 does not flow: its pairs are not
+//! visited.
+
+use super::by_label::filled;
+use super::columns::Columns;
+use crate::execution::Target;
+use crate::op::cpu::{
+    dispatch::{Kernel, dispatch, target},
+    each_list::each_list_of_documents,
+    list::{diverged, documents, gather, scatter},
+    long::indicator_boxes,
+    parallel::for_each,
+    real::Real,
+    tiles::{TILE, add, blocks},
+};
+
+/// Numerator and denominator of the rows of one tile.
+struct Sums<'a, T> {
+    x: &'a [T],
+    a: &'a [T],
+    rows: &'a [T],
+    /// `-1 / sigma`
+    rate: T,
+    out: &'a mut [T],
+    total: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Sums<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (sums, totals) = (self.out, self.total);
+        let length = sums.len();
+        let rows = &self.rows[..length];
+        for block in blocks(self.x.len()) {
+            let mut partial = [[T::ZERO; TILE]; 2];
+            let [out, total] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for (&x, &a) in self.x[block.clone()].iter().zip(&self.a[block]) {
+                for ((out, total), &row) in out.iter_mut().zip(total.iter_mut()).zip(rows) {
+                    let d = x - row;
+                    let kernel = (d * d * self.rate).exponential::<FMA>();
+                    *out = kernel.fma::<FMA>(a, *out);
+                    *total = *total + kernel;
+                }
+            }
+            add(sums, out);
+            add(totals, total);
+        }
+        for (out, &total) in sums.iter_mut().zip(totals.iter()) {
+            *out = *out / total;
+        }
+    }
+}
+
+/// `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` for lists of `n` documents, and the denominators.
+pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64) -> (Vec<T>, Vec<T>) {
+    let (mut out, mut total) = (vec![T::ZERO; x.len()], vec![T::ONE; x.len()]);
+    let (rate, target) = (T::from_f64(-1.0 / sigma), target());
+    let pairs = x.len() * n;
+    let inputs = x.chunks(n).zip(a.chunks(n)).zip(mask.chunks(n));
+    let lists = inputs.zip(out.chunks_mut(n).zip(total.chunks_mut(n))).collect();
+    for_each(lists, pairs, |(((x, a), mask), (out, total))| {
+        let members = documents(mask);
+        let (x, a) = (gather(x, &members), gather(a, &members));
+        let (mut sums, mut totals) = (vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]);
+        let finite = !diverged(&x, &mut sums);
+        if finite && indicator_boxes::pays(target, &x) {
+            indicator_boxes::value(target, &x, &a, sigma, &mut sums, &mut totals);
+        } else if finite {
+            let tiles = x.chunks(TILE).zip(sums.chunks_mut(TILE)).zip(totals.chunks_mut(TILE)).collect();
+            for_each(tiles, x.len() * x.len(), |((rows, out), total)| {
+                dispatch(target, Sums { x: &x, a: &a, rows, rate, out, total });
+            });
+        }
+        scatter(out, &members, &sums);
+        scatter(total, &members, &totals);
+    });
+    (out, total)
+}
+
+/// Inputs of a gradient, each `[batch, documents]`; `out` and `total` are those of the forward pass.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a, T> {
+    pub x: &'a [T],
+    pub a: &'a [T],
+    pub mask: &'a [T],
+    pub out: &'a [T],
+    pub total: &'a [T],
+    pub g: &'a [T],
+}
+
+/// Gradient of one tile of rows.
+struct Gradient<'a, T: Real> {
+    /// Scores, `a`, the sums of the forward pass, and `q`: the gradients over the denominators.
+    columns: &'a Columns<'a, T, 4>,
+    /// The same of the rows.
+    rows: [&'a [T]; 4],
+    rate: T,
+    to_x: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Gradient<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { columns, rows, rate, to_x: sums } = self;
+        let length = sums.len();
+        let [x_rows, a_rows, out_rows, q_rows] = rows.map(|values| &values[..length]);
+        for [x, a, out, q] in columns.blocks() {
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for ((&x, &a), (&out, &q)) in x.iter().zip(a).zip(out.iter().zip(q)) {
+                let rows = x_rows.iter().zip(a_rows).zip(out_rows.iter().zip(q_rows));
+                for (to_x, ((&x_row, &a_row), (&out_row, &q_row))) in to_x.iter_mut().zip(rows) {
+                    let d = x - x_row;
+                    let kernel = (d * d * rate).exponential::<FMA>();
+                    let flow = q_row.fma::<FMA>(a - out_row, q * (a_row - out));
+                    *to_x = (kernel * d).fma::<FMA>(flow, *to_x);
+                }
+            }
+            add(sums, to_x);
+        }
+        for to_x in sums {
+            *to_x = *to_x * rate * T::from_f64(-2.0);
+        }
+    }
+}
+
+/// Rows that meet the same documents: where a gradient comes in all, else those where one does.
+struct Meeting<'a, T: Real> {
+    /// Positions of the rows in the list.
+    members: Vec<usize>,
+    /// The numbers of the rows, filled up with zeros to whole vectors.
+    rows: [Vec<T>; 4],
+    columns: Columns<'a, T, 4>,
+}
+
+impl<'a, T: Real> Meeting<'a, T> {
+    fn new(members: Vec<usize>, values: [&[T]; 4], columns: Columns<'a, T, 4>) -> Self {
+        Self { rows: values.map(|values| filled(gather(values, &members))), members, columns }
+    }
+}
+
+/// The rows of these columns in tiles.
+fn tiles<'a, T: Real>(
+    columns: &'a Columns<'a, T, 4>,
+    rows: [&'a [T]; 4],
+    rate: T,
+    to_x: &'a mut [T],
+) -> Vec<Gradient<'a, T>> {
+    let tile = |(tile, to_x)| Gradient { columns, rows: rows.map(|values| &values[tile * TILE..]), rate, to_x };
+    to_x.chunks_mut(TILE).enumerate().map(tile).collect()
+}
+
+/// Gradient by pairs, of which those without a gradient on either side are not visited where there are many.
+fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T]) {
+    let ([.., q], n) = (values, to_x.len());
+    let count: usize = q.iter().map(|q| usize::from(*q != T::ZERO)).sum();
+    if 4 * count > n {
+        let columns = Columns::all(values);
+        return for_each(tiles(&columns, values, rate, to_x), n * n, |tile| dispatch(target, tile));
+    }
+    let (receiving, silent): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| q[i] != T::ZERO);
+    let to_silent = Columns::met(values, |j| q[j] != T::ZERO);
+    let pairs = receiving.len() * n + silent.len() * to_silent.len();
+    let meetings = [Meeting::new(receiving, values, Columns::all(values)), Meeting::new(silent, values, to_silent)];
+    let mut sums = meetings.each_ref().map(|meeting| vec![T::ZERO; meeting.rows[0].len()]);
+    let all_tiles = meetings
+        .iter()
+        .zip(&mut sums)
+        .flat_map(|(meeting, sums)| tiles(&meeting.columns, meeting.rows.each_ref().map(Vec::as_slice), rate, sums));
+    for_each(all_tiles.collect(), pairs, |tile| dispatch(target, tile));
+    for (meeting, sums) in meetings.iter().zip(&sums) {
+        scatter(to_x, &meeting.members, sums);
+    }
+}
+
+/// Gradient of [`indicator_sum`] in `x`.
+pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) -> Vec<T> {
+    let Inputs { x, a, mask, out, total, g } = inputs;
+    let (rate, target) = (T::from_f64(-1.0 / sigma), target());
+    each_list_of_documents(mask, [x, a, out, g, total], n, x.len() * n, |_, [x, a, out, g, total], to_x| {
+        let q: Vec<T> = g.iter().zip(total).map(|(&g, total)| g / total).collect();
+        if indicator_boxes::pays(target, &x) {
+            let documents = indicator_boxes::Documents { x: &x, a: &a, out: &out, q: &q };
+            indicator_boxes::gradient(target, documents, sigma, to_x);
+        } else {
+            by_pairs(target, [&x, &a, &out, &q], rate, to_x);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gradient_of_few_ranks_reaches_all_that_meet_them() {
+        let n = 200;
+        let x: Vec<f64> = (0..n).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
+        let a: Vec<f64> = (0..n).map(|i| (i % 5) as f64).collect();
+        let (mask, sigma) = (vec![1.0; n], 0.1);
+        let (out, total) = indicator_sum(&x, &a, &mask, n, sigma);
+        for apart in [1, 40, 1000] {
+            let g: Vec<f64> = (0..n).map(|i| if i % apart == 0 { (i % 7) as f64 - 3.5 } else { 0.0 }).collect();
+            let inputs = Inputs { x: &x, a: &a, mask: &mask, out: &out, total: &total, g: &g };
+            let found = indicator_sum_gradient(inputs, n, sigma);
+            for i in 0..n {
+                let flow = |j: usize| {
+                    let d = x[j] - x[i];
+                    let sent = g[i] / total[i] * (a[j] - out[i]) + g[j] / total[j] * (a[i] - out[j]);
+                    2.0 / sigma * (-d * d / sigma).exp() * d * sent
+                };
+                let expected: f64 = (0..n).map(flow).sum();
+                assert!((found[i] - expected).abs() < 1e-9, "{apart}, {i}: {} {expected}", found[i]);
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Fused [`neural_sort_sum`](crate::op::neural_sort_sum()).
+//!
+//! Sinkhorn's scaling multiplies rows and columns of NeuralSort's matrix, so the scaled matrix is `a_r e_rj b_j`. Only
+//! the factors `b` of each iteration are kept: those of a row follow from its entries, which are computed again for
+//! each pass over the [matrix](super::neural_sort_matrix).
+
+use std::ops::Range;
+
+use super::neural_sort_matrix::{Matrix, Visit};
+use crate::op::cpu::{
+    dispatch::target,
+    each_list::each_list,
+    list::{diverged, documents, gather, scatter},
+    parallel::for_each,
+    parameters::NeuralSortMatrix,
+    real::Real,
+    sum::dot,
+};
+
+/// Adds `weight` times the entries of a row to sums over rows.
+#[inline(always)]
+fn add_row<const FMA: bool>(sums: &mut [f64], weight: f64, entries: &[f64]) {
+    for (sum, &entry) in sums.iter_mut().zip(entries) {
+        *sum = entry.fma::<FMA>(weight, *sum);
+    }
+}
+
+/// Adds `weight` times the entries of row `r`, and the same times the place of each column after `r`.
+#[inline(always)]
+fn add_row_and_moment<const FMA: bool>(sums: [&mut [f64]; 2], weight: f64, entries: &[f64], places: &[f64], r: usize) {
+    let [sums, moments] = sums;
+    let row = r as f64;
+    for (((sum, moment), &entry), &place) in sums.iter_mut().zip(moments).zip(entries).zip(places) {
+        let value = entry * weight;
+        *sum += value;
+        *moment = value.fma::<FMA>(place - row, *moment);
+    }
+}
+
+/// Sums of the columns once the rows are scaled.
+struct ColumnSums<'a> {
+    columns: &'a [f64],
+}
+
+impl Visit<1> for ColumnSums<'_> {
+    #[inline(always)]
+    fn row<const FMA: bool>(&self, _: usize, at: Range<usize>, entries: &[f64], _: &mut f64, [sums]: [&mut [f64]; 1]) {
+        add_row::<FMA>(sums, dot::<f64, FMA>(entries, &self.columns[at]).recip(), entries);
+    }
+}
+
+/// Values found at the ranks of the scaled matrix.
+struct Found<'a> {
+    /// Factors of the columns before the last scaling of the rows.
+    before: &'a [f64],
+    /// Factors of the columns in the end, times the values.
+    values: &'a [f64],
+}
+
+impl Visit<0> for Found<'_> {
+    #[inline(always)]
+    fn row<const FMA: bool>(&self, _: usize, at: Range<usize>, entries: &[f64], to_row: &mut f64, _: [&mut [f64]; 0]) {
+        *to_row = dot::<f64, FMA>(entries, &self.values[at.clone()]) / dot::<f64, FMA>(entries, &self.before[at]);
+    }
+}
+
+/// What the gradient sends back from the values found: sums and moments of the scaled entries times the gradient of
+/// their row, and of the same times the value found there. Leaves the product of gradient and value in each row.
+struct FromFound<'a> {
+    found: Found<'a>,
+    gradient: &'a [f64],
+    places: &'a [f64],
+}
+
+impl Visit<4> for FromFound<'_> {
+    #[inline(always)]
+    fn row<const FMA: bool>(
+        &self,
+        r: usize,
+        at: Range<usize>,
+        entries: &[f64],
+        to_row: &mut f64,
+        [direct, direct_moments, scaled, scaled_moments]: [&mut [f64]; 4],
+    ) {
+        let factor = dot::<f64, FMA>(entries, &self.found.before[at.clone()]).recip();
+        let found = factor * dot::<f64, FMA>(entries, &self.found.values[at.clone()]);
+        *to_row = self.gradient[r] * found;
+        let places = &self.places[at];
+        add_row_and_moment::<FMA>([direct, direct_moments], factor * self.gradient[r], entries, places, r);
+        add_row_and_moment::<FMA>([scaled, scaled_moments], factor * *to_row, entries, places, r);
+    }
+}
+
+/// What the gradient sends back over one scaling of the columns and the scaling of the rows before it.
+struct OverIteration<'a> {
+    /// Factors of the columns before.
+    before: &'a [f64],
+    /// Factors of the columns after, times the derivative by their logarithm.
+    flow: &'a [f64],
+    /// Derivative by the logarithm of the rows' factors from elsewhere.
+    to_rows: &'a [f64],
+    places: &'a [f64],
+}
+
+impl Visit<4> for OverIteration<'_> {
+    #[inline(always)]
+    fn row<const FMA: bool>(
+        &self,
+        r: usize,
+        at: Range<usize>,
+        entries: &[f64],
+        _: &mut f64,
+        [columns, column_moments, rows, row_moments]: [&mut [f64]; 4],
+    ) {
+        let factor = dot::<f64, FMA>(entries, &self.before[at.clone()]).recip();
+        let to_row = self.to_rows[r] - factor * dot::<f64, FMA>(entries, &self.flow[at.clone()]);
+        let places = &self.places[at];
+        add_row_and_moment::<FMA>([columns, column_moments], factor, entries, places, r);
+        add_row_and_moment::<FMA>([rows, row_moments], factor * to_row, entries, places, r);
+    }
+}
+
+/// Factors of the columns before the first iteration and after each.
+fn scalings(matrix: &Matrix, iterations: usize) -> Vec<Vec<f64>> {
+    let mut scalings = vec![vec![1.0; matrix.documents()]];
+    for iteration in 0..iterations {
+        let columns = &scalings[iteration];
+        let [mut sums] = matrix.pass(&ColumnSums { columns }, &mut vec![0.0; matrix.rows()]);
+        sums.iter_mut().for_each(|sum| *sum = sum.recip());
+        scalings.push(sums);
+    }
+    scalings
+}
+
+fn products(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a * b).collect()
+}
+
+fn exact<T: Real>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|value| value.to_f64()).collect()
+}
+
+/// The values in the order of the matrix.
+fn sorted(matrix: &Matrix, values: &[f64]) -> Vec<f64> {
+    matrix.order.iter().map(|&i| values[i]).collect()
+}
+
+/// Values of one list, found at its ranks.
+fn value(matrix: &Matrix, v: &[f64], sort: &NeuralSortMatrix) -> Vec<f64> {
+    let scalings = scalings(matrix, sort.iterations);
+    let values = products(&scalings[sort.iterations], &sorted(matrix, v));
+    let mut found = vec![0.0; matrix.rows()];
+    matrix.pass(&Found { before: &scalings[sort.last_rows()], values: &values }, &mut found);
+    // Without an iteration there are no other rows.
+    found.resize(matrix.documents(), 0.0);
+    found.iter_mut().skip(sort.ranks).for_each(|found| *found = 0.0);
+    found
+}
+
+/// Derivatives by the logarithms of the entries, summed over rows, and the same times the place after the row.
+struct Flow {
+    sums: Vec<f64>,
+    moments: Vec<f64>,
+}
+
+impl Flow {
+    /// Adds `weights` times sums and moments.
+    fn add(&mut self, weights: impl Fn(usize) -> f64, sums: &[f64], moments: &[f64]) {
+        for (i, (to_sum, to_moment)) in self.sums.iter_mut().zip(&mut self.moments).enumerate() {
+            *to_sum += weights(i) * sums[i];
+            *to_moment += weights(i) * moments[i];
+        }
+    }
+}
+
+/// Gradients of one list in scores and in values.
+fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [Vec<f64>; 2] {
+    let n = matrix.documents();
+    let scalings = scalings(matrix, sort.iterations);
+    let (v, places) = (sorted(matrix, v), (0..n).map(|place| place as f64).collect::<Vec<_>>());
+    let mut g = g.to_vec();
+    g.iter_mut().skip(sort.ranks).for_each(|g| *g = 0.0);
+    let (last, columns) = (sort.last_rows(), &scalings[sort.iterations]);
+    let values = products(columns, &v);
+    let mut to_rows = vec![0.0; matrix.rows()];
+    let found = Found { before: &scalings[last], values: &values };
+    let [direct, direct_moments, scaled, scaled_moments] =
+        matrix.pass(&FromFound { found, gradient: &g, places: &places }, &mut to_rows);
+    let to_values = products(columns, &direct);
+    let mut flow = Flow { sums: vec![0.0; n], moments: vec![0.0; n] };
+    flow.add(|i| values[i], &direct, &direct_moments);
+    // By the logarithms of the columns' factors.
+    let mut to_columns = products(&values, &direct);
+    if last == sort.iterations {
+        flow.add(|i| -columns[i], &scaled, &scaled_moments);
+        to_columns
+            .iter_mut()
+            .zip(columns.iter().zip(&scaled))
+            .for_each(|(to, (column, scaled))| *to -= column * scaled);
+        to_rows.fill(0.0);
+    }
+    for iteration in (1..=sort.iterations).rev() {
+        let before = &scalings[iteration - 1];
+        let sent = products(&scalings[iteration], &to_columns);
+        let visit = OverIteration { before, flow: &sent, to_rows: &to_rows, places: &places };
+        let [columns, column_moments, rows, row_moments] = matrix.pass(&visit, &mut vec![0.0; n]);
+        flow.add(|i| -sent[i], &columns, &column_moments);
+        flow.add(|i| -before[i], &rows, &row_moments);
+        to_columns = before.iter().zip(&rows).map(|(before, row)| -before * row).collect();
+        to_rows.fill(0.0);
+    }
+    [matrix.to_scores(&flow.sums, &flow.moments), matrix.in_list_order(&to_values)]
+}
+
+/// Values found at the ranks of lists of `n` documents, the first rank first.
+pub fn neural_sort_sum<T: Real>(x: &[T], v: &[T], mask: &[T], n: usize, sort: &NeuralSortMatrix) -> Vec<T> {
+    let target = target();
+    each_list([x, v, mask], n, x.len() * n * (sort.iterations + 1), T::ZERO, |_, [x, v, mask], out| {
+        let members = documents(mask);
+        let (x, v) = (gather(x, &members), gather(v, &members));
+        let out = &mut out[..members.len()];
+        if !diverged(&x, out) {
+            let matrix = Matrix::new(target, &x, sort);
+            let found = value(&matrix, &exact(&v), sort);
+            out.iter_mut().zip(found).for_each(|(out, found)| *out = T::from_f64(found));
+        }
+    })
+}
+
+/// Gradients of [`neural_sort_sum`] in `x` and in `v`.
+pub fn neural_sort_sum_gradient<T: Real>(
+    x: &[T],
+    v: &[T],
+    mask: &[T],
+    g: &[T],
+    n: usize,
+    sort: &NeuralSortMatrix,
+) -> [Vec<T>; 2] {
+    let target = target();
+    let [mut to_x, mut to_v] = [vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]];
+    let inputs = x.chunks(n).zip(v.chunks(n)).zip(mask.chunks(n)).zip(g.chunks(n));
+    let lists = inputs.zip(to_x.chunks_mut(n).zip(to_v.chunks_mut(n))).collect();
+    for_each(lists, x.len() * n * (sort.iterations + 1), |((((x, v), mask), g), (to_x, to_v))| {
+        let members = documents(mask);
+        let (x, v) = (gather(x, &members), gather(v, &members));
+        let mut gradients = [vec![T::ZERO; x.len()], vec![T::ZERO; x.len()]];
+        let [own_x, own_v] = &mut gradients;
+        if !(diverged(&x, own_x) & diverged(&x, own_v)) {
+            let matrix = Matrix::new(target, &x, sort);
+            let found = gradient(&matrix, &exact(&v), &exact(&g[..members.len()]), sort);
+            gradients = found.map(|found| found.into_iter().map(T::from_f64).collect());
+        }
+        let [own_x, own_v] = gradients;
+        scatter(to_x, &members, &own_x);
+        scatter(to_v, &members, &own_v);
+    });
+    [to_x, to_v]
+}

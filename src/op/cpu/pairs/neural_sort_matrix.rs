@@ -1,0 +1,236 @@
+//! The entries of NeuralSort's matrix, row by row, without the matrix.
+//!
+//! In descending order `x_1 >= x_2 >= ..` of the scores, the logarithm of the entry in row `r` and column `i` is the
+//! one in column `r` less `sum_k (x_k - x_{k + 1}) |2 (r - k) - 1| / temperature` over the `k` between `r` and `i`. So
+//! the largest entry of a row is on the diagonal, and the others fall on either side of it. Those too small for the
+//! type of the scores are not visited: of a long list whose scores are spread out, most are.
+
+use std::ops::Range;
+
+use crate::execution::Target;
+use crate::op::cpu::{
+    dispatch::{Kernel, dispatch},
+    parallel::for_each,
+    parameters::NeuralSortMatrix,
+    real::Real,
+    tiles::stripes,
+};
+
+/// Entries that are kept for all passes over a list, at most: 8 MiB.
+const KEPT: usize = 1 << 20;
+
+/// What a pass does with each row.
+pub trait Visit<const K: usize>: Sync {
+    /// Sees the entries of row `r` in the columns `at`, the largest of them 1. May set the number of the row, and add
+    /// to the `K` sums of these columns.
+    fn row<const FMA: bool>(
+        &self,
+        r: usize,
+        at: Range<usize>,
+        entries: &[f64],
+        to_row: &mut f64,
+        sums: [&mut [f64]; K],
+    );
+}
+
+/// One list in descending order of its scores.
+pub struct Matrix {
+    target: Target,
+    /// The document at each place.
+    pub order: Vec<usize>,
+    x: Vec<f64>,
+    /// `sum_k |x_i - x_k|`, less that of the first place.
+    spread: Vec<f64>,
+    temperature: f64,
+    /// Columns of each row that is computed.
+    columns: Vec<Range<u32>>,
+    /// The entries of all rows, if they are few and needed more than once.
+    kept: Option<Vec<f64>>,
+}
+
+impl Matrix {
+    /// The matrix of finite scores.
+    pub fn new<T: Real>(target: Target, x: &[T], sort: &NeuralSortMatrix) -> Self {
+        let n = x.len();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&i, &j| x[j].to_f64().total_cmp(&x[i].to_f64()));
+        let x: Vec<f64> = order.iter().map(|&i| x[i].to_f64()).collect();
+        let mut spread = vec![0.0; n];
+        for i in 1..n {
+            spread[i] = spread[i - 1] - (n as f64 - 2.0 * i as f64) * (x[i - 1] - x[i]);
+        }
+        let mut matrix =
+            Self { target, order, x, spread, temperature: sort.temperature, columns: Vec::new(), kept: None };
+        matrix.columns = matrix.visited(sort.rows(n), lowest_logarithm::<T>());
+        if sort.iterations > 0 && matrix.entries() <= KEPT {
+            let mut kept = vec![0.0; matrix.entries()];
+            dispatch(target, Keep { matrix: &matrix, kept: &mut kept });
+            matrix.kept = Some(kept);
+        }
+        matrix
+    }
+
+    pub fn documents(&self) -> usize {
+        self.x.len()
+    }
+
+    /// Number of rows that are computed.
+    pub fn rows(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Number of entries that are visited.
+    fn entries(&self) -> usize {
+        self.columns.iter().map(|columns| columns.len()).sum()
+    }
+
+    /// Logarithm of an entry over the one on the diagonal.
+    fn logarithm(&self, r: usize, i: usize) -> f64 {
+        let slope = self.documents() as f64 - 1.0 - 2.0 * r as f64;
+        (slope * (self.x[i] - self.x[r]) - (self.spread[i] - self.spread[r])) / self.temperature
+    }
+
+    /// The columns of each row whose logarithms are `lowest` or above. From row to row they only move on.
+    fn visited(&self, rows: usize, lowest: f64) -> Vec<Range<u32>> {
+        let (mut start, mut end) = (0, 0);
+        let columns = (0..rows).map(|r| {
+            while start < r && self.logarithm(r, start) < lowest {
+                start += 1;
+            }
+            end = end.max(r + 1);
+            while end < self.documents() && self.logarithm(r, end) >= lowest {
+                end += 1;
+            }
+            start as u32..end as u32
+        });
+        columns.collect()
+    }
+
+    fn columns(&self, r: usize) -> Range<usize> {
+        self.columns[r].start as usize..self.columns[r].end as usize
+    }
+
+    #[inline(always)]
+    fn write<const FMA: bool>(&self, r: usize, entries: &mut [f64]) {
+        let at = self.columns(r);
+        let slope = self.documents() as f64 - 1.0 - 2.0 * r as f64;
+        let (own_x, own_spread, rate) = (self.x[r], self.spread[r], self.temperature.recip());
+        for ((entry, &x), &spread) in entries.iter_mut().zip(&self.x[at.clone()]).zip(&self.spread[at]) {
+            *entry = ((slope * (x - own_x) - (spread - own_spread)) * rate).exponential::<FMA>();
+        }
+    }
+
+    /// Shows all rows to `visit`, which sets `to_rows`, and returns its sums over the rows for each column.
+    pub fn pass<const K: usize>(&self, visit: &impl Visit<K>, to_rows: &mut [f64]) -> [Vec<f64>; K] {
+        let mut sums = [(); K].map(|()| vec![0.0; self.documents()]);
+        let stripes = stripes(self.rows());
+        let Some(stripe) = stripes.first().map(|stripe| stripe.len()) else { return sums };
+        let mut first = 0;
+        let mut parts: Vec<(usize, [Vec<f64>; K])> = Vec::with_capacity(stripes.len());
+        let mut starts = Vec::with_capacity(stripes.len());
+        for rows in &stripes {
+            let at = self.columns(rows.start).start..self.columns(rows.end - 1).end;
+            parts.push((at.start, [(); K].map(|()| vec![0.0; at.len()])));
+            starts.push(first);
+            first += if self.kept.is_some() { rows.clone().map(|r| self.columns(r).len()).sum() } else { 0 };
+        }
+        let tasks = stripes.iter().zip(starts).zip(&mut parts).zip(to_rows.chunks_mut(stripe)).collect();
+        for_each(tasks, self.entries(), |(((rows, kept_from), (offset, sums)), to_rows)| {
+            dispatch(self.target, Stripe { matrix: self, rows, kept_from, visit, to_rows, offset: *offset, sums });
+        });
+        // In order, so that the sums have the same bits with any number of threads.
+        for (offset, parts) in parts {
+            for (sums, part) in sums.iter_mut().zip(parts) {
+                sums[offset..].iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+            }
+        }
+        sums
+    }
+
+    /// Numbers of the places in the order of the list.
+    pub fn in_list_order(&self, values: &[f64]) -> Vec<f64> {
+        let mut out = vec![0.0; values.len()];
+        self.order.iter().zip(values).for_each(|(&i, &value)| out[i] = value);
+        out
+    }
+
+    /// Gradient in the scores, in the order of the list, of sums over rows of derivatives by the logarithms of entries,
+    /// and of the same times the place of the column after the row.
+    pub fn to_scores(&self, sums: &[f64], moments: &[f64]) -> Vec<f64> {
+        let n = self.documents();
+        let total: f64 = sums.iter().sum();
+        let mut to_x = vec![0.0; n];
+        let (mut start, mut above) = (0, 0.0);
+        // The distance of two equal scores sends nothing.
+        for equal in self.x.chunk_by(|a, b| a == b) {
+            let places = start..start + equal.len();
+            let own: f64 = sums[places.clone()].iter().sum();
+            let below = total - above - own;
+            for i in places.clone() {
+                let tie = (places.start + places.end - 1) as f64 - 2.0 * i as f64;
+                to_x[i] = (2.0 * moments[i] + tie * sums[i] - below + above) / self.temperature;
+            }
+            above += own;
+            start = places.end;
+        }
+        self.in_list_order(&to_x)
+    }
+}
+
+/// Logarithm below which the type of the scores takes an entry for 0.
+fn lowest_logarithm<T: Real>() -> f64 {
+    if T::from_f64(1e-300) == T::ZERO { -104.0 } else { -708.0 }
+}
+
+/// Computes the entries that are kept.
+struct Keep<'a> {
+    matrix: &'a Matrix,
+    kept: &'a mut [f64],
+}
+
+impl Kernel for Keep<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut rest = self.kept;
+        for r in 0..self.matrix.rows() {
+            let (entries, others) = rest.split_at_mut(self.matrix.columns(r).len());
+            self.matrix.write::<FMA>(r, entries);
+            rest = others;
+        }
+    }
+}
+
+/// A pass over some rows.
+struct Stripe<'a, V, const K: usize> {
+    matrix: &'a Matrix,
+    rows: &'a Range<usize>,
+    /// Where the entries of the first row stand among those that are kept.
+    kept_from: usize,
+    visit: &'a V,
+    to_rows: &'a mut [f64],
+    /// The column of the first of `sums`.
+    offset: usize,
+    sums: &'a mut [Vec<f64>; K],
+}
+
+impl<V: Visit<K>, const K: usize> Kernel for Stripe<'_, V, K> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Self { matrix, rows, mut kept_from, visit, to_rows, offset, sums } = self;
+        let widest = rows.clone().map(|r| matrix.columns(r).len()).max().unwrap_or(0);
+        let mut scratch = if matrix.kept.is_none() { vec![0.0; widest] } else { Vec::new() };
+        for (r, to_row) in rows.clone().zip(to_rows) {
+            let at = matrix.columns(r);
+            let entries = match &matrix.kept {
+                Some(kept) => &kept[kept_from..kept_from + at.len()],
+                None => {
+                    matrix.write::<FMA>(r, &mut scratch[..at.len()]);
+                    &scratch[..at.len()]
+                }
+            };
+            kept_from += at.len();
+            let sums = sums.each_mut().map(|sums| &mut sums[at.start - offset..at.end - offset]);
+            visit.row::<FMA>(r, at, entries, to_row, sums);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The logistic loss over the pairs of one list with its first and second derivatives, for learners that take Newton
+//! steps: [`pair_derivatives`].
+//!
+//! Documents are sorted by score, the highest first. A document then meets those after it with `u = exp(x_j - x_i)` at
+//! most 1, a ratio of two exponentials that were taken once, and documents beyond a cut-off, which have weight 0 among
+//! themselves, are never met by each other: O(k n) pairs.
+
+use super::pair_weight::{PairWeight, swaps};
+use crate::op::cpu::{
+    dispatch::{Kernel, dispatch, target},
+    list::{gather, scatter},
+    order::by_descending_value,
+    real::Real,
+    sum::sum,
+    tiles::TILE,
+};
+
+/// A sum over the pairs of one list, and its derivatives in the score of each document, weights taken as constants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairDerivatives<T> {
+    /// `sum_ij w_ij log(1 + exp(x_j - x_i))`
+    pub value: T,
+    /// The sum of the magnitudes of all slopes, `sum_ij w_ij / (1 + exp(x_i - x_j))`
+    pub slopes: T,
+    /// First derivatives.
+    pub gradient: Vec<T>,
+    /// Second derivatives, each twice with respect to the same score, 0 or above.
+    pub curvature: Vec<T>,
+}
+
+/// A list sorted by descending score.
+struct Sorted<T> {
+    x: Vec<T>,
+    labels: Vec<T>,
+    weight: PairWeight<Vec<T>>,
+    /// What multiplies the weights of the pairs in which a document is the more relevant one.
+    factor: Option<Vec<T>>,
+    /// Documents that pairs with weight have as their first.
+    firsts: usize,
+}
+
+impl<T: Real> Sorted<T> {
+    /// Weights of the pairs of document `i` with those from `start` on.
+    #[inline(always)]
+    fn weights(&self, i: usize, start: usize, out: &mut [T]) {
+        let others = start..start + out.len();
+        match &self.weight {
+            PairWeight::Unit => out.fill(T::ONE),
+            PairWeight::Document(u) => {
+                let labels = self.labels[others.clone()].iter().zip(&u[others]);
+                for (out, (&label, &weight)) in out.iter_mut().zip(labels) {
+                    *out = if label > self.labels[i] { weight } else { u[i] };
+                }
+            }
+            PairWeight::Lambda { gain, discount, absolute, distance, .. } => {
+                swaps(gain, discount, *absolute, i, others.clone(), out);
+                if let Some(distance) = distance {
+                    distance.divide(i, others, out);
+                }
+            }
+        }
+        if let Some(factor) = &self.factor {
+            let columns = self.labels[start..].iter().zip(&factor[start..]);
+            for (out, (&label, &other)) in out.iter_mut().zip(columns) {
+                *out = *out * if label > self.labels[i] { other } else { factor[i] };
+            }
+        }
+    }
+}
+
+/// Sums over all pairs of a list.
+struct Sums<'a, T> {
+    list: &'a Sorted<T>,
+    value: &'a mut T,
+    slopes: &'a mut T,
+    gradient: &'a mut [T],
+    curvature: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Sums<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (list, n) = (self.list, self.list.x.len());
+        // Exponentials relative to the score of a document above; those far below it are as good as 0.
+        let (mut exponentials, mut base) = (vec![T::ZERO; n], None);
+        let (mut weights, mut flows, mut bends) = ([T::ZERO; TILE], [T::ZERO; TILE], [T::ZERO; TILE]);
+        let (mut losses, mut slopes) = ([T::ZERO; TILE], [T::ZERO; TILE]);
+        for i in 0..list.firsts {
+            let x = list.x[i];
+            if base.is_none_or(|base| base - x > T::RANGE * T::HALF) {
+                base = Some(x);
+                for (exponential, &other) in exponentials[i..].iter_mut().zip(&list.x[i..]) {
+                    *exponential = (other - x).exponential::<FMA>();
+                }
+            }
+            let (label, reciprocal) = (list.labels[i], T::ONE / exponentials[i]);
+            let (mut flow, mut bend) = (T::ZERO, T::ZERO);
+            for start in (i + 1..n).step_by(TILE) {
+                let others = start..(start + TILE).min(n);
+                let count = others.len();
+                let weights = &mut weights[..count];
+                list.weights(i, start, weights);
+                let columns =
+                    list.x[others.clone()].iter().zip(&list.labels[others.clone()]).zip(&exponentials[others.clone()]);
+                let to = self.gradient[others.clone()].iter_mut().zip(&mut self.curvature[others]);
+                let sums = losses.iter_mut().zip(slopes.iter_mut());
+                let own = flows.iter_mut().zip(bends.iter_mut());
+                for (
+                    ((((&other, &other_label), &exponential), &weight), (to_gradient, to_curvature)),
+                    ((loss, slope), (flow, bend)),
+                ) in columns.zip(&*weights).zip(to).zip(sums.zip(own))
+                {
+                    let u = exponential * reciprocal;
+                    let large = T::ONE / (T::ONE + u);
+                    // Pairs that the labels do not order have weight 0; in the others the higher label is right or
+                    // wrong.
+                    let (is_right, is_wrong) = (label > other_label, label < other_label);
+                    let weight = if is_right | is_wrong { weight } else { T::ZERO };
+                    let wrong = weight * large * if is_right { u } else { T::ONE };
+                    let short = if is_wrong { x - other } else { T::ZERO };
+                    *loss = *loss + weight * (u.log_1p::<FMA>() + short);
+                    *slope = *slope + wrong;
+                    *flow = if is_wrong { wrong } else { -wrong };
+                    *bend = weight * u * large * large;
+                    *to_gradient = *to_gradient - *flow;
+                    *to_curvature = *to_curvature + *bend;
+                }
+                flow = flow + sum(&flows[..count]);
+                bend = bend + sum(&bends[..count]);
+            }
+            self.gradient[i] = self.gradient[i] + flow;
+            self.curvature[i] = self.curvature[i] + bend;
+        }
+        (*self.value, *self.slopes) = (sum(&losses), sum(&slopes));
+    }
+}
+
+/// `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. A weight has no
+/// `gap`; `u` is a factor of each document, 1 where there is none. With `within`, pairs count of which a document is
+/// among so many of the highest `x`, in their order where they are equal. The pairs of one list do not share threads:
+/// callers have many lists.
+pub fn pair_derivatives<T: Real>(
+    x: &[T],
+    labels: &[T],
+    weight: PairWeight<&[T]>,
+    factor: Option<&[T]>,
+    within: Option<usize>,
+) -> PairDerivatives<T> {
+    let n = x.len();
+    let mut order: Vec<usize> = (0..n).collect();
+    by_descending_value(&mut order, x);
+    let weight = weight.map(|values| gather(values, &order));
+    let firsts = match &weight {
+        PairWeight::Lambda { discount, .. } => discount.iter().rposition(|&d| d != T::ZERO).map_or(0, |last| last + 1),
+        _ => n,
+    };
+    let firsts = firsts.min(within.unwrap_or(n));
+    let factor = factor.map(|factor| gather(factor, &order));
+    let list = Sorted { x: gather(x, &order), labels: gather(labels, &order), weight, factor, firsts };
+    let (mut value, mut slopes) = (T::ZERO, T::ZERO);
+    let (mut gradient, mut curvature) = (vec![T::ZERO; n], vec![T::ZERO; n]);
+    let (value_out, slopes_out) = (&mut value, &mut slopes);
+    let kernel =
+        Sums { list: &list, value: value_out, slopes: slopes_out, gradient: &mut gradient, curvature: &mut curvature };
+    dispatch(target(), kernel);
+    let [gradient, curvature] = [gradient, curvature].map(|sorted| {
+        let mut out = vec![T::ZERO; n];
+        scatter(&mut out, &order, &sorted);
+        out
+    });
+    PairDerivatives { value, slopes, gradient, curvature }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pair_weight::Distance;
+    use super::*;
+
+    /// Pair by pair with the standard library's functions.
+    fn reference(x: &[f64], labels: &[f64], weight: impl Fn(usize, usize) -> f64) -> PairDerivatives<f64> {
+        let n = x.len();
+        let mut sum = PairDerivatives { value: 0.0, slopes: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };
+        for i in 0..n {
+            for j in (0..n).filter(|&j| labels[i] > labels[j]) {
+                let (w, t) = (weight(i, j), x[i] - x[j]);
+                let (wrong, right) = (1.0 / (1.0 + t.exp()), 1.0 / (1.0 + (-t).exp()));
+                sum.value += w * ((-t.abs()).exp().ln_1p() + (-t).max(0.0));
+                sum.slopes += w * wrong;
+                sum.gradient[i] -= w * wrong;
+                sum.gradient[j] += w * wrong;
+                sum.curvature[i] += w * wrong * right;
+                sum.curvature[j] += w * wrong * right;
+            }
+        }
+        sum
+    }
+
+    fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
+        let largest = expected.iter().fold(f64::MIN_POSITIVE, |largest, value| value.abs().max(largest));
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() <= tolerance * largest, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn derivatives_are_those_summed_pair_by_pair() {
+        for n in [0, 1, 2, 17, 130, 300] {
+            let draw = |d: usize, seed: usize| ((d * 7919 + seed * 104_729) % 1009) as f64 / 1009.0;
+            // A long list spans more than the exponents of its type.
+            let scale = if n == 300 { 3000.0 } else { 8.0 };
+            let x: Vec<f64> = (0..n).map(|d| scale * (draw(d, 1) - 0.5)).collect();
+            let labels: Vec<f64> = (0..n).map(|d| (5.0 * draw(d, 2)).floor()).collect();
+            let gain: Vec<f64> = labels.iter().map(|label| label.exp2() - 1.0).collect();
+            // Beyond a cut-off of 40 in the order of the scores there is no discount.
+            let ahead = |d: usize| x.iter().filter(|other| **other > x[d]).count();
+            let discount: Vec<f64> = (0..n).map(|d| if ahead(d) < 40 { draw(d, 3) } else { 0.0 }).collect();
+            let rank: Vec<f64> = (0..n).map(|d| d as f64 + 1.0).collect();
+            let lambda = |distance| {
+                let (gain, discount, rank) = (&gain[..], &discount[..], &rank[..]);
+                PairWeight::Lambda { gain, discount, rank, absolute: 1.0, gap: 0.0, distance }
+            };
+            let swap = |i: usize, j: usize| (gain[i] - gain[j]).abs() * (discount[i] - discount[j]).abs();
+            let within = pair_derivatives(&x, &labels, PairWeight::Unit, None, Some(15));
+            let expected = reference(&x, &labels, |i, j| f64::from(u8::from(ahead(i).min(ahead(j)) < 15)));
+            assert_close(&within.gradient, &expected.gradient, 1e-13);
+            assert_close(&within.curvature, &expected.curvature, 1e-13);
+            let near = Some(Distance { scores: &x[..], offset: 0.01 });
+            let cases: [(_, PairDerivatives<f64>); 4] = [
+                (PairWeight::Unit, reference(&x, &labels, |_, _| 1.0)),
+                (PairWeight::Document(&gain[..]), reference(&x, &labels, |i, _| gain[i])),
+                (lambda(None), reference(&x, &labels, swap)),
+                (lambda(near), reference(&x, &labels, |i, j| swap(i, j) / (0.01 + (x[i] - x[j]).abs()))),
+            ];
+            let factor: Vec<f64> = (0..n).map(|d| 3.0 * draw(d, 4)).collect();
+            let found = pair_derivatives(&x, &labels, lambda(None), Some(&factor), None);
+            let expected = reference(&x, &labels, |i, j| factor[i] * swap(i, j));
+            assert!((found.value - expected.value).abs() <= 1e-13 * expected.value);
+            assert!((found.slopes - expected.slopes).abs() <= 1e-13 * expected.slopes);
+            assert_close(&found.gradient, &expected.gradient, 1e-13);
+            assert_close(&found.curvature, &expected.curvature, 1e-13);
+            for (weight, expected) in cases {
+                let found = pair_derivatives(&x, &labels, weight, None, None);
+                assert_eq!(pair_derivatives(&x, &labels, weight, Some(&vec![1.0; n]), Some(n)), found);
+                assert!((found.value - expected.value).abs() <= 1e-13 * expected.value);
+                assert!((found.slopes - expected.slopes).abs() <= 1e-13 * expected.slopes);
+                assert_close(&found.gradient, &expected.gradient, 1e-13);
+                assert_close(&found.curvature, &expected.curvature, 1e-13);
+            }
+        }
+    }
+}

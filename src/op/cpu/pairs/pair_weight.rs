@@ -1,0 +1,121 @@
+//! [`PairWeight`], one type for tensors of a program, tensors of a backend and slices.
+
+use std::ops::Range;
+
+use crate::op::cpu::real::Real;
+
+/// The weight `w_ij` of a pair; always 0 unless `y_i > y_j`. `V` holds a number per document: a tensor, or a slice.
+#[derive(Debug, Clone, Copy)]
+pub enum PairWeight<V> {
+    /// `w_ij = 1`
+    Unit,
+    /// `w_ij = u_i`, one weight per document.
+    Document(V),
+    /// `w_ij = |g_i - g_j| (absolute |d_i - d_j| + gap |D(|r_i - r_j|) - D(|r_i - r_j| + 1)|)`, `D(r) = 1/log2(1 + r)`:
+    /// LambdaRank (`absolute = 1, gap = 0`), LambdaLoss NDCG-Loss2 (`0, 1`) and 2++ (`1, mu`); over a [`Distance`], if
+    /// there is one.
+    Lambda {
+        /// Gains, divided by the ideal DCG.
+        gain: V,
+        /// Discount at each document's rank (0 below a cut-off).
+        discount: V,
+        /// 1-based rank of each document.
+        rank: V,
+        /// Weight of the difference of discounts.
+        absolute: f64,
+        /// Weight of the discount step at the rank difference.
+        gap: f64,
+        /// What the weight is divided by, if anything.
+        distance: Option<Distance<V>>,
+    },
+}
+
+/// `offset + |s_i - s_j|`, the scores taken as constants: LightGBM's and XGBoost's normalization of LambdaRank by the
+/// difference of scores, with an offset of 0.01.
+#[derive(Debug, Clone, Copy)]
+pub struct Distance<V> {
+    /// Scores.
+    pub scores: V,
+    /// Above 0.
+    pub offset: f64,
+}
+
+impl<V> PairWeight<V> {
+    /// The same weight in other values: `f` of each of them, in the order of their declaration.
+    pub fn map<W>(self, mut f: impl FnMut(V) -> W) -> PairWeight<W> {
+        match self {
+            Self::Unit => PairWeight::Unit,
+            Self::Document(u) => PairWeight::Document(f(u)),
+            Self::Lambda { gain, discount, rank, absolute, gap, distance } => PairWeight::Lambda {
+                gain: f(gain),
+                discount: f(discount),
+                rank: f(rank),
+                absolute,
+                gap,
+                distance: distance.map(|Distance { scores, offset }| Distance { scores: f(scores), offset }),
+            },
+        }
+    }
+
+    /// The same weight in borrowed values.
+    pub fn as_ref(&self) -> PairWeight<&V> {
+        match self {
+            Self::Unit => PairWeight::Unit,
+            Self::Document(u) => PairWeight::Document(u),
+            Self::Lambda { gain, discount, rank, absolute, gap, distance } => PairWeight::Lambda {
+                gain,
+                discount,
+                rank,
+                absolute: *absolute,
+                gap: *gap,
+                distance: distance.as_ref().map(|Distance { scores, offset }| Distance { scores, offset: *offset }),
+            },
+        }
+    }
+}
+
+/// `|g_i - g_j| |d_i - d_j| absolute` of document `i` with `others`.
+#[inline(always)]
+pub(in crate::op::cpu) fn swaps<T: Real>(
+    gain: &[T],
+    discount: &[T],
+    absolute: f64,
+    i: usize,
+    others: Range<usize>,
+    out: &mut [T],
+) {
+    let (g, d, absolute) = (gain[i], discount[i], T::from_f64(absolute));
+    for ((out, &gain), &discount) in out.iter_mut().zip(&gain[others.clone()]).zip(&discount[others]) {
+        *out = (gain - g).abs() * (discount - d).abs() * absolute;
+    }
+}
+
+impl<T: Real> Distance<Vec<T>> {
+    /// Divides the weights of document `i` with `others`.
+    #[inline(always)]
+    pub(in crate::op::cpu) fn divide(&self, i: usize, others: Range<usize>, weights: &mut [T]) {
+        let (s, offset) = (self.scores[i], T::from_f64(self.offset));
+        let scores = weights.iter_mut().zip(&self.scores[others]);
+        scores.for_each(|(weight, &score)| *weight = *weight / (offset + (score - s).abs()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Distance, PairWeight};
+
+    #[test]
+    fn values_taken_out_one_by_one_come_back_to_their_places() {
+        let lambda =
+            |distance| PairWeight::Lambda { gain: 1, discount: 2, rank: 3, absolute: 0.5, gap: 0.25, distance };
+        let near = lambda(Some(Distance { scores: 4, offset: 0.01 }));
+        for (weight, count) in [(PairWeight::Unit, 0), (PairWeight::Document(7), 1), (lambda(None), 3), (near, 4)] {
+            let mut values = Vec::new();
+            let emptied = weight.as_ref().map(|&value| values.push(value));
+            assert_eq!(values.len(), count);
+            let mut values = values.into_iter();
+            let filled = emptied.map(|()| values.next());
+            assert_eq!(format!("{filled:?}"), format!("{:?}", weight.map(Some)));
+        }
+    }
+}

@@ -1,0 +1,605 @@
+//! Fused [`step_sum`](crate::op::step_sum()).
+//!
+//! The logistic step of a list whose scores span less than the exponent range takes one exponential a document: with
+//! `e_i = exp(alpha (x_i - center))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider list,
+//! is computed from the difference of each pair. Long lists take [walks](crate::op::cpu::long::step_walk) or, with
+//! other steps, [boxes](crate::op::cpu::long::step_boxes).
+//!
+//! A pair that adds 0 for certain is not visited: documents whose sums nobody asks for are not rows, and a gradient of
+//! 0 does not flow. The others are added in the same order as all pairs would be, to the last bit.
+
+use std::marker::PhantomData;
+
+use super::by_label::filled;
+use super::columns::Columns;
+use crate::execution::Target;
+use crate::op::cpu::{
+    dispatch::{Kernel, dispatch, target},
+    each_list::each_list,
+    list::{counting, diverged, gather, scatter},
+    long::{
+        step_boxes,
+        step_walk::{self, Walked},
+    },
+    parallel::for_each,
+    parameters::Step,
+    real::Real,
+    sum::sum,
+    tiles::{BLOCK, TILE, add, blocks},
+};
+
+/// A step and its slope at a difference, for the general path.
+trait Phi {
+    fn value<T: Real, const FMA: bool>(t: T) -> T;
+    fn slope<T: Real, const FMA: bool>(t: T) -> T;
+}
+
+struct Logistic;
+
+impl Phi for Logistic {
+    #[inline(always)]
+    fn value<T: Real, const FMA: bool>(t: T) -> T {
+        let u = (-t.abs()).exponential::<FMA>();
+        (if t < T::ZERO { u } else { T::ONE }) / (T::ONE + u)
+    }
+
+    #[inline(always)]
+    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+        let u = (-t.abs()).exponential::<FMA>();
+        let large = T::ONE / (T::ONE + u);
+        u * large * large
+    }
+}
+
+struct Erf;
+
+impl Phi for Erf {
+    #[inline(always)]
+    fn value<T: Real, const FMA: bool>(t: T) -> T {
+        let small = T::HALF * t.abs().scaled_erfc::<FMA>() * (-t * t).exponential::<FMA>();
+        if t < T::ZERO { small } else { T::ONE - small }
+    }
+
+    #[inline(always)]
+    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+        (-t * t).exponential::<FMA>() * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI)
+    }
+}
+
+struct Arctan;
+
+impl Phi for Arctan {
+    #[inline(always)]
+    fn value<T: Real, const FMA: bool>(t: T) -> T {
+        t.atan() * T::from_f64(std::f64::consts::FRAC_1_PI) + T::HALF
+    }
+
+    #[inline(always)]
+    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+        T::from_f64(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE)
+    }
+}
+
+struct Laplace;
+
+impl Phi for Laplace {
+    #[inline(always)]
+    fn value<T: Real, const FMA: bool>(t: T) -> T {
+        let small = T::HALF * (-t.abs()).exponential::<FMA>();
+        if t < T::ZERO { small } else { T::ONE - small }
+    }
+
+    #[inline(always)]
+    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+        T::HALF * (-t.abs()).exponential::<FMA>()
+    }
+}
+
+/// One list without the end that adds nothing.
+struct List<'a, T> {
+    x: &'a [T],
+    v: &'a [T],
+    alpha: f64,
+    /// Documents that can add to a sum.
+    members: usize,
+    /// Rows of their own; those after have the value of the last.
+    rows: usize,
+}
+
+impl<'a, T: Real> List<'a, T> {
+    /// `weights` are the arrays that a document adds through: one where all are 0 adds nothing, and equal ones at the
+    /// end of the list (padding) share one row.
+    fn new(x: &'a [T], v: &'a [T], weights: &[&[T]], alpha: f64) -> Self {
+        let silent = |j: usize| weights.iter().all(|w| w[j] == T::ZERO);
+        let last = x.last().copied().unwrap_or_default();
+        let members = (0..x.len()).rev().find(|&j| !silent(j)).map_or(0, |j| j + 1);
+        let distinct = (0..x.len()).rev().find(|&j| j < members || x[j] != last).map_or(0, |j| j + 1);
+        Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
+    }
+
+    /// The sums of the documents `rows`, which ascend, or else of the first [`rows`](Self::rows).
+    fn sums(&self, target: Target, rows: Option<&[usize]>, step: Step) -> Vec<T> {
+        let end = rows.map_or(self.rows, |rows| rows.last().map_or(0, |last| last + 1).max(self.members));
+        let (x, v) = (&self.x[..end], &self.v[..end]);
+        let sources = v.iter().filter(|v| **v != T::ZERO).count();
+        let fewer = rows.map_or(sources, |rows| sources.min(rows.len()));
+        let fast = match step {
+            Step::Logistic | Step::Tanh | Step::Laplace => step_walk::pays::<T>(target, fewer),
+            Step::Erf | Step::Arctan => step_boxes::pays::<T>(target, fewer),
+        };
+        if !fast {
+            return self.sums_by_pairs(target, rows, step, sources, end);
+        }
+        let mut sums = vec![T::ZERO; end];
+        match (Walked::of(step), step) {
+            (Some(walked), _) => step_walk::value(target, x, v, self.alpha, walked, &mut sums),
+            (None, Step::Arctan) => step_boxes::value(target, x, v, self.alpha, step_boxes::Arctan, &mut sums),
+            (None, _) => step_boxes::value(target, x, v, self.alpha, step_boxes::Erf, &mut sums),
+        }
+        rows.map_or_else(|| sums.clone(), |rows| gather(&sums, rows))
+    }
+
+    fn sums_by_pairs(&self, target: Target, rows: Option<&[usize]>, step: Step, sources: usize, end: usize) -> Vec<T> {
+        let (x, v) = (&self.x[..self.members], &self.v[..self.members]);
+        let exponentials = if step == Step::Logistic { self.exponentials(target, end) } else { None };
+        let at = exponentials.as_ref().map_or(&self.x[..end], |exponentials| &exponentials.e);
+        let values = [&at[..self.members], v];
+        // Each brings its neighbor along, and they are gathered.
+        let few = 4 * sources <= self.members;
+        let columns = if few { Columns::met(values, |j| v[j] != T::ZERO) } else { Columns::all(values) };
+        let at = filled(rows.map_or_else(|| at.to_vec(), |rows| gather(at, rows)));
+        let mut out = vec![T::ZERO; at.len()];
+        let tiles = at.chunks(TILE).zip(out.chunks_mut(TILE)).collect();
+        for_each(tiles, columns.len() * at.len(), |(rows, out)| match (&exponentials, step) {
+            (Some(_), _) => dispatch(target, ByExponentials { columns: &columns, rows, out }),
+            (None, Step::Erf) => by_differences(target, &columns, rows, self.alpha, out, Erf),
+            (None, Step::Arctan) => by_differences(target, &columns, rows, self.alpha, out, Arctan),
+            (None, Step::Laplace) => by_differences(target, &columns, rows, self.alpha, out, Laplace),
+            (None, Step::Logistic | Step::Tanh) => by_differences(target, &columns, rows, self.alpha, out, Logistic),
+        });
+        out.truncate(rows.map_or(end, <[usize]>::len));
+        if let Some(Exponentials { center, reach, .. }) = exponentials {
+            for (number, out) in out.iter_mut().enumerate() {
+                let i = rows.map_or(number, |rows| rows[number]);
+                if i >= self.members && (self.x[i].to_f64() - center).abs() > reach {
+                    dispatch(target, LogisticRow { x, v, row: self.x[i], alpha: T::from_f64(self.alpha), out });
+                }
+            }
+        }
+        out
+    }
+
+    /// `exp(alpha (x_i - center))` of the first `rows`, if the members are narrow enough that no ratio or product of
+    /// two is lost. Rows after the members, which may be padding, have no say in it.
+    fn exponentials(&self, target: Target, rows: usize) -> Option<Exponentials<T>> {
+        let members = &self.x[..self.members];
+        let first = *members.first()?;
+        let (low, high) = members
+            .iter()
+            .fold((first, first), |(low, high), &x| (if x < low { x } else { low }, if x > high { x } else { high }));
+        // As kernels take it.
+        let alpha = T::from_f64(self.alpha).to_f64();
+        if alpha * (high.to_f64() - low.to_f64()) >= T::RANGE.to_f64() {
+            return None;
+        }
+        let center = 0.5 * (high.to_f64() + low.to_f64());
+        let mut e = vec![T::ZERO; rows];
+        dispatch(target, Exponents { x: &self.x[..rows], alpha, center, e: &mut e });
+        Some(Exponentials { e, center, reach: 0.5 * T::RANGE.to_f64() / alpha })
+    }
+}
+
+struct Exponentials<T> {
+    e: Vec<T>,
+    center: f64,
+    /// Distance from the centre up to which an exponential has a meaning.
+    reach: f64,
+}
+
+/// In double precision: the argument has an error of its own size times the rounding unit.
+struct Exponents<'a, T> {
+    x: &'a [T],
+    alpha: f64,
+    center: f64,
+    e: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Exponents<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (e, x) in self.e.iter_mut().zip(self.x) {
+            *e = T::from_f64(((x.to_f64() - self.center) * self.alpha).exponential::<FMA>());
+        }
+    }
+}
+
+/// `sum_j v_j e_j / (e_i + e_j)`, two documents to a division.
+struct ByExponentials<'a, T: Real> {
+    /// `e` and `v`.
+    columns: &'a Columns<'a, T, 2>,
+    rows: &'a [T],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for ByExponentials<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let length = self.out.len();
+        let rows = &self.rows[..length];
+        for [e, v] in self.columns.blocks() {
+            let (e_pairs, v_pairs) = (e.chunks_exact(2), v.chunks_exact(2));
+            let rest = e_pairs.remainder().iter().zip(v_pairs.remainder());
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [out] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for (e, v) in e_pairs.zip(v_pairs) {
+                let (first, second) = (v[0] * e[0], v[1] * e[1]);
+                for (out, &row) in out.iter_mut().zip(rows) {
+                    let (a, b) = (row + e[0], row + e[1]);
+                    *out = *out + first.fma::<FMA>(b, second * a) / (a * b);
+                }
+            }
+            for (&e, &v) in rest {
+                for (out, &row) in out.iter_mut().zip(rows) {
+                    *out = *out + v * e / (row + e);
+                }
+            }
+            add(self.out, out);
+        }
+    }
+}
+
+struct ByDifferences<'a, T: Real, P> {
+    /// `x` and `v`.
+    columns: &'a Columns<'a, T, 2>,
+    rows: &'a [T],
+    alpha: T,
+    out: &'a mut [T],
+    phi: PhantomData<P>,
+}
+
+impl<T: Real, P: Phi> Kernel for ByDifferences<'_, T, P> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let length = self.out.len();
+        let rows = &self.rows[..length];
+        for [x, v] in self.columns.blocks() {
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [out] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for (&x, &v) in x.iter().zip(v) {
+                for (out, &row) in out.iter_mut().zip(rows) {
+                    *out = v.fma::<FMA>(P::value::<T, FMA>((x - row) * self.alpha), *out);
+                }
+            }
+            add(self.out, out);
+        }
+    }
+}
+
+/// The logistic sum of one row, across the documents.
+struct LogisticRow<'a, T> {
+    x: &'a [T],
+    v: &'a [T],
+    row: T,
+    alpha: T,
+    out: &'a mut T,
+}
+
+impl<T: Real> Kernel for LogisticRow<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut total = T::ZERO;
+        for block in blocks(self.x.len()) {
+            let mut terms = [T::ZERO; BLOCK];
+            let terms = &mut terms[..block.len()];
+            for ((term, &x), &v) in terms.iter_mut().zip(&self.x[block.clone()]).zip(&self.v[block]) {
+                *term = v * Logistic::value::<T, FMA>((x - self.row) * self.alpha);
+            }
+            total = total + sum(terms);
+        }
+        *self.out = total;
+    }
+}
+
+/// `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents. Where `rows` are given, only for the documents at
+/// which they are other than 0, with the same bits wherever pairs are visited; 1/2, the step at 0, in place of the
+/// others.
+pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: f64, step: Step) -> Vec<T> {
+    let target = target();
+    each_list([x, v], n, x.len() * n, T::HALF, |list, [x, v], out| {
+        let (alpha, step) = logistic_form(alpha, step);
+        if diverged(x, out) {
+            return;
+        }
+        let sums = List::new(x, v, &[v], alpha);
+        if let Some(rows) = rows {
+            let rows = counting(&rows[list * n..(list + 1) * n]);
+            return scatter(out, &rows, &sums.sums(target, Some(&rows), step));
+        }
+        let (rows, sums) = (sums.rows, sums.sums(target, None, step));
+        out[..rows].copy_from_slice(&sums);
+        out[rows..].fill(sums[rows - 1]);
+    })
+}
+
+/// `(1 + tanh t) / 2` is the logistic step at `2 t`.
+fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
+    if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
+}
+
+fn by_differences<T: Real, P: Phi>(
+    target: Target,
+    columns: &Columns<'_, T, 2>,
+    rows: &[T],
+    alpha: f64,
+    out: &mut [T],
+    _: P,
+) {
+    dispatch(target, ByDifferences { columns, rows, alpha: T::from_f64(alpha), out, phi: PhantomData::<P> });
+}
+
+/// Gradient of one tile of rows.
+struct Tile<'a, T: Real> {
+    /// Scores or exponentials, `v` and `g`.
+    columns: &'a Columns<'a, T, 3>,
+    /// The same of the rows.
+    rows: [&'a [T]; 3],
+    alpha: T,
+    to_x: &'a mut [T],
+}
+
+/// [`Tile`] with the exponentials of the documents, two of them to a division.
+struct GradientByExponentials<'a, T: Real>(Tile<'a, T>);
+
+impl<T: Real> Kernel for GradientByExponentials<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Tile { columns, rows, alpha, to_x: sums } = self.0;
+        let length = sums.len();
+        let [e_rows, v_rows, g_rows] = rows.map(|values| &values[..length]);
+        for [e, v, g] in columns.blocks() {
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
+            let pairs = e.chunks_exact(2).zip(v.chunks_exact(2)).zip(g.chunks_exact(2));
+            for ((e, v), g) in pairs {
+                for (((to_x, &row), &v_row), &g_row) in to_x.iter_mut().zip(e_rows).zip(v_rows).zip(g_rows) {
+                    let (a, b) = (row + e[0], row + e[1]);
+                    let r = T::ONE / (a * b);
+                    let (first, second) = (r * b, r * a);
+                    // The difference before the sum: a document's term with itself and its ties is exactly 0.
+                    let exchange = [g[0] * v_row - g_row * v[0], g[1] * v_row - g_row * v[1]];
+                    *to_x = (e[0] * first * first).fma::<FMA>(exchange[0], *to_x);
+                    *to_x = (e[1] * second * second).fma::<FMA>(exchange[1], *to_x);
+                }
+            }
+            if let ([.., e], [.., v], [.., g], 1) = (e, v, g, e.len() % 2) {
+                for (((to_x, &row), &v_row), &g_row) in to_x.iter_mut().zip(e_rows).zip(v_rows).zip(g_rows) {
+                    let r = T::ONE / (row + *e);
+                    *to_x = (*e * r * r).fma::<FMA>(*g * v_row - g_row * *v, *to_x);
+                }
+            }
+            add(sums, to_x);
+        }
+        for (to_x, &row) in sums.iter_mut().zip(e_rows) {
+            *to_x = *to_x * row * alpha;
+        }
+    }
+}
+
+struct GradientByDifferences<'a, T: Real, P> {
+    tile: Tile<'a, T>,
+    phi: PhantomData<P>,
+}
+
+impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Tile { columns, rows, alpha, to_x: sums } = self.tile;
+        let length = sums.len();
+        let [x_rows, v_rows, g_rows] = rows.map(|values| &values[..length]);
+        for [x, v, g] in columns.blocks() {
+            let mut partial = [[T::ZERO; TILE]; 1];
+            let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
+            for ((&x, &v), &g) in x.iter().zip(v).zip(g) {
+                for (((to_x, &row), &v_row), &g_row) in to_x.iter_mut().zip(x_rows).zip(v_rows).zip(g_rows) {
+                    let slope = P::slope::<T, FMA>((row - x) * alpha);
+                    *to_x = slope.fma::<FMA>(g * v_row - g_row * v, *to_x);
+                }
+            }
+            add(sums, to_x);
+        }
+        for to_x in sums {
+            *to_x = *to_x * alpha;
+        }
+    }
+}
+
+/// Rows that meet the same documents.
+struct Meeting<'a, T: Real> {
+    /// Positions of the rows in the list.
+    members: Vec<usize>,
+    /// Scores or exponentials, `v` and `g` of the rows, filled up with zeros to whole vectors.
+    rows: [Vec<T>; 3],
+    columns: Columns<'a, T, 3>,
+}
+
+impl<'a, T: Real> Meeting<'a, T> {
+    /// What flows between `i` and `j` is in proportion to `g_j v_i - g_i v_j`. A document with one of the two alone
+    /// meets those with the other.
+    fn all(values: [&'a [T]; 3]) -> Vec<Self> {
+        let [_, v, g] = values;
+        let [adds, receives] = [v, g].map(|weights| move |i: usize| weights[i] != T::ZERO);
+        [(true, true), (true, false), (false, true)]
+            .into_iter()
+            .map(|kind| (kind, (0..v.len()).filter(|&i| (adds(i), receives(i)) == kind).collect::<Vec<_>>()))
+            .filter(|(_, members)| !members.is_empty())
+            .map(|((of_v, of_g), members)| Self {
+                rows: values.map(|values| filled(gather(values, &members))),
+                columns: Columns::met(values, |j| of_g && adds(j) || of_v && receives(j)),
+                members,
+            })
+            .collect()
+    }
+}
+
+/// How many documents of a list have a weight, a gradient, or both.
+struct Flows {
+    both: usize,
+    adding: usize,
+    receiving: usize,
+}
+
+impl Flows {
+    fn new<T: Real>(v: &[T], g: &[T]) -> Self {
+        let count = |f: fn(bool, bool) -> bool| {
+            v.iter().zip(g).map(|(v, g)| usize::from(f(*v != T::ZERO, *g != T::ZERO))).sum()
+        };
+        Self { both: count(|v, g| v & g), adding: count(|v, g| v & !g), receiving: count(|v, g| !v & g) }
+    }
+
+    /// Pairs that meet.
+    fn pairs(&self) -> usize {
+        let Self { both, adding, receiving } = self;
+        both * (both + adding + receiving) + adding * (both + receiving) + receiving * (both + adding)
+    }
+
+    /// Whether it pays to sort out those that meet: each brings its neighbor along, and vectors are wide.
+    fn are_few(&self, documents: usize) -> bool {
+        const FEWEST: usize = 2 * TILE;
+        documents >= FEWEST && 4 * self.pairs() <= documents * documents
+    }
+
+    /// Work per document in pairs of a list where all meet.
+    fn pairs_per_document(&self, documents: usize) -> usize {
+        let pairs = if self.are_few(documents) { 2 * self.pairs() } else { self.pairs() };
+        pairs / (self.both + self.adding + self.receiving).max(1)
+    }
+}
+
+/// Gradient of [`step_sum`] in `x`, given that of its output.
+pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
+    let target = target();
+    each_list([x, v, g], n, x.len() * n, T::ZERO, |_, [x, v, g], to_x| {
+        let (alpha, step) = logistic_form(alpha, step);
+        if diverged(x, to_x) {
+            return;
+        }
+        let list = List::new(x, v, &[v, g], alpha);
+        // Rows after the members have weight and gradient 0, as padding does.
+        let members = ..list.members;
+        let (x, v, g, to_x) = (&x[members], &v[members], &g[members], &mut to_x[members]);
+        let flows = Flows::new(v, g);
+        let pairs_per_document = flows.pairs_per_document(list.members);
+        match (Walked::of(step), step) {
+            (Some(walked), _) if step_walk::pays::<T>(target, pairs_per_document) => {
+                return step_walk::gradient(target, x, v, g, alpha, walked, to_x);
+            }
+            (None, Step::Erf) if step_boxes::pays::<T>(target, pairs_per_document) => {
+                return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Erf, to_x);
+            }
+            (None, Step::Arctan) if step_boxes::pays::<T>(target, pairs_per_document) => {
+                return step_boxes::gradient(target, x, v, g, alpha, step_boxes::Arctan, to_x);
+            }
+            _ => {}
+        }
+        let exponentials = if step == Step::Logistic { list.exponentials(target, list.members) } else { None };
+        let at = exponentials.as_ref().map_or(x, |exponentials| &exponentials.e);
+        let alpha = T::from_f64(alpha);
+        let run = |tiles, pairs| {
+            for_each(tiles, pairs, |tile| match (&exponentials, step) {
+                (Some(_), _) => dispatch(target, GradientByExponentials(tile)),
+                (None, Step::Erf) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Erf> }),
+                (None, Step::Arctan) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
+                (None, Step::Laplace) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Laplace> }),
+                (None, Step::Logistic | Step::Tanh) => {
+                    dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Logistic> });
+                }
+            });
+        };
+        let values = [at, v, g];
+        if !flows.are_few(list.members) {
+            let columns = Columns::all(values);
+            return run(tiles(&columns, values, alpha, to_x), list.members * list.members);
+        }
+        let meetings = Meeting::all(values);
+        let mut sums: Vec<Vec<T>> = meetings.iter().map(|meeting| vec![T::ZERO; meeting.rows[0].len()]).collect();
+        let tiles = meetings.iter().zip(&mut sums).flat_map(|(meeting, sums)| {
+            tiles(&meeting.columns, meeting.rows.each_ref().map(Vec::as_slice), alpha, sums)
+        });
+        run(tiles.collect(), flows.pairs());
+        for (meeting, sums) in meetings.iter().zip(&sums) {
+            scatter(to_x, &meeting.members, sums);
+        }
+    })
+}
+
+/// The rows of these columns in tiles.
+fn tiles<'a, T: Real>(
+    columns: &'a Columns<'a, T, 3>,
+    rows: [&'a [T]; 3],
+    alpha: T,
+    to_x: &'a mut [T],
+) -> Vec<Tile<'a, T>> {
+    let tile = |(tile, to_x)| Tile { columns, rows: rows.map(|values| &values[tile * TILE..]), alpha, to_x };
+    to_x.chunks_mut(TILE).enumerate().map(tile).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_far_from_all_that_add_to_them_keep_their_sums() {
+        // The last four add nothing: one within reach of the others, two beyond it on either side, and 0.
+        let x = [5.0f64, 5.3, 5.1, 5.2, 300.0, -300.0, 0.0];
+        let v = [1.0, 0.5, 2.0, 0.0, 0.0, 0.0, 0.0];
+        let alpha = 20.0;
+        let expected = |i: usize| -> f64 { (0..3).map(|j| v[j] / (1.0 + (alpha * (x[i] - x[j])).exp())).sum() };
+        let found = step_sum(&x, &v, None, 7, alpha, Step::Logistic);
+        let single = step_sum(&x.map(|x| x as f32), &v.map(|v| v as f32), None, 7, alpha, Step::Logistic);
+        for i in 0..7 {
+            assert!((found[i] - expected(i)).abs() < 1e-12, "{i}: {} {}", found[i], expected(i));
+            assert!((f64::from(single[i]) - expected(i)).abs() < 2e-5, "{i}: {} {}", single[i], expected(i));
+        }
+        // However many such rows there are.
+        assert_eq!(found[..4], step_sum(&x[..4], &v[..4], None, 4, alpha, Step::Logistic));
+    }
+
+    /// Scores, weights and gradients of `n` documents, of which every `apart`-th receives a gradient.
+    fn list(n: usize, apart: usize) -> [Vec<f64>; 3] {
+        let x = (0..n).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
+        let g = (0..n).map(|i| if i % apart == 0 { (i % 7) as f64 - 3.5 } else { 0.0 }).collect();
+        [x, (0..n).map(|i| (i % 5) as f64).collect(), g]
+    }
+
+    #[test]
+    fn documents_that_count_have_the_bits_of_all() {
+        for n in [1, 2, 17, 129, 300] {
+            for apart in [1, 3, 40] {
+                let [x, v, counted] = list(n, apart);
+                for step in [Step::Logistic, Step::Erf, Step::Arctan] {
+                    let all = step_sum(&x, &v, None, n, 3.0, step);
+                    let expected = |(sum, counted): (f64, &f64)| if *counted == 0.0 { 0.5 } else { sum };
+                    let expected: Vec<f64> = all.into_iter().zip(&counted).map(expected).collect();
+                    assert_eq!(step_sum(&x, &v, Some(&counted), n, 3.0, step), expected, "{n}, {apart}, {step:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_gradient_of_few_documents_reaches_all_that_meet_them() {
+        let n = 300;
+        for apart in [2, 40, 1000] {
+            let [x, v, g] = list(n, apart);
+            let found = step_sum_gradient(&x, &v, &g, n, 3.0, Step::Logistic);
+            for i in 0..n {
+                let flow = |j: usize| {
+                    let u = (-3.0 * (x[i] - x[j]).abs()).exp();
+                    3.0 * u / (1.0 + u).powi(2) * (g[j] * v[i] - g[i] * v[j])
+                };
+                let expected: f64 = (0..n).map(flow).sum();
+                assert!((found[i] - expected).abs() < 1e-10, "{apart}, {i}: {} {expected}", found[i]);
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Fused [`above_recursion`](crate::op::above_recursion()): for each document with a weight, the
+//! [trials](super::trials) of all others, in `f64` whatever the type of the scores. Under exact noise all documents of
+//! a list share [levels](crate::op::cpu::long::recursion_levels), for results in `f32`.
+
+use super::above_expectation::Inputs;
+use super::beats::beats;
+use super::trials::{Certain, Trials};
+use crate::op::cpu::{
+    dispatch::{Kernel, dispatch, target},
+    each_list::{each_list_of_documents, each_stripe},
+    long::{choice::is_fast, recursion_levels},
+    parallel::for_each,
+    parameters::{Above, AboveRecursion, Comparison},
+    real::Real,
+    tiles::{reduce, stripes},
+};
+
+/// Nobody is above for certain: the total of no document, for a sum and for a product.
+fn nobody(above: Above) -> Certain {
+    Certain { count: 0, total: if above == Above::Product { 1.0 } else { 0.0 } }
+}
+
+/// One list without padding.
+struct List {
+    x: Vec<f64>,
+    a: Vec<f64>,
+    b: Vec<f64>,
+    /// The documents with a weight.
+    rows: Vec<usize>,
+    /// The function of the ranks that count.
+    values: Vec<f64>,
+    mixture: Vec<(f64, Comparison)>,
+    above: Above,
+}
+
+impl List {
+    /// Trials of all pairs, by rank.
+    fn work(&self) -> usize {
+        self.rows.len() * self.x.len() * self.values.len() * self.mixture.len()
+    }
+
+    /// The trials of all others against a row, the row last.
+    #[inline(always)]
+    fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, against: &mut AgainstRow) {
+        let AgainstRow { documents, ahead, behind, density, b } = against;
+        documents.clear();
+        documents.extend((0..self.x.len()).filter(|&j| j != row).chain([row]));
+        for values in [&mut *ahead, behind, density, b] {
+            values.resize(documents.len(), 0.0);
+        }
+        let chances = ahead.iter_mut().zip(&mut *behind).zip(&mut *density);
+        for (((ahead, behind), density), &j) in chances.zip(&*documents) {
+            let (beats, loses, bell) =
+                beats::<f64, FMA>((self.x[j] - self.x[row]) * comparison.rate - comparison.shift);
+            (*ahead, *behind) = (beats, loses);
+            *density = comparison.rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI * bell;
+        }
+        for (b, &j) in b.iter_mut().zip(&*documents) {
+            *b = self.b[j];
+        }
+        let own = documents.len() - 1;
+        (ahead[own], behind[own], density[own]) = (0.0, 1.0, 0.0);
+    }
+
+    fn trials<'a>(&'a self, against: &'a AgainstRow) -> Trials<'a> {
+        let AgainstRow { ahead, behind, b, .. } = against;
+        Trials { above: self.above, values: &self.values, ahead, behind, b }
+    }
+}
+
+/// The trials of all documents against one row.
+#[derive(Default)]
+struct AgainstRow {
+    documents: Vec<usize>,
+    ahead: Vec<f64>,
+    behind: Vec<f64>,
+    /// Derivative of the chance by the score of the document.
+    density: Vec<f64>,
+    b: Vec<f64>,
+}
+
+/// Expectations of some rows, without their weights.
+struct Expectations<'a> {
+    list: &'a List,
+    rows: &'a [usize],
+    out: &'a mut [f64],
+}
+
+impl Kernel for Expectations<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut against = AgainstRow::default();
+        for (&row, out) in self.rows.iter().zip(self.out) {
+            for &(weight, comparison) in &self.list.mixture {
+                self.list.meet::<FMA>(row, comparison, &mut against);
+                let own = against.documents.len() - 1;
+                let found = self.list.trials(&against).expectations::<FMA>(nobody(self.list.above), |j| j == own);
+                *out += weight * found.map_or(0.0, |found| found[own]);
+            }
+        }
+    }
+}
+
+/// What some rows send to all documents.
+struct Gradient<'a> {
+    list: &'a List,
+    rows: &'a [usize],
+    /// The gradient that comes in times the weight, per row.
+    g: &'a [f64],
+    to_all: &'a mut [f64],
+}
+
+impl Kernel for Gradient<'_> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (mut against, mut weights) = (AgainstRow::default(), vec![0.0; self.list.x.len()]);
+        for (&row, &g) in self.rows.iter().zip(self.g) {
+            for &(weight, comparison) in &self.list.mixture {
+                self.list.meet::<FMA>(row, comparison, &mut against);
+                weights[against.documents.len() - 1] = g * weight;
+                let found = self.list.trials(&against).slopes::<FMA>(nobody(self.list.above), &weights);
+                for ((&j, density), found) in
+                    against.documents.iter().zip(&against.density).zip(found.into_iter().flatten())
+                {
+                    let flow = found.slope * density;
+                    self.to_all[j] += flow;
+                    self.to_all[row] -= flow;
+                }
+            }
+        }
+    }
+}
+
+/// The values up to the last that is not 0, and no more than ranks.
+fn counting<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
+    let values = &values[..values.len().min(documents)];
+    let end = values.iter().rposition(|value| *value != T::ZERO).map_or(0, |last| last + 1);
+    values[..end].iter().map(|value| value.to_f64()).collect()
+}
+
+/// One list for pairs.
+fn list<T: Real>([x, a, b]: [Vec<T>; 3], values: Vec<f64>, recursion: &AboveRecursion) -> List {
+    let rows = (0..a.len()).filter(|&i| a[i] != T::ZERO).collect();
+    let [x, a, b] = [x, a, b].map(|values| values.iter().map(|value| value.to_f64()).collect::<Vec<f64>>());
+    let mixture = recursion.noise.mixture(x.len()).into_owned();
+    List { x, a, b, rows, values, mixture, above: recursion.above }
+}
+
+/// The standard deviation of exact noise, where lists take levels.
+fn deviation<T: Real>(documents: usize, recursion: &AboveRecursion) -> Option<f64> {
+    recursion.noise.deviation().filter(|_| is_fast::<T>(target(), documents, true))
+}
+
+/// Ranks in `values`, and the work of all lists.
+fn ranks_and_work<T>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> (usize, usize) {
+    let (cells, n) = (inputs.x.len(), inputs.n);
+    let ranks = values.len() / (cells / n.max(1)).max(1);
+    (ranks, cells * n * ranks * recursion.noise.comparisons(n))
+}
+
+/// `a_i E[f(R_i) A_i]` of every document; `values` has a row per list.
+pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> Vec<T> {
+    let Inputs { x, a, b, mask, n } = inputs;
+    let target = target();
+    let levels = deviation::<T>(n, recursion);
+    let (ranks, work) = ranks_and_work(inputs, values, recursion);
+    each_list_of_documents(mask, [x, a, b], n, work, |list, documents, out| {
+        let values = counting(&values[list * ranks..(list + 1) * ranks], out.len());
+        if values.is_empty() {
+            return;
+        }
+        if let Some(deviation) = levels {
+            let [x, a, b] = documents;
+            return recursion_levels::List::new(&x, &a, &b, &values, recursion.above, deviation).value(target, out);
+        }
+        let list = self::list(documents, values, recursion);
+        let mut expected = vec![0.0; list.rows.len()];
+        let stripes = stripes(list.rows.len());
+        let stripe = stripes.first().map_or(1, |stripe| stripe.len());
+        let tasks = expected.chunks_mut(stripe).zip(list.rows.chunks(stripe)).collect();
+        for_each(tasks, list.work(), |(out, rows)| dispatch(target, Expectations { list: &list, rows, out }));
+        for (&row, value) in list.rows.iter().zip(expected) {
+            out[row] = T::from_f64(list.a[row] * value);
+        }
+    })
+}
+
+/// Gradient of [`above_recursion`] in `x`.
+pub fn above_recursion_gradient<T: Real>(
+    inputs: Inputs<T>,
+    values: &[T],
+    g: &[T],
+    recursion: &AboveRecursion,
+) -> Vec<T> {
+    let Inputs { x, a, b, mask, n } = inputs;
+    let target = target();
+    let levels = deviation::<T>(n, recursion);
+    let (ranks, work) = ranks_and_work(inputs, values, recursion);
+    each_list_of_documents(mask, [x, a, b, g], n, work, |list, [x, a, b, g], to_x| {
+        let values = counting(&values[list * ranks..(list + 1) * ranks], to_x.len());
+        if values.is_empty() {
+            return;
+        }
+        if let Some(deviation) = levels {
+            let list = recursion_levels::List::new(&x, &a, &b, &values, recursion.above, deviation);
+            return list.gradient(target, &g, to_x);
+        }
+        let list = self::list([x, a, b], values, recursion);
+        let g: Vec<f64> = list.rows.iter().map(|&row| g[row].to_f64() * list.a[row]).collect();
+        let mut to_rows = vec![0.0; list.rows.len()];
+        let partials = each_stripe(&mut to_rows, list.x.len(), list.work(), |stripe, _, to_all| {
+            let (rows, g) = (&list.rows[stripe.clone()], &g[stripe]);
+            dispatch(target, Gradient { list: &list, rows, g, to_all });
+        });
+        let mut sums = vec![0.0; list.x.len()];
+        reduce(&mut sums, &partials);
+        for (to_x, sum) in to_x.iter_mut().zip(sums) {
+            *to_x = T::from_f64(sum);
+        }
+    })
+}

@@ -1,0 +1,269 @@
+//! Fused [`rank_recursion`](crate::op::rank_recursion()).
+//!
+//! A tile of rows keeps its distributions rank by rank, `[ranks, rows]`, so that a trial is one pass over them. The
+//! gradient goes back through the trials; the distributions it needs are computed again from every `sqrt(n)`-th one.
+//! Long lists make only the trials that matter, and only of [documents near the
+//! top](crate::op::cpu::long::recursion_boxes).
+
+use super::rank_expectation::flushed;
+use super::recurrence;
+use super::trial::{Compared, Trial};
+use crate::op::cpu::{
+    dispatch::{Kernel, dispatch, target},
+    each_list::{each_list_of_documents, each_stripe},
+    list::{counting, gather, scatter},
+    long::recursion_boxes,
+    parallel::for_each,
+    parameters::Comparison,
+    real::Real,
+    sum::sum,
+    tiles::{BLOCK, TILE, reduce},
+};
+
+/// Numbers that the distributions of one tile may take, and fewest rows of a tile.
+const TILE_NUMBERS: usize = 1 << 20;
+const FEWEST_ROWS: usize = 8;
+
+/// Rows of a tile that keeps `distributions` distributions of `ranks` ranks.
+fn rows_of_tile(ranks: usize, distributions: usize) -> usize {
+    (TILE_NUMBERS / (ranks * distributions)).clamp(FEWEST_ROWS, TILE)
+}
+
+/// Distance between the distributions that are kept.
+fn block(documents: usize) -> usize {
+    documents.isqrt().max(1)
+}
+
+/// The documents of one list, and the rows of a tile.
+#[derive(Clone, Copy)]
+struct Trials<'a, T> {
+    x: &'a [T],
+    /// Scores of the rows, and their places among the documents, which ascend.
+    rows: &'a [T],
+    places: &'a [usize],
+    compared: Compared<T>,
+}
+
+impl<T: Real> Trials<'_, T> {
+    /// Document `j` against the rows.
+    #[inline(always)]
+    fn of<const FMA: bool>(self, j: usize, trial: &mut Trial<T>) {
+        trial.meet::<FMA>((j, self.x[j]), self.rows, self.places, self.compared);
+    }
+}
+
+/// Takes distributions over the trial of document `j`.
+#[inline(always)]
+fn advance<T: Real, const FMA: bool>(p: &mut [T], j: usize, ahead: &[T], behind: &[T]) {
+    recurrence::advance::<T, FMA>(p, j, ahead, behind);
+    if j % BLOCK == BLOCK - 1 {
+        p.iter_mut().for_each(|value| *value = flushed(*value));
+    }
+}
+
+/// Distributions before the first trial.
+#[inline(always)]
+fn certain<T: Real>(p: &mut [T], rows: usize) {
+    p.fill(T::ZERO);
+    p[..rows].fill(T::ONE);
+}
+
+/// Expected discounts of the rows of a tile.
+struct Expectation<'a, T> {
+    trials: Trials<'a, T>,
+    discounts: &'a [T],
+    /// `[ranks, rows]`
+    p: &'a mut [T],
+    out: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Expectation<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let rows = self.out.len();
+        let mut scratch = [[T::ZERO; TILE]; 3];
+        let [ahead, behind, density] = &mut scratch;
+        let mut trial = Trial::of_rows(rows, [ahead, behind, density]);
+        certain(self.p, rows);
+        for j in 0..self.trials.x.len() {
+            self.trials.of::<FMA>(j, &mut trial);
+            advance::<T, FMA>(self.p, j, trial.ahead, trial.behind);
+        }
+        for (p, &discount) in self.p.chunks_exact(rows).zip(self.discounts) {
+            for (out, &p) in self.out.iter_mut().zip(p) {
+                *out = p.fma::<FMA>(discount, *out);
+            }
+        }
+    }
+}
+
+/// `sum_r D_r p_i(r)` for lists of `n` documents; 0 for documents with `counted` 0, where it is given.
+pub fn rank_recursion<T: Real>(
+    x: &[T],
+    mask: &[T],
+    counted: Option<&[T]>,
+    n: usize,
+    comparison: Comparison,
+    discounts: &[f64],
+) -> Vec<T> {
+    let exact = discounts;
+    let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();
+    let ranks = discounts.len();
+    let compared = Compared::from(comparison);
+    let target = target();
+    each_list_of_documents(mask, [x, counted.unwrap_or(mask)], n, x.len() * n * ranks, |_, [x, counted], expected| {
+        let places = counting(&counted);
+        if recursion_boxes::pays::<T>(target, x.len(), ranks) {
+            return recursion_boxes::value(target, &x, &places, comparison, exact, expected);
+        }
+        let (rows, length) = (gather(&x, &places), rows_of_tile(ranks, 1));
+        let mut of_rows = vec![T::ZERO; rows.len()];
+        let tiles = rows.chunks(length).zip(places.chunks(length)).zip(of_rows.chunks_mut(length)).collect();
+        for_each(tiles, x.len() * rows.len() * ranks, |((rows, places), out)| {
+            let mut p = vec![T::ZERO; ranks * out.len()];
+            let trials = Trials { x: &x, rows, places, compared };
+            dispatch(target, Expectation { trials, discounts: &discounts, p: &mut p, out });
+        });
+        scatter(expected, &places, &of_rows);
+    })
+}
+
+/// Distributions and their derivatives for one tile of rows.
+struct Memory<T> {
+    /// Before every `block`-th trial: `[blocks, ranks, rows]`.
+    starts: Vec<T>,
+    /// Before every trial of one block: `[block, ranks, rows]`.
+    before: Vec<T>,
+    /// Derivative by the distribution after a trial at the next rank, less that at the rank itself: `[ranks, rows]`.
+    /// They go back over a trial as the derivatives do, and lose no digits where these are close.
+    rises: Vec<T>,
+}
+
+impl<T: Real> Memory<T> {
+    fn new(documents: usize, ranks: usize, rows: usize) -> Self {
+        let (block, size) = (block(documents), ranks * rows);
+        Self {
+            starts: vec![T::ZERO; documents.div_ceil(block) * size],
+            before: vec![T::ZERO; block * size],
+            rises: vec![T::ZERO; size],
+        }
+    }
+}
+
+/// What the rows of a tile send to the gradient: to their own documents, and to all documents.
+struct Gradient<'a, T> {
+    trials: Trials<'a, T>,
+    /// The discount of the next rank less that of each rank.
+    rises: &'a [T],
+    /// The gradient that comes in, a row.
+    g: &'a [T],
+    memory: &'a mut Memory<T>,
+    to_rows: &'a mut [T],
+    to_all: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Gradient<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let rows = self.to_rows.len();
+        let (ranks, documents) = (self.rises.len(), self.trials.x.len());
+        let (size, block) = (ranks * rows, block(documents));
+        let Memory { starts, before, rises } = self.memory;
+        let (starts, before) = (&mut starts[..documents.div_ceil(block) * size], &mut before[..block * size]);
+        let rises = &mut rises[..size];
+        let mut scratch = [[T::ZERO; TILE]; 5];
+        let [ahead, behind, density, flow, partial] = &mut scratch;
+        let (flow, partial) = (&mut flow[..rows], &mut partial[..rows]);
+        let mut trial = Trial::of_rows(rows, [ahead, behind, density]);
+
+        certain(&mut starts[..size], rows);
+        for (number, first) in (0..documents).step_by(block).enumerate().take(documents.div_ceil(block) - 1) {
+            let (here, next) = starts[number * size..].split_at_mut(size);
+            let next = &mut next[..size];
+            next.copy_from_slice(here);
+            for j in first..first + block {
+                self.trials.of::<FMA>(j, &mut trial);
+                advance::<T, FMA>(next, j, trial.ahead, trial.behind);
+            }
+        }
+        for (rises, &rise) in rises.chunks_exact_mut(rows).zip(self.rises) {
+            for (own, &g) in rises.iter_mut().zip(self.g) {
+                *own = g * rise;
+            }
+        }
+        let slope = self.trials.compared.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
+        for (number, first) in (0..documents).step_by(block).enumerate().rev() {
+            let last = (first + block).min(documents);
+            before[..size].copy_from_slice(&starts[number * size..(number + 1) * size]);
+            for j in first..last - 1 {
+                let (here, next) = before[(j - first) * size..].split_at_mut(size);
+                let next = &mut next[..size];
+                next.copy_from_slice(here);
+                self.trials.of::<FMA>(j, &mut trial);
+                advance::<T, FMA>(next, j, trial.ahead, trial.behind);
+            }
+            for j in (first..last).rev() {
+                self.trials.of::<FMA>(j, &mut trial);
+                let p = &before[(j - first) * size..(j - first + 1) * size];
+                // By the probability: sum_r p(r) (a(r + 1) - a(r)), where no rank before the trial is above j.
+                flow.fill(T::ZERO);
+                for (p, rises) in p.chunks_exact(rows).zip(rises.chunks_exact(rows)).take(j + 1) {
+                    for ((flow, &p), &rise) in flow.iter_mut().zip(p).zip(rises) {
+                        *flow = p.fma::<FMA>(rise, *flow);
+                    }
+                }
+                for ((flow, partial), &density) in flow.iter_mut().zip(partial.iter_mut()).zip(trial.density.iter()) {
+                    *flow = *flow * density * slope;
+                    *partial = *partial + *flow;
+                }
+                self.to_all[j] = self.to_all[j] + sum(flow);
+                recurrence::retreat::<T, FMA>(rises, trial.ahead, trial.behind);
+                if j % BLOCK == 0 {
+                    rises.iter_mut().for_each(|value| *value = flushed(*value));
+                    for (to_row, partial) in self.to_rows.iter_mut().zip(partial.iter_mut()) {
+                        *to_row = *to_row - *partial;
+                        *partial = T::ZERO;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Gradient of [`rank_recursion`] in `x`. A document with a gradient of 0 sends nothing.
+pub fn rank_recursion_gradient<T: Real>(
+    x: &[T],
+    mask: &[T],
+    g: &[T],
+    n: usize,
+    comparison: Comparison,
+    discounts: &[f64],
+) -> Vec<T> {
+    // Beyond the last rank the discount is 0.
+    let next = discounts.iter().skip(1).chain(&[0.0]);
+    let rises: Vec<T> = discounts.iter().zip(next).map(|(here, next)| T::from_f64(next - here)).collect();
+    let ranks = rises.len();
+    let compared = Compared::from(comparison);
+    let target = target();
+    each_list_of_documents(mask, [x, g], n, x.len() * n * ranks, |_, [x, g], to_x| {
+        if recursion_boxes::pays::<T>(target, x.len(), ranks) {
+            return recursion_boxes::gradient(target, &x, &g, comparison, discounts, to_x);
+        }
+        let places = counting(&g);
+        let (own, own_g, mut to_own) = (gather(&x, &places), gather(&g, &places), vec![T::ZERO; places.len()]);
+        let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
+        let work = x.len() * places.len() * ranks;
+        let partials = each_stripe(&mut to_own, x.len(), work, |stripe, to_rows, to_all| {
+            let mut memory = Memory::new(x.len(), ranks, rows.min(to_rows.len()));
+            for (tile, to_rows) in to_rows.chunks_mut(rows).enumerate() {
+                let start = stripe.start + tile * rows;
+                let here = start..start + to_rows.len();
+                let trials = Trials { x: &x, rows: &own[here.clone()], places: &places[here.clone()], compared };
+                let g = &own_g[here];
+                dispatch(target, Gradient { trials, rises: &rises, g, memory: &mut memory, to_rows, to_all });
+            }
+        });
+        scatter(to_x, &places, &to_own);
+        reduce(to_x, &partials);
+    })
+}

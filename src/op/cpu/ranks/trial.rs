@@ -1,0 +1,45 @@
+//! The trial of one document against each of some rows, which primitives over noisy scores take pair by pair.
+
+use super::beats::beats;
+use crate::op::cpu::{parameters::Comparison, real::Real};
+
+/// A [`Comparison`] in the type of the scores.
+#[derive(Clone, Copy)]
+pub struct Compared<T> {
+    pub rate: T,
+    pub shift: T,
+}
+
+impl<T: Real> From<Comparison> for Compared<T> {
+    fn from(Comparison { rate, shift }: Comparison) -> Self {
+        Self { rate: T::from_f64(rate), shift: T::from_f64(shift) }
+    }
+}
+
+/// One number per row.
+pub struct Trial<'a, T> {
+    /// The chance that the document is above the row, and that it is not.
+    pub ahead: &'a mut [T],
+    pub behind: &'a mut [T],
+    /// `exp(-t^2)`, to which the derivative of the chance is proportional.
+    pub density: &'a mut [T],
+}
+
+impl<'a, T: Real> Trial<'a, T> {
+    /// A trial against as many rows, in memory that is at least as long.
+    pub fn of_rows(rows: usize, [ahead, behind, density]: [&'a mut [T]; 3]) -> Self {
+        Self { ahead: &mut ahead[..rows], behind: &mut behind[..rows], density: &mut density[..rows] }
+    }
+
+    /// Document `j` with the score `x` against each of `rows`, whose places ascend; no row meets itself.
+    #[inline(always)]
+    pub fn meet<const FMA: bool>(&mut self, (j, x): (usize, T), rows: &[T], places: &[usize], compared: Compared<T>) {
+        let chances = self.ahead.iter_mut().zip(self.behind.iter_mut()).zip(self.density.iter_mut());
+        for (((ahead, behind), density), &row) in chances.zip(rows) {
+            (*ahead, *behind, *density) = beats::<T, FMA>((x - row) * compared.rate - compared.shift);
+        }
+        if let Ok(own) = places.binary_search(&j) {
+            (self.ahead[own], self.behind[own], self.density[own]) = (T::ZERO, T::ONE, T::ZERO);
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Trials: the distribution of the number of documents above, and of what they contribute, one document after another.
+//!
+//! Document `j` is above with the chance `pi_j`, independently of the others. Over the trials so far, for each rank
+//! `r`,
+//!
+//! - `p(r)` is the chance that `r` documents are above, for a product times what they leave of it:
+//!   `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j`, for a product `pi_j (1 - b_j)` in the last place;
+//! - `w(r)`, for a sum, is `p(r)` times the mean of the sum:
+//!   `w(r) <- w(r) (1 - pi_j) + (w(r - 1) + p(r - 1) b_j) pi_j`.
+//!
+//! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))`, over all trials but its
+//! own. It is linear in the state before the trial of `i`, and the linear form follows from the trials behind it,
+//! backwards. So the expectations of all documents take two passes, and their gradient two more, of the sums `P` and
+//! `W` over the documents of what they leave out. Nothing is divided by a chance. States are computed again from every
+//! `sqrt(n)`-th one.
+
+use std::ops::Range;
+
+use super::recurrence::{after, before};
+use crate::op::cpu::{parameters::Above, real::Real, sum::dot};
+
+/// A function of the rank, and the documents that may be above.
+#[derive(Clone, Copy)]
+pub struct Trials<'a> {
+    pub above: Above,
+    /// `f` of the first ranks, at least one; 0 beyond.
+    pub values: &'a [f64],
+    pub ahead: &'a [f64],
+    pub behind: &'a [f64],
+    pub b: &'a [f64],
+}
+
+/// What is above for certain: the number of documents, and the product or sum over them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Certain {
+    pub count: usize,
+    pub total: f64,
+}
+
+/// Several arrays over the ranks in one, as many of them as a sum or a product needs.
+#[derive(Clone)]
+struct State {
+    parts: Vec<f64>,
+    ranks: usize,
+}
+
+impl State {
+    fn zeros(count: usize, ranks: usize) -> Self {
+        Self { parts: vec![0.0; count * ranks], ranks }
+    }
+
+    fn part(&self, part: usize) -> &[f64] {
+        &self.parts[part * self.ranks..(part + 1) * self.ranks]
+    }
+
+    fn part_mut(&mut self, part: usize) -> &mut [f64] {
+        &mut self.parts[part * self.ranks..(part + 1) * self.ranks]
+    }
+}
+
+/// Parts of a state: `p` and, for a sum, `w`; then the sums over the documents of both without a document.
+const P: usize = 0;
+const W: usize = 1;
+
+/// `x(r) <- x(r) + factor y(r)`
+#[inline(always)]
+fn add<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
+    for (x, y) in x.iter_mut().zip(y) {
+        *x = y.fma::<FMA>(factor, *x);
+    }
+}
+
+/// `x(r) <- x(r) + factor y(r - 1)`
+#[inline(always)]
+fn add_below<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
+    add::<FMA>(&mut x[1..], factor, y);
+}
+
+/// The states before every block of trials that has not been gone back over, and those before the trials of one block.
+struct Tape {
+    starts: Vec<State>,
+    states: Vec<State>,
+}
+
+/// Expectation of a document, and the derivative of the weighted sum of all expectations by its chance to be above.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Found {
+    pub expectation: f64,
+    pub slope: f64,
+}
+
+impl Trials<'_> {
+    /// States of the two kinds of arrays: `p` and `w`, or `p` alone.
+    fn width(&self) -> usize {
+        if self.above == Above::Sum { 2 } else { 1 }
+    }
+
+    /// `pi_j`, for a product times what the document leaves of it.
+    fn arrives(&self, j: usize) -> f64 {
+        if self.above == Above::Product { self.ahead[j] * (1.0 - self.b[j]) } else { self.ahead[j] }
+    }
+
+    /// Before the first trial; `None` where so many are above that no rank counts.
+    fn start(&self, certain: Certain, count: usize) -> Option<State> {
+        let mut state = State::zeros(count, self.values.len());
+        if self.above == Above::Sum {
+            *state.part_mut(P).get_mut(certain.count)? = 1.0;
+            state.part_mut(W)[certain.count] = certain.total;
+        } else {
+            *state.part_mut(P).get_mut(certain.count)? = certain.total;
+        }
+        Some(state)
+    }
+
+    /// The state after trial `j`, of which the weight of the document is `weight`. Sums of what documents leave out are
+    /// kept where the state has room for them, `weighted` if they are other than 0.
+    #[inline(always)]
+    fn advance<const FMA: bool>(&self, j: usize, weight: f64, weighted: bool, state: &State, out: &mut State) {
+        let (width, ahead, behind, b) = (self.width(), self.arrives(j), self.behind[j], self.b[j]);
+        after::<FMA>(state.part(P), ahead, behind, out.part_mut(P));
+        if width == 2 {
+            after::<FMA>(state.part(W), ahead, behind, out.part_mut(W));
+            add_below::<FMA>(out.part_mut(W), ahead * b, state.part(P));
+        }
+        if state.parts.len() == width * state.ranks {
+            return;
+        }
+        let [p, w] = [width + P, width + W];
+        if weighted {
+            after::<FMA>(state.part(p), ahead, behind, out.part_mut(p));
+            if width == 2 {
+                after::<FMA>(state.part(w), ahead, behind, out.part_mut(w));
+                add_below::<FMA>(out.part_mut(w), ahead * b, state.part(p));
+            }
+        } else {
+            out.parts[width * state.ranks..].fill(0.0);
+        }
+        if weight != 0.0 {
+            add::<FMA>(out.part_mut(p), weight, state.part(P));
+            if width == 2 {
+                add::<FMA>(out.part_mut(w), weight, state.part(W));
+                add::<FMA>(out.part_mut(w), weight * b, state.part(P));
+            }
+        }
+    }
+
+    /// Goes over all trials once. Weights may be left out.
+    #[inline(always)]
+    fn record<const FMA: bool>(&self, start: State, weights: &[f64]) -> Tape {
+        let n = self.ahead.len();
+        let block = n.isqrt().max(1);
+        let mut starts = vec![start.clone()];
+        let mut next = State::zeros(start.parts.len() / start.ranks, start.ranks);
+        let (mut here, mut weighted) = (start, false);
+        for j in 0..n.saturating_sub(1) {
+            let weight = weights.get(j).copied().unwrap_or(0.0);
+            self.advance::<FMA>(j, weight, weighted, &here, &mut next);
+            weighted |= weight != 0.0;
+            std::mem::swap(&mut here, &mut next);
+            if (j + 1) % block == 0 {
+                starts.push(here.clone());
+            }
+        }
+        Tape { starts, states: vec![next; block] }
+    }
+
+    /// Computes the states before the trials of the last block that is left again, and returns its documents; `None`
+    /// where no block is left.
+    #[inline(always)]
+    fn replay<const FMA: bool>(&self, tape: &mut Tape, weights: &[f64]) -> Option<Range<usize>> {
+        let block = tape.states.len();
+        let start = tape.starts.pop()?;
+        let first = tape.starts.len() * block;
+        let documents = first..(first + block).min(self.ahead.len());
+        let mut weighted = weights.iter().take(first).any(|weight| *weight != 0.0);
+        tape.states[0] = start;
+        for j in first..documents.end.saturating_sub(1) {
+            let (before, after) = tape.states.split_at_mut(j - first + 1);
+            let weight = weights.get(j).copied().unwrap_or(0.0);
+            self.advance::<FMA>(j, weight, weighted, &before[j - first], &mut after[0]);
+            weighted |= weight != 0.0;
+        }
+        Some(documents)
+    }
+
+    /// The expectation of document `j` from the state before its trial and the linear form behind it.
+    #[inline(always)]
+    fn expectation<const FMA: bool>(&self, j: usize, state: &State, form: &State) -> f64 {
+        match self.above {
+            Above::Product => dot::<f64, FMA>(form.part(P), state.part(P)),
+            Above::Sum => {
+                let of_p = dot::<f64, FMA>(form.part(P), state.part(P));
+                of_p + dot::<f64, FMA>(form.part(W), state.part(W))
+                    + self.b[j] * dot::<f64, FMA>(form.part(W), state.part(P))
+            }
+        }
+    }
+
+    /// Takes a linear form back over trial `j`.
+    #[inline(always)]
+    fn retreat<const FMA: bool>(&self, j: usize, form: &mut State) {
+        let (ahead, behind) = (self.arrives(j), self.behind[j]);
+        before::<FMA>(form.part_mut(P), ahead, behind);
+        if self.above == Above::Sum {
+            let (p, w) = form.parts.split_at_mut(form.ranks);
+            // By `p(r)` through `w(r + 1)`.
+            let last = w.len() - 1;
+            add::<FMA>(&mut p[..last], ahead * self.b[j], &w[1..]);
+            before::<FMA>(w, ahead, behind);
+        }
+    }
+
+    /// The linear form behind the last trial.
+    fn last_form(&self) -> State {
+        let mut form = State::zeros(self.width(), self.values.len());
+        form.part_mut(self.width() - 1).copy_from_slice(self.values);
+        form
+    }
+
+    /// The expectations of the documents that `is_row` names; `None` where no rank counts.
+    #[inline(always)]
+    pub fn expectations<const FMA: bool>(&self, certain: Certain, is_row: impl Fn(usize) -> bool) -> Option<Vec<f64>> {
+        let start = self.start(certain, self.width())?;
+        let mut out = vec![0.0; self.ahead.len()];
+        let first = (0..out.len()).find(|&j| is_row(j))?;
+        let mut form = self.last_form();
+        let mut tape = self.record::<FMA>(start, &[]);
+        while let Some(documents) = self.replay::<FMA>(&mut tape, &[]) {
+            for j in documents.clone().rev().take_while(|&j| j >= first) {
+                if is_row(j) {
+                    out[j] = self.expectation::<FMA>(j, &tape.states[j - documents.start], &form);
+                }
+                self.retreat::<FMA>(j, &mut form);
+            }
+            if documents.start <= first {
+                break;
+            }
+        }
+        Some(out)
+    }
+
+    /// The expectation of every document with a weight, and the derivatives of the weighted sum of them by every
+    /// chance; `None` where no rank counts.
+    #[inline(always)]
+    pub fn slopes<const FMA: bool>(&self, certain: Certain, weights: &[f64]) -> Option<Vec<Found>> {
+        let width = self.width();
+        let start = self.start(certain, 2 * width)?;
+        let mut out = vec![Found::default(); self.ahead.len()];
+        let mut form = self.last_form();
+        // Derivatives by `p` and `w` through the weights of documents behind.
+        let mut through = State::zeros(width, self.values.len());
+        let mut tape = self.record::<FMA>(start, weights);
+        while let Some(documents) = self.replay::<FMA>(&mut tape, weights) {
+            for j in documents.clone().rev() {
+                let state = &tape.states[j - documents.start];
+                if weights[j] != 0.0 {
+                    out[j].expectation = self.expectation::<FMA>(j, state, &form);
+                }
+                out[j].slope = self.slope::<FMA>(j, state, &form, &through);
+                self.retreat::<FMA>(j, &mut through);
+                if weights[j] != 0.0 {
+                    add::<FMA>(through.part_mut(P), weights[j], form.part(P));
+                    if width == 2 {
+                        add::<FMA>(through.part_mut(P), weights[j] * self.b[j], form.part(W));
+                        add::<FMA>(through.part_mut(W), weights[j], form.part(W));
+                    }
+                }
+                self.retreat::<FMA>(j, &mut form);
+            }
+        }
+        Some(out)
+    }
+
+    /// The derivative by `pi_j` through the trial of every array.
+    #[inline(always)]
+    fn slope<const FMA: bool>(&self, j: usize, state: &State, form: &State, through: &State) -> f64 {
+        let (width, b, below) = (self.width(), self.b[j], state.ranks - 1);
+        let of_p = [(through.part(P), state.part(P)), (form.part(P), state.part(width + P))];
+        let [mut arrives, mut stays] = [0.0; 2];
+        for (form, array) in of_p {
+            arrives += dot::<f64, FMA>(&form[1..], &array[..below]);
+            stays += dot::<f64, FMA>(form, array);
+        }
+        if width == 1 {
+            return arrives * (1.0 - b) - stays;
+        }
+        let of_w = [(through.part(W), state.part(W)), (form.part(W), state.part(width + W))];
+        for ((form, array), (_, p)) in of_w.into_iter().zip(of_p) {
+            arrives += dot::<f64, FMA>(&form[1..], &array[..below]) + b * dot::<f64, FMA>(&form[1..], &p[..below]);
+            stays += dot::<f64, FMA>(form, array);
+        }
+        arrives - stays
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALUES: [f64; 7] = [1.0, 0.6, -0.3, 0.5, 0.2, 0.7, 0.4];
+    const AHEAD: [f64; 6] = [0.9, 0.25, 0.0, 0.5, 1.0, 0.7];
+    const B: [f64; 6] = [0.5, 0.0, 1.0, 0.25, 0.75, 1.0];
+
+    fn trials<'a>(above: Above, ranks: usize, ahead: &'a [f64], behind: &'a [f64]) -> Trials<'a> {
+        Trials { above, values: &VALUES[..ranks], ahead, behind, b: &B }
+    }
+
+    /// Nobody, or two documents that are above for certain.
+    fn certains(above: Above) -> [Certain; 2] {
+        match above {
+            Above::Product => [Certain { count: 0, total: 1.0 }, Certain { count: 2, total: 0.3 }],
+            Above::Sum => [Certain { count: 0, total: 0.0 }, Certain { count: 2, total: 1.75 }],
+        }
+    }
+
+    /// The expectation of document `i`, over all sets of others above it.
+    fn enumerated(above: Above, ranks: usize, ahead: &[f64], certain: Certain, i: usize) -> f64 {
+        let sets = (0..1usize << ahead.len()).filter(|set| set >> i & 1 == 0);
+        sets.map(|set| {
+            let inside = |j: usize| set >> j & 1 == 1;
+            let others = (0..ahead.len()).filter(|&j| j != i);
+            let chance: f64 = others.map(|j| if inside(j) { ahead[j] } else { 1.0 - ahead[j] }).product();
+            let members = || (0..ahead.len()).filter(|&j| inside(j));
+            let contributed = match above {
+                Above::Product => certain.total * members().map(|j| 1.0 - B[j]).product::<f64>(),
+                Above::Sum => certain.total + B[i] + members().map(|j| B[j]).sum::<f64>(),
+            };
+            let rank = certain.count + members().count();
+            chance * contributed * if rank < ranks { VALUES[rank] } else { 0.0 }
+        })
+        .sum()
+    }
+
+    #[test]
+    fn every_set_of_documents_above_is_counted() {
+        let behind = AHEAD.map(|ahead| 1.0 - ahead);
+        for above in [Above::Sum, Above::Product] {
+            for (ranks, certain) in [1, 3, 7].into_iter().flat_map(|ranks| certains(above).map(|c| (ranks, c))) {
+                let trials = trials(above, ranks, &AHEAD, &behind);
+                let Some(found) = trials.expectations::<false>(certain, |_| true) else {
+                    assert!(certain.count >= ranks);
+                    continue;
+                };
+                for (i, found) in found.into_iter().enumerate() {
+                    let expected = enumerated(above, ranks, &AHEAD, certain, i);
+                    assert!((found - expected).abs() < 1e-14, "{above:?}, {ranks} ranks, {i}: {found} {expected}");
+                }
+                // Some of them alone.
+                let some = trials.expectations::<false>(certain, |j| j == 3).unwrap();
+                assert!((some[3] - enumerated(above, ranks, &AHEAD, certain, 3)).abs() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_weighted_sum() {
+        let weights = [0.0, 0.7, -1.2, 0.0, 0.4, 1.5];
+        let step = 1e-5;
+        for above in [Above::Sum, Above::Product] {
+            for (ranks, certain) in [3, 7].into_iter().flat_map(|ranks| certains(above).map(|c| (ranks, c))) {
+                let behind = AHEAD.map(|ahead| 1.0 - ahead);
+                let found = trials(above, ranks, &AHEAD, &behind).slopes::<false>(certain, &weights).unwrap();
+                for (j, found) in found.into_iter().enumerate() {
+                    let moved = |by: f64| -> f64 {
+                        let mut ahead = AHEAD;
+                        ahead[j] += by;
+                        let all = weights.iter().enumerate();
+                        all.map(|(i, weight)| weight * enumerated(above, ranks, &ahead, certain, i)).sum()
+                    };
+                    let slope = (moved(step) - moved(-step)) / (2.0 * step);
+                    assert!((found.slope - slope).abs() < 1e-9, "{above:?}, {ranks} ranks, {j}: {found:?} {slope}");
+                    let expectation =
+                        if weights[j] == 0.0 { 0.0 } else { enumerated(above, ranks, &AHEAD, certain, j) };
+                    assert!((found.expectation - expectation).abs() < 1e-14);
+                }
+            }
+        }
+    }
+}
