@@ -17,21 +17,15 @@ const PARTIAL: &str = ".partial";
 /// # Errors
 /// Any error of `fill` or of the file system; a file that was there before is then untouched.
 pub(crate) fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    match prepare(path, fill)?.0 {
-        Some(pending) => pending.commit(|| Ok(())),
-        None => Ok(()),
-    }
+    prepare(path, fill)?.map_or(Ok(()), Pending::commit)
 }
 
-/// A file that is written under its temporary name; none where there was no regular file, which has what was written.
-#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "commands alone write files that belong together"))]
-pub(crate) struct Prepared(Option<Pending>);
-
-/// Does all that [`write_with`] does but the last step: `path` has what it had until [`commit_together`].
+/// Does all that [`write_with`] does but the last step: `path` has what it had until [`commit_together`]. Returns `None`
+/// for a path that is not a regular file, which then has what was written.
 ///
 /// # Errors
 /// As [`write_with`].
-pub(crate) fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Prepared> {
+pub(crate) fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Option<Pending>> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder")),
@@ -39,34 +33,38 @@ pub(crate) fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Resu
             let mut file = BufWriter::new(File::options().write(true).open(path)?);
             fill(&mut file)?;
             file.flush()?;
-            Ok(Prepared(None))
+            Ok(None)
         }
         _ => {
             let mut pending = Pending::create(path)?;
             fill(&mut pending)?;
-            Ok(Prepared(Some(pending)))
+            Ok(Some(pending))
         }
     }
 }
 
-/// Gives files that belong together their names. A kill between two renames is the only way to a part of them.
+/// Gives files that belong together their names, after a call of `before`. A kill between two renames is the only way to
+/// a part of them.
 ///
 /// # Errors
-/// The file that cannot be renamed; those that were there before are then as they were.
-#[cfg(feature = "cli")]
-pub(crate) fn commit_together(files: impl IntoIterator<Item = Prepared>) -> Result<(), (PathBuf, io::Error)> {
-    let mut files: Vec<Pending> = files.into_iter().filter_map(|file| file.0).collect();
+/// The first file that cannot be renamed, or `before` with the path of the first file. The files that were there before
+/// are then as they were.
+#[cfg(feature = "experiment")]
+pub(crate) fn commit_together(
+    mut files: Vec<Pending>,
+    before: impl FnOnce() -> io::Result<()>,
+) -> Result<(), (PathBuf, io::Error)> {
+    let Some(first) = files.first().map(|file| file.path.clone()) else { return Ok(()) };
     for file in &mut files {
         file.sync().map_err(|error| (file.path.clone(), error))?;
     }
-    let mut replaced = Vec::new();
-    for file in files {
+    before().map_err(|error| (first, error))?;
+    let (count, mut replaced) = (files.len(), Vec::new());
+    for (number, file) in (1..).zip(files) {
         let path = file.path.clone();
-        let renamed = Former::keep(&path).and_then(|former| {
-            replaced.push(former);
-            file.rename()
-        });
-        if let Err(error) = renamed {
+        // After the last file, nothing can fail.
+        let kept = if number < count { Former::keep(&path).map(|former| replaced.push(former)) } else { Ok(()) };
+        if let Err(error) = kept.and_then(|()| file.rename()) {
             replaced.iter_mut().for_each(Former::restore);
             return Err((path, error));
         }
@@ -74,15 +72,15 @@ pub(crate) fn commit_together(files: impl IntoIterator<Item = Prepared>) -> Resu
     Ok(())
 }
 
-/// What was at a path before another file took its place. It is let go when dropped.
-#[cfg(feature = "cli")]
+/// The file that was at a path before another one took its place. Its second name goes when this is dropped.
+#[cfg(feature = "experiment")]
 struct Former {
     path: PathBuf,
     /// A second name of the file that was there.
     kept: Option<PathBuf>,
 }
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "experiment")]
 impl Former {
     fn keep(path: &Path) -> io::Result<Self> {
         let kept = temporary_name(path)?;
@@ -107,7 +105,7 @@ impl Former {
     }
 }
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "experiment")]
 impl Drop for Former {
     fn drop(&mut self) {
         if let Some(kept) = self.kept.take() {
@@ -136,7 +134,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub(crate) fn replace_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut pending = Pending::create(path)?;
     fill(&mut pending)?;
-    pending.commit(|| Ok(()))
+    pending.commit()
 }
 
 /// A file under its temporary name. It is removed when dropped, unless it was committed.
@@ -162,10 +160,9 @@ impl Pending {
         file.get_ref().sync_all()
     }
 
-    /// Syncs the file, calls `before`, and renames the file to its final name.
-    pub(crate) fn commit(mut self, before: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    /// Syncs the file and renames it to its final name.
+    fn commit(mut self) -> io::Result<()> {
         self.sync()?;
-        before()?;
         self.rename()
     }
 
@@ -243,30 +240,31 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"new");
     }
 
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "experiment")]
     #[test]
     fn files_that_belong_together_are_replaced_together() {
         let folder = tempfile::tempdir().unwrap();
         let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
-        let prepared = |path: &Path, text: &str| prepare(path, |file| file.write_all(text.as_bytes())).unwrap();
+        let prepared =
+            |path: &Path, text: &str| prepare(path, |file| file.write_all(text.as_bytes())).unwrap().unwrap();
         let found = || [&first, &second].map(|path| fs::read_to_string(path).ok());
-        let pair = [prepared(&first, "old"), prepared(&second, "old")];
+        let pair = vec![prepared(&first, "old"), prepared(&second, "old")];
         assert_eq!(found(), [None, None]);
-        commit_together(pair).unwrap();
+        commit_together(pair, || Ok(())).unwrap();
         assert_eq!(found(), [Some("old".into()), Some("old".into())]);
         // A folder in the place of the second file: it cannot be renamed.
-        let pair = [prepared(&first, "new"), prepared(&second, "new")];
+        let pair = vec![prepared(&first, "new"), prepared(&second, "new")];
         fs::remove_file(&second).unwrap();
         fs::create_dir(&second).unwrap();
-        let (path, _) = commit_together(pair).unwrap_err();
+        let (path, _) = commit_together(pair, || Ok(())).unwrap_err();
         assert_eq!((path, found()), (second.clone(), [Some("old".into()), None]));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
         // Where there was none before, there is none again.
         fs::remove_file(&first).unwrap();
         fs::remove_dir(&second).unwrap();
-        let pair = [prepared(&first, "new"), prepared(&second, "new")];
+        let pair = vec![prepared(&first, "new"), prepared(&second, "new")];
         fs::create_dir(&second).unwrap();
-        assert!(commit_together(pair).is_err());
+        assert!(commit_together(pair, || Ok(())).is_err());
         assert_eq!((found(), fs::read_dir(folder.path()).unwrap().count()), ([None, None], 1));
     }
 

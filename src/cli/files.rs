@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::failure::Failure;
 use super::progress::during;
-use crate::atomic_file::{self, Prepared};
+use crate::atomic_file::{self, Pending};
 use crate::data::DataError;
 
 /// Writes a file.
@@ -17,11 +17,14 @@ pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
     written.map_err(|error| unwritable(path, error))
 }
 
-/// Writes a file that has its name only after [`commit`].
+/// Writes a file that has its name only after [`commit`]; `None` for what is not a regular file.
 ///
 /// # Errors
 /// As [`write`].
-pub(super) fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Prepared, Failure> {
+pub(super) fn prepare(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Option<Pending>, Failure> {
     let prepared = during(&format!("writing {}", path.display()), || atomic_file::prepare(path, fill));
     prepared.map_err(|error| unwritable(path, error))
 }
@@ -30,8 +33,9 @@ pub(super) fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Resu
 ///
 /// # Errors
 /// A file that cannot be renamed.
-pub(super) fn commit(files: impl IntoIterator<Item = Prepared>) -> Result<(), Failure> {
-    atomic_file::commit_together(files).map_err(|(path, error)| unwritable(&path, error))
+pub(super) fn commit(files: impl IntoIterator<Item = Option<Pending>>) -> Result<(), Failure> {
+    let files = files.into_iter().flatten().collect();
+    atomic_file::commit_together(files, || Ok(())).map_err(|(path, error)| unwritable(&path, error))
 }
 
 fn unwritable(path: &Path, error: io::Error) -> Failure {

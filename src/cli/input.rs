@@ -185,7 +185,7 @@ pub fn ranker_file(path: &Path) -> PathBuf {
 
 /// Loads a ranker from its file, which may be one of another system, or from the folder of a `train` run.
 pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
-    let opened = experiment::ranker_file(path).and_then(|file| Ranker::open(&file, device));
+    let opened = experiment::ranker_file(path).and_then(|file| Ok(Ranker::open(&file, device)?));
     opened.map_err(|error| Failure::Input(error.into()))
 }
 

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::failure::Failure;
 use super::input;
 use crate::atomic_file;
-use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, write_page};
+use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, settle, write_page};
 use crate::report::page;
 use crate::text::is_standard_stream;
 
@@ -50,6 +50,7 @@ impl ReportArgs {
 
 /// Reads the report of a finished run.
 pub fn read_report(folder: &Path) -> Result<Report, Failure> {
+    settle(folder)?;
     read(&folder.join(REPORT))?.ok_or_else(|| {
         Failure::input(format!("{}: no {REPORT} here; expected the folder of a finished run", folder.display()))
     })

@@ -12,7 +12,7 @@ use super::progress::Work;
 use super::scored::Scored;
 use super::table::Table;
 use crate::data::RankingDataset;
-use crate::experiment::{Document, ExperimentConfig, JOBS, KeptRun, OutputFolder, REPORT};
+use crate::experiment::{Document, ExperimentConfig, JOBS, KeptRun, OutputFolder, REPORT, settle};
 use crate::json::json;
 use crate::report::{studies_page, study_page};
 use crate::study::{
@@ -165,8 +165,14 @@ impl StudyArgs {
         };
         if let Some(path) = &self.out {
             let folder = OutputFolder::of_files(path, &files)?;
-            folder.write_json(JSON, &record)?;
-            folder.write(PAGE, if all { studies_page(&reports) } else { study_page(&reports[0]) }.as_bytes())?;
+            let page = if all { studies_page(&reports) } else { study_page(&reports[0]) };
+            folder.write_together(&files, |number, file| match number {
+                0 => {
+                    serde_json::to_writer_pretty(&mut *file, &record)?;
+                    writeln!(file)
+                }
+                _ => file.write_all(page.as_bytes()),
+            })?;
         }
         if self.json {
             writeln!(out, "{record}")?;
@@ -204,6 +210,7 @@ impl StudyArgs {
 
     fn source(&self) -> Result<Source, Failure> {
         input::once(self.files.iter().chain(&self.scores).chain(&self.against))?;
+        self.runs().try_for_each(|run| settle(run))?;
         let read = |data: &[PathBuf]| self.reading.read(data, None);
         match (&self.scores, &self.config, self.files.as_slice()) {
             (None, Some(config), []) => training(config),

@@ -45,7 +45,7 @@ pub struct SynthArgs {
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., into the folder --out, for
-    /// `data.folds`: a new or empty folder, or that of an earlier `synth`
+    /// `data.folds`: a new or empty folder, or that of an earlier `synth`, whose files stay until all new ones are whole
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(3..))]
     parts: Option<u16>,
 }
@@ -90,10 +90,7 @@ impl SynthArgs {
                 let files: Vec<String> = (1..=parts).map(|part| format!("S{part}.txt")).collect();
                 let folder = OutputFolder::of_files(folder, &files.iter().map(String::as_str).collect::<Vec<_>>())?;
                 let start = |part: usize| (part as u128 * config.queries as u128 / parts as u128) as usize;
-                for (part, file) in files.iter().enumerate() {
-                    folder.write_with(file, |file| fill(&config, start(part)..start(part + 1), file))?;
-                }
-                Ok(())
+                Ok(folder.write_together(&files, |part, file| fill(&config, start(part)..start(part + 1), file))?)
             }
         }
     }

@@ -36,7 +36,7 @@ pub use extreme_queries::{ExtremeQueries, RankedDocument, RankedQuery};
 pub use fit::{Evaluations, Fit, FitOptions, fit, fit_in_place, linear_weights};
 pub use folder::{CARD, CONFIG, Claim, JOBS, NEXT, OutputFolder, PAGE, RANKER, RECORD, REPORT, RunKind};
 #[cfg(feature = "cli")]
-pub(crate) use folder::{RUN_FILES, write_page};
+pub(crate) use folder::{RUN_FILES, settle, write_page};
 pub use keep::{KEPT, Keep};
 pub use kept::{KeptError, KeptFold, KeptRun};
 pub use record::{

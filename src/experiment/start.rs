@@ -7,7 +7,7 @@ use burn::tensor::Device;
 
 use super::config::ExperimentConfig;
 use super::error::ExperimentError;
-use super::folder::{CONFIG, Claim, NEXT, RANKER, START};
+use super::folder::{CONFIG, Claim, NEXT, RANKER, START, settle};
 use super::split::Split;
 use crate::data::NormalizerKind;
 use crate::json::json;
@@ -19,17 +19,18 @@ use crate::text::counted;
 /// The file of a ranker: the path itself, or the ranker in the folder of a `train` run.
 ///
 /// # Errors
-/// [`RankerError::File`] for a folder without a ranker.
-pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, RankerError> {
+/// [`RankerError::File`] for a folder without a ranker; [`OutputError`](super::error::OutputError) of [`settle`].
+pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
+    settle(path)?;
     let file = path.join(RANKER);
     // What the system refuses is no absence.
     if matches!(file.try_exists(), Ok(false)) {
         let words = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
         let source = io::Error::new(io::ErrorKind::NotFound, words);
-        return Err(RankerError::File { path: path.to_path_buf(), source });
+        return Err(RankerError::File { path: path.to_path_buf(), source }.into());
     }
     Ok(file)
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::bad_input::contains;
 use super::{Bench, SMALL, files};
@@ -44,6 +44,19 @@ pub fn everything(folder: &Path) -> BTreeMap<PathBuf, String> {
         }
     }
     found
+}
+
+/// Waits until a command has left a file whose name begins so.
+fn wait_for(folder: &Path, begin: &str) {
+    let is_there = || {
+        let names = fs::read_dir(folder).into_iter().flatten();
+        names.into_iter().any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with(begin))
+    };
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{begin} does not come");
+        sleep(Duration::from_millis(2));
+    }
 }
 
 /// Returns each way to run `train` and `cv` into `out`.
@@ -142,6 +155,65 @@ fn every_command_refuses_a_folder_of_the_users() {
     let words = ["mine: holds `study.html`, which burn-rank did not write there"];
     refused(&bench, &["study", "position-accuracy", "--queries", "12", "--out", "mine"], &words);
     refused(&bench, &["synth", "--queries", "5", "--parts", "3", "--out", "mine"], &words);
+}
+
+#[test]
+fn synth_parts_are_replaced_together() {
+    let bench = Bench::default();
+    let synth = |seed: &'static str, queries: &'static str| {
+        ["synth", "--seed", seed, "--queries", queries, "--parts", "3", "--out", "data"]
+    };
+    // Long enough to be met on the way.
+    let long = synth("2", "1500");
+    bench.output(&synth("1", "9"));
+    let parts = || everything(&bench.path("data")).into_iter().filter(|(path, _)| !path.ends_with(MARK));
+    let before: BTreeMap<_, _> = parts().collect();
+    let start = || {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("burn-rank"));
+        let child = command.current_dir(bench.path("")).args(long).stderr(Stdio::piped()).spawn().unwrap();
+        wait_for(&bench.path("data"), "S2.txt.");
+        child
+    };
+    // Killed while it writes the second part.
+    let mut child = start();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let whole = |(path, _): &(PathBuf, String)| path.extension().is_none_or(|extension| extension != "partial");
+    assert!(parts().filter(whole).collect::<BTreeMap<_, _>>() == before);
+    bench.output(&synth("1", "9"));
+    assert!(parts().collect::<BTreeMap<_, _>>() == before, "{:?}", files(&bench.path("data")));
+    // The last part cannot be replaced: it has become the user's, or a folder.
+    let third = bench.path("data/S3.txt");
+    let written = fs::read(&third).unwrap();
+    for folder in [false, true] {
+        let child = start();
+        fs::remove_file(&third).unwrap();
+        if folder {
+            fs::create_dir(&third).unwrap()
+        } else {
+            fs::write(&third, "mine\n").unwrap()
+        }
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        let reason = if folder { "is not a file" } else { "is not as burn-rank wrote it" };
+        contains(&told, &[&format!("data: `S3.txt` {reason}; move it elsewhere")]);
+        if folder {
+            fs::remove_dir(&third).unwrap()
+        } else {
+            fs::remove_file(&third).unwrap()
+        }
+        fs::write(&third, &written).unwrap();
+        assert!(parts().collect::<BTreeMap<_, _>>() == before, "{:?}", files(&bench.path("data")));
+    }
+    bench.output(&long);
+    let names = ["S1.txt", "S2.txt", "S3.txt"];
+    assert_eq!(files(&bench.path("data")), names);
+    let mut fresh = long;
+    fresh[8] = "fresh";
+    bench.output(&fresh);
+    let read = |folder: &str| names.map(|name| fs::read(bench.path(folder).join(name)).unwrap());
+    assert!(read("data") == read("fresh"));
 }
 
 #[test]

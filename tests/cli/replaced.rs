@@ -297,6 +297,95 @@ fn a_finished_run_is_read_while_another_one_grows_in_its_folder() {
     assert_eq!(files(&bench.path("r")), files(&bench.path("other")));
 }
 
+/// Copies a folder with everything in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
+/// Puts a finished run beside another one, as a command leaves both that is killed after the older report has gone.
+fn half_way(bench: &Bench, old: &str, new: &str, to: &str) {
+    let (home, next) = (bench.path(to), bench.path(to).join(".next"));
+    copy(&bench.path(old), &home);
+    copy(&bench.path(new), &next);
+    let [mut mark, mut over] = [&home, &next].map(|folder| -> serde_json::Value {
+        serde_json::from_slice(&fs::read(folder.join(".burn-rank")).unwrap()).unwrap()
+    });
+    mark.as_object_mut().unwrap().remove("finished");
+    for (name, digests) in over["wrote"].as_object().unwrap() {
+        let both = mark["wrote"].as_object_mut().unwrap().entry(name).or_insert(serde_json::json!([]));
+        both.as_array_mut().unwrap().extend(digests.as_array().unwrap().iter().cloned());
+    }
+    over["over"] = "other".into();
+    for (folder, mark) in [(&home, mark), (&next, over)] {
+        fs::write(folder.join(".burn-rank"), serde_json::to_vec(&mark).unwrap()).unwrap();
+    }
+    fs::remove_file(home.join("report.json")).unwrap();
+}
+
+#[test]
+fn a_run_whose_move_into_place_was_killed_is_read_by_every_command() {
+    let bench = bench();
+    let more = ["--set", "seed=2", "--set", "learner.epochs=7"];
+    for (run, more) in [("old", &[][..]), ("new", &more[..])] {
+        bench.output(&[&["train", "g.toml", "-q", "--out", run][..], more].concat());
+        let cv = format!("cv-{run}");
+        bench.output(&[&["cv", "g.toml", "-q", "--keep", "scores", "--out", &cv][..], more].concat());
+    }
+    for (args, run) in [
+        (&["report", "RUN", "--out", "-"][..], "r"),
+        (&["report", "RUN", "--out", "-"], "cv"),
+        (&["compare", "RUN", "old"], "r"),
+        (&["compare", "RUN", "cv-old"], "cv"),
+        (&["study", "position-accuracy", "RUN", "--quick"], "cv"),
+        (&["predict", "RUN", "d.txt"], "r"),
+        (&["eval", "RUN", "d.txt"], "r"),
+        (&["importance", "RUN", "d.txt"], "r"),
+        (&["models", "show", "RUN"], "r"),
+        (&["convert", "RUN", "r.onnx"], "r"),
+        (&["compare", "RUN", "old", "d.txt"], "r"),
+    ] {
+        let (old, new) = if run == "r" { ("old", "new") } else { ("cv-old", "cv-new") };
+        half_way(&bench, old, new, run);
+        let named = |run: &'static str| -> Vec<&str> {
+            args.iter().map(|arg| if *arg == "RUN" { run } else { *arg }).collect()
+        };
+        let told = bench.output(&named(run));
+        assert_eq!(files(&bench.path(run)), files(&bench.path(new)), "{args:?}");
+        assert!(results(&bench, run) == results(&bench, new), "{args:?}");
+        let lines = |text: String, run: &str| -> Vec<String> {
+            text.split_whitespace().filter(|word| !word.contains(run)).map(str::to_string).collect()
+        };
+        assert_eq!(lines(told, run), lines(bench.output(&named(new)), new), "{args:?}");
+        fs::remove_dir_all(bench.path(run)).unwrap();
+    }
+    half_way(&bench, "old", "new", "r");
+    bench.refused(&["train", "g.toml", "--out", "started", "--continue", "r"]);
+    assert!(results(&bench, "r") == results(&bench, "new"));
+}
+
+#[test]
+fn a_run_that_failed_does_not_block_the_corrected_command() {
+    let bench = bench();
+    for (command, config) in [("train", "g.toml"), ("cv", "g.toml")] {
+        let wrong = ["--set", "learner.learning_rate=1e30"];
+        bench.run(&[&[command, config, "-q", "--out", command][..], &wrong].concat()).code(1);
+        bench.output(&[command, config, "-q", "--out", command]);
+        let fresh = format!("fresh-{command}");
+        bench.output(&[command, config, "-q", "--out", &fresh]);
+        assert_eq!(files(&bench.path(command)), files(&bench.path(&fresh)));
+        assert!(results(&bench, command) == results(&bench, &fresh));
+    }
+}
+
 #[test]
 fn a_users_folder_with_the_name_of_the_one_that_runs_grow_in_stays() {
     let bench = bench();

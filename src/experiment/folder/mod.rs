@@ -16,6 +16,7 @@ mod swap;
 pub use output::OutputFolder;
 #[cfg(feature = "cli")]
 pub(crate) use output::write_page;
+pub(crate) use swap::settle;
 
 use serde::{Deserialize, Serialize};
 

@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::contents::Contents;
 use super::lock::{Holding, here, locked, looked};
-use super::mark::{Hashed, Mark, NotOurs, Over, digest_of};
+use super::mark::{Hashed, MARK, Mark, NotOurs, Over, digest_of};
 use super::plan::{Place, Wish, no_parts};
-use super::swap::{discard, remove, swap};
+use super::swap::{discard, remove, remove_fits, swap};
 use super::{CONFIG, Claim, JOBS, NEXT, REPORT, RESULT, RunKind, WRITTEN_OFTEN, top};
-use crate::atomic_file::{Pending, replace};
+use crate::atomic_file::{Pending, commit_together, replace, replace_with};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::keep::KEPT;
 use crate::experiment::record::{DataReport, Report, Sets};
@@ -31,8 +31,8 @@ pub struct OutputFolder {
     path: PathBuf,
     /// Where the fits of a cross-validation are.
     fits: PathBuf,
-    /// Whether it was begun in [`NEXT`] by this command.
-    is_anew: bool,
+    /// Whether this command began the run, alone in its folder.
+    is_new: bool,
     /// Held while the mark is read and written.
     mark: Mutex<()>,
     _lock: File,
@@ -89,18 +89,19 @@ impl OutputFolder {
                 }
             }
         };
-        let is_new = !begun.is_of(path, configuration);
+        let is_of_other = !begun.is_of(path, configuration);
+        let is_new = is_alone && !begun.is_worth_keeping();
         let mark = begun.mark;
         let fits = if mark.over == Some(Over::Outcome) { home } else { path };
         let folder = Self {
             home: home.to_path_buf(),
             path: path.to_path_buf(),
             fits: fits.to_path_buf(),
-            is_anew: matches!(place, Place::Anew(_)),
+            is_new,
             mark: Mutex::new(()),
             _lock: lock,
         };
-        folder.begin(mark, is_new, &wish).map_err(unwritable)?;
+        folder.begin(mark, is_of_other, &wish).map_err(unwritable)?;
         Ok(folder)
     }
 
@@ -129,7 +130,7 @@ impl OutputFolder {
         let marked = contents.mark.write(home);
         marked.map_err(|source| OutputError::Unwritable { path: home.to_path_buf(), source })?;
         let [home, path, fits] = [home; 3].map(Path::to_path_buf);
-        Ok(Self { home, path, fits, is_anew: false, mark: Mutex::new(()), _lock: lock })
+        Ok(Self { home, path, fits, is_new: false, mark: Mutex::new(()), _lock: lock })
     }
 
     /// Whether [`of_files`](Self::of_files) would be refused. Makes and changes nothing.
@@ -241,16 +242,19 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Removes a run that failed before it had anything to put into the place of the one that it was to replace, and
-    /// returns its error. A run that can go on stays.
+    /// Removes what this command left of a run that failed before it had a result and that cannot go on, so that the
+    /// corrected command may begin in its place. Returns the error of the run.
     pub(crate) fn give_up(&self, error: ExperimentError) -> ExperimentError {
         let has_result = || {
             let found = Contents::read(&self.path, &[]);
             found.is_ok_and(|found| found.jobs.iter().any(|job| job.join(RESULT).exists()))
         };
-        if self.is_anew && !error.can_go_on() && !has_result() {
+        if self.is_new && !error.can_go_on() && !has_result() {
             // The error of the run is the one to report; a leftover does no harm.
-            let _ = self.mark().and_then(|mark| discard(&self.home, &mark));
+            let _ = self.mark().and_then(|mark| match self.path == self.home {
+                true => remove_fits(&self.home, &mark),
+                false => discard(&self.home, &mark),
+            });
         }
         error
     }
@@ -313,13 +317,22 @@ impl OutputFolder {
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
         if WRITTEN_OFTEN.contains(&top(name)) {
-            let written = Pending::create(&self.file(name)).and_then(|mut file| {
-                fill(&mut file)?;
-                file.commit(|| Ok(()))
-            });
-            return written.map_err(|source| self.unwritable(name, source));
+            return replace_with(&self.file(name), fill).map_err(|source| self.unwritable(name, source));
         }
-        write_listed(&self.path, name, &self.mark, fill)
+        let mut fill = Some(fill);
+        self.write_together(&[name], |_, file| fill.take().map_or(Ok(()), |fill| fill(file)))
+    }
+
+    /// Writes files that belong together, which the mark lists: all, or none. `fill` writes the one of a number, from 0.
+    ///
+    /// # Errors
+    /// As [`write_with`](Self::write_with).
+    pub(crate) fn write_together<N: AsRef<str>>(
+        &self,
+        names: &[N],
+        fill: impl FnMut(usize, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        write_listed(&self.path, names, &self.mark, fill)
     }
 
     fn mark(&self) -> io::Result<Mark> {
@@ -332,32 +345,39 @@ impl OutputFolder {
     }
 }
 
-/// Writes a file that the mark lists with its digest.
-fn write_listed(
+/// Writes files that the mark lists with their digests: all, or none.
+fn write_listed<N: AsRef<str>>(
     folder: &Path,
-    name: &str,
+    names: &[N],
     lock: &Mutex<()>,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    mut fill: impl FnMut(usize, &mut dyn Write) -> io::Result<()>,
 ) -> Result<(), OutputError> {
-    let path = folder.join(name);
+    let names = || names.iter().map(AsRef::as_ref);
     let mark = || Ok(Mark::read(folder).map_err(io::Error::other)?.unwrap_or_default());
-    let unwritable = |source| OutputError::Unwritable { path: path.clone(), source };
-    if let Some(Err(reason)) = mark().map_err(unwritable)?.standing(folder, name) {
+    let unwritable = |(path, source)| OutputError::Unwritable { path, source };
+    let (mut files, mut digests) = (Vec::new(), Vec::new());
+    for (number, name) in names().enumerate() {
+        let path = folder.join(name);
+        let written = Pending::create(&path).map(Hashed::new).and_then(|mut file| {
+            fill(number, &mut file)?;
+            Ok(file.finish())
+        });
+        let (file, digest) = written.map_err(|source| unwritable((path, source)))?;
+        files.push(file);
+        digests.push(digest);
+    }
+    let before = mark().map_err(|source| unwritable((folder.join(MARK), source)))?;
+    if let Some((name, reason)) = names().find_map(|name| Some((name, before.standing(folder, name)?.err()?))) {
         let found = format!("`{name}` {reason}; move it elsewhere");
         return Err(OutputError::NotOurs { path: folder.to_path_buf(), found });
     }
-    let written = (|| {
-        let mut file = Hashed::new(Pending::create(&path)?);
-        fill(&mut file)?;
-        let (file, digest) = file.finish();
-        file.commit(|| {
-            let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut mark = mark()?;
-            mark.expect(folder, name, digest);
-            mark.write(folder)
-        })
-    })();
-    written.map_err(unwritable)
+    let listed = || {
+        let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut mark = mark()?;
+        names().zip(digests).for_each(|(name, digest)| mark.expect(folder, name, digest));
+        mark.write(folder)
+    };
+    commit_together(files, listed).map_err(unwritable)
 }
 
 /// Writes a page beside the files of a run, in the place of the one that a command wrote there. The user has not named
@@ -373,7 +393,7 @@ pub(crate) fn write_page(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), 
         return Err(OutputError::NotOurs { path: folder.to_path_buf(), found });
     }
     if mark.is_some() {
-        return write_listed(folder, name, &Mutex::new(()), |file| file.write_all(bytes));
+        return write_listed(folder, &[name], &Mutex::new(()), |_, file| file.write_all(bytes));
     }
     let path = folder.join(name);
     replace(&path, bytes).map_err(|source| OutputError::Unwritable { path, source })
@@ -517,6 +537,26 @@ mod tests {
         let refused = ExperimentError::Refused(crate::refusal::Refusal::fault("a", "b"));
         again.give_up(refused);
         assert!(!path.join(NEXT).exists() && path.join(REPORT).exists());
+    }
+
+    #[test]
+    fn a_run_that_failed_leaves_nothing_that_blocks_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let claim = |configuration, claim| open(folder.path(), RunKind::Train, configuration, claim);
+        let refused = || ExperimentError::Refused(crate::refusal::Refusal::fault("a", "b"));
+        let failed = claim("a", Claim::New).unwrap();
+        failed.write(STATE, b"{}").unwrap();
+        failed.give_up(refused());
+        drop(failed);
+        let stopped = claim("b", Claim::New).unwrap();
+        stopped.write(STATE, b"{}").unwrap();
+        stopped.give_up(ExperimentError::Interrupted { finished: 0, all: 1 });
+        drop(stopped);
+        assert!(claim("c", Claim::New).unwrap_err().contains("--overwrite"));
+        // What an earlier command left stays.
+        let resumed = claim("b", Claim::Resume).unwrap();
+        resumed.give_up(refused());
+        assert!(resumed.file(STATE).exists());
     }
 
     #[test]

@@ -7,13 +7,57 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use super::contents::is_job;
+use super::contents::{Contents, is_job};
+use super::lock::{Holding, locked};
 use super::mark::{MARK, Mark, Over};
-use super::{JOB_FILES, JOBS, NEXT, REPORT, RUN_FILES, is_of_run, top};
+use super::{JOB_FILES, JOBS, LOG, NEXT, REPORT, RUN_FILES, STATE, is_of_run, top};
 use crate::atomic_file::sync_folder;
 use crate::experiment::error::OutputError;
 use crate::experiment::keep::KEPT;
+
+/// Longest time that a reader waits for a command that is moving its run into place.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Moves a finished run into place if the command that made it was killed on the way. Commands call this before they read
+/// the folder of a run, which then holds one whole run. Any other folder stays as it is.
+///
+/// # Errors
+/// [`OutputError`] if the run cannot be moved: the folder is read-only, a file in it has become the user's, or another
+/// command holds it.
+pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
+    let is_finished = |folder: &Path| matches!(Mark::read(folder), Ok(Some(mark)) if mark.finished);
+    let is_half_way = || is_finished(&folder.join(NEXT)) && !is_finished(folder);
+    let words = "the command that made the run here was killed while it moved its files into place";
+    let begun = Instant::now();
+    while is_half_way() {
+        let look = || Contents::read(folder, &[]).map(|_| is_half_way());
+        let moved = locked(folder, Holding::Alone, look).and_then(|(is_half_way, _lock)| match is_half_way {
+            true => swap(folder),
+            false => Ok(()),
+        });
+        match moved {
+            Ok(()) => {}
+            Err(OutputError::Busy { .. }) if begun.elapsed() < PATIENCE => sleep(Duration::from_millis(20)),
+            Err(OutputError::Busy { path }) => {
+                let reason = "another command is moving a finished run into place here; try again when it has ended";
+                return Err(OutputError::Occupied { path, reason: reason.to_string() });
+            }
+            Err(OutputError::Unwritable { path, source }) => {
+                let advice = "make the folder writable, or copy it and read the copy";
+                let source = io::Error::new(source.kind(), format!("{source}; {words}; {advice}"));
+                return Err(OutputError::Unwritable { path, source });
+            }
+            Err(OutputError::NotOurs { path, found }) => {
+                return Err(OutputError::NotOurs { path, found: format!("{found}; {words}") });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
 
 /// Moves the finished run of [`NEXT`] into the place of the run around it.
 ///
@@ -102,6 +146,12 @@ pub(super) fn discard(home: &Path, mark: &Mark) -> io::Result<()> {
     emptied(&next)
 }
 
+/// Removes what fits have left to continue from.
+pub(super) fn remove_fits(home: &Path, mark: &Mark) -> io::Result<()> {
+    [STATE, LOG].iter().try_for_each(|name| remove(home, mark, name))?;
+    remove_jobs(home, mark)
+}
+
 /// Removes a file of ours; one that is the user's stays.
 pub(super) fn remove(folder: &Path, mark: &Mark, name: &str) -> io::Result<()> {
     if mark.standing(folder, name) != Some(Ok(())) {
@@ -170,7 +220,7 @@ mod tests {
     use std::cell::Cell;
     use std::collections::BTreeMap;
 
-    use super::super::{CONFIG, Claim, LOCK, LOG, OutputFolder, PAGE, RANKER, RESULT, RunKind, START, STATE};
+    use super::super::{CONFIG, Claim, LOCK, OutputFolder, PAGE, RANKER, RESULT, RunKind, START};
     use super::*;
 
     thread_local! {
@@ -269,6 +319,14 @@ mod tests {
                     let mixed = run.iter().any(|text| *text != report);
                     assert!(!mixed, "{from:?} to {to:?}, {killed} changes: {there:?}");
                 }
+                // A reader finds one whole run: the old one if nothing has moved.
+                settle(path).unwrap();
+                let found = everything(path);
+                let has_moved = there != before;
+                assert!(
+                    found == if has_moved { expected.clone() } else { before },
+                    "{from:?} to {to:?}, {killed} changes"
+                );
                 // Any command that may write there ends the swap first.
                 drop(OutputFolder::open(path, to, "new", Claim::Resume).unwrap());
                 assert_eq!(everything(path), expected, "{from:?} to {to:?}, {killed} changes");
@@ -282,6 +340,43 @@ mod tests {
             }
             assert!(killed > 10, "{killed}");
         }
+    }
+
+    /// Leaves a folder in which a swap was killed after its first changes.
+    fn half_way(path: &Path) {
+        waiting(path, RunKind::Train, RunKind::Train);
+        let mut new = OutputFolder::open(path, RunKind::Train, "new", Claim::Resume).unwrap();
+        STEPS.set(3);
+        new.finish().unwrap_err();
+        STEPS.set(usize::MAX);
+    }
+
+    #[test]
+    fn a_reader_that_cannot_end_a_swap_says_what_is_in_the_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        half_way(path);
+        STEPS.set(0);
+        let told = settle(path).unwrap_err().to_string();
+        STEPS.set(usize::MAX);
+        assert!(told.ends_with("copy it and read the copy") && told.contains("killed while it moved"), "{told}");
+        let ranker = fs::read(path.join(RANKER)).unwrap();
+        fs::write(path.join(RANKER), "mine").unwrap();
+        let told = settle(path).unwrap_err().to_string();
+        assert!(told.contains("`ranker.safetensors` is not as burn-rank wrote it; move it elsewhere; the"), "{told}");
+        fs::write(path.join(RANKER), ranker).unwrap();
+        // While another command holds the folder, a reader waits.
+        let held = fs::File::open(path.join(LOCK)).unwrap();
+        held.lock().unwrap();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| settle(path));
+            sleep(Duration::from_millis(100));
+            assert!(!reader.is_finished());
+            drop(held);
+            reader.join().unwrap().unwrap();
+        });
+        assert_eq!(everything(path)[REPORT], "new");
+        assert!(!path.join(NEXT).exists());
     }
 
     #[test]
