@@ -68,7 +68,8 @@ pub struct FolderArgs {
     /// Continue a run that was stopped
     #[arg(long)]
     pub resume: bool,
-    /// Replace the run that is in the folder, once the new one is whole; files that no run wrote there stay
+    /// Replace the run that is in the folder, once the new one is whole; a stopped run that was to replace it goes at once.
+    /// Files that no run wrote there stay
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
 }

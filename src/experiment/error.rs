@@ -1,7 +1,7 @@
 //! Why an experiment failed, and why a command cannot use its folder.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::config::ConfigError;
 use crate::data::DataError;
@@ -137,4 +137,19 @@ pub enum OutputError {
         /// What it holds, and what to change.
         reason: String,
     },
+}
+
+impl OutputError {
+    /// Converts what the operating system says of a path.
+    pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Unwritable { path: path.to_path_buf(), source }
+    }
+
+    pub(crate) fn not_ours(path: &Path, found: impl Into<String>) -> Self {
+        Self::NotOurs { path: path.to_path_buf(), found: found.into() }
+    }
+
+    pub(crate) fn occupied(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Occupied { path: path.to_path_buf(), reason: reason.into() }
+    }
 }

@@ -18,6 +18,43 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
     T::deserialize(value)
 }
 
+/// The keys of a struct, in the order of its fields, from the list that serde derives.
+#[cfg(feature = "learners")]
+pub(crate) fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut fields: &'static [&'static str] = &[];
+    // The list alone is wanted, and no value is made.
+    let _ = T::deserialize(Fields(&mut fields));
+    fields
+}
+
+/// Takes down the keys of the struct that it is asked for.
+#[cfg(feature = "learners")]
+struct Fields<'a>(&'a mut &'static [&'static str]);
+
+#[cfg(feature = "learners")]
+impl<'de> Deserializer<'de> for Fields<'_> {
+    type Error = Refusal;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Refusal> {
+        Err(Refusal::fault("", "holds no value"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        *self.0 = fields;
+        self.deserialize_any(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
 impl Value {
     /// Decodes a whole number from `least` to `most`, the ends of a type.
     fn whole<'de, V: Visitor<'de>>(self, least: i128, most: i128, visitor: V) -> Result<V::Value, Refusal> {

@@ -11,6 +11,8 @@ mod notation;
 mod tagged;
 mod value;
 
+#[cfg(feature = "learners")]
+pub(crate) use decode::fields;
 pub use decode::from_value;
 #[cfg_attr(not(any(feature = "ranker", test)), allow(unused_imports))]
 pub(crate) use notation::json;

@@ -136,41 +136,32 @@ pub struct LearnerEntry {
     /// The key of its number of rounds, where all rounds build one model, so that a fit may pause after some of them:
     /// what successive halving shares out.
     pub rounds_key: Option<&'static str>,
-    /// Every parameter that has a default, with it.
+    /// The parameters that are recorded of a run that names none: those with a default, with it.
     pub defaults: fn() -> Map,
+    /// Every parameter with its default; null for one that is not set.
+    pub parameters: fn() -> Map,
     /// The learner with these parameters, checked; what is not given has its default.
     pub build: Build,
-}
-
-impl LearnerEntry {
-    /// Every parameter with its default; null for one that is not set.
-    ///
-    /// [`defaults`](Self::defaults) leaves some of the latter out, so that what is recorded of a run without them stays
-    /// as it was before there were such parameters.
-    pub fn parameters(&self) -> Map {
-        let mut parameters = (self.defaults)();
-        // A name that no parameter has is refused with all that there are.
-        let unknown = Map::from_iter([(String::new(), Value::Null)]);
-        if let Err(LearnerError::Refused(refusal)) = (self.build)(&unknown, &Parts::default())
-            && let Some(names) = refusal.unknown_name()
-        {
-            for name in &names.known {
-                parameters.entry(name.clone()).or_insert(Value::Null);
-            }
-        }
-        parameters
-    }
 }
 
 /// Builds a learner from the parameters that differ from the defaults, and the sections that it reads.
 pub type Build = fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>;
 
-/// Every parameter of a configuration with its default.
+/// The parameters of a configuration that have a default, with it.
 pub(super) fn defaults<C: LearnerConfig>() -> Map {
     match crate::json::to_value(C::default()) {
         Ok(Value::Object(map)) => map,
         other => unreachable!("a configuration is a struct of plain values, not {other:?}"),
     }
+}
+
+/// Every parameter of a configuration with its default; null for one that is not set.
+pub(super) fn parameters<C: LearnerConfig>() -> Map {
+    let mut parameters = defaults::<C>();
+    for name in crate::json::fields::<C>() {
+        parameters.entry(name.to_string()).or_insert(Value::Null);
+    }
+    parameters
 }
 
 /// How warm a temperature is that nobody names, beside parameters; none where they are refused.

@@ -236,6 +236,11 @@ fn overwritten_and_killed(command: &str, config: &str, new: &[&str]) {
         let of_one = |(name, bytes)| old.get(name) == Some(bytes) || fresh.get(name) == Some(bytes);
         let is_whole = there == old || there == fresh || exchanged && there.iter().all(of_one);
         assert!(is_whole, "{command} {config}, moment {moment}: neither run is whole");
+        if exchanged {
+            // A reader ends the exchange.
+            bench.output(&["report", "r", "--out", "-"]);
+            assert!(results(&bench, "r") == fresh, "{command} {config}, moment {moment}");
+        }
         let has_begun = bench.path("r/.next/config.toml").exists();
         stopped += usize::from(has_begun);
         // Before the folder was touched, there is nothing to resume.

@@ -125,11 +125,11 @@ impl ExperimentConfig {
         config.check_data()?;
         config.check_cross_validation()?;
         config.check_search()?;
-        config.learner().map_err(refusal_of)?;
+        let mut learner = config.learner().map_err(refusal_of)?;
         config.check_weights()?;
         config.check_missing()?;
         config.check_streaming()?;
-        config.check_start()?;
+        config.check_start(learner.as_mut())?;
         Ok(config)
     }
 
@@ -241,10 +241,10 @@ impl ExperimentConfig {
     }
 
     /// Refuses a start for a learner that takes none, before any file is read.
-    fn check_start(&self) -> Result<(), Refusal> {
+    fn check_start(&self, learner: &mut dyn RankingLearner) -> Result<(), Refusal> {
         let Some(start) = &self.start else { return Ok(()) };
         let none = Model::Trees(TreeEnsemble::new(0));
-        let refused = self.learner().map_err(refusal_of)?.start_from(&none).map_err(refusal_of);
+        let refused = learner.start_from(&none).map_err(refusal_of);
         refused.map_err(|refusal| Refusal::new("start", format!("{start:?}"), refusal.expected))
     }
 

@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::mark::{MARK, Mark, NotOurs};
+use super::lock::is_lock;
+use super::mark::{MARK, Mark, NotOurs, plain};
 use super::{CONFIG, JOB_FILES, JOBS, LOCK, RANKER, REPORT, STATE, top};
 use crate::atomic_file::unfinished;
 use crate::experiment::error::OutputError;
@@ -20,8 +21,6 @@ pub(super) struct Contents {
     ours: BTreeSet<String>,
     /// What has a name that the mark lists or that the command writes, but is not ours.
     theirs: BTreeMap<String, NotOurs>,
-    /// The folders of our jobs.
-    pub(super) jobs: Vec<PathBuf>,
     /// Halves of our files that a killed run left.
     halves: Vec<PathBuf>,
 }
@@ -33,32 +32,22 @@ impl Contents {
     /// [`OutputError::NotOurs`]: in a marked folder something of the user's with such a name, in any other one whatever is
     /// there.
     pub(super) fn read(folder: &Path, writes: &[&str]) -> Result<Self, OutputError> {
-        let unreadable = |source| OutputError::Unwritable { path: folder.to_path_buf(), source };
-        let not_ours = |found| OutputError::NotOurs { path: folder.to_path_buf(), found };
         let in_the_way = |name: &str, reason: NotOurs| {
-            not_ours(format!("`{name}` {reason}; move it elsewhere, or choose another folder with --out"))
+            let found = format!("`{name}` {reason}; move it elsewhere, or choose another folder with --out");
+            OutputError::not_ours(folder, found)
         };
-        let names = names(folder).map_err(unreadable)?;
+        let names = names(folder).map_err(OutputError::unwritable(folder))?;
         let mark = match Mark::read(folder) {
             Ok(Some(mark)) => mark,
             Ok(None) | Err(NotOurs::Content) => {
-                return Self::of_unmarked(folder, names).map_err(not_ours);
+                return Self::of_unmarked(folder, names).map_err(|found| OutputError::not_ours(folder, found));
             }
             Err(reason) => return Err(in_the_way(MARK, reason)),
         };
         let mut found = Self::of(mark);
-        let listed: BTreeSet<String> =
-            found.mark.wrote.keys().cloned().chain(writes.iter().map(|name| name.to_string())).collect();
-        let is_half = |name: &str| unfinished(name).is_some_and(|whole| listed.contains(whole) || whole == MARK);
-        found.add_halves(folder, &names, is_half);
-        for name in listed.iter().filter(|name| ![JOBS, KEPT].contains(&name.as_str())) {
-            found.judge(folder, name);
+        for name in names {
+            found.judge(folder, name, writes);
         }
-        if names.iter().any(|name| name == LOCK) && !is_lock(&folder.join(LOCK)) {
-            let standing = found.mark.standing(folder, LOCK).and_then(Result::err).unwrap_or(NotOurs::Content);
-            found.theirs.insert(LOCK.to_string(), standing);
-        }
-        found.add_jobs(folder).and_then(|()| found.add_kept(folder)).map_err(unreadable)?;
         let is_in_the_way = |name: &str| name == LOCK || writes.contains(&top(name));
         match found.theirs.iter().find(|(name, _)| is_in_the_way(name)) {
             Some((name, reason)) => Err(in_the_way(name, *reason)),
@@ -68,14 +57,15 @@ impl Contents {
 
     /// A folder with nothing in it but its mark.
     pub(super) fn of(mark: Mark) -> Self {
-        Self { mark, ours: BTreeSet::new(), theirs: BTreeMap::new(), jobs: Vec::new(), halves: Vec::new() }
+        Self { mark, ours: BTreeSet::new(), theirs: BTreeMap::new(), halves: Vec::new() }
     }
 
     /// An unmarked folder is ours to use if it is empty, but for what a command leaves that is killed before its mark.
     fn of_unmarked(folder: &Path, names: Vec<String>) -> Result<Self, String> {
         let mut found = Self::of(Mark::default());
-        found.add_halves(folder, &names, |name| unfinished(name) == Some(MARK));
-        let left = |name: &str| name == LOCK && is_lock(&folder.join(LOCK)) || unfinished(name) == Some(MARK);
+        let is_half = |name: &String| unfinished(name) == Some(MARK);
+        found.halves = names.iter().filter(|name| is_half(name)).map(|name| folder.join(name)).collect();
+        let left = |name: &String| name == LOCK && is_lock(&folder.join(LOCK)) || is_half(name) || name.contains('/');
         let mut others: Vec<String> = names.into_iter().filter(|name| !left(name)).collect();
         others.sort();
         let more = match others.len() {
@@ -88,74 +78,28 @@ impl Contents {
         Err(format!("holds `{}`{more}, {advice}", others[0]))
     }
 
-    /// Looks at one file.
-    fn judge(&mut self, folder: &Path, name: &str) {
-        match self.mark.standing(folder, name) {
-            Some(Ok(())) => drop(self.ours.insert(name.to_string())),
-            Some(Err(reason)) => drop(self.theirs.insert(name.to_string(), reason)),
-            None => {}
-        }
-    }
-
-    fn add_halves(&mut self, folder: &Path, names: &[String], is_half: impl Fn(&str) -> bool) {
-        let halves = names.iter().filter(|name| is_half(name)).map(|name| folder.join(name));
-        self.halves.extend(halves.filter(|path| fs::symlink_metadata(path).is_ok_and(|there| there.is_file())));
-    }
-
-    /// Looks at the folders of jobs, whose files the mark does not list one by one.
-    fn add_jobs(&mut self, folder: &Path) -> io::Result<()> {
-        let jobs = folder.join(JOBS);
-        match self.mark.standing(folder, JOBS) {
-            None => return Ok(()),
-            Some(Err(reason)) if reason != NotOurs::Content => {
-                self.theirs.insert(JOBS.to_string(), reason);
-                return Ok(());
+    /// Looks at one name.
+    fn judge(&mut self, folder: &Path, name: String, writes: &[&str]) {
+        let wrote = |name: &str| self.mark.wrote.contains_key(name);
+        let is_known = |name: &str| match name.split('/').collect::<Vec<_>>()[..] {
+            [JOBS, _, file] => wrote(JOBS) && JOB_FILES.contains(&file),
+            [JOBS, _] => true,
+            [KEPT, file] => kept_kind(file).is_some(),
+            _ => wrote(name) || writes.contains(&name),
+        };
+        let standing = self.mark.standing(folder, &name).filter(|_| is_known(&name) || name == LOCK);
+        match standing {
+            Some(_) if name == LOCK && is_lock(&folder.join(LOCK)) => {}
+            // Others may have files in a folder of this name.
+            Some(Err(NotOurs::Content)) if [JOBS, KEPT].contains(&&*name) => {}
+            Some(Ok(())) => drop(self.ours.insert(name)),
+            Some(Err(reason)) => drop(self.theirs.insert(name, reason)),
+            None => {
+                let path = folder.join(&name);
+                let is_half = unfinished(&name).is_some_and(|whole| is_known(whole) || whole == MARK);
+                self.halves.extend(Some(path).filter(|path| is_half && plain(path, false) == Some(Ok(()))));
             }
-            _ => {}
         }
-        let every_file = Mark { wrote: JOB_FILES.map(|name| (name.to_string(), Vec::new())).into(), ..Mark::default() };
-        for name in names(&jobs)?.into_iter().filter(|name| is_job(name)) {
-            let (job, shown) = (jobs.join(&name), format!("{JOBS}/{name}"));
-            let kind = fs::symlink_metadata(&job)?;
-            let reason = match self.mark.wrote.contains_key(JOBS) {
-                _ if kind.is_symlink() => NotOurs::Link,
-                _ if !kind.is_dir() => NotOurs::NotAFolder,
-                false => NotOurs::Content,
-                true => {
-                    for file in JOB_FILES {
-                        if let Some(Err(reason)) = every_file.standing(&job, file) {
-                            self.theirs.insert(format!("{shown}/{file}"), reason);
-                        }
-                    }
-                    let is_half = |name: &str| unfinished(name).is_some_and(|whole| JOB_FILES.contains(&whole));
-                    self.add_halves(&job, &names(&job)?, is_half);
-                    self.jobs.push(job);
-                    continue;
-                }
-            };
-            self.theirs.insert(shown, reason);
-        }
-        Ok(())
-    }
-
-    /// Looks at what was kept of selected fits. The mark lists each file.
-    fn add_kept(&mut self, folder: &Path) -> io::Result<()> {
-        let kept = folder.join(KEPT);
-        match fs::symlink_metadata(&kept) {
-            Err(_) => return Ok(()),
-            Ok(there) if !there.is_dir() => {
-                let reason = if there.is_symlink() { NotOurs::Link } else { NotOurs::NotAFolder };
-                self.theirs.insert(KEPT.to_string(), reason);
-                return Ok(());
-            }
-            Ok(_) => {}
-        }
-        let names = names(&kept)?;
-        self.add_halves(&kept, &names, |name| unfinished(name).is_some_and(|whole| kept_kind(whole).is_some()));
-        for name in names.iter().filter(|name| kept_kind(name).is_some()) {
-            self.judge(folder, &format!("{KEPT}/{name}"));
-        }
-        Ok(())
     }
 
     /// Removes what a killed run left of files that it had not finished. A leftover does no harm.
@@ -166,6 +110,12 @@ impl Contents {
     /// Whether this file is there, and ours.
     pub(super) fn has(&self, name: &str) -> bool {
         self.ours.contains(name)
+    }
+
+    /// The listed files and folders that are there as they were written, as paths in the folder; what is in a folder comes
+    /// before it.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.ours.iter().rev()
     }
 
     /// The files that were kept of selected fits, as paths in the folder.
@@ -180,9 +130,7 @@ impl Contents {
 
     /// Whether there is something of a run to keep.
     pub(super) fn is_worth_keeping(&self) -> bool {
-        [REPORT, RANKER, STATE].iter().any(|name| self.has(name))
-            || !self.jobs.is_empty()
-            || self.kept().next().is_some()
+        self.ours.iter().any(|name| [REPORT, RANKER, STATE].contains(&&**name) || name.contains('/'))
     }
 
     /// Whether the run has this resolved configuration.
@@ -191,18 +139,30 @@ impl Contents {
     }
 }
 
-/// The names in a folder. Those that are not text are shown as well as they can be.
+/// The names in a folder, in those of its jobs, and in that of what was kept, as paths in the folder. Those that are not
+/// text are shown as well as they can be.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
-    fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
-}
-
-/// Whether something is a lock: an empty file.
-fn is_lock(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
+    let list = |name: &str| -> io::Result<Vec<String>> {
+        let shown = |entry: fs::DirEntry| match (name, entry.file_name().to_string_lossy()) {
+            ("", entry) => entry.into_owned(),
+            (name, entry) => format!("{name}/{entry}"),
+        };
+        fs::read_dir(folder.join(name))?.map(|entry| entry.map(shown)).collect()
+    };
+    let below = |name: &str| match plain(&folder.join(name), true) {
+        Some(Ok(())) => list(name),
+        _ => Ok(Vec::new()),
+    };
+    let mut found = [list("")?, below(KEPT)?].concat();
+    for job in below(JOBS)?.into_iter().filter(|job| is_job(&job[JOBS.len() + 1..])) {
+        found.extend(below(&job)?);
+        found.push(job);
+    }
+    Ok(found)
 }
 
 /// Whether a folder in `jobs` has the name of a job: `fold1-seed1-0123456789ab`.
-pub(super) fn is_job(name: &str) -> bool {
+fn is_job(name: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let rest = name.strip_prefix("fold").and_then(|rest| rest.split_once("-seed"));
     let parts = rest.and_then(|(fold, rest)| Some((fold, rest.split_once('-')?)));
@@ -254,7 +214,7 @@ mod tests {
     fn what_the_mark_does_not_list_is_the_users() {
         let job = ("jobs/fold1-seed1-0123456789ab/state.json", "{}");
         assert!(told(&[("notes", ""), ("jobs/mine", "")], Some(&[])).is_ok());
-        assert!(told(&[(CARD, ""), job], Some(&[CARD, JOBS])).is_ok_and(|found| found.jobs.len() == 1));
+        assert!(told(&[(CARD, ""), job], Some(&[CARD, JOBS])).is_ok_and(|found| found.has(job.0)));
         let words = "is not as burn-rank wrote it; move it elsewhere, or choose another folder with --out";
         for (file, shown) in [
             ((CARD, "mine"), "README.md"),

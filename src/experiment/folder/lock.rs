@@ -15,38 +15,24 @@ pub(super) enum Holding {
     Shared,
 }
 
-/// Judges a folder under its lock; both are made if need be. Nothing is made in a folder that `judge` refuses.
+/// Judges a folder under its lock; both are made if need be. Nothing is made in a folder that `judge` refuses, and it must
+/// refuse one in which something else has the name of the lock.
 pub(super) fn locked<T>(
     path: &Path,
     holding: Holding,
     judge: impl Fn() -> Result<T, OutputError>,
 ) -> Result<(T, File), OutputError> {
-    let unwritable = |source| OutputError::Unwritable { path: path.to_path_buf(), source };
     if !exists(path)? {
-        fs::create_dir_all(path).map_err(unwritable)?;
+        fs::create_dir_all(path).map_err(OutputError::unwritable(path))?;
     }
     loop {
         if let Some(lock) = existing_lock(path, holding)? {
             return Ok((judge()?, lock));
         }
         judge()?;
-        let lock = match File::options().read(true).write(true).create_new(true).open(path.join(LOCK)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-            made => made.map_err(unwritable)?,
-        };
-        if !hold(path, &lock, holding)? {
-            continue;
-        }
-        // Another process may have been here between the look and the lock.
-        match judge() {
-            Ok(judged) => return Ok((judged, lock)),
-            Err(error) => {
-                // Still locked: whoever has opened it finds that it is gone. Other parts may hold a shared one.
-                if holding == Holding::Alone {
-                    let _ = fs::remove_file(path.join(LOCK));
-                }
-                return Err(error);
-            }
+        match File::options().write(true).create_new(true).open(path.join(LOCK)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => drop(made.map_err(OutputError::unwritable(path))?),
         }
     }
 }
@@ -69,16 +55,21 @@ pub(super) fn here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
+/// Whether something is a lock: an empty file.
+pub(super) fn is_lock(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
+}
+
 /// Whether there is a folder; what is there instead is an error.
 fn exists(path: &Path) -> Result<bool, OutputError> {
-    let unwritable = |source| Err(OutputError::Unwritable { path: path.to_path_buf(), source });
+    let unwritable = |source| Err(OutputError::unwritable(path)(source));
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Ok(true),
         Ok(_) => unwritable(io::Error::new(io::ErrorKind::NotADirectory, "is a file, expected a folder")),
         Err(error) if error.kind() != io::ErrorKind::NotFound => unwritable(error),
         Err(_) if fs::symlink_metadata(path).is_ok() => {
             let found = "is a link to a folder that does not exist; make it, or choose another with --out";
-            Err(OutputError::NotOurs { path: path.to_path_buf(), found: found.to_string() })
+            Err(OutputError::not_ours(path, found))
         }
         Err(_) => Ok(false),
     }
@@ -86,63 +77,18 @@ fn exists(path: &Path) -> Result<bool, OutputError> {
 
 /// Locks the lock file that is there; `None` if there is none, or something else of its name.
 fn existing_lock(path: &Path, holding: Holding) -> Result<Option<File>, OutputError> {
-    let unwritable = |source| OutputError::Unwritable { path: path.to_path_buf(), source };
-    loop {
-        match fs::symlink_metadata(path.join(LOCK)) {
-            Ok(there) if there.is_file() && there.len() == 0 => {}
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unwritable(error)),
-            _ => return Ok(None),
-        }
-        let lock = match File::options().read(true).write(true).open(path.join(LOCK)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(unwritable)?,
-        };
-        if hold(path, &lock, holding)? {
-            return Ok(Some(lock));
-        }
+    let file = path.join(LOCK);
+    if !is_lock(&file) {
+        return Ok(None);
     }
-}
-
-/// Locks an open lock file; false if it has been removed meanwhile.
-fn hold(path: &Path, lock: &File, holding: Holding) -> Result<bool, OutputError> {
+    let lock = File::options().read(true).write(true).open(file).map_err(OutputError::unwritable(path))?;
     let held = match holding {
         Holding::Alone => lock.try_lock(),
         Holding::Shared => lock.try_lock_shared(),
     };
     match held {
-        Ok(()) => Ok(is_still_there(&path.join(LOCK), lock)),
+        Ok(()) => Ok(Some(lock)),
         Err(TryLockError::WouldBlock) => Err(OutputError::Busy { path: path.to_path_buf() }),
-        Err(TryLockError::Error(source)) => Err(OutputError::Unwritable { path: path.to_path_buf(), source }),
-    }
-}
-
-/// Whether the open file is the one at `path`.
-fn is_still_there(path: &Path, file: &File) -> bool {
-    match (fs::symlink_metadata(path), file.metadata()) {
-        #[cfg(unix)]
-        (Ok(there), Ok(open)) => {
-            use std::os::unix::fs::MetadataExt;
-            (there.dev(), there.ino()) == (open.dev(), open.ino())
-        }
-        #[cfg(not(unix))]
-        (Ok(_), Ok(_)) => true,
-        _ => false,
-    }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lock_that_was_removed_is_not_held() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(LOCK);
-        let lock = File::create(&path).unwrap();
-        assert!(hold(folder.path(), &lock, Holding::Alone).unwrap());
-        fs::remove_file(&path).unwrap();
-        assert!(!hold(folder.path(), &lock, Holding::Alone).unwrap());
-        File::create(&path).unwrap();
-        assert!(!hold(folder.path(), &lock, Holding::Alone).unwrap(), "another lock took its place");
+        Err(TryLockError::Error(source)) => Err(OutputError::unwritable(path)(source)),
     }
 }

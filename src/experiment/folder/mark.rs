@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{JOBS, RunKind};
+use super::{JOBS, RunKind, is_folder, top};
 use crate::atomic_file;
 use crate::text::hexadecimal;
 
@@ -97,11 +97,9 @@ impl Mark {
             format: u32,
         }
         let path = folder.join(MARK);
-        match fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Ok(there) if there.is_symlink() => return Err(NotOurs::Link),
-            Ok(there) if !there.is_file() => return Err(NotOurs::NotAFile),
-            _ => {}
+        match plain(&path, false) {
+            None => return Ok(None),
+            Some(there) => there?,
         }
         let bytes = fs::read(&path).map_err(|_| NotOurs::Content)?;
         // The format first: the rest may look different in a newer one.
@@ -123,26 +121,21 @@ impl Mark {
         self.made_by == Self::default().made_by
     }
 
-    /// Whether a file is listed and as it was written; `None` if there is no such file.
+    /// Whether a file is listed and as it was written; `None` if there is no such file. The files of jobs are listed by
+    /// their folder.
     pub(super) fn standing(&self, folder: &Path, name: &str) -> Option<Result<(), NotOurs>> {
         let mut path = folder.to_path_buf();
         let mut steps = name.split('/').peekable();
         while let Some(step) = steps.next() {
             path.push(step);
-            let wants_folder = steps.peek().is_some() || name == JOBS;
-            let found = match fs::symlink_metadata(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-                Err(_) => NotOurs::Content,
-                Ok(there) if there.is_symlink() => NotOurs::Link,
-                Ok(there) if wants_folder && !there.is_dir() => NotOurs::NotAFolder,
-                Ok(there) if !wants_folder && !there.is_file() => NotOurs::NotAFile,
-                Ok(_) => continue,
-            };
-            return Some(Err(found));
+            if let Err(reason) = plain(&path, steps.peek().is_some() || is_folder(name))? {
+                return Some(Err(reason));
+            }
         }
+        let listed = if top(name) == JOBS { JOBS } else { name };
         let as_written =
             |known: &Vec<String>| known.is_empty() || digest_of_file(&path).is_ok_and(|digest| known.contains(&digest));
-        Some(self.wrote.get(name).is_some_and(as_written).then_some(()).ok_or(NotOurs::Content))
+        Some(self.wrote.get(listed).is_some_and(as_written).then_some(()).ok_or(NotOurs::Content))
     }
 
     /// Lists a file that is about to have this content, beside the one that is there meanwhile.
@@ -159,6 +152,18 @@ impl Mark {
         bytes.push(b'\n');
         atomic_file::replace(&folder.join(MARK), &bytes)
     }
+}
+
+/// Whether a path is a plain file, or a plain folder if one is wanted; `None` if nothing is there.
+pub(super) fn plain(path: &Path, wants_folder: bool) -> Option<Result<(), NotOurs>> {
+    Some(Err(match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(_) => NotOurs::Content,
+        Ok(there) if there.is_symlink() => NotOurs::Link,
+        Ok(there) if wants_folder && !there.is_dir() => NotOurs::NotAFolder,
+        Ok(there) if !wants_folder && !there.is_file() => NotOurs::NotAFile,
+        Ok(_) => return Some(Ok(())),
+    }))
 }
 
 /// SHA-256 of a text.

@@ -103,6 +103,11 @@ fn is_of_run(name: &str) -> bool {
     RUN_FILES.contains(&name) || top(name) == JOBS || top(name) == KEPT
 }
 
+/// Whether a name in the folder of a run is that of a folder.
+fn is_folder(name: &str) -> bool {
+    name == KEPT || top(name) == JOBS && name.matches('/').count() < 2
+}
+
 /// The first folder of a path in the folder of a run, or the file itself.
 fn top(name: &str) -> &str {
     name.split('/').next().unwrap_or(name)

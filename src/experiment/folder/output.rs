@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::contents::Contents;
 use super::lock::{Holding, here, locked, looked};
-use super::mark::{Hashed, MARK, Mark, NotOurs, Over, digest_of};
+use super::mark::{Hashed, MARK, Mark, Over, digest_of, plain};
 use super::plan::{Place, Wish, no_parts};
-use super::swap::{discard, remove, remove_fits, swap};
+use super::swap::{discard, remove, swap};
 use super::{CONFIG, Claim, JOBS, NEXT, REPORT, RESULT, RunKind, WRITTEN_OFTEN, top};
 use crate::atomic_file::{Pending, commit_together, replace, replace_with};
 use crate::experiment::error::{ExperimentError, OutputError};
@@ -62,7 +62,6 @@ impl OutputFolder {
             Self::check(path, kind, configuration, claim)?;
         }
         let (home, wish) = (here(path), Wish { kind, configuration, claim });
-        let unwritable = |source| OutputError::Unwritable { path: home.to_path_buf(), source };
         let (found, lock) = locked(home, wish.holding(), || wish.judge(home))?;
         let found = match found.place {
             Some(_) => found,
@@ -81,7 +80,7 @@ impl OutputFolder {
             (place, next) => {
                 // Nobody continues it any more.
                 if let Some(next) = next.filter(|_| is_alone) {
-                    discard(home, &next.mark).map_err(unwritable)?;
+                    discard(home, &next).map_err(OutputError::unwritable(home))?;
                 }
                 match place {
                     Place::Anew(over) => (&*next_path, Contents::of(Mark { over: Some(over), ..Mark::default() })),
@@ -101,7 +100,7 @@ impl OutputFolder {
             mark: Mutex::new(()),
             _lock: lock,
         };
-        folder.begin(mark, is_of_other, &wish).map_err(unwritable)?;
+        folder.begin(mark, is_of_other, &wish).map_err(OutputError::unwritable(home))?;
         Ok(folder)
     }
 
@@ -127,8 +126,7 @@ impl OutputFolder {
         let home = here(path);
         let (contents, lock) = locked(home, Holding::Alone, || Contents::read(home, files))?;
         contents.remove_halves();
-        let marked = contents.mark.write(home);
-        marked.map_err(|source| OutputError::Unwritable { path: home.to_path_buf(), source })?;
+        contents.mark.write(home).map_err(OutputError::unwritable(home))?;
         let [home, path, fits] = [home; 3].map(Path::to_path_buf);
         Ok(Self { home, path, fits, is_new: false, mark: Mutex::new(()), _lock: lock })
     }
@@ -198,7 +196,7 @@ impl OutputFolder {
                      --out, or --overwrite it",
                     &hash[..12.min(hash.len())]
                 );
-                return Err(OutputError::Occupied { path: self.home.clone(), reason });
+                return Err(OutputError::occupied(&self.home, reason));
             }
         }
         Ok(())
@@ -245,16 +243,17 @@ impl OutputFolder {
     /// Removes what this command left of a run that failed before it had a result and that cannot go on, so that the
     /// corrected command may begin in its place. Returns the error of the run.
     pub(crate) fn give_up(&self, error: ExperimentError) -> ExperimentError {
-        let has_result = || {
-            let found = Contents::read(&self.path, &[]);
-            found.is_ok_and(|found| found.jobs.iter().any(|job| job.join(RESULT).exists()))
-        };
-        if self.is_new && !error.can_go_on() && !has_result() {
+        if self.is_new
+            && !error.can_go_on()
+            && let Ok(found) = Contents::read(&self.path, &[])
+            && !found.names().any(|name| Path::new(name).ends_with(RESULT))
+        {
+            let mut of_fits = found.names().filter(|name| WRITTEN_OFTEN.contains(&top(name)));
             // The error of the run is the one to report; a leftover does no harm.
-            let _ = self.mark().and_then(|mark| match self.path == self.home {
-                true => remove_fits(&self.home, &mark),
-                false => discard(&self.home, &mark),
-            });
+            let _ = match self.path == self.home {
+                true => of_fits.try_for_each(|name| remove(&self.home, name)),
+                false => discard(&self.home, &found),
+            };
         }
         error
     }
@@ -264,12 +263,10 @@ impl OutputFolder {
     /// # Errors
     /// [`OutputError::Unwritable`].
     pub(crate) fn clear_kept(&self) -> Result<(), OutputError> {
-        let cleared = self.mark().and_then(|mark| {
-            let kept = mark.wrote.keys().filter(|name| top(name) == KEPT);
-            let stays = mark.finished && mark.is_of_this_version();
-            kept.filter(|_| !stays).try_for_each(|name| remove(&self.path, &mark, name))
-        });
-        cleared.map_err(|source| self.unwritable(KEPT, source))
+        let found = Contents::read(&self.path, &[])?;
+        let stays = found.mark.finished && found.mark.is_of_this_version();
+        let mut old = found.kept().filter(|_| !stays);
+        old.try_for_each(|name| remove(&self.path, name)).map_err(|source| self.unwritable(KEPT, source))
     }
 
     /// The folder that the run grows in.
@@ -341,7 +338,7 @@ impl OutputFolder {
     }
 
     fn unwritable(&self, name: &str, source: io::Error) -> OutputError {
-        OutputError::Unwritable { path: if name.is_empty() { self.path.clone() } else { self.file(name) }, source }
+        OutputError::unwritable(&if name.is_empty() { self.path.clone() } else { self.file(name) })(source)
     }
 }
 
@@ -354,7 +351,7 @@ fn write_listed<N: AsRef<str>>(
 ) -> Result<(), OutputError> {
     let names = || names.iter().map(AsRef::as_ref);
     let mark = || Ok(Mark::read(folder).map_err(io::Error::other)?.unwrap_or_default());
-    let unwritable = |(path, source)| OutputError::Unwritable { path, source };
+    let unwritable = |(path, source): (PathBuf, _)| OutputError::unwritable(&path)(source);
     let (mut files, mut digests) = (Vec::new(), Vec::new());
     for (number, name) in names().enumerate() {
         let path = folder.join(name);
@@ -369,7 +366,7 @@ fn write_listed<N: AsRef<str>>(
     let before = mark().map_err(|source| unwritable((folder.join(MARK), source)))?;
     if let Some((name, reason)) = names().find_map(|name| Some((name, before.standing(folder, name)?.err()?))) {
         let found = format!("`{name}` {reason}; move it elsewhere");
-        return Err(OutputError::NotOurs { path: folder.to_path_buf(), found });
+        return Err(OutputError::not_ours(folder, found));
     }
     let listed = || {
         let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -390,13 +387,13 @@ pub(crate) fn write_page(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), 
     let mark = Mark::read(folder).ok().flatten();
     if let Some(Err(_)) = mark.clone().unwrap_or_default().standing(folder, name) {
         let found = format!("`{name}` is not a page of burn-rank; name another file with --out");
-        return Err(OutputError::NotOurs { path: folder.to_path_buf(), found });
+        return Err(OutputError::not_ours(folder, found));
     }
     if mark.is_some() {
         return write_listed(folder, &[name], &Mutex::new(()), |_, file| file.write_all(bytes));
     }
     let path = folder.join(name);
-    replace(&path, bytes).map_err(|source| OutputError::Unwritable { path, source })
+    replace(&path, bytes).map_err(OutputError::unwritable(&path))
 }
 
 impl Wish<'_> {
@@ -411,9 +408,8 @@ impl Wish<'_> {
         let place = match &next {
             Some(next) if next.mark.finished && self.holding() == Holding::Alone => None,
             Some(next) if next.mark.finished => {
-                let reason =
-                    "holds a finished run that has not taken its place yet; --resume puts it there".to_string();
-                return Err(OutputError::Occupied { path: path.to_path_buf(), reason });
+                let reason = "holds a finished run that has not taken its place yet; --resume puts it there";
+                return Err(OutputError::occupied(path, reason));
             }
             next => Some(self.place(path, &home, next.as_ref())?),
         };
@@ -424,19 +420,19 @@ impl Wish<'_> {
 /// The run that grows beside the one in the folder.
 fn next(path: &Path, kind: RunKind) -> Result<Option<Contents>, OutputError> {
     let next = path.join(NEXT);
-    let reason = match fs::symlink_metadata(&next) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(OutputError::Unwritable { path: next, source }),
-        Ok(there) if there.is_dir() => return Contents::read(&next, kind.writes()).map(Some),
-        Ok(there) if there.is_symlink() => NotOurs::Link,
-        Ok(_) => NotOurs::NotAFolder,
-    };
-    let found = format!("`{NEXT}` {reason}; move it elsewhere, or choose another folder with --out");
-    Err(OutputError::NotOurs { path: path.to_path_buf(), found })
+    match plain(&next, true) {
+        None => Ok(None),
+        Some(Ok(())) => Contents::read(&next, kind.writes()).map(Some),
+        Some(Err(reason)) => {
+            let found = format!("`{NEXT}` {reason}; move it elsewhere, or choose another folder with --out");
+            Err(OutputError::not_ours(path, found))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::mark::NotOurs;
     use super::super::{CARD, RANKER, STATE};
     use super::*;
 

@@ -30,8 +30,7 @@ impl Wish<'_> {
     /// Where the run grows, in a folder with these contents.
     pub(super) fn place(&self, path: &Path, home: &Contents, next: Option<&Contents>) -> Result<Place, OutputError> {
         let Self { kind, configuration, claim } = *self;
-        let occupied =
-            |reason: &str| Err(OutputError::Occupied { path: path.to_path_buf(), reason: reason.to_string() });
+        let occupied = |reason: &str| Err(OutputError::occupied(path, reason));
         if claim == Claim::Overwrite {
             return Ok(if home.is_worth_keeping() { Place::Anew(Over::Other) } else { Place::Home });
         }
@@ -75,6 +74,5 @@ impl Wish<'_> {
 
 /// The error for a folder without anything to put together.
 pub(super) fn no_parts(path: &Path) -> OutputError {
-    let reason = "holds no part of a cross-validation to merge; cv --part I/N makes them".to_string();
-    OutputError::Occupied { path: path.to_path_buf(), reason }
+    OutputError::occupied(path, "holds no part of a cross-validation to merge; cv --part I/N makes them")
 }

@@ -6,14 +6,14 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::contents::{Contents, is_job};
+use super::contents::Contents;
 use super::lock::{Holding, locked};
 use super::mark::{MARK, Mark, Over};
-use super::{JOB_FILES, JOBS, LOG, NEXT, REPORT, RUN_FILES, STATE, is_of_run, top};
+use super::{JOBS, NEXT, REPORT, is_folder, is_of_run, top};
 use crate::atomic_file::sync_folder;
 use crate::experiment::error::OutputError;
 use crate::experiment::keep::KEPT;
@@ -43,7 +43,7 @@ pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
             Err(OutputError::Busy { .. }) if begun.elapsed() < PATIENCE => sleep(Duration::from_millis(20)),
             Err(OutputError::Busy { path }) => {
                 let reason = "another command is moving a finished run into place here; try again when it has ended";
-                return Err(OutputError::Occupied { path, reason: reason.to_string() });
+                return Err(OutputError::occupied(&path, reason));
             }
             Err(OutputError::Unwritable { path, source }) => {
                 let advice = "make the folder writable, or copy it and read the copy";
@@ -65,27 +65,23 @@ pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
 /// [`OutputError::NotOurs`] if a file has become the user's since; nothing has moved then. [`OutputError::Unwritable`].
 pub(super) fn swap(home: &Path) -> Result<(), OutputError> {
     let from = home.join(NEXT);
-    let not_ours = |found| OutputError::NotOurs { path: home.to_path_buf(), found };
-    let read = |folder: &Path| Mark::read(folder).map_err(|reason| not_ours(format!("`{MARK}` {reason}")));
-    let (mut mark, Some(mut next)) = (read(home)?.unwrap_or_default(), read(&from)?) else { return Ok(()) };
-    let over = next.over.unwrap_or(Over::Other);
-    let waiting = |name: &str| name != JOBS && from.join(name).exists();
-    for name in next.wrote.keys().filter(|name| waiting(name)) {
-        if let Some(Err(reason)) = mark.standing(home, name) {
-            return Err(not_ours(format!("`{name}` {reason}; move it elsewhere")));
+    let (old, new) = (Contents::read(home, &[])?, Contents::read(&from, &[])?);
+    for name in new.names().filter(|name| top(name) != JOBS) {
+        if let Some(Err(reason)) = old.mark.standing(home, name) {
+            return Err(OutputError::not_ours(home, format!("`{name}` {reason}; move it elsewhere")));
         }
     }
-    moved(home, &from, &mut mark, &mut next, over)
-        .map_err(|source| OutputError::Unwritable { path: home.to_path_buf(), source })
+    moved(home, &from, &old, &new).map_err(OutputError::unwritable(home))
 }
 
-fn moved(home: &Path, from: &Path, mark: &mut Mark, next: &mut Mark, over: Over) -> io::Result<()> {
+fn moved(home: &Path, from: &Path, old: &Contents, new: &Contents) -> io::Result<()> {
+    let (mut mark, mut next) = (old.mark.clone(), new.mark.clone());
+    let over = next.over.unwrap_or(Over::Other);
     let mut after = Mark { run: next.run, finished: true, wrote: mark.wrote.clone(), ..Mark::default() };
     after.wrote.retain(|name, _| !is_of_run(name));
     after.wrote.extend(next.wrote.clone());
 
     // The mark knows the files of both.
-    let before: Vec<String> = mark.wrote.keys().cloned().collect();
     for (name, known) in &next.wrote {
         let both = mark.wrote.entry(name.clone()).or_default();
         both.extend(known.iter().filter(|digest| !both.contains(digest)).cloned().collect::<Vec<_>>());
@@ -94,100 +90,51 @@ fn moved(home: &Path, from: &Path, mark: &mut Mark, next: &mut Mark, over: Over)
     step()?;
     mark.write(home)?;
 
-    let report = from.join(REPORT).exists();
-    let gone = |name: &&String| match name.as_str() {
-        REPORT => report,
-        name => is_of_run(name) && name != JOBS && !after.wrote.contains_key(name),
+    let is_report = |name: &&String| *name == REPORT;
+    let goes = |name: &&String| match top(name) {
+        REPORT => new.has(REPORT),
+        JOBS => over != Over::Outcome,
+        _ => is_of_run(name) && !after.wrote.contains_key(*name),
     };
-    for name in RUN_FILES.iter().map(|name| name.to_string()).chain(before.iter().cloned()).filter(|n| gone(&n)) {
-        remove(home, mark, &name)?;
-    }
+    let report = old.names().filter(is_report);
+    report.chain(old.names().filter(|name| !is_report(name))).filter(goes).try_for_each(|name| remove(home, name))?;
     if over != Over::Outcome {
-        remove_jobs(home, mark)?;
-        // Those that are moved from now on are of the new run.
+        // The jobs that are moved from now on are of the new run.
         next.over = Some(Over::Outcome);
         step()?;
         next.write(from)?;
     }
-    for job in jobs(from)? {
-        let (job, to) = (from.join(JOBS).join(&job), home.join(JOBS).join(&job));
-        fs::create_dir_all(&to)?;
-        for name in JOB_FILES.iter().filter(|name| job.join(name).exists()) {
-            step()?;
-            fs::rename(job.join(name), to.join(name))?;
-        }
-        emptied(&job)?;
-    }
-    let last = next.wrote.keys().filter(|name| *name == REPORT);
-    for name in next.wrote.keys().filter(|name| *name != REPORT && *name != JOBS).chain(last) {
+    let report = new.names().filter(is_report);
+    for name in new.names().filter(|name| !is_report(name) && !is_folder(name)).chain(report) {
         let to = home.join(name);
-        if from.join(name).exists() {
-            fs::create_dir_all(to.parent().unwrap_or(home))?;
-            step()?;
-            fs::rename(from.join(name), to)?;
-        }
+        fs::create_dir_all(to.parent().unwrap_or(home))?;
+        step()?;
+        fs::rename(from.join(name), to)?;
     }
     sync_folder(&home.join(REPORT));
     step()?;
     after.write(home)?;
-    discard(home, next)
+    discard(home, new)
 }
 
 /// Removes what burn-rank wrote into [`NEXT`], and the folder if it is empty then.
-pub(super) fn discard(home: &Path, mark: &Mark) -> io::Result<()> {
-    let next = home.join(NEXT);
-    for name in mark.wrote.keys().filter(|name| *name != JOBS) {
-        remove(&next, mark, name)?;
-    }
-    remove_jobs(&next, mark)?;
+pub(super) fn discard(home: &Path, next: &Contents) -> io::Result<()> {
+    let path = home.join(NEXT);
+    next.names().try_for_each(|name| remove(&path, name))?;
+    emptied(&path.join(KEPT))?;
     // The mark last: without it, what is left would be the user's.
-    [KEPT, JOBS].iter().try_for_each(|name| emptied(&next.join(name)))?;
-    gone(&next.join(MARK))?;
-    emptied(&next)
+    gone(&path.join(MARK))?;
+    emptied(&path)
 }
 
-/// Removes what fits have left to continue from.
-pub(super) fn remove_fits(home: &Path, mark: &Mark) -> io::Result<()> {
-    [STATE, LOG].iter().try_for_each(|name| remove(home, mark, name))?;
-    remove_jobs(home, mark)
-}
-
-/// Removes a file of ours; one that is the user's stays.
-pub(super) fn remove(folder: &Path, mark: &Mark, name: &str) -> io::Result<()> {
-    if mark.standing(folder, name) != Some(Ok(())) {
-        return Ok(());
+/// Removes a file of ours, and its folder if that is empty then; of a folder, only the empty one.
+pub(super) fn remove(folder: &Path, name: &str) -> io::Result<()> {
+    let path = folder.join(name);
+    match path.parent() {
+        _ if is_folder(name) => emptied(&path),
+        Some(above) if name.contains('/') => gone(&path).and_then(|()| emptied(above)),
+        _ => gone(&path),
     }
-    gone(&folder.join(name))?;
-    if top(name) == KEPT { emptied(&folder.join(KEPT)) } else { Ok(()) }
-}
-
-/// Removes the files of our jobs, and their folders if they are empty then.
-fn remove_jobs(folder: &Path, mark: &Mark) -> io::Result<()> {
-    if mark.standing(folder, JOBS) != Some(Ok(())) {
-        return Ok(());
-    }
-    for job in jobs(folder)? {
-        let job = folder.join(JOBS).join(job);
-        for name in JOB_FILES {
-            gone(&job.join(name))?;
-        }
-        emptied(&job)?;
-    }
-    emptied(&folder.join(JOBS))
-}
-
-/// The names of the folders of jobs.
-fn jobs(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries = match fs::read_dir(folder.join(JOBS)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
-    let names = entries.map(|entry| Ok(PathBuf::from(entry?.file_name())));
-    let is_ours = |name: &PathBuf| {
-        name.to_str().is_some_and(is_job)
-            && fs::symlink_metadata(folder.join(JOBS).join(name)).is_ok_and(|there| there.is_dir())
-    };
-    Ok(names.collect::<io::Result<Vec<_>>>()?.into_iter().filter(is_ours).collect())
 }
 
 /// Removes a file, if it is there.
@@ -220,7 +167,7 @@ mod tests {
     use std::cell::Cell;
     use std::collections::BTreeMap;
 
-    use super::super::{CONFIG, Claim, LOCK, OutputFolder, PAGE, RANKER, RESULT, RunKind, START};
+    use super::super::{CONFIG, Claim, LOCK, LOG, OutputFolder, PAGE, RANKER, RESULT, RunKind, START, STATE};
     use super::*;
 
     thread_local! {

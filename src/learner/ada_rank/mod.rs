@@ -56,5 +56,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     round_name: "round",
     rounds_key: Some("rounds"),
     defaults: entry::defaults::<AdaRankConfig>,
+    parameters: entry::parameters::<AdaRankConfig>,
     build: entry::build::<AdaRankConfig>,
 };

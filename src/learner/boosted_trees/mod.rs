@@ -72,5 +72,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     round_name: "round",
     rounds_key: Some("rounds"),
     defaults: entry::defaults::<BoostedTreesConfig>,
+    parameters: entry::parameters::<BoostedTreesConfig>,
     build: entry::build::<BoostedTreesConfig>,
 };

@@ -78,5 +78,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     round_name: "epoch",
     rounds_key: Some("epochs"),
     defaults: entry::defaults::<GradientConfig>,
+    parameters: entry::parameters::<GradientConfig>,
     build: entry::build::<GradientConfig>,
 };

@@ -57,5 +57,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     round_name: "round",
     rounds_key: None,
     defaults: entry::defaults::<PermuRankConfig>,
+    parameters: entry::parameters::<PermuRankConfig>,
     build: entry::build::<PermuRankConfig>,
 };

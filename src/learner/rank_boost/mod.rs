@@ -45,5 +45,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     round_name: "round",
     rounds_key: Some("rounds"),
     defaults: entry::defaults::<RankBoostConfig>,
+    parameters: entry::parameters::<RankBoostConfig>,
     build: entry::build::<RankBoostConfig>,
 };

@@ -46,5 +46,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     round_name: "round",
     rounds_key: None,
     defaults: entry::defaults::<RankSvmConfig>,
+    parameters: entry::parameters::<RankSvmConfig>,
     build: entry::build::<RankSvmConfig>,
 };

@@ -39,5 +39,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     round_name: "round",
     rounds_key: None,
     defaults: entry::defaults::<RegressionConfig>,
+    parameters: entry::parameters::<RegressionConfig>,
     build: entry::build::<RegressionConfig>,
 };

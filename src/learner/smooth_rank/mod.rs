@@ -47,5 +47,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     round_name: "round",
     rounds_key: None,
     defaults: entry::defaults::<SmoothRankConfig>,
+    parameters: entry::parameters::<SmoothRankConfig>,
     build: entry::build::<SmoothRankConfig>,
 };

@@ -41,5 +41,6 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     round_name: "round",
     rounds_key: None,
     defaults: entry::defaults::<SvmMapConfig>,
+    parameters: entry::parameters::<SvmMapConfig>,
     build: entry::build::<SvmMapConfig>,
 };
