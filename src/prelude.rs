@@ -1,7 +1,7 @@
 //! What a ranking model usually needs: `use burn_rank::prelude::*;`.
 //!
-//! The trait that gives losses their `forward`, every loss with its configuration, losses by name, the measures, and
-//! the conventions ([`Convention::preset`]) in which they are computed. It shares no names with `burn::prelude`.
+//! The trait that gives losses their `forward`, every loss with its configuration, losses by name, [`Segments`] for flat
+//! scores, the measures, and the conventions ([`Convention::preset`]) in which they are computed. It shares no names with `burn::prelude`.
 //!
 //! A loss has the [`Temperature`] that trains scorers from scratch: `SoftNdcgConfig::new()`. That of its paper is
 //! `SoftNdcgConfig::paper()`, any other in scores `SoftNdcgConfig::new().with_sigma(0.5)`.
@@ -32,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub use crate::data::Segments;
 pub use crate::loss::{
     ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxKendallTau, ApproxKendallTauConfig, ApproxNdcg,
     ApproxNdcgConfig, ApproxPrecision, ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Fidelity, FidelityConfig,

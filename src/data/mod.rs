@@ -30,6 +30,7 @@ pub(crate) mod parts;
 mod query_weights;
 mod reading;
 mod rows;
+mod segments;
 pub(crate) mod shards;
 mod statistics;
 mod synth;
@@ -56,6 +57,7 @@ pub use normalizer::{Normalizer, NormalizerKind};
 #[cfg(feature = "experiment")]
 pub(crate) use reading::read_like;
 pub use reading::{read, read_from};
+pub use segments::{Segments, SegmentsError};
 pub use statistics::Statistics;
 #[cfg(feature = "report")]
 pub(crate) use synth::label;

@@ -49,13 +49,25 @@ pub(super) fn check_places(
     documents: usize,
 ) -> Result<(), LossError> {
     for (place, score, label) in places {
-        let (query, document) = (place / documents, place % documents);
-        if !score.is_finite() {
-            return Err(LossError::Score { query, document, found: score });
-        }
-        check_label(gain, query, document, label)?;
+        check_document(gain, place / documents, place % documents, score, label)?;
     }
     Ok(())
+}
+
+/// Checks the scores and labels of the documents of a query.
+pub(super) fn check_query(
+    gain: Option<&Gain>,
+    query: usize,
+    documents: impl Iterator<Item = (f64, f64)>,
+) -> Result<(), LossError> {
+    documents.enumerate().try_for_each(|(document, (score, label))| check_document(gain, query, document, score, label))
+}
+
+fn check_document(gain: Option<&Gain>, query: usize, document: usize, score: f64, label: f64) -> Result<(), LossError> {
+    if !score.is_finite() {
+        return Err(LossError::Score { query, document, found: score });
+    }
+    check_label(gain, query, document, label)
 }
 
 /// Checks the shapes, and the scores and labels at documents.
@@ -80,7 +92,7 @@ pub(super) fn check_batch(
 }
 
 /// Checks that the device of the scores can compute a loss of them.
-fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
+pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     let dtype = scores.dtype();
     if !scores.device().supports_dtype(dtype) {
         return Err(LossError::Type { found: dtype });
@@ -117,16 +129,20 @@ pub(in crate::loss) fn check_memory(
     })
 }
 
-pub(super) fn check_weight_shape(weights: &Tensor<1>, scores: &Tensor<2>) -> Result<(), LossError> {
-    let ([found], expected) = (weights.dims(), scores.dims());
+/// Checks that there is a weight for each query; `queries` and `expected` are what has them, and its shape.
+pub(super) fn check_weight_shape(
+    weights: &Tensor<1>,
+    (queries, expected): (&'static str, &[usize]),
+) -> Result<(), LossError> {
+    let [found] = weights.dims();
     if found == expected[0] {
         return Ok(());
     }
-    Err(LossError::Shape { what: "weights", found: vec![found], other: "scores", expected: expected.into() })
+    Err(LossError::Shape { what: "weights", found: vec![found], other: queries, expected: expected.into() })
 }
 
-pub(super) fn check_weights(weights: &Tensor<1>, scores: &Tensor<2>) -> Result<(), LossError> {
-    check_weight_shape(weights, scores)?;
+pub(super) fn check_weights(weights: &Tensor<1>, queries: (&'static str, &[usize])) -> Result<(), LossError> {
+    check_weight_shape(weights, queries)?;
     let data = weights.to_data();
     let bad = data.iter::<f64>().enumerate().find(|(_, weight)| !weight.is_finite() || *weight < 0.0);
     bad.map_or(Ok(()), |(query, found)| Err(LossError::Weight { query, found }))

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use burn::tensor::DType;
 
+use crate::data::SegmentsError;
 use crate::measure::{DISCOUNTS, Discount, Gain, is_discount};
 use crate::memory::Shortage;
 use crate::op::shape::difference;
@@ -55,6 +56,19 @@ pub enum LossError {
         other: &'static str,
         /// The shape of that input.
         expected: Vec<usize>,
+    },
+    /// Flat scores that do not fall into queries.
+    #[error(transparent)]
+    Segments(#[from] SegmentsError),
+    /// Rows of documents that make no list of a query, see [`in_batch`](super::in_batch()).
+    #[error("query {}: found {found}, expected {expected}", .query + 1)]
+    InBatch {
+        /// Position of the query, from 0; the message counts from 1.
+        query: usize,
+        /// What was found, in words.
+        found: String,
+        /// What may be there, in words.
+        expected: String,
     },
     /// Scores of no query, or of no document.
     #[error("scores are {found:?}, expected one query of one document or more")]

@@ -1,5 +1,5 @@
 //! Gumbel noise from a seed and the place of a document in its list, whatever the padding. Either all queries of a
-//! batch share the noise, or each row has its own.
+//! batch share the noise, or each list has its own, by its number.
 
 use burn::tensor::{Tensor, TensorData};
 use rand::RngExt;
@@ -7,12 +7,13 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::lists::Lists;
 use crate::seed::seed_for;
 
-/// Standard Gumbel noise `-log(-log u)` for the first `n` places of the list in row `row`.
-fn gumbel_noise(seed: u64, sample: usize, row: usize, n: usize) -> impl Iterator<Item = f64> {
+/// Standard Gumbel noise `-log(-log u)` for the first `n` places of the list number `list`.
+fn gumbel_noise(seed: u64, sample: usize, list: usize, n: usize) -> impl Iterator<Item = f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "gumbel", sample as u64));
-    random.set_stream(row as u64);
+    random.set_stream(list as u64);
     // 1 - u is in (0, 1], so the inner logarithm is finite. The outer one needs a value below 1.
     let mut uniform = move || (1.0 - random.random::<f64>()).min(1.0 - f64::EPSILON);
     (0..n).map(move |_| -(-uniform().ln()).ln())
@@ -25,10 +26,11 @@ pub(super) fn perturbed(scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2
     add(scores, noise, [1, n])
 }
 
-/// Scores `[B, N]` with separate noise added to each row.
-pub(super) fn perturbed_by_row(scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2> {
+/// Scores `[B, N]` of lists with separate noise added to each list.
+pub(super) fn perturbed_by_list(lists: &Lists, scores: Tensor<2>, seed: u64, sample: usize) -> Tensor<2> {
     let [batch, n] = scores.dims();
-    let noise = (0..batch).into_par_iter().flat_map_iter(|row| gumbel_noise(seed, sample, row, n)).collect();
+    let of = |row| gumbel_noise(seed, sample, lists.number(row), n);
+    let noise = (0..batch).into_par_iter().flat_map_iter(of).collect();
     add(scores, noise, [batch, n])
 }
 
@@ -43,6 +45,7 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
+    use crate::loss::lists::Among;
 
     fn noise(seed: u64, sample: usize, row: usize, n: usize) -> Vec<f64> {
         gumbel_noise(seed, sample, row, n).collect()
@@ -65,15 +68,22 @@ mod tests {
     }
 
     #[test]
-    fn rows_share_noise_or_have_their_own_whatever_the_padding() {
-        let rows = |perturb: fn(Tensor<2>, u64, usize) -> Tensor<2>, n: usize| -> Vec<Vec<f32>> {
+    fn lists_share_noise_or_have_their_own_whatever_the_padding() {
+        let lists = |n: usize| {
             let scores = Tensor::<2>::zeros([3, n], &Device::flex());
-            let values: Vec<f32> = perturb(scores, 5, 1).into_data().iter::<f32>().collect();
+            Lists::new(scores.clone(), scores.clone(), scores.equal_elem(0.0))
+        };
+        let rows = |scores: Tensor<2>| -> Vec<Vec<f32>> {
+            let n = scores.dims()[1];
+            let values: Vec<f32> = scores.into_data().iter::<f32>().collect();
             values.chunks(n).map(|row| row[..4].to_vec()).collect()
         };
-        let (shared, own) = (rows(perturbed, 4), rows(perturbed_by_row, 4));
+        let by_list = |lists: &Lists| rows(perturbed_by_list(lists, lists.scores.clone(), 5, 1));
+        let (shared, own) = (rows(perturbed(lists(4).scores, 5, 1)), by_list(&lists(4)));
         assert!(shared[0] == shared[1] && shared[0] == shared[2] && shared[0] == own[0]);
         assert!(own[0] != own[1] && own[1] != own[2] && own[0] != own[2]);
-        assert_eq!(rows(perturbed_by_row, 9), own);
+        assert_eq!(by_list(&lists(9)), own);
+        let numbered = by_list(&lists(4).among(Among { numbers: vec![2, 7, 0], longest: 4 }));
+        assert!(numbered[0] == own[2] && numbered[2] == own[0] && !own.contains(&numbered[1]));
     }
 }

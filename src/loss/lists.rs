@@ -1,6 +1,8 @@
 //! `Lists`: the clean form of a batch, in which no padded value can be seen, and the quantities that most losses take
 //! from it.
 
+use std::sync::Arc;
+
 use burn::tensor::{Bool, DType, IndexingUpdateOp, Int, Tensor};
 
 use super::error::LossError;
@@ -25,6 +27,17 @@ pub struct Lists {
     pub document_weights: Option<Tensor<2>>,
     /// `[B, N]`, other than 0 at the documents whose positions are asked for; none for all of them.
     pub(in crate::loss) counted: Option<Tensor<2>>,
+    /// What lists that were packed with others keep; none where the rows are all lists.
+    pub(in crate::loss) among: Option<Arc<Among>>,
+}
+
+/// What lists are among the others that they were packed with.
+#[derive(Debug)]
+pub(in crate::loss) struct Among {
+    /// The number of each list.
+    pub numbers: Vec<usize>,
+    /// Number of documents of the longest list of all.
+    pub longest: usize,
 }
 
 impl Lists {
@@ -54,7 +67,23 @@ impl Lists {
             padded,
             counted: None,
             document_weights: None,
+            among: None,
         }
+    }
+
+    /// The same lists, which were packed with others.
+    pub(in crate::loss) fn among(self, among: Among) -> Self {
+        Self { among: Some(Arc::new(among)), ..self }
+    }
+
+    /// The number of the list in a row, which noise follows.
+    pub(in crate::loss) fn number(&self, row: usize) -> usize {
+        self.among.as_ref().map_or(row, |among| among.numbers[row])
+    }
+
+    /// The number of documents by which an approximation is chosen: the places of a row if no list was packed.
+    pub(in crate::loss) fn longest(&self) -> usize {
+        self.among.as_ref().map_or(self.scores.dims()[1], |among| among.longest)
     }
 
     /// The same lists, in which each document counts by its weight, 0 or above.

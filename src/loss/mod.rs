@@ -3,7 +3,8 @@
 //!
 //! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` and keeps the promises stated at
 //! [`RankingLoss`]. The mask is true at a document, the opposite of burn's `mask_pad`: see [`mask_from_padding`].
-//! [`Gain`](crate::measure::Gain) states which labels are allowed.
+//! [`Gain`](crate::measure::Gain) states which labels are allowed. Flat scores, one list after another without padding, go
+//! to [`forward_packed`](RankingLoss::forward_packed).
 //!
 //! # Which loss
 //! *Measure* is the measure that a surrogate stands for. The surrogate tends to it as its temperature sharpens, unless
@@ -81,9 +82,11 @@ mod error;
 mod estimate;
 mod explain;
 mod gumbel;
+mod in_batch;
 mod lists;
 mod listwise;
 mod noise;
+mod packed;
 mod pairwise;
 mod pointwise;
 mod ranking_loss;
@@ -104,12 +107,14 @@ pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub use explain::explain;
 pub use explain::{Explained, explain_on};
+pub use in_batch::{InBatchOptions, in_batch};
 pub use lists::{Lists, mask_from_padding};
 pub use listwise::{
     ListMle, ListMleConfig, ListNet, ListNetConfig, NeuralNdcg, NeuralNdcgConfig, PlackettLuceNdcg,
     PlackettLuceNdcgConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig, StochasticRank, StochasticRankConfig,
     XeNdcg, XeNdcgConfig, neural_sort,
 };
+pub use packed::PackedLists;
 pub use pairwise::{
     ApproxKendallTau, ApproxKendallTauConfig, Fidelity, FidelityConfig, LambdaLoss, LambdaLossConfig,
     LambdaLossWeights, LambdaMeasure, LambdaMeasureConfig, LambdaNdcg, LambdaNdcgConfig, PairSum, PairwiseExponential,

@@ -1,6 +1,6 @@
 //! Noise from a seed and the rank of a document in its list, so that it goes with the document whatever the order and
 //! the padding. (Documents of the same score are ranked by position.) Given the scores, the noise of documents is
-//! independent. Either all queries of a batch share the noise, or each row has its own.
+//! independent. Either all queries of a batch share the noise, or each list has its own, by its number.
 
 use std::f64::consts::TAU;
 
@@ -71,10 +71,10 @@ impl Noise {
         Self { seed: seed(self.seed), by_row: true }
     }
 
-    /// Noise of the ranks 1 to `n` of the list in row `row`, in draw `draw`.
-    pub fn of_ranks(self, distribution: Distribution, draw: usize, row: usize, n: usize) -> Vec<f64> {
+    /// Noise of the ranks 1 to `n` of the list number `list`, in draw `draw`.
+    pub fn of_ranks(self, distribution: Distribution, draw: usize, list: usize, n: usize) -> Vec<f64> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, distribution.purpose(), draw as u64));
-        random.set_stream(row as u64);
+        random.set_stream(list as u64);
         (0..n).map(|_| distribution.draw(&mut random)).collect()
     }
 
@@ -82,7 +82,8 @@ impl Noise {
     pub fn of_documents(self, distribution: Distribution, draw: usize, lists: &Lists) -> Tensor<2> {
         let [batch, n] = lists.scores.dims();
         let rows = if self.by_row { batch } else { 1 };
-        let noise = (0..rows).flat_map(|row| self.of_ranks(distribution, draw, row, n)).collect();
+        let list = |row| if self.by_row { lists.number(row) } else { 0 };
+        let noise = (0..rows).flat_map(|row| self.of_ranks(distribution, draw, list(row), n)).collect();
         let options = (&lists.scores.device(), lists.scores.dtype());
         let noise = Tensor::<2>::from_data(TensorData::new::<f64, _>(noise, [rows, n]), options).expand([batch, n]);
         noise.gather(1, (lists.ranks() - 1.0).int()) * lists.mask.clone()

@@ -10,7 +10,9 @@ use super::check::{check_batch, check_label, check_memory, check_offsets, check_
 use super::curvature::Curved;
 use super::error::LossError;
 use super::lists::Lists;
+use super::packed::PackedLists;
 use super::smoothing::Smoothing;
+use crate::data::Segments;
 use crate::json::Value;
 use crate::measure::Gain;
 use crate::op::shape::{assert_same, difference};
@@ -236,7 +238,7 @@ pub trait RankingLoss: Debug + Send + Sync {
         weights: Tensor<1>,
         reduction: Reduction,
     ) -> Tensor<1> {
-        if let Err(error) = check_weight_shape(&weights, &scores) {
+        if let Err(error) = check_weight_shape(&weights, ("scores", &scores.dims())) {
             panic!("{error}");
         }
         reduce_weighted(self.forward_no_reduction(scores, labels, mask), weights, reduction)
@@ -266,7 +268,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     ) -> Result<Tensor<1>, LossError> {
         check_batch(self.gain(), &scores, &labels, &mask)?;
         if let Some(weights) = &weights {
-            check_weights(weights, &scores)?;
+            check_weights(weights, ("scores", &scores.dims()))?;
         }
         let [batch, documents] = scores.dims();
         self.check_memory(batch, documents, scores.dtype(), &scores.device())?;
@@ -274,6 +276,85 @@ pub trait RankingLoss: Debug + Send + Sync {
         Ok(match weights {
             None => self.forward(scores, labels, mask, reduction),
             Some(weights) => self.forward_weighted(scores, labels, mask, weights, reduction),
+        })
+    }
+
+    /// Reduced loss of lists without padding: flat scores, as a model gives for the (query, document) pairs of a step. Value
+    /// and gradient are those of the padded lists, but for the last digits; so is noise, which follows the number of a list
+    /// and a document's rank.
+    ///
+    /// [`Lists::packed`] with [`forward_packed_lists`](RankingLoss::forward_packed_lists) takes weights of documents too.
+    ///
+    /// # Shapes
+    /// - `scores`, `labels`: `[documents]`
+    /// - output: `[1]`
+    ///
+    /// # Panics
+    /// Different numbers of scores, labels and documents in `segments`.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use burn_rank::prelude::*;
+    ///
+    /// let device = Device::flex().autodiff();
+    /// let scores = Tensor::<1>::from_floats([0.2, 1.3, -0.4, 0.7, 0.1], &device).require_grad();
+    /// let labels = Tensor::<1>::from_floats([0.0, 1.0, 2.0, 0.0, 1.0], &device);
+    /// let segments = Segments::from_lengths(&[3, 2])?;
+    /// let loss = ListNetConfig::new().init()?;
+    /// let value = loss.forward_packed(scores, labels, &segments, Reduction::Mean);
+    /// assert_eq!(value.dims(), [1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    fn forward_packed(
+        &self,
+        scores: Tensor<1>,
+        labels: Tensor<1>,
+        segments: &Segments,
+        reduction: Reduction,
+    ) -> Tensor<1> {
+        reduce(self.forward_packed_lists(&Lists::packed(scores, labels, segments)), reduction)
+    }
+
+    /// Loss of each query of lists without padding, `[queries]`, which [`reduce`] and [`reduce_weighted`] reduce.
+    ///
+    /// # Panics
+    /// As [`forward_lists`](RankingLoss::forward_lists).
+    #[track_caller]
+    fn forward_packed_lists(&self, lists: &PackedLists) -> Tensor<1> {
+        lists.per_query(|lists| self.forward_lists(lists))
+    }
+
+    /// Checks the input, then calls [`forward_packed`](RankingLoss::forward_packed), or reduces with the weights if there
+    /// are any. The check reads the tensors back from the device.
+    ///
+    /// # Errors
+    /// Those of [`try_forward`](RankingLoss::try_forward), and [`LossError::Segments`] for another number of documents in
+    /// `segments` than of scores. The message names the query.
+    fn try_forward_packed(
+        &self,
+        scores: Tensor<1>,
+        labels: Tensor<1>,
+        segments: &Segments,
+        weights: Option<Tensor<1>>,
+        reduction: Reduction,
+    ) -> Result<Tensor<1>, LossError> {
+        let lists = PackedLists::new(scores, labels, segments)?;
+        if let Some(weights) = &weights {
+            check_weights(weights, ("queries", &[segments.queries()]))?;
+        }
+        lists.check(self.gain())?;
+        for lists in lists.rectangles() {
+            let [batch, documents] = lists.scores.dims();
+            self.check_memory(batch, documents, lists.scores.dtype(), &lists.scores.device())?;
+        }
+        if !lists.rectangles().any(|lists| self.learnable(lists).any().into_scalar::<bool>()) {
+            return Err(LossError::NothingToLearn { queries: segments.queries(), inverted: 0 });
+        }
+        let losses = self.forward_packed_lists(&lists);
+        Ok(match weights {
+            None => reduce(losses, reduction),
+            Some(weights) => reduce_weighted(losses, weights, reduction),
         })
     }
 

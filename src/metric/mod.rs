@@ -1,6 +1,7 @@
 //! Exact measures of tensors, and the same as metrics of burn-train.
 //!
-//! [`evaluate`] measures a `[queries, documents]` tensor of scores and needs no feature.
+//! [`evaluate`] measures a `[queries, documents]` tensor of scores, [`evaluate_packed`] flat scores, one query after
+//! another. Neither needs a feature.
 //! With the feature `train`, `RankingMetric` logs a measure in burn's `SupervisedTraining`.
 //! [`exact_measure`](exact_measure()) makes an exact measure of one that is written for a surrogate.
 
@@ -16,22 +17,27 @@ pub use ranking_metric::{RankingInput, RankingMetric, RankingOutput};
 use burn::backend::ExecutionError;
 use burn::tensor::{Bool, Tensor, TensorData, TensorReadError};
 
+use crate::data::{Segments, SegmentsError};
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, MeasureError, Rankings};
+use crate::op::shape::difference;
 
 /// Why tensors cannot be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetricError {
     /// Tensors of different shapes.
-    #[error("{what} {} {found:?}, scores {scores:?}", if *what == "mask" { "is" } else { "are" })]
+    #[error("{}", difference(.what, .found, "scores", .scores))]
     Shape {
-        /// `labels` or `mask`.
+        /// `labels`, `mask` or `query_ids`.
         what: &'static str,
         /// Its shape.
-        found: [usize; 2],
+        found: Vec<usize>,
         /// The shape of the scores.
-        scores: [usize; 2],
+        scores: Vec<usize>,
     },
+    /// Flat scores that do not fall into queries.
+    #[error(transparent)]
+    Segments(#[from] SegmentsError),
     /// A device that does not give its values.
     #[error("the tensors cannot be read: {0}")]
     Read(#[from] TensorReadError),
@@ -85,7 +91,50 @@ pub fn evaluate(
     Ok(evaluator.evaluate(&lists.rankings())?)
 }
 
-/// The documents of padded lists, one after the other, without the padding.
+/// Measures of flat scores, `[documents]`, in a convention, as [`evaluate`]: each query's value, and the mean over the
+/// queries that count. Documents of equal score are in the order of their rows.
+///
+/// # Shapes
+/// - `scores`, `labels`: `[documents]`; `segments` says which query each belongs to
+///
+/// # Errors
+/// [`MetricError::Segments`] for another number of documents in `segments` than of scores, and those of [`evaluate`].
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use burn_rank::metric;
+/// use burn_rank::prelude::*;
+///
+/// let device = Device::default();
+/// let scores = Tensor::<1>::from_floats([0.3, 0.2, 0.1, 1.5, 0.5], &device);
+/// let labels = Tensor::<1>::from_floats([0.0, 2.0, 1.0, 1.0, 0.0], &device);
+/// let segments = Segments::from_lengths(&[3, 2])?;
+/// let found = metric::evaluate_packed(scores, labels, &segments, &[Measure::Ap(None)], &Convention::default())?;
+/// assert!((found.means[0].1 - ((1.0 / 2.0 + 2.0 / 3.0) / 2.0 + 1.0) / 2.0).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn evaluate_packed(
+    scores: Tensor<1>,
+    labels: Tensor<1>,
+    segments: &Segments,
+    measures: &[Measure],
+    convention: &Convention,
+) -> Result<Evaluation, MetricError> {
+    let evaluator = Evaluator::new(measures, convention)?;
+    let lists = FlatLists::read_packed(scores, labels, segments)?;
+    Ok(evaluator.evaluate(&lists.rankings())?)
+}
+
+fn read(data: Result<TensorData, ExecutionError>) -> Result<TensorData, TensorReadError> {
+    data.map_err(TensorReadError::from)
+}
+
+/// Checks that a tensor has the shape of the scores.
+fn check_shape(what: &'static str, found: &[usize], scores: &[usize]) -> Result<(), MetricError> {
+    if found == scores { Ok(()) } else { Err(MetricError::Shape { what, found: found.into(), scores: scores.into() }) }
+}
+
+/// The documents of lists, one after the other, without padding.
 struct FlatLists {
     scores: Vec<f32>,
     labels: Vec<f32>,
@@ -95,12 +144,8 @@ struct FlatLists {
 impl FlatLists {
     fn read(scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Result<Self, MetricError> {
         let shape = scores.dims();
-        for (what, found) in [("labels", labels.dims()), ("mask", mask.dims())] {
-            if found != shape {
-                return Err(MetricError::Shape { what, found, scores: shape });
-            }
-        }
-        let read = |data: Result<TensorData, ExecutionError>| data.map_err(TensorReadError::from);
+        check_shape("labels", &labels.dims(), &shape)?;
+        check_shape("mask", &mask.dims(), &shape)?;
         let scores = read(scores.try_into_data())?;
         let (labels, mask) = (read(labels.try_into_data())?, read(mask.try_into_data())?);
         let mut lists = Self { scores: Vec::new(), labels: Vec::new(), offsets: vec![0] };
@@ -115,6 +160,15 @@ impl FlatLists {
             lists.offsets.push(lists.scores.len());
         }
         Ok(lists)
+    }
+
+    fn read_packed(scores: Tensor<1>, labels: Tensor<1>, segments: &Segments) -> Result<Self, MetricError> {
+        segments.check("scores", scores.dims()[0])?;
+        check_shape("labels", &labels.dims(), &scores.dims())?;
+        let (scores, labels) = (read(scores.try_into_data())?, read(labels.try_into_data())?);
+        let in_order = |data: TensorData| segments.in_order(data.iter::<f32>().collect());
+        let offsets = segments.offsets().into();
+        Ok(Self { scores: in_order(scores), labels: in_order(labels), offsets })
     }
 
     fn rankings(&self) -> Rankings<'_> {
@@ -157,6 +211,45 @@ mod tests {
             assert_eq!(found, expected, "{preset}");
             assert_eq!((found.queries, found.empty_queries), (3, 1));
         }
+    }
+
+    #[test]
+    fn flat_scores_have_the_measures_of_padded_ones() {
+        let device = Device::flex();
+        let measures = [Measure::Ndcg(Some(10)), Measure::Ap(None), Measure::Precision(Some(1))];
+        let flat = |values: [f32; 8]| Tensor::<1>::from_data(values, &device);
+        let one_after_another = (
+            [0.2, 0.1, 3.0, 1.0, 2.0, 0.0, 1.0, 2.0],
+            [0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            Segments::from_lengths(&[2, 3, 3]).unwrap(),
+        );
+        let in_turn = (
+            [0.2, 3.0, 0.0, 0.1, 1.0, 1.0, 2.0, 2.0],
+            [0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+            Segments::from_ids(&[0, 1, 2, 0, 1, 2, 1, 2]).unwrap(),
+        );
+        for preset in ["standard", "letor", "rax"] {
+            let (scores, labels, mask) = lists();
+            let padded = evaluate(scores, labels, mask, &measures, &convention(preset)).unwrap();
+            for (scores, labels, segments) in [&one_after_another, &in_turn] {
+                let (scores, labels) = (flat(*scores), flat(*labels));
+                let found = evaluate_packed(scores, labels, segments, &measures, &convention(preset)).unwrap();
+                assert_eq!(found, padded, "{preset}");
+            }
+        }
+    }
+
+    #[test]
+    fn flat_tensors_that_do_not_fit_are_refused_with_the_query() {
+        let device = Device::flex();
+        let segments = Segments::from_lengths(&[2, 3]).unwrap();
+        let refused = |scores: usize, labels: usize| {
+            let (scores, labels) = (Tensor::<1>::ones([scores], &device), Tensor::<1>::ones([labels], &device));
+            let found = evaluate_packed(scores, labels, &segments, &[Measure::Wta], &Convention::default());
+            found.unwrap_err().to_string()
+        };
+        assert_eq!(refused(3, 3), "queries have 5 documents in all, scores are [3]: query 2 ends beyond the scores");
+        assert_eq!(refused(5, 4), "labels are [4], scores [5]");
     }
 
     #[test]

@@ -19,18 +19,41 @@
 //! let metrics = (RankingMetric::ndcg(Some(10)), RankingMetric::map(), RankingMetric::mrr());
 //! // SupervisedTraining::new(..).metrics(metrics)
 //! ```
+//!
+//! A model that scores (query, document) pairs gives [`RankingInput::Packed`]: flat scores with the id of each query. A
+//! training loop of one's own takes a metric alone:
+//!
+//! ```
+//! use burn_rank::metric::{RankingInput, RankingMetric};
+//! use burn::data::dataloader::Progress;
+//! use burn::tensor::{Device, Tensor};
+//! use burn::train::metric::{Metric, MetricMetadata, Numeric};
+//!
+//! let device = Device::default();
+//! let batch = RankingInput::Packed {
+//!     scores: Tensor::from_floats([0.3, 1.5, 0.2, 0.1, 0.5], &device),
+//!     labels: Tensor::from_floats([0.0, 1.0, 2.0, 1.0, 0.0], &device),
+//!     query_ids: Tensor::from_ints([17, 4, 17, 17, 4], &device),
+//! };
+//! let mut mrr = RankingMetric::mrr();
+//! mrr.update(&batch, &MetricMetadata { progress: Progress::new(1, 1, None), iteration: None, lr: None })?;
+//! assert_eq!(mrr.value().expect("two queries count").current(), 0.75);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use burn::backend::ExecutionError;
-use burn::tensor::{Bool, Tensor, TensorReadError};
+use burn::tensor::{Bool, Int, Tensor, TensorReadError};
 use burn::train::metric::state::{FormatOptions, NumericMetricState};
 use burn::train::metric::{
     Adaptor, ItemLazy, LossInput, Metric, MetricAttributes, MetricMetadata, Numeric, NumericAttributes, NumericEntry,
     SerializedEntry,
 };
 
-use super::{FlatLists, MetricError};
+use super::{FlatLists, MetricError, check_shape, read};
+use crate::data::Segments;
 use crate::measure::{Convention, Evaluator, Measure, MeasureError, mean_of};
 
 /// What a [`RankingMetric`] is computed from.
@@ -47,6 +70,16 @@ pub enum RankingInput {
         /// True for a document, false for padding.
         mask: Tensor<2, Bool>,
     },
+    /// Flat scores and labels, `[documents]` each, and the id of the query of each document. Documents of a query may stand
+    /// anywhere; those of equal score are in the order of their rows.
+    Packed {
+        /// Scores.
+        scores: Tensor<1>,
+        /// Labels.
+        labels: Tensor<1>,
+        /// Any numbers, equal for documents of the same query.
+        query_ids: Tensor<1, Int>,
+    },
     /// Values of queries that were measured before.
     Values(Vec<f64>),
 }
@@ -60,9 +93,26 @@ impl RankingInput {
                 labels: labels.without_autodiff(),
                 mask: mask.without_autodiff(),
             },
+            Self::Packed { scores, labels, query_ids } => Self::Packed {
+                scores: scores.without_autodiff(),
+                labels: labels.without_autodiff(),
+                query_ids: query_ids.without_autodiff(),
+            },
             values => values,
         }
     }
+}
+
+/// The queries of ids, in the order in which they are met.
+fn segments(ids: Tensor<1, Int>, scores: usize) -> Result<Segments, MetricError> {
+    check_shape("query_ids", &ids.dims(), &[scores])?;
+    let mut numbers = HashMap::new();
+    let ids = read(ids.try_into_data())?;
+    let of = |id| {
+        let next = numbers.len();
+        *numbers.entry(id).or_insert(next)
+    };
+    Ok(Segments::from_ids(&ids.iter::<i64>().map(of).collect::<Vec<usize>>())?)
 }
 
 /// What a pass over a batch gives to metrics.
@@ -154,6 +204,8 @@ impl RankingMetric {
             RankingInput::Lists { scores, labels, mask } => {
                 FlatLists::read(scores.clone(), labels.clone(), mask.clone())
             }
+            RankingInput::Packed { scores, labels, query_ids } => segments(query_ids.clone(), scores.dims()[0])
+                .and_then(|segments| FlatLists::read_packed(scores.clone(), labels.clone(), &segments)),
         };
         let measured = lists.and_then(|lists| Ok(self.evaluator.first_measure(&lists.rankings())?));
         match measured {
@@ -286,6 +338,24 @@ mod tests {
             assert!(metric.value().unwrap().current().is_nan());
             assert!(metric.final_value().current().is_nan());
         }
+    }
+
+    /// The lists of the other tests, a document of each in turn.
+    #[test]
+    fn flat_scores_are_measured_by_their_query_ids() {
+        let device = burn::tensor::Device::flex();
+        let packed = |ids: &[i64]| RankingInput::Packed {
+            scores: Tensor::from_floats([0.2, 3.0, 0.0, 0.1, 1.0, 1.0, 2.0, 2.0], &device),
+            labels: Tensor::from_floats([0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0], &device),
+            query_ids: Tensor::from_ints(ids, &device),
+        };
+        let mut padded = RankingMetric::map();
+        padded.update(&lists(), &metadata()).unwrap();
+        let mut metric = RankingMetric::map();
+        metric.update(&packed(&[-5, 1 << 20, 9, -5, 1 << 20, 9, 1 << 20, 9]), &metadata()).unwrap();
+        assert_eq!(metric.value().unwrap().current(), padded.value().unwrap().current());
+        metric.update(&packed(&[0, 1]), &metadata()).unwrap();
+        assert!(metric.value().unwrap().current().is_nan());
     }
 
     #[test]

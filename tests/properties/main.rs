@@ -15,6 +15,7 @@ mod op_shapes;
 #[cfg(feature = "learners")]
 mod own_loss;
 mod own_measure;
+mod packed;
 mod process;
 #[cfg(feature = "learners")]
 mod unbiased;

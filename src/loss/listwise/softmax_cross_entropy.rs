@@ -7,7 +7,7 @@
 //! loss for learning to rank, equation 5).
 //!
 //! The noise is a function of `seed`, the draw and the place of a document in its list, and is the same for every
-//! query. With `noise_by_row` it also depends on the row of the query in its batch. The same seed gives the same loss.
+//! query. With `noise_by_row` it also depends on the number of the query in its batch. The same seed gives the same loss.
 //! At each part of each step the gradient learner draws noise anew, by row, from the run's seed and `seed`; other
 //! learners keep one draw.
 //!
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError};
-use crate::loss::gumbel::{perturbed, perturbed_by_row};
+use crate::loss::gumbel::{perturbed, perturbed_by_list};
 use crate::loss::lists::Lists;
 use crate::loss::lists::{one_in_place_of_zero, sum_documents};
 use crate::loss::ranking_loss::{Orientation, RankingLoss};
@@ -168,8 +168,12 @@ impl RankingLoss for SoftmaxCrossEntropy {
         let loss = match self.gumbel_samples {
             0 => cross_entropy(lists.centered()),
             samples => {
-                let perturb = if self.noise_by_row { perturbed_by_row } else { perturbed };
-                let draw = |sample| cross_entropy(perturb(lists.centered(), self.seed, sample));
+                let draw = |sample| {
+                    cross_entropy(match self.noise_by_row {
+                        true => perturbed_by_list(lists, lists.centered(), self.seed, sample),
+                        false => perturbed(lists.centered(), self.seed, sample),
+                    })
+                };
                 let first = draw(0);
                 (1..samples).map(draw).fold(first, |sum, loss| sum + loss) * (samples as f64).recip()
             }

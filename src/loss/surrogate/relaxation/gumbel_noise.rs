@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{DType, Tensor};
+use burn::tensor::DType;
 
 use super::relaxed::{Relaxation, Relaxed};
 use crate::loss::approximation::Approximation;
 use crate::loss::error::{self, LossError};
-use crate::loss::gumbel::{perturbed, perturbed_by_row};
+use crate::loss::gumbel::{perturbed, perturbed_by_list};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
@@ -69,9 +69,13 @@ impl Relaxation for GumbelNoise {
 
     fn relax(&self, lists: &Lists, sample: usize) -> Relaxed {
         let inner = self.relaxation.samples();
-        let perturb: fn(Tensor<2>, u64, usize) -> Tensor<2> = if self.by_row { perturbed_by_row } else { perturbed };
+        let (scores, draw) = (lists.scores.clone(), sample / inner);
+        let noisy = match self.by_row {
+            true => perturbed_by_list(lists, scores, self.seed, draw),
+            false => perturbed(scores, self.seed, draw),
+        };
         // The noise at padded places is removed again.
-        let scores = perturb(lists.scores.clone(), self.seed, sample / inner) * lists.mask.clone();
+        let scores = noisy * lists.mask.clone();
         self.relaxation.relax(&Lists { scores, ..lists.clone() }, sample % inner)
     }
 

@@ -131,10 +131,10 @@ impl ExpectedDiscount {
     pub fn expectation(&self, lists: &Lists) -> Tensor<2> {
         let [_, n] = lists.scores.dims();
         let dtype = lists.scores.dtype();
-        let evaluation = self.resolve(n);
+        let evaluation = self.resolve(lists.longest());
         // A fit that misses its tolerance is not used; the recursion is exact.
         if evaluation == RankExpectationMethod::Exponentials
-            && let Ok(fit) = self.fit(n, dtype)
+            && let Ok(fit) = self.fit(lists.longest(), dtype)
         {
             return self.by_exponentials(lists, fit.terms.clone());
         }

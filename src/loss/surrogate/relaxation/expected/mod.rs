@@ -145,7 +145,8 @@ impl ExpectedRanks {
         let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
         let [batch, n] = scores.dims();
         if self.expected.may_use_exponentials(k)
-            && let Some(Ok(fit)) = self.expected.discount(f, k).map(|discount| discount.closest_fit(n, scores.dtype()))
+            && let Some(discount) = self.expected.discount(f, k)
+            && let Ok(fit) = discount.closest_fit(self.lists.longest(), scores.dtype())
         {
             let expectation = AboveExpectation { noise: self.expected.noise(), terms: fit.terms.clone(), above };
             return above_expectation(scores, a, b, mask, &expectation);

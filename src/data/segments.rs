@@ -1,0 +1,361 @@
+//! `Segments`: which of the documents that lie one after another belong to which query.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Reason that documents do not fall into queries. Queries count from 0 in the fields and from 1 in the messages.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SegmentsError {
+    /// No query at all.
+    #[error("no query, expected one query of one document or more")]
+    NoQuery,
+    /// A query without a document.
+    #[error("query {}: no document, expected one or more", .query + 1)]
+    Empty {
+        /// The query.
+        query: usize,
+    },
+    /// An offset below the one before, or a first offset other than 0.
+    #[error("query {}: offset {found}, expected {expected}", .query + 1)]
+    Offset {
+        /// The query that begins or ends there.
+        query: usize,
+        /// The offset.
+        found: usize,
+        /// What it may be.
+        expected: String,
+    },
+    /// A number below the largest query id that no document has.
+    #[error("query {}: no document has the id {query}, expected every number from 0 to the largest id, {largest}", .query + 1)]
+    Hole {
+        /// The query.
+        query: usize,
+        /// The largest id.
+        largest: usize,
+    },
+    /// Another number of documents than that of the values.
+    #[error("{}", documents_in_words(*.query, *.found, what, *.expected))]
+    Documents {
+        /// The first query with a document that has no value, or the number of queries where values are left over.
+        query: usize,
+        /// The number of documents in all queries.
+        found: usize,
+        /// What the values are, as `scores`.
+        what: &'static str,
+        /// The number of values.
+        expected: usize,
+    },
+}
+
+fn documents_in_words(query: usize, found: usize, what: &str, expected: usize) -> String {
+    let sum = format!("queries have {found} documents in all, {what} are [{expected}]");
+    match found > expected {
+        true => format!("{sum}: query {} ends beyond the {what}", query + 1),
+        false => format!("{sum}: {} are left over after query {query}", expected - found),
+    }
+}
+
+/// Which documents of flat values, `[documents]`, belong to which query. Each query has one document or more.
+///
+/// ```
+/// use burn_rank::data::Segments;
+///
+/// let lengths = Segments::from_lengths(&[3, 2])?;
+/// assert_eq!(lengths, Segments::from_offsets(&[0, 3, 5])?);
+/// assert_eq!(lengths, Segments::from_ids(&[0, 0, 0, 1, 1])?);
+/// let mixed = Segments::from_ids(&[1, 0, 0, 1, 0])?;
+/// assert_eq!(mixed.lengths().collect::<Vec<_>>(), [3, 2]);
+/// assert_eq!(mixed.rows_of(1).collect::<Vec<_>>(), [0, 3]);
+/// # Ok::<(), burn_rank::data::SegmentsError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segments {
+    /// Where each query begins among the documents in the order of queries, and the end.
+    offsets: Arc<[usize]>,
+    /// The row of each document in the order of queries; none where that is the order of the rows.
+    rows: Option<Arc<[usize]>>,
+}
+
+impl Segments {
+    /// Queries that follow each other, by their numbers of documents.
+    ///
+    /// # Errors
+    /// [`SegmentsError::NoQuery`]; [`SegmentsError::Empty`] for a length of 0.
+    pub fn from_lengths(lengths: &[usize]) -> Result<Self, SegmentsError> {
+        if let Some(query) = lengths.iter().position(|&length| length == 0) {
+            return Err(SegmentsError::Empty { query });
+        }
+        let ends = lengths.iter().scan(0usize, |end, &length| {
+            *end = end.saturating_add(length);
+            Some(*end)
+        });
+        Self::new(std::iter::once(0).chain(ends).collect(), None)
+    }
+
+    /// Queries that follow each other, by where they begin and where the last one ends: query `q` has the rows
+    /// `offsets[q]..offsets[q + 1]`.
+    ///
+    /// # Errors
+    /// [`SegmentsError::NoQuery`]; [`SegmentsError::Offset`] where the first is not 0 or one is below the one before;
+    /// [`SegmentsError::Empty`] where two are equal.
+    pub fn from_offsets(offsets: &[usize]) -> Result<Self, SegmentsError> {
+        if let Some(&found) = offsets.first().filter(|first| **first != 0) {
+            return Err(SegmentsError::Offset { query: 0, found, expected: "0".into() });
+        }
+        for (query, two) in offsets.windows(2).enumerate() {
+            if two[0] == two[1] {
+                return Err(SegmentsError::Empty { query });
+            }
+            if two[0] > two[1] {
+                let expected = format!("more than {}, where the query begins", two[0]);
+                return Err(SegmentsError::Offset { query, found: two[1], expected });
+            }
+        }
+        Self::new(offsets.into(), None)
+    }
+
+    /// Queries by the number of the query of each row, from 0, in any order. The documents of a query keep the order of
+    /// the rows, which breaks ties of scores.
+    ///
+    /// # Errors
+    /// [`SegmentsError::NoQuery`]; [`SegmentsError::Hole`] for a number below the largest that no row has.
+    pub fn from_ids(ids: &[usize]) -> Result<Self, SegmentsError> {
+        let Some(&largest) = ids.iter().max() else { return Err(SegmentsError::NoQuery) };
+        // As many numbers as rows have no hole, so that an id beyond takes no memory.
+        let mut counts = vec![0; largest.saturating_add(1).min(ids.len())];
+        for &id in ids {
+            if let Some(count) = counts.get_mut(id) {
+                *count += 1;
+            }
+        }
+        if let Some(query) = counts.iter().position(|&count| count == 0) {
+            return Err(SegmentsError::Hole { query, largest });
+        }
+        let segments = Self::from_lengths(&counts)?;
+        if ids.is_sorted() {
+            return Ok(segments);
+        }
+        let mut next: Vec<usize> = segments.offsets[..counts.len()].into();
+        let mut rows = vec![0; ids.len()];
+        for (row, &id) in ids.iter().enumerate() {
+            rows[next[id]] = row;
+            next[id] += 1;
+        }
+        Self::new(segments.offsets, Some(rows.into()))
+    }
+
+    fn new(offsets: Arc<[usize]>, rows: Option<Arc<[usize]>>) -> Result<Self, SegmentsError> {
+        if offsets.len() < 2 { Err(SegmentsError::NoQuery) } else { Ok(Self { offsets, rows }) }
+    }
+
+    /// Number of queries.
+    pub fn queries(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Number of documents in all queries.
+    pub fn documents(&self) -> usize {
+        self.offsets[self.queries()]
+    }
+
+    /// Number of documents of each query.
+    pub fn lengths(&self) -> impl ExactSizeIterator<Item = usize> {
+        self.offsets.windows(2).map(|two| two[1] - two[0])
+    }
+
+    /// The rows of the documents of a query, in the order of the rows.
+    ///
+    /// # Panics
+    /// `query` not below [`Segments::queries`].
+    pub fn rows_of(&self, query: usize) -> impl ExactSizeIterator<Item = usize> {
+        let rows = self.rows.as_deref();
+        self.range(query).map(move |place| rows.map_or(place, |rows| rows[place]))
+    }
+
+    /// Where each query begins among the documents in the order of queries, and the end.
+    pub(crate) fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// The rows in the order of queries.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
+        (0..self.queries()).flat_map(|query| self.rows_of(query))
+    }
+
+    /// The places of a query in the order of queries.
+    pub(crate) fn range(&self, query: usize) -> Range<usize> {
+        self.offsets[query]..self.offsets[query + 1]
+    }
+
+    /// Values of rows in the order of queries.
+    pub(crate) fn in_order<T: Copy>(&self, values: Vec<T>) -> Vec<T> {
+        if self.rows.is_none() { values } else { self.rows().map(|row| values[row]).collect() }
+    }
+
+    /// Checks that there is one value for each document.
+    pub(crate) fn check(&self, what: &'static str, values: usize) -> Result<(), SegmentsError> {
+        let found = self.documents();
+        if found == values {
+            return Ok(());
+        }
+        let query = self.offsets[1..].partition_point(|&end| end <= values);
+        Err(SegmentsError::Documents { query, found, what, expected: values })
+    }
+
+    /// The queries in at most [`RECTANGLES`] groups of similar length: those that hold the fewest places when each is padded
+    /// to its longest list. A group is in the order of queries.
+    pub(crate) fn rectangles(&self) -> Vec<Vec<usize>> {
+        let mut sorted: Vec<usize> = self.lengths().collect();
+        sorted.sort_unstable();
+        let tops = tops(&sorted);
+        let mut groups = vec![Vec::new(); tops.len()];
+        for (query, length) in self.lengths().enumerate() {
+            groups[tops.partition_point(|&top| top < length)].push(query);
+        }
+        groups
+    }
+}
+
+/// The largest number of rectangles.
+const RECTANGLES: usize = 4;
+
+/// What a rectangle costs beside its places, in places: every operation of a loss is launched once more.
+const LAUNCHES: usize = 4096;
+
+/// The lengths of the longest lists of the groups that cost the least, ascending, from all lengths, ascending.
+fn tops(sorted: &[usize]) -> Vec<usize> {
+    // The distinct lengths, each with the number of lists up to it.
+    let mut lengths: Vec<(usize, usize)> = Vec::new();
+    for (list, &length) in sorted.iter().enumerate() {
+        match lengths.last_mut() {
+            Some(last) if last.0 == length => last.1 = list + 1,
+            _ => lengths.push((length, list + 1)),
+        }
+    }
+    // The cost of the lists up to each length in so many groups, and the group's first length.
+    let cost = |from: usize, to: usize| {
+        let before = from.checked_sub(1).map_or(0, |from| lengths[from].1);
+        (lengths[to].1 - before).saturating_mul(lengths[to].0).saturating_add(LAUNCHES)
+    };
+    let mut best: Vec<Vec<(usize, usize)>> = vec![(0..lengths.len()).map(|to| (cost(0, to), 0)).collect()];
+    for groups in 1..RECTANGLES.min(lengths.len()) {
+        let before = &best[groups - 1];
+        let cheapest = |to: usize| {
+            let cuts = (1..=to).map(|from| (before[from - 1].0.saturating_add(cost(from, to)), from));
+            cuts.min().unwrap_or((usize::MAX, 0))
+        };
+        best.push((0..lengths.len()).map(cheapest).collect());
+    }
+    let last = lengths.len() - 1;
+    let groups = (0..best.len()).min_by_key(|&groups| best[groups][last].0).unwrap_or(0);
+    let mut tops = vec![lengths[last].0];
+    let mut to = last;
+    for groups in (1..=groups).rev() {
+        to = best[groups][to].1 - 1;
+        tops.push(lengths[to].0);
+    }
+    tops.reverse();
+    tops
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn message(found: Result<Segments, SegmentsError>) -> String {
+        found.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn documents_that_do_not_fall_into_queries_are_refused_with_the_query() {
+        let none = "no query, expected one query of one document or more";
+        assert_eq!(message(Segments::from_lengths(&[])), none);
+        assert_eq!(message(Segments::from_offsets(&[])), none);
+        assert_eq!(message(Segments::from_offsets(&[0])), none);
+        assert_eq!(message(Segments::from_ids(&[])), none);
+        let empty = "query 2: no document, expected one or more";
+        assert_eq!(message(Segments::from_lengths(&[3, 0, 1])), empty);
+        assert_eq!(message(Segments::from_offsets(&[0, 3, 3, 4])), empty);
+        assert_eq!(message(Segments::from_offsets(&[1, 3])), "query 1: offset 1, expected 0");
+        assert_eq!(
+            message(Segments::from_offsets(&[0, 3, 2])),
+            "query 2: offset 2, expected more than 3, where the query begins"
+        );
+        assert_eq!(
+            message(Segments::from_ids(&[0, 2, 0, 3])),
+            "query 2: no document has the id 1, expected every number from 0 to the largest id, 3"
+        );
+        assert!(message(Segments::from_ids(&[0, usize::MAX])).starts_with("query 2: no document has the id 1,"));
+    }
+
+    #[test]
+    fn lengths_that_do_not_add_up_are_refused_with_the_query() {
+        let segments = Segments::from_lengths(&[3, 2, 4]).unwrap();
+        assert_eq!(segments.check("scores", 9), Ok(()));
+        let of = |values| segments.check("scores", values).unwrap_err().to_string();
+        assert_eq!(of(4), "queries have 9 documents in all, scores are [4]: query 2 ends beyond the scores");
+        assert_eq!(of(11), "queries have 9 documents in all, scores are [11]: 2 are left over after query 3");
+    }
+
+    #[test]
+    fn one_long_list_does_not_pad_the_short_ones() {
+        let lengths: Vec<usize> = std::iter::repeat_n(10, 1000).chain([10_000]).collect();
+        let rectangles = Segments::from_lengths(&lengths).unwrap().rectangles();
+        assert_eq!(rectangles, [(0..1000).collect(), vec![1000]]);
+        // The lists of tests/properties/packed.rs, which is to see more than one.
+        let lengths = [vec![2, 100, 5, 9, 17, 3, 1, 4, 1], vec![3; 60]].concat();
+        let rectangles = Segments::from_lengths(&lengths).unwrap().rectangles();
+        assert_eq!(rectangles, [[vec![0], (2..69).collect()].concat(), vec![1]]);
+        // What is launched once more costs more than the places that it saves.
+        assert_eq!(Segments::from_lengths(&[1, 9, 4]).unwrap().rectangles(), [[0, 1, 2]]);
+    }
+
+    /// The cost of every way to cut the distinct lengths into groups.
+    fn cheapest(sorted: &[usize], groups: usize) -> usize {
+        let whole = sorted.len() * sorted.last().copied().unwrap_or(0) + LAUNCHES;
+        let cuts = (1..sorted.len()).filter(|&cut| groups > 1 && sorted[cut - 1] < sorted[cut]);
+        let cut = cuts.map(|cut| {
+            let (short, long) = sorted.split_at(cut);
+            cheapest(short, groups - 1) + long.len() * long[long.len() - 1] + LAUNCHES
+        });
+        cut.min().map_or(whole, |cost| cost.min(whole))
+    }
+
+    proptest! {
+        #[test]
+        fn rectangles_hold_every_query_once_at_the_least_cost(
+            mut lengths in prop::collection::vec(prop_oneof![1usize..30, 1000usize..4000], 1..9)
+        ) {
+            let segments = Segments::from_lengths(&lengths).unwrap();
+            let rectangles = segments.rectangles();
+            prop_assert!(rectangles.len() <= RECTANGLES && rectangles.iter().all(|group| group.is_sorted()));
+            let mut all = rectangles.concat();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..lengths.len()).collect::<Vec<_>>());
+            let places = |group: &Vec<usize>| {
+                group.len() * group.iter().map(|&query| lengths[query]).max().unwrap() + LAUNCHES
+            };
+            let found: usize = rectangles.iter().map(places).sum();
+            lengths.sort_unstable();
+            prop_assert_eq!(found, cheapest(&lengths, RECTANGLES));
+        }
+
+        #[test]
+        fn rows_of_a_query_are_those_with_its_id(ids in prop::collection::vec(0usize..4, 1..20)) {
+            let has_hole = (0..*ids.iter().max().unwrap()).any(|id| !ids.contains(&id));
+            let segments = Segments::from_ids(&ids);
+            prop_assert_eq!(segments.is_err(), has_hole);
+            if let Ok(segments) = segments {
+                for query in 0..segments.queries() {
+                    let rows: Vec<usize> = (0..ids.len()).filter(|&row| ids[row] == query).collect();
+                    prop_assert_eq!(segments.rows_of(query).collect::<Vec<_>>(), rows);
+                }
+                let ordered = segments.in_order(ids.clone());
+                prop_assert!(ordered.is_sorted());
+            }
+        }
+    }
+}

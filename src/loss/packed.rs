@@ -1,0 +1,185 @@
+//! `PackedLists`: lists of different lengths without padding, as losses see them.
+
+use burn::tensor::{Int, Tensor, TensorData};
+
+use super::check::{check_device, check_query};
+use super::error::LossError;
+use super::lists::{Among, Lists};
+use crate::data::Segments;
+use crate::data::padding::Padding;
+use crate::measure::Gain;
+use crate::op::shape::assert_same;
+
+/// Scores and labels of documents that lie one after another, `[documents]`, and the queries that they belong to. Made by
+/// [`Lists::packed`]; [`forward_packed_lists`](super::RankingLoss::forward_packed_lists) takes them.
+///
+/// Losses see at most four padded [`Lists`], in which lists of similar length stand together. A list keeps its number,
+/// which noise follows.
+#[derive(Debug, Clone)]
+pub struct PackedLists {
+    rectangles: Vec<Rectangle>,
+    /// Where the loss of each query stands among those of the rectangles; none where the order is the same.
+    order: Option<Tensor<1, Int>>,
+    segments: Segments,
+    scores: Tensor<1>,
+    labels: Tensor<1>,
+}
+
+/// Lists of similar length, padded.
+#[derive(Debug, Clone)]
+struct Rectangle {
+    lists: Lists,
+    /// The row of the document at each place; none where the rectangle is all rows as they stand.
+    rows: Option<Tensor<1, Int>>,
+}
+
+/// `[documents]` to the shape of a rectangle.
+fn gather(x: Tensor<1>, rows: Option<&Tensor<1, Int>>, shape: [usize; 2]) -> Tensor<2> {
+    match rows {
+        Some(rows) => x.select(0, rows.clone()),
+        None => x,
+    }
+    .reshape(shape)
+}
+
+impl Lists {
+    /// Lists of different lengths without padding, one document after another.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use burn_rank::prelude::*;
+    ///
+    /// let device = Device::flex();
+    /// let scores = Tensor::<1>::from_floats([0.2, 1.3, -0.4, 0.7, 0.1], &device);
+    /// let labels = Tensor::<1>::from_floats([0.0, 1.0, 2.0, 0.0, 1.0], &device);
+    /// let weights = Tensor::<1>::from_floats([1.0, 1.0, 0.5, 1.0, 2.0], &device);
+    /// // Two queries, of three and of two documents.
+    /// let lists = Lists::packed(scores, labels, &Segments::from_lengths(&[3, 2])?).with_document_weights(weights);
+    /// let losses = ListNetConfig::new().init()?.forward_packed_lists(&lists);
+    /// assert_eq!(losses.dims(), [2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Shapes
+    /// - `scores`, `labels`: `[documents]`
+    ///
+    /// # Panics
+    /// Different numbers of scores, labels and documents in `segments`.
+    #[track_caller]
+    pub fn packed(scores: Tensor<1>, labels: Tensor<1>, segments: &Segments) -> PackedLists {
+        PackedLists::new(scores, labels, segments).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+impl PackedLists {
+    pub(super) fn new(scores: Tensor<1>, labels: Tensor<1>, segments: &Segments) -> Result<Self, LossError> {
+        segments.check("scores", scores.dims()[0])?;
+        if labels.dims() != scores.dims() {
+            let (found, expected) = (labels.dims().into(), scores.dims().into());
+            return Err(LossError::Shape { what: "labels", found, other: "scores", expected });
+        }
+        let (device, groups) = (scores.device(), segments.rectangles());
+        let rows: Vec<i64> = segments.rows().map(|row| row as i64).collect();
+        let longest = segments.lengths().max().unwrap_or(0);
+        let rectangles = groups.iter().map(|queries| {
+            let padding = Padding::new(queries.iter().map(|&query| segments.range(query)).collect());
+            let shape = padding.shape();
+            let is_whole = groups.len() == 1 && shape[0] * shape[1] == rows.len() && rows.is_sorted();
+            let rows = (!is_whole).then(|| Tensor::<2, Int>::from_data(padding.gather(&rows), &device).flatten(0, 1));
+            let [scores, labels] = [&scores, &labels].map(|x| gather(x.clone(), rows.as_ref(), shape));
+            let lists =
+                Lists::new(scores, labels, padding.mask(&device)).among(Among { numbers: queries.clone(), longest });
+            Rectangle { lists, rows }
+        });
+        let rectangles = rectangles.collect();
+        let mut order = vec![0; segments.queries()];
+        for (place, query) in groups.iter().flatten().enumerate() {
+            order[*query] = place as i64;
+        }
+        let order =
+            (!order.is_sorted()).then(|| Tensor::from_data(TensorData::new(order, [segments.queries()]), &device));
+        Ok(Self { rectangles, order, segments: segments.clone(), scores, labels })
+    }
+
+    /// The same lists, in which each document counts by its weight, 0 or above.
+    /// [`check_document_weights`](super::RankingLoss::check_document_weights) says which losses take them.
+    ///
+    /// # Shapes
+    /// - `weights`: `[documents]`
+    ///
+    /// # Panics
+    /// Another number of weights than of scores.
+    #[track_caller]
+    pub fn with_document_weights(self, weights: Tensor<1>) -> Self {
+        assert_same("with_document_weights", ("scores", &self.scores), &[("weights", &weights)]);
+        let rectangles = self.rectangles.into_iter().map(|Rectangle { lists, rows }| {
+            let weights = gather(weights.clone(), rows.as_ref(), lists.scores.dims());
+            Rectangle { lists: lists.with_document_weights(weights), rows }
+        });
+        Self { rectangles: rectangles.collect(), ..self }
+    }
+
+    /// Which documents belong to which query.
+    pub fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    /// One value for each query, `[queries]`, from those of padded lists.
+    pub(super) fn per_query(&self, of: impl Fn(&Lists) -> Tensor<1>) -> Tensor<1> {
+        let values: Vec<Tensor<1>> = self.rectangles.iter().map(|rectangle| of(&rectangle.lists)).collect();
+        let values = Tensor::cat(values, 0);
+        match &self.order {
+            Some(order) => values.select(0, order.clone()),
+            None => values,
+        }
+    }
+
+    /// The padded lists.
+    pub(super) fn rectangles(&self) -> impl Iterator<Item = &Lists> {
+        self.rectangles.iter().map(|rectangle| &rectangle.lists)
+    }
+
+    /// Checks that the device computes in the type of the scores, then every score and label.
+    pub(super) fn check(&self, gain: Option<&Gain>) -> Result<(), LossError> {
+        self.rectangles().try_for_each(|lists| check_device(&lists.scores))?;
+        let read = |x: &Tensor<1>| self.segments.in_order(x.to_data().iter::<f64>().collect());
+        let (scores, labels) = (read(&self.scores), read(&self.labels));
+        (0..self.segments.queries()).try_for_each(|query| {
+            let documents = self.segments.range(query).map(|place| (scores[place], labels[place]));
+            check_query(gain, query, documents)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+    use crate::loss::lists::sum_documents;
+
+    /// The sums of scores and the numbers of documents of each query, where a document's score is the number of its query.
+    fn sums(ids: &[usize]) -> Vec<(f64, f64)> {
+        let scores: Vec<f32> = ids.iter().map(|&id| id as f32).collect();
+        let scores = Tensor::<1>::from_data(TensorData::new(scores, [ids.len()]), &Device::flex());
+        let lists = Lists::packed(scores.clone(), scores, &Segments::from_ids(ids).unwrap());
+        let sums = lists.per_query(|lists| sum_documents(lists.scores.clone())).into_data();
+        let counts = lists.per_query(Lists::counts).into_data();
+        sums.iter::<f64>().zip(counts.iter::<f64>()).collect()
+    }
+
+    #[test]
+    fn a_query_has_its_own_documents_wherever_they_stand() {
+        // The short lists, padded, have as many places as there are documents in all.
+        let lengths = [vec![1; 100], vec![11; 100], vec![1000]].concat();
+        let ids: Vec<usize> = lengths.iter().enumerate().flat_map(|(query, &length)| vec![query; length]).collect();
+        let expected: Vec<(f64, f64)> =
+            lengths.iter().enumerate().map(|(query, &length)| ((query * length) as f64, length as f64)).collect();
+        assert_eq!(sums(&ids), expected);
+        let mut turned = ids;
+        turned.reverse();
+        assert_eq!(sums(&turned), expected);
+        assert_eq!(sums(&[0, 0, 1, 1]), [(0.0, 2.0), (2.0, 2.0)]);
+        assert_eq!(sums(&[1, 0, 1, 0]), [(0.0, 2.0), (2.0, 2.0)]);
+    }
+}
