@@ -59,6 +59,8 @@ mod readme {}
 
 #[cfg(feature = "ranker")]
 mod atomic_file;
+#[cfg(feature = "optim")]
+mod cached_backward;
 pub mod data;
 pub mod device;
 pub mod distributed;
@@ -82,6 +84,10 @@ pub mod seed;
 #[cfg(test)]
 mod testing;
 mod text;
+
+#[cfg(feature = "optim")]
+#[cfg_attr(docsrs, doc(cfg(feature = "optim")))]
+pub use cached_backward::{CachedBackwardError, cached_backward};
 
 #[cfg(feature = "cli")]
 #[cfg_attr(docsrs, doc(cfg(feature = "cli")))]
