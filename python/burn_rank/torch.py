@@ -9,7 +9,8 @@ Scores are on the CPU, ``float32`` or ``float64``, of the shape ``(batch, docume
 Memory in any order is taken; what is not contiguous is copied. The gradient is computed with the value, so a backward
 pass costs no second evaluation. Second derivatives are refused by name.
 
-Without a mask, documents with the label -1 are padding, as in allRank's batches.
+Without a mask, documents with the label -1 are padding, as in allRank's batches. With ``lengths=``, the number of documents
+of each list, scores and labels are flat, ``(documents,)``, one list after another without padding.
 
 A call uses as many threads as ``torch.get_num_threads()`` says, unless ``burn_rank.set_num_threads`` was called.
 """
@@ -17,6 +18,7 @@ A call uses as many threads as ``torch.get_num_threads()`` says, unless ``burn_r
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -162,6 +164,7 @@ def loss(
     labels: Tensor,
     mask: Tensor | None = None,
     *,
+    lengths: Sequence[int] | Tensor | None = None,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     **parameters: Any,
@@ -169,7 +172,8 @@ def loss(
     """The loss ``name`` with ``parameters``, which differ from its defaults.
 
     ``scores``, ``labels`` and ``mask``, true at documents, are ``(batch, documents)``, or all of them ``(documents,)``.
-    Without a mask the documents with label -1 are padding. ``reduction`` is ``"mean"`` or ``"sum"`` over the lists, or
+    Without a mask the documents with label -1 are padding. ``lengths`` are the numbers of documents of lists that lie one
+    after another in flat scores and labels, ``(documents,)``, which then take no mask. ``reduction`` is ``"mean"`` or ``"sum"`` over the lists, or
     ``"none"``. A list with nothing to learn has loss 0 and counts in the mean.
 
     ``draw`` is for losses that draw random numbers: each number of a draw, 0 or above, gives other noise to each list. Pass
@@ -180,7 +184,38 @@ def loss(
     """
     check_reduction(reduction)
     operator, text = _constant_named(name, **parameters).split("\n")
+    if lengths is not None:
+        scores, labels, mask = _lists(operator, scores, labels, mask, lengths)
     return _apply(operator, scores, labels, mask, reduction, draw, text)
+
+
+def _lists(
+    name: str, scores: Tensor, labels: Tensor, mask: Tensor | None, lengths: Sequence[int] | Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Flat scores and labels as lists of one width, with their mask."""
+    if mask is not None:
+        raise ValueError(f"{name}: found a mask and lengths, expected one of the two")
+    if scores.ndim != 1:
+        raise ValueError(f"{name}: scores are {list(scores.shape)}, expected [documents] with lengths")
+    if labels.shape != scores.shape:
+        raise ValueError(f"{name}: labels are {list(labels.shape)}, scores {list(scores.shape)}")
+    sizes = [int(size) for size in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)]
+    if not sizes:
+        raise ValueError(f"{name}: lengths: no query, expected one query of one document or more")
+    documents, end = scores.shape[0], 0
+    for query, size in enumerate(sizes, 1):
+        if size < 1:
+            raise ValueError(f"{name}: lengths: query {query}: {size} documents, expected one or more")
+        end += size
+        if end > documents:
+            raise ValueError(f"{name}: lengths: query {query} ends beyond the scores, which are [{documents}]")
+    if end < documents:
+        left = documents - end
+        raise ValueError(f"{name}: lengths: {left} of [{documents}] scores are left over after query {len(sizes)}")
+    place = torch.arange(max(sizes), device=scores.device)
+    mask = place < torch.tensor(sizes, device=scores.device).unsqueeze(1)
+    rows = [x.new_zeros(mask.shape).masked_scatter(mask, x) for x in (scores, labels)]
+    return rows[0], rows[1], mask
 
 
 def _apply(
@@ -231,7 +266,16 @@ class Loss(torch.nn.Module):
         is_stochastic = losses()[self._operator].stochastic
         self.register_buffer("draws", torch.zeros((), dtype=torch.int64) if is_stochastic else None)
 
-    def forward(self, scores: Tensor, labels: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        scores: Tensor,
+        labels: Tensor,
+        mask: Tensor | None = None,
+        *,
+        lengths: Sequence[int] | Tensor | None = None,
+    ) -> Tensor:
+        if lengths is not None:
+            scores, labels, mask = _lists(self._operator, scores, labels, mask, lengths)
         draw = None
         if self.draws is not None and self.training:
             self.draws += 1
@@ -251,11 +295,14 @@ def _function(entry: LossEntry) -> Any:
         labels: Tensor,
         mask: Tensor | None = None,
         *,
+        lengths: Sequence[int] | Tensor | None = None,
         reduction: Reduction = "mean",
         draw: int | Tensor | None = None,
         **parameters: Any,
     ) -> Tensor:
-        return loss(entry.name, scores, labels, mask, reduction=reduction, draw=draw, **parameters)
+        return loss(
+            entry.name, scores, labels, mask, lengths=lengths, reduction=reduction, draw=draw, **parameters
+        )
 
     common = [p for p in inspect.signature(call).parameters.values() if p.kind is not p.VAR_KEYWORD]
     keyword = inspect.Parameter.KEYWORD_ONLY

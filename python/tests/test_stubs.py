@@ -13,6 +13,7 @@ STUB = Path(__file__).parent.parent / "burn_rank" / "torch.pyi"
 
 HEAD = '''\
 # Written by tests/test_stubs.py from the registry of losses.
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -27,8 +28,22 @@ class Loss(torch.nn.Module):
     reduction: Reduction
     draws: Tensor | None
     def __init__(self, name: str, *, reduction: Reduction = "mean", **parameters: Any) -> None: ...
-    def forward(self, scores: Tensor, labels: Tensor, mask: Tensor | None = None) -> Tensor: ...
-    def __call__(self, scores: Tensor, labels: Tensor, mask: Tensor | None = None) -> Tensor: ...
+    def forward(
+        self,
+        scores: Tensor,
+        labels: Tensor,
+        mask: Tensor | None = None,
+        *,
+        lengths: Sequence[int] | Tensor | None = None,
+    ) -> Tensor: ...
+    def __call__(
+        self,
+        scores: Tensor,
+        labels: Tensor,
+        mask: Tensor | None = None,
+        *,
+        lengths: Sequence[int] | Tensor | None = None,
+    ) -> Tensor: ...
 
 def loss(
     name: str,
@@ -36,6 +51,7 @@ def loss(
     labels: Tensor,
     mask: Tensor | None = None,
     *,
+    lengths: Sequence[int] | Tensor | None = None,
     reduction: Reduction = "mean",
     draw: int | Tensor | None = None,
     **parameters: Any,
@@ -59,6 +75,7 @@ def stub(entry):
     assert not any(keyword.iskeyword(name) for name in entry.parameters)
     return (
         f"def {entry.name}(\n    scores: Tensor,\n    labels: Tensor,\n    mask: Tensor | None = None,\n    *,\n"
+        "    lengths: Sequence[int] | Tensor | None = None,\n"
         f'    reduction: Reduction = "mean",\n    draw: int | Tensor | None = None,\n{own}) -> Tensor:\n'
         f"    {json.dumps(entry.summary, ensure_ascii=False)}\n"
     )

@@ -103,6 +103,37 @@ def test_padding_is_label_minus_one_or_the_mask():
         rank.approx_ndcg(scores, labels, torch.ones_like(labels, dtype=torch.bool))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_flat_scores_with_lengths_are_padded_lists(name):
+    scores, labels = batch()
+    mask = labels != -1
+    flat = scores.detach()[mask].requires_grad_()
+    lengths = [6, 4, 5]
+    for given in (lengths, torch.tensor(lengths)):
+        found = rank.loss(name, flat, labels[mask], lengths=given, reduction="none")
+        expected = rank.loss(name, scores, labels, reduction="none")
+        torch.testing.assert_close(found, expected)
+        (of_flat,) = torch.autograd.grad(found.sum(), flat)
+        (of_lists,) = torch.autograd.grad(expected.sum(), scores)
+        torch.testing.assert_close(of_flat, of_lists[mask])
+    module = rank.Loss(name).eval()
+    torch.testing.assert_close(module(flat, labels[mask], lengths=lengths), module(scores, labels))
+
+
+@pytest.mark.parametrize(
+    "lengths, message",
+    [
+        ([2, 0, 3], "query 2: 0 documents, expected one or more"),
+        ([2, 4], r"query 2 ends beyond the scores, which are \[5\]"),
+        ([2, 1], r"2 of \[5\] scores are left over after query 2"),
+        ([], "no query"),
+    ],
+)
+def test_lengths_that_do_not_add_up_are_refused_with_the_query(lengths, message):
+    with pytest.raises(ValueError, match=message):
+        rank.list_net(torch.zeros(5), torch.zeros(5), lengths=lengths)
+
+
 def test_memory_in_any_order():
     scores, labels = batch()
     expected = rank.approx_ndcg(scores, labels)
