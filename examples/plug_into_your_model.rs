@@ -10,10 +10,9 @@
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::optim::{AdamConfig, GradientsParams};
-use burn::tensor::{Bool, Device, Distribution, Tensor};
-use burn_rank::loss::{ApproxNdcgConfig, RankingLoss, Reduction};
-use burn_rank::measure::{Convention, Measure};
+use burn::tensor::{Device, Distribution, Int, Tensor};
 use burn_rank::metric;
+use burn_rank::prelude::*;
 
 /// A query tower and a document tower; a score is the product of their outputs.
 #[derive(Module, Debug)]
@@ -28,47 +27,73 @@ impl TwoTower {
         Self { query: tower(), document: tower() }
     }
 
-    /// `[batch, features]` and `[batch, documents, features]` to `[batch, documents]`.
-    fn forward(&self, query: Tensor<2>, documents: Tensor<3>) -> Tensor<2> {
-        let query = self.query.forward(query).unsqueeze_dim::<3>(1);
-        (self.document.forward(documents) * query).sum_dim(2).squeeze_dim(2)
+    /// The score of each document for its query, `[documents]`.
+    fn forward(&self, data: &Data) -> Tensor<1> {
+        let queries = self.query.forward(data.queries.clone()).select(0, data.query_of.clone());
+        (self.document.forward(data.documents.clone()) * queries).sum_dim(1).squeeze_dim(1)
     }
 }
 
-/// Makes random queries and documents. The more a document agrees with its query, the more relevant it is. The last
-/// lists are shorter, and a mask says which places hold a document.
-fn data(device: &Device) -> (Tensor<2>, Tensor<3>, Tensor<2>, Tensor<2, Bool>) {
-    let (batch, n, features) = (32, 20, 8);
-    let normal = Distribution::Normal(0.0, 1.0);
-    let query = Tensor::<2>::random([batch, features], normal, device);
-    let documents = Tensor::<3>::random([batch, n, features], normal, device);
-    let agreement = (documents.clone() * query.clone().unsqueeze_dim::<3>(1)).sum_dim(2).squeeze_dim::<2>(2);
-    let labels = agreement.clamp(0.0, 4.0).round();
-    let place = Tensor::<1, burn::tensor::Int>::arange(0..n as i64, device).unsqueeze::<2>().expand([batch, n]);
-    let length =
-        Tensor::<1, burn::tensor::Int>::arange(0..batch as i64, device).unsqueeze_dim::<2>(1).expand([batch, n]);
-    let mask = place.lower(length.neg() + (batch + 5) as i64);
-    (query, documents, labels, mask)
+/// Queries of different numbers of documents.
+#[derive(Clone)]
+struct Data {
+    /// `[queries, features]`
+    queries: Tensor<2>,
+    /// `[documents, features]`, one query after another.
+    documents: Tensor<2>,
+    /// The query of each document, `[documents]`.
+    query_of: Tensor<1, Int>,
+    /// `[documents]`
+    labels: Tensor<1>,
+    segments: Segments,
+}
+
+impl Data {
+    /// Makes random queries and documents. The more a document agrees with its query, the more relevant it is.
+    fn random(device: &Device) -> Result<Self, Box<dyn std::error::Error>> {
+        let (count, features) = (32, 8);
+        let lengths: Vec<usize> = (0..count).map(|query| 20.min(37 - query)).collect();
+        let ids: Vec<i32> = lengths.iter().zip(0..).flat_map(|(&length, query)| vec![query; length]).collect();
+        let normal = |rows: usize| Tensor::<2>::random([rows, features], Distribution::Normal(0.0, 1.0), device);
+        let (queries, documents) = (normal(count), normal(ids.len()));
+        let query_of = Tensor::<1, Int>::from_ints(ids.as_slice(), device);
+        let agreement =
+            (documents.clone() * queries.clone().select(0, query_of.clone())).sum_dim(1).squeeze_dim::<1>(1);
+        let labels = agreement.clamp(0.0, 4.0).round();
+        Ok(Self { queries, documents, query_of, labels, segments: Segments::from_lengths(&lengths)? })
+    }
+
+    /// The same without gradients.
+    fn inner(self) -> Self {
+        Self {
+            queries: self.queries.inner(),
+            documents: self.documents.inner(),
+            query_of: self.query_of.inner(),
+            labels: self.labels.inner(),
+            segments: self.segments,
+        }
+    }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::flex().autodiff();
     device.seed(42);
-    let (query, documents, labels, mask) = data(&device);
+    let data = Data::random(&device)?;
     let mut model = TwoTower::new(8, &device);
     let mut optimizer = AdamConfig::new().init();
 
     let convention = Convention::preset("standard")?;
     let loss_function = ApproxNdcgConfig::new().with_k(Some(10)).init()?; // 1: the loss
     for step in 0..=100 {
-        let scores = model.forward(query.clone(), documents.clone());
-        let loss = loss_function.forward(scores, labels.clone(), mask.clone(), Reduction::Mean); // 2: its value
+        let scores = model.forward(&data);
+        let loss = loss_function.forward_packed(scores, data.labels.clone(), &data.segments, Reduction::Mean); // 2: its value
         let gradients = GradientsParams::from_grads(loss.backward(), &model); // 3: its gradients, as of any burn loss
         model = optimizer.step(0.02, model, gradients);
         if step % 25 == 0 {
-            let scores = model.valid().forward(query.clone().inner(), documents.clone().inner());
-            let (labels, mask) = (labels.clone(), mask.clone());
-            let found = metric::evaluate(scores, labels, mask, &[Measure::Ndcg(Some(10))], &convention)?; // 4: any measure
+            let data = data.clone().inner();
+            let scores = model.valid().forward(&data);
+            let measures = [Measure::Ndcg(Some(10))];
+            let found = metric::evaluate_packed(scores, data.labels, &data.segments, &measures, &convention)?; // 4: any measure
             println!("step {step:>3}  NDCG@10 {:.4}", found.means[0].1);
         }
     }

@@ -34,6 +34,7 @@ macro_rules! page {
         #[doc = "[machines.md]: crate::guide::machines"]
         #[doc = "[model.md]: crate::guide::model"]
         #[doc = "[recommender.md]: crate::guide::recommender"]
+        #[doc = "[rerank.md]: crate::guide::rerank"]
         #[doc = "[runs.md]: crate::guide::runs"]
         #[doc = "[studies.md]: crate::guide::studies"]
         #[doc = "[tutorial.md]: crate::guide::tutorial"]
@@ -58,6 +59,7 @@ macro_rules! page {
 
 page!(tutorial, "From a LETOR file to a ranker.");
 page!(model, "From an empty project to your own model, trained on NDCG.");
+page!(rerank, "A reranker, from flat scores to the best checkpoint.");
 page!(hardware, "The same ranker on other hardware.");
 page!(cookbook, "Short answers to common tasks.");
 page!(conventions, "The meaning of a measure's value.");
