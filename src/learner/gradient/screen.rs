@@ -2,7 +2,10 @@
 //! stays a signal while keys are read.
 
 use std::error::Error;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::spawn;
+use std::time::Duration;
 
 use burn::train::logger::{EvaluationProgressLogger, TrainingProgressLogger};
 use burn::train::metric::MetricDefinition;
@@ -12,6 +15,9 @@ use burn::train::renderer::{
 use burn::train::{Interrupter, LearnerSummary};
 
 use crate::learner::shared::context::Interrupt;
+
+/// How long a renderer may take to give the terminal back; it draws every 100 milliseconds.
+const LONGEST_CLOSE: Duration = Duration::from_secs(5);
 
 /// A renderer until a stop is asked for, then nothing.
 pub(super) struct Screen(Arc<Mutex<Option<Box<dyn MetricsRenderer>>>>);
@@ -33,9 +39,17 @@ impl Screen {
         screen
     }
 
-    /// Gives the terminal back.
+    /// Gives the terminal back. The thread of a renderer whose terminal has gone may never end: it is not waited for.
     fn close(&self) {
-        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(renderer) = taken else { return };
+        let (closed, has_closed) = channel();
+        spawn(move || {
+            drop(renderer);
+            // Nobody listens once the time is over.
+            let _ = closed.send(());
+        });
+        let _ = has_closed.recv_timeout(LONGEST_CLOSE);
     }
 
     fn draw(&self, draw: impl FnOnce(&mut dyn MetricsRenderer)) {
@@ -112,7 +126,6 @@ impl MetricsRenderer for Screen {
 #[cfg(all(unix, feature = "cli"))]
 fn keep_ctrl_c() {
     use std::os::fd::{AsFd, BorrowedFd};
-    use std::time::Duration;
 
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, isatty, tcgetattr, tcsetattr};
 
