@@ -148,7 +148,8 @@ mod tests {
 
     fn assert_gradient(data: &RankingDataset) {
         for name in ["approx_ndcg", "rank_net"] {
-            let loss = LossSpec::new(name).build().unwrap();
+            // In scores: the spread of scores would be held.
+            let loss = LossSpec::new(name).with_default_temperature(None).unwrap().build().unwrap();
             let steps = if loss.curvature().is_some() { Steps::Newton } else { Steps::LineSearch };
             let objective = Objective::new(loss.into(), steps, data, &Device::flex(), &OneProcess).unwrap();
             let (value, found) = objective.derivatives(&SCORES);

@@ -205,7 +205,7 @@ fn resuming_does_not_change_the_best_of_the_rounds_before() {
     let mut earlier = 0;
     for rate in [0.1, 1.0, 10.0, 100.0] {
         let config = json!({"epochs": 12, "batch_queries": 12, "learning_rate": rate, "average": 0.5});
-        let learner = learner(config, scorer.clone(), "approx_ndcg");
+        let learner = learner(config, scorer.clone(), "softmax_cross_entropy");
         let folder = tempfile::tempdir().unwrap();
         let fit = |resume| {
             let context = FitContext { resume, ..context(Some(folder.path()), &NoProgress) };
@@ -355,7 +355,7 @@ fn a_query_of_weight_two_is_the_query_twice() {
             let config = json!({
                 "epochs": 5, "batch_queries": 100, "learning_rate": 0.1, "optimizer": optimizer.clone()
             });
-            let learner = learner(config, scorer.clone(), "approx_ndcg");
+            let learner = learner(config, scorer.clone(), "smooth_ndcg");
             let history = learner.fit(data, None, &context(None, &NoProgress)).unwrap().history;
             // The objective and the value of the surrogate beside it.
             history.iter().flat_map(|round| [round.objective, round.figures[1].1]).collect::<Vec<_>>()
