@@ -371,9 +371,12 @@ fn a_run_whose_move_into_place_was_killed_is_read_by_every_command() {
         assert!(told.replace(run, new) == bench.output(&named(new)), "{args:?}");
         fs::remove_dir_all(bench.path(run)).unwrap();
     }
-    half_way(&bench, "old", "new", "swp");
-    bench.refused(&["train", "g.toml", "--out", "started", "--continue", "swp"]);
-    assert!(results(&bench, "swp") == results(&bench, "new"));
+    for (run, more) in [("old-trees", &[][..]), ("new-trees", &["--set", "learner.rounds=7"])] {
+        bench.output(&[&["train", "t.toml", "-q", "--out", run][..], more].concat());
+    }
+    half_way(&bench, "old-trees", "new-trees", "trees");
+    bench.output(&["train", "t.toml", "-q", "--out", "started", "--continue", "trees"]);
+    assert!(results(&bench, "trees") == results(&bench, "new-trees"));
 }
 
 #[test]
