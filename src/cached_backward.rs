@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use burn::module::Module;
+use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::{GradientsAccumulator, GradientsParams};
 use burn::tensor::Tensor;
 
@@ -122,6 +122,8 @@ pub fn cached_backward<M: Module, C>(
     loss: impl Fn(Tensor<1>) -> Tensor<1>,
     seed: u64,
 ) -> Result<(Tensor<1>, GradientsParams), CachedBackwardError> {
+    // A clone would draw its own.
+    model.visit(&mut Drawn);
     let devices = model.devices();
     let seeded = |model: &M, chunk: usize| {
         devices.iter().for_each(|device| device.seed(seed_for(seed, "chunk", chunk as u64)));
@@ -166,6 +168,15 @@ pub fn cached_backward<M: Module, C>(
         sum.accumulate(model, GradientsParams::from_grads(product.backward(), model));
     }
     Ok((value.detach(), sum.grads()))
+}
+
+/// Draws the parameters of a model that are drawn when they are first used.
+struct Drawn;
+
+impl ModuleVisitor for Drawn {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        param.val();
+    }
 }
 
 /// What scores of two passes may differ by on devices that add in any order, over the largest score.

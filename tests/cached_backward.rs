@@ -147,3 +147,17 @@ fn what_would_give_a_wrong_gradient_is_refused_with_its_chunk() {
     let vector = cached_backward(&network, &chunks, Network::score, |scores| scores, 1).map(|_| ()).unwrap_err();
     assert_eq!(vector.to_string(), "the loss is [37], expected [1]");
 }
+
+/// burn draws the parameters of a layer when they are first used.
+#[test]
+fn a_model_that_has_not_been_used_is_drawn_once() {
+    let _generator = generator();
+    let device = Device::flex().autodiff();
+    let model = LinearConfig::new(6, 1).init(&device);
+    let (chunks, labels, segments) = data(&device, DType::F32);
+    let loss = ListNetConfig::new().init().unwrap();
+    let score = |model: &Linear, chunk: &Tensor<2>| model.forward(chunk.clone()).squeeze_dim(1);
+    let of = |scores| loss.forward_packed(scores, labels.clone(), &segments, Reduction::Mean);
+    let (_, found) = cached_backward(&model, &chunks, score, of, 1).unwrap();
+    assert!(found.get::<2>(model.weight.id).is_some());
+}

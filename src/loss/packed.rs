@@ -47,6 +47,7 @@ impl Lists {
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
+    /// use burn_rank::loss::Lists;
     /// use burn_rank::prelude::*;
     ///
     /// let device = Device::flex();

@@ -94,12 +94,16 @@ fn both(
     [found_packed, (values(losses), by_row.collect())]
 }
 
+/// A gradient is compared beside its largest component: sums over documents are rounded at that size, in an order that
+/// follows the padding.
 fn assert_same(name: &str, [packed, padded]: &[Found; 2], tolerance: f64) {
     for (query, (found, expected)) in packed.0.iter().zip(&padded.0).enumerate() {
         assert!(close(*found, *expected, tolerance), "{name}: query {query}: {found} packed, {expected} padded");
     }
+    let largest = padded.1.iter().fold(1.0, |largest: f64, slope| largest.max(slope.abs()));
     for (row, (found, expected)) in packed.1.iter().zip(&padded.1).enumerate() {
-        assert!(close(*found, *expected, tolerance), "{name}: row {row}: {found} packed, {expected} padded");
+        let is_same = (found - expected).abs() <= tolerance * (1.0 + largest);
+        assert!(is_same, "{name}: row {row}: {found} packed, {expected} padded, the largest is {largest}");
     }
 }
 
