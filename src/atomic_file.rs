@@ -131,6 +131,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// As [`replace`], with the contents that `fill` writes.
+#[cfg(feature = "learners")]
 pub(crate) fn replace_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut pending = Pending::create(path)?;
     fill(&mut pending)?;

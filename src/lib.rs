@@ -76,7 +76,6 @@ mod memory;
 pub mod metric;
 pub mod op;
 pub mod prelude;
-#[cfg(any(feature = "ranker", feature = "significance"))]
 mod quadrature;
 pub mod refusal;
 pub mod scorer;

@@ -91,7 +91,7 @@ impl NodeStatistics {
     }
 
     /// Returns those of some nodes, in the order of `nodes`.
-    #[cfg(any(feature = "import", feature = "export"))]
+    #[cfg(feature = "import")]
     pub(super) fn select(&self, nodes: &[usize]) -> Self {
         fn select<T: Copy>(list: &[T], nodes: &[usize]) -> Vec<T> {
             nodes.iter().filter_map(|&node| list.get(node).copied()).collect()
