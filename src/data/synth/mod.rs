@@ -168,7 +168,7 @@ impl SynthConfig {
     }
 
     /// Generates some of the queries, counted from 0, which have the identifiers that they have among all.
-    #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
+    #[cfg(any(test, feature = "experiment"))]
     pub(crate) fn generate_part(&self, queries: Range<usize>) -> Result<RankingDataset, DataError> {
         self.part(&self.world(), queries)
     }
