@@ -24,7 +24,7 @@
 //! ([`check_values`](crate::data::RankingDataset::check_values)); other values are when the file is read.
 //!
 //! Sizes that a file states are compared with what it holds before memory is asked for, and the limits of
-//! [`ReadOptions`](super::letor::ReadOptions) hold as for compressed text.
+//! [`ReadOptions`] hold as for compressed text.
 
 mod append;
 mod arrow;
