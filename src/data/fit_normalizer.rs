@@ -198,7 +198,7 @@ fn fit_quantiles(train: &RankingDataset, processes: &dyn Processes) -> FeatureMa
 }
 
 /// The values of each feature at places among its training values in ascending order; missing ones have none. `places`
-/// gives the places, each once and in ascending order, for a number of values.
+/// gives the places for a number of values, in ascending order; the same one may come more than once.
 fn values_at(
     train: &RankingDataset,
     places: impl Fn(usize) -> Vec<usize> + Sync,
@@ -207,7 +207,15 @@ fn values_at(
     let width = train.feature_count;
     if let Some(file) = train.features.in_file() {
         let of = |feature: usize| places(train.documents() - file.missing_of()[feature]);
-        return order_statistics(&train.features, &(0..width).map(of).collect::<Vec<_>>(), processes);
+        let asked: Vec<Vec<usize>> = (0..width).map(of).collect();
+        let mut once = asked.clone();
+        once.iter_mut().for_each(Vec::dedup);
+        let mut found = order_statistics(&train.features, &once, processes);
+        for (values, asked) in found.iter_mut().zip(&asked) {
+            let same = asked.chunk_by(|one, next| one == next).zip(&*values);
+            *values = same.flat_map(|(same, value)| std::iter::repeat_n(*value, same.len())).collect();
+        }
+        return found;
     }
     let of = |feature: usize| {
         let column = train.features.iter().copied().skip(feature).step_by(width);
@@ -218,7 +226,7 @@ fn values_at(
     (0..width).into_par_iter().map(of).collect()
 }
 
-/// One knot of `gauss` before equal values are put together: its share of the documents.
+/// The share of the documents below each knot of `gauss`, before equal values are put together.
 fn gauss_shares() -> Vec<f64> {
     let step = 2.0 * FARTHEST / (QUANTILES - 1) as f64;
     (0..QUANTILES).map(|knot| normal::share_below(knot as f64 * step - FARTHEST)).collect()
@@ -234,30 +242,8 @@ fn places_of(shares: &[f64], values: usize) -> Vec<usize> {
 
 fn fit_gauss(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
     let shares = gauss_shares();
-    let once = |values: usize| {
-        let mut places = places_of(&shares, values);
-        places.dedup();
-        places
-    };
-    let found = values_at(train, once, processes);
-    let missing = train.features.in_file().map(|file| file.missing_of());
-    let knots = |(feature, found): (usize, Vec<f32>)| {
-        let values = match &missing {
-            Some(missing) => train.documents() - missing[feature],
-            None => {
-                let column = train.features.iter().skip(feature).step_by(train.feature_count);
-                column.filter(|value| !value.is_nan()).count()
-            }
-        };
-        let places = places_of(&shares, values);
-        let mut at = 0;
-        let of_knot = places.iter().enumerate().map(|(knot, place)| {
-            at += usize::from(knot > 0 && places[knot - 1] != *place);
-            found[at]
-        });
-        put_together(&of_knot.collect::<Vec<f32>>(), &shares)
-    };
-    let (values, places) = found.into_par_iter().enumerate().map(knots).unzip();
+    let knots = values_at(train, |values| places_of(&shares, values), processes);
+    let (values, places) = knots.par_iter().map(|of_knot| put_together(of_knot, &shares)).unzip();
     FeatureMap::Gauss { values, places }
 }
 
