@@ -98,14 +98,15 @@ impl Lists {
     /// The same lists with scores in spreads: centered, then divided by the standard deviation of their list, which is
     /// held. A loss of your own that depends on scores over a temperature counts it in spreads by this.
     pub fn in_spreads(&self) -> Self {
-        self.over_spread(Tensor::detach)
+        self.over_spread(0, Tensor::detach)
     }
 
-    /// The same with the spread of what `seen` makes of the centered scores.
-    fn over_spread(&self, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
+    /// The same with the spread of what `seen` makes of the centered scores, times `max(8 / n, 1)^power`.
+    fn over_spread(&self, power: i32, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
         // Centered first: an offset that all scores share would set the size of the rounding errors.
         let centered = self.centered();
-        let scores = centered.clone() / spread(self, seen(centered));
+        let spread = spread(self, seen(centered.clone()));
+        let scores = centered / if power == 0 { spread } else { spread * of_short_list(self, power) };
         Self { scores, ..self.clone() }
     }
 }
@@ -113,13 +114,12 @@ impl Lists {
 /// Documents from which on the length of a list does not count.
 const SHORT: f64 = 8.0;
 
-/// Scores over `max(8 / n, 1)^power`. Those of a list of 8 documents or more keep every bit.
-fn shortened(lists: Lists, power: i32) -> Lists {
+/// The factor `max(8 / n, 1)^power` of each list, `[B, 1]`: exactly 1 from 8 documents on.
+fn of_short_list(lists: &Lists, power: i32) -> Tensor<2> {
     let ratio = (one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1).recip() * SHORT).clamp_min(1.0);
-    // Products, not `powi`: a factor of 1 stays 1 on every backend.
-    let factor = (0..power.unsigned_abs()).fold(ratio.ones_like(), |product, _| product * ratio.clone());
-    let scores = if power < 0 { lists.scores.clone() * factor } else { lists.scores.clone() / factor };
-    Lists { scores, ..lists }
+    // Products, not `powi`: 1 stays 1 on every backend.
+    let factor = (1..power.unsigned_abs()).fold(ratio.clone(), |product, _| product * ratio.clone());
+    if power < 0 { factor.recip() } else { factor }
 }
 
 /// The spread of each list, `[B, 1]`, from its centered scores.
@@ -155,20 +155,12 @@ impl Debug for Scale {
 }
 
 impl Scale {
-    /// Lists with their scores in the unit.
-    pub fn of(self, lists: &Lists) -> Lists {
+    /// Lists with their scores in the unit, whose spreads count `max(8 / n, 1)^power` times in short lists.
+    pub fn of(self, lists: &Lists, power: i32) -> Lists {
         match (self.unit, self.is_differentiated) {
             (TemperatureUnit::Score, _) => lists.clone(),
-            (TemperatureUnit::Spread, false) => lists.in_spreads(),
-            (TemperatureUnit::Spread, true) => lists.over_spread(|centered| centered),
-        }
-    }
-
-    /// The same for a temperature that suits short lists: in spreads, scores are divided by `max(8 / n, 1)^power` too.
-    pub fn of_any_length(self, lists: &Lists, power: i32) -> Lists {
-        match self.unit {
-            TemperatureUnit::Score => lists.clone(),
-            TemperatureUnit::Spread => shortened(self.of(lists), power),
+            (TemperatureUnit::Spread, false) => lists.over_spread(power, Tensor::detach),
+            (TemperatureUnit::Spread, true) => lists.over_spread(power, |centered| centered),
         }
     }
 

@@ -142,7 +142,7 @@ impl RankingLoss for NeuralNdcg {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let lists = &self.scale.of(lists);
+        let lists = &self.scale.of(lists, 0);
         let gains = lists.weighted(lists.gains(&self.gain));
         let ideal = lists.ideal_dcg(gains.clone(), &Discount::Log2, self.k);
         let discounts = discount_table(&Discount::Log2, lists.scores.dims()[1], self.k);

@@ -157,7 +157,7 @@ impl RankingLoss for StochasticRank {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        let lists = &self.scale.of(lists);
+        let lists = &self.scale.of(lists, 0);
         let of_draw = |worth: &Tensor<2>, draw| self.of_one_draw(lists, worth, draw);
         Estimate::ndcg(lists, &self.gain, self.k, self.samples, of_draw).loss(lists)
     }

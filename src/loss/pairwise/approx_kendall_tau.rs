@@ -100,7 +100,7 @@ impl RankingLoss for ApproxKendallTau {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         // As the cell of Kendall's tau and approximate positions.
-        let lists = &self.scale.of_any_length(lists, 2);
+        let lists = &self.scale.of(lists, 2);
         // tanh(t / 2) = 1 - 2 sigmoid(-t)
         let misplaced = sum_over_pairs(lists, lists.centered() * self.alpha, PairLoss::SoftZeroOne, true);
         misplaced * 2.0 - 1.0

@@ -158,7 +158,7 @@ impl<M: PositionMeasure> Surrogate<M> {
     /// The mean of a function of the surrogate over the draws of the relaxation: `[B]`.
     #[track_caller]
     fn mean_over_draws(&self, lists: &Lists, of: impl Fn(Tensor<1>) -> Tensor<1>) -> Tensor<1> {
-        let lists = &self.scale.of_any_length(lists, self.relaxation.short_list_power());
+        let lists = &self.scale.of(lists, self.relaxation.short_list_power());
         let counting = lists.clone().counting(self.measure.counted(lists));
         let value = |sample| {
             let value = self.measure.value(&MeasureContext::new(lists, self.relaxation.relax(&counting, sample)));
