@@ -179,7 +179,7 @@ impl ModuleVisitor for Drawn {
     }
 }
 
-/// What scores of two passes may differ by on devices that add in any order, over the largest score.
+/// The largest difference of scores between the passes, over the largest score, on devices that add in any order.
 const TOLERANCE: f64 = 1e-5;
 
 /// Compares the scores of both passes.

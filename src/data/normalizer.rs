@@ -5,7 +5,7 @@
 //! | `none` | `x` | nothing |
 //! | `query_min_max` | `(x - min) / (max - min)` over the documents of the query, as LETOR's QueryLevelNorm | nothing |
 //! | `z_score` | `(x - mean) / deviation` over all training documents | mean, deviation |
-//! | `clipped_z_score` | that of `z_score`, but at least -8 and at most 8 | mean, deviation |
+//! | `clipped_z_score` | the value of `z_score`, held between -8 and 8 | mean, deviation |
 //! | `log1p` | `sign(x) ln(1 + abs(x))` | constant features |
 //! | `quantile` | place among the training documents by value, from 0 (lowest) to 1 (highest), the mean place of equal ones | at most 257 quantiles |
 //! | `gauss` | the number that has the same place in the standard normal distribution, from -3.09 to 3.09 | at most 257 quantiles, and their places |

@@ -27,11 +27,11 @@ pub struct Lists {
     pub document_weights: Option<Tensor<2>>,
     /// `[B, N]`, other than 0 at the documents whose positions are asked for; none for all of them.
     pub(in crate::loss) counted: Option<Tensor<2>>,
-    /// What lists that were packed with others keep; none where the rows are all lists.
+    /// The place of these lists among others that were packed with them; none where the rows are all lists.
     pub(in crate::loss) among: Option<Arc<Among>>,
 }
 
-/// What lists are among the others that they were packed with.
+/// The place of lists among the others that they were packed with.
 #[derive(Debug)]
 pub(in crate::loss) struct Among {
     /// The number of each list.

@@ -279,9 +279,9 @@ pub trait RankingLoss: Debug + Send + Sync {
         })
     }
 
-    /// Reduced loss of lists without padding: flat scores, as a model gives for the (query, document) pairs of a step. Value
-    /// and gradient are those of the padded lists, but for the last digits; so is noise, which follows the number of a list
-    /// and a document's rank.
+    /// Reduced loss of lists without padding: flat scores, as a model gives for the (query, document) pairs of a step. The
+    /// value and the gradient equal those of the padded lists up to the last digits. Noise is the same: it follows the
+    /// number of the list and the rank of the document.
     ///
     /// [`Lists::packed`] with [`forward_packed_lists`](RankingLoss::forward_packed_lists) takes weights of documents too.
     ///

@@ -7,7 +7,7 @@
 //!
 //! The gradients of a measure's surrogates differ widely in size from query to query, so that in a batch a few queries
 //! decide. In trees the second derivatives are divided by the same number. The gradient is no longer that of the value: a
-//! line search refuses it. That of a loss that samples is the direction of the sampled gradient, which is biased.
+//! line search refuses it. The gradient of a loss that samples is the direction of the sampled gradient, which is biased.
 //!
 //! Cost: that of the loss and its gradient, at once; O(n) beside them.
 
@@ -39,10 +39,10 @@ pub enum QueryGradients {
     Unit,
 }
 
-/// What its gradient takes as constant.
+/// The part of the gradient that is taken as constant, in words.
 pub(crate) const HELD: &str = "the length of each query's gradient";
 
-/// The key that a loss is refused at for what its gradient takes as constant.
+/// The key that a refusal names for a part of the gradient that is taken as constant.
 #[cfg(feature = "learners")]
 pub(crate) fn key_of_held(held: &str) -> &'static str {
     if held == HELD { "loss.query_gradients" } else { "loss" }
