@@ -1,4 +1,4 @@
-//! Reading LETOR text, batching, normalising. Throughput is in bytes of text, or of features as `f32`.
+//! Reading LETOR text, batching, normalizing. Throughput is in bytes of text, or of features as `f32`.
 
 use std::hint::black_box;
 
@@ -51,7 +51,7 @@ fn batches(criterion: &mut Criterion) {
     for kind in [NormalizerKind::QueryMinMax, NormalizerKind::ZScore, NormalizerKind::Quantile, NormalizerKind::Gauss] {
         let normalizer = Normalizer::fit(&data, kind);
         let apply = |mut data: RankingDataset| normalizer.apply(&mut data).map(|()| data);
-        group.bench_function(format!("normalise/{kind:?}"), |bencher| {
+        group.bench_function(format!("normalize/{kind:?}"), |bencher| {
             bencher.iter_batched(|| data.clone(), apply, BatchSize::LargeInput);
         });
     }

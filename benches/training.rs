@@ -1,5 +1,5 @@
 //! Epochs of gradient training on data of OHSUMED's size: our loop beside burn-train's own, with the same batches,
-//! loss, optimiser and measures. Throughput is in training documents per second.
+//! loss, optimizer and measures. Throughput is in training documents per second.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -47,7 +47,7 @@ struct Made {
     instructions: String,
 }
 
-/// Configurations whose learner does not optimise a measure.
+/// Configurations whose learner does not optimize a measure.
 const BASELINES: [&str; 6] = ["frank", "lambda-mart", "list-net", "rank-boost", "rank-svm", "regression"];
 
 /// How many rankers of each data set the summary has.
@@ -169,7 +169,7 @@ fn first(folder: &Path, published: &BTreeMap<String, Published>) -> Result<Strin
         columns.iter().flat_map(|column| column.iter().take(FIRST)).map(|row| row.1).fold(f64::INFINITY, f64::min);
     let titles: Vec<&str> = DATA.iter().map(|data| published[*data].title.as_str()).collect();
     let mut text = format!(
-        "\n## Which ranker is first\n\nThe first {FIRST} of each data set by test NDCG@10; *those in italics* do not optimise a measure. Within\na column they \
+        "\n## Which ranker is first\n\nThe first {FIRST} of each data set by test NDCG@10; *those in italics* do not optimize a measure. Within\na column they \
          differ by {spread:.4} at most, where a standard error is {error:.4} or more.\n\n| {} | |\n|{}\n",
         titles.join(" | | "),
         "---|---|".repeat(DATA.len())

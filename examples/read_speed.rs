@@ -2,7 +2,7 @@
 //! `read_speed --synth QUERIES FILE` to write generated data first. Prints megabytes (10^6 bytes of text) per second,
 //! for the best of three readings.
 //!
-//! Build with optimisation: `cargo run --release --example read_speed -- ...`.
+//! Build with optimization: `cargo run --release --example read_speed -- ...`.
 
 use std::error::Error;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! Measures how fast a TREC run is evaluated, and in how much memory: `run_speed [--threads N] RUN QRELS`, or
 //! `run_speed --synth LINES RUN QRELS` to write such files first. Prints the best of three evaluations.
 //!
-//! Build with optimisation: `cargo run --release --example run_speed -- --synth 10000000 /tmp/run /tmp/qrels`.
+//! Build with optimization: `cargo run --release --example run_speed -- --synth 10000000 /tmp/run /tmp/qrels`.
 
 use std::error::Error;
 use std::fs::File;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Failure> {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(|| measure(run, qrels))
 }
 
-/// Writes a run and its judgements. Every second judged document is retrieved, and scores have three decimals, so that
+/// Writes a run and its judgments. Every second judged document is retrieved, and scores have three decimals, so that
 /// some are tied.
 fn write(lines: usize, run: &Path, qrels: &Path) -> Result<(), Failure> {
     let mut random = ChaCha8Rng::seed_from_u64(1);

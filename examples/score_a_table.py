@@ -3,7 +3,7 @@
     pip install datafusion 'ray[data]' onnxruntime pyarrow numpy
     python examples/score_a_table.py target/release/burn-rank
 
-A ranker may look at the whole list of a query (self-attention, the normaliser `query_min_max`), so both engines hand over the
+A ranker may look at the whole list of a query (self-attention, the normalizer `query_min_max`), so both engines hand over the
 documents of a query together. The table has a row per document: `query`, `document`, `features`.
 """
 
@@ -92,7 +92,7 @@ def example(program, folder):
     # Small groups of rows, so that the engines read in parallel and queries lie across them.
     pyarrow.parquet.write_table(table.append_column("document", names), folder / "table.parquet", row_group_size=500)
     (folder / "run.toml").write_text("""
-        normaliser = "query_min_max"
+        normalizer = "query_min_max"
         data = { train = ["table.parquet"] }
         scorer = { kind = "attention", width = 16, blocks = 1, feed_forward = 16 }
         loss = { name = "approx_ndcg" }

@@ -41,12 +41,12 @@
 //! | `study` | what papers prove about their surrogates, checked on a ranking (feature `report`) |
 //! | `experiment` | configuration files, folds, grids, reports (feature `experiment`) |
 //! | `learner` | everything that fits a scorer: gradient training and the papers' outer loops (feature `learners`) |
-//! | `ranker` | a trained ranker as one saved artefact (feature `ranker`) |
+//! | `ranker` | a trained ranker as one saved artifact (feature `ranker`) |
 //! | [`prelude`] | what a ranking model usually needs, in one import |
 //! | [`scorer`] | burn modules from documents to scores |
 //! | [`loss`] | surrogates and baselines, one file each |
 //! | [`op`] | the primitives of which nearly every loss is composed |
-//! | [`data`] | readers, datasets, folds, normalisers, padded batches |
+//! | [`data`] | readers, datasets, folds, normalizers, padded batches |
 //! | [`metric`] | measures of tensors; burn-train metrics with the feature `train` |
 //! | [`measure`] | exact measures and their conventions |
 

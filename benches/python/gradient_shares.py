@@ -27,7 +27,7 @@ LOSSES = [
 ]
 SYNTH = ["--queries", "600", "--features", "40", "--median-length", "20", "--seed", "911", "--parts", "3"]
 CONFIG = """\
-normaliser = "gauss"
+normalizer = "gauss"
 data = { train = ["data/S1.txt"] }
 scorer = { kind = "mlp", hidden = [64] }
 loss = { name = "list_net" }

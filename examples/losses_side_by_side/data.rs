@@ -56,7 +56,7 @@ fn generated(config: &SynthConfig, count: usize) -> Result<Vec<Parts>, Failure> 
     parts.collect()
 }
 
-/// Normalises features to mean 0 and standard deviation 1 over the training documents.
+/// Normalizes features to mean 0 and standard deviation 1 over the training documents.
 fn normalized(mut parts: Parts) -> Result<Parts, Failure> {
     let normalizer = Normalizer::fit(&parts[0], NormalizerKind::ZScore);
     for part in &mut parts {

@@ -1,4 +1,4 @@
-//! Losses side by side: every one trained on the same data with the same scorers and optimiser.
+//! Losses side by side: every one trained on the same data with the same scorers and optimizer.
 //!
 //! ```text
 //! cargo run --release --no-default-features --features flex --example losses_side_by_side -- [DATA ..] [OPTIONS]

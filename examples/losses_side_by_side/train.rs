@@ -33,7 +33,7 @@ pub struct Run<'a> {
     pub seed: u64,
 }
 
-/// Minimises the loss with Adam. For each measure: the best epoch on validation data, and its test values.
+/// Minimizes the loss with Adam. For each measure: the best epoch on validation data, and its test values.
 pub fn train(loss: &dyn RankingLoss, run: &Run, [train, validation, test]: &Parts) -> Result<Vec<Fit>, Failure> {
     let device = Device::flex().autodiff();
     let mut scorer = run.scorer.init(train.feature_count, run.seed, &device)?;

@@ -1,4 +1,4 @@
-//! A generated catalogue: items, users, and what each user took.
+//! A generated catalog: items, users, and what each user took.
 //!
 //! Users and items have tastes, and a user takes item `i` with a probability proportional to `exp(z . q_i)`, each item
 //! once. Models see noisy features of both, of which the tastes are a linear function, but for the noise.
@@ -41,7 +41,7 @@ pub struct User {
     pub test: Vec<usize>,
 }
 
-pub struct Catalogue {
+pub struct Catalog {
     pub size: Size,
     /// `[items, FEATURES]`
     pub item_features: Vec<f32>,
@@ -50,7 +50,7 @@ pub struct Catalogue {
     pub users: Vec<User>,
 }
 
-impl Catalogue {
+impl Catalog {
     pub fn generate(size: Size, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "recommender", 0));
         let tastes = |random: &mut ChaCha8Rng, count: usize| -> Vec<[f64; TASTES]> {

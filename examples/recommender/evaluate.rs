@@ -1,9 +1,9 @@
-//! NDCG@10 over the whole catalogue: what a user took in training is left out, and what is held out is relevant.
+//! NDCG@10 over the whole catalog: what a user took in training is left out, and what is held out is relevant.
 
 use burn::tensor::Tensor;
 use burn_rank::measure::{Convention, Measure, MeasureError, Ranking};
 
-use super::data::{Catalogue, User};
+use super::data::{Catalog, User};
 use super::model::{TwoTowers, rows};
 
 const TOP: usize = 10;
@@ -31,7 +31,7 @@ impl Part {
 pub fn ndcg(
     model: &TwoTowers,
     items: &Tensor<2>,
-    catalogue: &Catalogue,
+    catalog: &Catalog,
     part: Part,
     users: &[usize],
 ) -> Result<Vec<f64>, MeasureError> {
@@ -39,10 +39,10 @@ pub fn ndcg(
     let vectors = model.item.forward(items.clone()).transpose();
     let mut values = Vec::with_capacity(users.len());
     for together in users.chunks(TOGETHER) {
-        let features = rows(&catalogue.user_features, together, &items.device());
+        let features = rows(&catalog.user_features, together, &items.device());
         let scores: Vec<f32> = model.user.forward(features).matmul(vectors.clone()).into_data().iter::<f32>().collect();
-        for (scores, &user) in scores.chunks(catalogue.size.items).zip(together) {
-            let user = &catalogue.users[user];
+        for (scores, &user) in scores.chunks(catalog.size.items).zip(together) {
+            let user = &catalog.users[user];
             values.push(of_user(scores.to_vec(), user, part.of(user), &convention)?);
         }
     }
@@ -57,7 +57,7 @@ fn of_user(
 ) -> Result<f64, MeasureError> {
     // Nobody is told again what they took; of the two held-out parts, the other one is not relevant, but may be found.
     user.train.iter().for_each(|&item| scores[item] = f32::NEG_INFINITY);
-    // Ranks from 11 on do not count: the first ten and the relevant items have the NDCG@10 of the whole catalogue.
+    // Ranks from 11 on do not count: the first ten and the relevant items have the NDCG@10 of the whole catalog.
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.select_nth_unstable_by(TOP - 1, |&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
     order.truncate(TOP);

@@ -1,4 +1,4 @@
-//! A recommender trained on its whole catalogue: ApproxNDCG beside full softmax, sampled softmax and BPR.
+//! A recommender trained on its whole catalog: ApproxNDCG beside full softmax, sampled softmax and BPR.
 //!
 //! ```text
 //! cargo run --release --no-default-features --features flex,rayon,simd,x86-v4 --example recommender -- [OPTIONS]
@@ -7,10 +7,10 @@
 //! 2,000 users took 50 of 200,000 items each (see [`data`]); 5 of them are held out for validation and 5 for the test. Two
 //! towers score all items for a user. Each loss is trained at each temperature, which divides the scores; the validation
 //! value of NDCG@10 chooses the temperature and the epoch, and only then is the test value computed, over the whole
-//! catalogue. The figures go to standard output, and are the same for the same seed; times and memory go to standard
+//! catalog. The figures go to standard output, and are the same for the same seed; times and memory go to standard
 //! error.
 //!
-//! - `--small`: a catalogue of 2,000 items, for a few seconds
+//! - `--small`: a catalog of 2,000 items, for a few seconds
 //! - `--losses A,B,..`: some of `approx_ndcg`, `full_softmax`, `sampled_softmax` and `bpr`; all by default
 //! - `--temperatures A,B,..`: 0.1, 0.3, 1 by default
 //! - `--epochs N`: at most so many passes over the users, 3 by default
@@ -23,7 +23,7 @@ mod model;
 mod objective;
 mod train;
 
-use data::{Catalogue, FULL, SMALL, Size};
+use data::{Catalog, FULL, SMALL, Size};
 use objective::{NAMES, Objective};
 
 type Failure = Box<dyn std::error::Error>;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Failure> {
     let options = Options::read(std::env::args().skip(1))?;
     // Kernels run fastest where the calling thread is one of rayon's.
     rayon::ThreadPoolBuilder::new().use_current_thread().build_global()?;
-    let catalogue = Catalogue::generate(options.size, options.seed);
+    let catalog = Catalog::generate(options.size, options.seed);
     let Size { users, items, interactions } = options.size;
     println!("{users} users, {items} items, {} interactions", users * interactions);
     println!("\n| loss | temperature | epoch | validation NDCG@10 | test NDCG@10 |\n|---|---|---|---|---|");
@@ -50,13 +50,13 @@ fn main() -> Result<(), Failure> {
         let objective = Objective::new(name)?.ok_or_else(expected)?;
         let mut best: Option<train::Fit> = None;
         for &temperature in &options.temperatures {
-            let fit = train::fit(&objective, &catalogue, temperature, &options)?;
+            let fit = train::fit(&objective, &catalog, temperature, &options)?;
             if best.as_ref().is_none_or(|best| fit.validation > best.validation) {
                 best = Some(fit);
             }
         }
         let Some(best) = best else { continue };
-        let test = train::test(&best, &catalogue)?;
+        let test = train::test(&best, &catalog)?;
         let mean = test.iter().sum::<f64>() / test.len() as f64;
         let variance = test.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (test.len() - 1) as f64;
         println!(

@@ -5,7 +5,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor, TensorData};
 
-use super::data::{Catalogue, FEATURES};
+use super::data::{Catalog, FEATURES};
 
 const HIDDEN: usize = 32;
 const VECTOR: usize = 16;
@@ -56,6 +56,6 @@ pub fn rows(features: &[f32], numbers: &[usize], device: &Device) -> Tensor<2> {
 }
 
 /// Features of all items, `[items, FEATURES]`.
-pub fn all_items(catalogue: &Catalogue, device: &Device) -> Tensor<2> {
-    Tensor::from_data(TensorData::new(catalogue.item_features.clone(), [catalogue.size.items, FEATURES]), device)
+pub fn all_items(catalog: &Catalog, device: &Device) -> Tensor<2> {
+    Tensor::from_data(TensorData::new(catalog.item_features.clone(), [catalog.size.items, FEATURES]), device)
 }

@@ -10,7 +10,7 @@ use burn_rank::seed::seed_for;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::data::Catalogue;
+use super::data::Catalog;
 use super::evaluate::{Part, ndcg};
 use super::model::{TwoTowers, all_items};
 use super::objective::{Objective, Step};
@@ -32,22 +32,22 @@ pub struct Fit {
 }
 
 /// Trains at one temperature.
-pub fn fit(objective: &Objective, catalogue: &Catalogue, temperature: f64, options: &Options) -> Result<Fit, Failure> {
+pub fn fit(objective: &Objective, catalog: &Catalog, temperature: f64, options: &Options) -> Result<Fit, Failure> {
     let device = Device::flex().autodiff();
     device.seed(options.seed);
-    let items = all_items(catalogue, &device);
+    let items = all_items(catalog, &device);
     let mut model = TwoTowers::new(&device);
     let mut optimizer = AdamConfig::new().init();
     let random = RefCell::new(ChaCha8Rng::seed_from_u64(seed_for(options.seed, "samples", 0)));
-    let mut users: Vec<usize> = (0..catalogue.size.users).collect();
-    let validated: Vec<usize> = (0..catalogue.size.users.min(VALIDATED)).collect();
+    let mut users: Vec<usize> = (0..catalog.size.users).collect();
+    let validated: Vec<usize> = (0..catalog.size.users.min(VALIDATED)).collect();
     let mut best: Option<Fit> = None;
     for epoch in 1..=options.epochs {
         shuffle(&mut users, options.seed, epoch);
         reset_peak();
         let (start, mut sum) = (Instant::now(), 0.0);
         for users in users.chunks(options.batch) {
-            let step = Step { model: &model, catalogue, items: &items, users, temperature, random: &random };
+            let step = Step { model: &model, catalog, items: &items, users, temperature, random: &random };
             let loss = objective.loss(step);
             sum += loss.clone().into_scalar::<f64>() * users.len() as f64;
             let gradients = GradientsParams::from_grads(loss.backward(), &model);
@@ -56,7 +56,7 @@ pub fn fit(objective: &Objective, catalogue: &Catalogue, temperature: f64, optio
         let seconds = start.elapsed().as_secs_f64();
         let memory = peak().map_or_else(String::new, |mib| format!(", at most {mib:.0} MiB resident"));
         let found = model.valid();
-        let values = ndcg(&found, &items.clone().inner(), catalogue, Part::Validation, &validated)?;
+        let values = ndcg(&found, &items.clone().inner(), catalog, Part::Validation, &validated)?;
         let validation = values.iter().sum::<f64>() / values.len() as f64;
         eprintln!(
             "{}, temperature {temperature}, epoch {epoch}: loss {:.4}, validation NDCG@10 {validation:.4}; {seconds:.1} s{memory}",
@@ -71,10 +71,10 @@ pub fn fit(objective: &Objective, catalogue: &Catalogue, temperature: f64, optio
 }
 
 /// NDCG@10 of the test interactions of each user.
-pub fn test(fit: &Fit, catalogue: &Catalogue) -> Result<Vec<f64>, Failure> {
-    let items: Tensor<2> = all_items(catalogue, &Device::flex());
-    let users: Vec<usize> = (0..catalogue.size.users).collect();
-    Ok(ndcg(&fit.model, &items, catalogue, Part::Test, &users)?)
+pub fn test(fit: &Fit, catalog: &Catalog) -> Result<Vec<f64>, Failure> {
+    let items: Tensor<2> = all_items(catalog, &Device::flex());
+    let users: Vec<usize> = (0..catalog.size.users).collect();
+    Ok(ndcg(&fit.model, &items, catalog, Part::Test, &users)?)
 }
 
 /// The users in another order each epoch.

@@ -1,4 +1,4 @@
-//! TREC runs and judgements, plain or compressed: an error, or a value.
+//! TREC runs and judgments, plain or compressed: an error, or a value.
 #![no_main]
 
 use burn_rank::data::DataError;

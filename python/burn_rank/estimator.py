@@ -56,7 +56,7 @@ class RankingEstimator(BaseEstimator):
 
     ``learner``, ``loss`` and ``scorer`` are names, or dicts with the keys that docs/CONFIG.md lists, as in
     ``{"kind": "boosted_trees", "rounds": 200}`` and ``{"name": "approx_ndcg", "alpha": 10.0}``. ``normalizer`` is the key
-    ``normaliser`` of a configuration; ``measure`` and ``convention`` select among rounds and are those of :meth:`score`.
+    ``normalizer`` of a configuration; ``measure`` and ``convention`` select among rounds and are those of :meth:`score`.
     ``progress`` is as in :func:`burn_rank.train`.
 
     After :meth:`fit`: ``ranker_``, ``n_features_in_``, ``feature_names_in_`` where ``X`` has names, ``history_``,
@@ -93,7 +93,7 @@ class RankingEstimator(BaseEstimator):
         config: dict[str, Any] = {
             "name": "estimator",
             "seed": self.seed,
-            "normaliser": self.normalizer,
+            "normalizer": self.normalizer,
             # Where a file would stand.
             "data": {"train": ["arrays"]},
             "learner": learner,

@@ -566,7 +566,7 @@ def softmax_cross_entropy(
     draw: int | Tensor | None = None,
     gumbel_samples: int = 0,
     noise_by_row: bool = False,
-    normalise: bool = False,
+    normalize: bool = False,
     query_gradients: Any = 'raw',
     seed: int = 0,
     temperature: float = 1.0,

@@ -78,7 +78,7 @@ def config(tmp_path, queries, held_out):
     return {
         "name": "small",
         "seed": 3,
-        "normaliser": "z_score",
+        "normalizer": "z_score",
         "data": {"train": [str(train)], "validation": [str(validation)]},
         "loss": {"name": "approx_ndcg"},
         "learner": {"kind": "gradient", "epochs": 3, "batch_queries": 8},

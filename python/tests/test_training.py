@@ -27,7 +27,7 @@ def test_a_run_is_the_command_s(config, run, tmp_path):
 TOML = """
 name = "small"
 seed = 3
-normaliser = "z_score"
+normalizer = "z_score"
 data = {{ train = ["{train}"], validation = ["{validation}"] }}
 loss = {{ name = "approx_ndcg" }}
 learner = {{ kind = "gradient", epochs = 3, batch_queries = 8 }}

@@ -1,7 +1,7 @@
 //! Latency of serving: one query scored at a time, by every kind of ranker, in this process.
 //!
 //! Rankers have random weights and random trees: what a score costs depends on the shape of a ranker, not on what it
-//! has learned. Each request goes through the whole ranker, normaliser included, from raw features to scores.
+//! has learned. Each request goes through the whole ranker, normalizer included, from raw features to scores.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -78,7 +78,7 @@ impl ServingBench {
                 return Err(Refusal::new(key, found, "at least 1").into());
             }
         }
-        // Raw, copied and normalised features of the query, landmarks, and the times.
+        // Raw, copied and normalized features of the query, landmarks, and the times.
         let numbers = product([3 * size_of::<f32>(), features, documents + LANDMARKS]);
         let bytes = numbers.saturating_add(product([requests, size_of::<f64>()]));
         let what = format!("a benchmark of {requests} requests of {documents} documents of {features} features");

@@ -1,4 +1,4 @@
-//! Training speed in documents per second: batches, scorer, loss, gradient, optimiser.
+//! Training speed in documents per second: batches, scorer, loss, gradient, optimizer.
 
 use std::time::Instant;
 

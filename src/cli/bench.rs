@@ -63,7 +63,7 @@ enum BenchCommand {
         #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
         batch: u32,
     },
-    /// Microseconds of one query, scored at a time by every kind of ranker, normaliser included
+    /// Microseconds of one query, scored at a time by every kind of ranker, normalizer included
     Serving {
         /// Documents of the query
         #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..=100_000))]

@@ -24,7 +24,7 @@ How to read the table:
   loss is the mean over queries of the measure of the ranking, less that after
   the values of the feature were shuffled; low and high are a 95% bootstrap
   interval over queries. Where it contains 0, the data do not show that the
-  ranker looks at the feature. weight is that of a linear ranker, on normalised
+  ranker looks at the feature. weight is that of a linear ranker, on normalized
   features. Of two features that say the same, a ranker may look at one: this is
   about the ranker, not about the data.
   Values are shuffled among the documents of a query, so that a feature that is

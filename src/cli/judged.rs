@@ -1,4 +1,4 @@
-//! TREC runs evaluated against their judgements: the options of trec_eval that change values, and the measures of every
+//! TREC runs evaluated against their judgments: the options of trec_eval that change values, and the measures of every
 //! query.
 
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ impl JudgingArgs {
     }
 }
 
-/// A file of judgements, and the options for judging runs by it.
+/// A file of judgments, and the options for judging runs by it.
 pub struct Judgments<'a> {
     path: &'a Path,
     pub qrels: Qrels,

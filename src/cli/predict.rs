@@ -96,19 +96,19 @@ impl PredictArgs {
             None => scores.iter().try_for_each(|score| writeln!(out, "{score}")),
             Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(to_io),
         };
-        let judgements = |mut out: &mut dyn Write| write_qrels(&mut out, &data).map_err(to_io);
+        let judgments = |mut out: &mut dyn Write| write_qrels(&mut out, &data).map_err(to_io);
         let qrels = self.qrels.as_ref().map(|path| Some(path).filter(|path| !is_standard_stream(path)));
-        // A run and its judgements belong together: files have their names once standard output has its part.
+        // A run and its judgments belong together: files have their names once standard output has its part.
         let mut prepared = Vec::new();
         if let Some(Some(path)) = qrels {
-            prepared.push(files::prepare(path, judgements)?);
+            prepared.push(files::prepare(path, judgments)?);
         }
         match file {
             Some(path) => prepared.push(files::prepare(path, run)?),
             None => print(out, run)?,
         }
         if let Some(None) = qrels {
-            print(out, judgements)?;
+            print(out, judgments)?;
         }
         files::commit(prepared)
     }

@@ -371,8 +371,8 @@ impl RankingDataset {
         }
     }
 
-    /// Returns what tells the dataset from others: its [hash](Self::data_hash), or, for features that are normalised
-    /// where they are used, a hash of the values in the file and of the normaliser. The second needs no pass over a
+    /// Returns what tells the dataset from others: its [hash](Self::data_hash), or, for features that are normalized
+    /// where they are used, a hash of the values in the file and of the normalizer. The second needs no pass over a
     /// file that was hashed before.
     #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {

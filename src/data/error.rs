@@ -171,12 +171,12 @@ pub enum DataError {
         /// The values that fit.
         expected: String,
     },
-    /// Data with another number of features than a normaliser or model was fitted on.
+    /// Data with another number of features than a normalizer or model was fitted on.
     #[error("found {}, expected {expected}", counted(*found, "feature"))]
     FeatureCount {
         /// Number of features of the data.
         found: usize,
-        /// Number of features of the normaliser or model.
+        /// Number of features of the normalizer or model.
         expected: usize,
     },
     /// An option out of its range.

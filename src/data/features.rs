@@ -109,7 +109,7 @@ impl Features {
         self.file.as_ref()?.window()
     }
 
-    /// Normalises values that are streamed where they are used from now on; returns false for others.
+    /// Normalizes values that are streamed where they are used from now on; returns false for others.
     pub(super) fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
         self.file.as_mut().is_some_and(|file| file.normalize(normalizer, offsets))
     }

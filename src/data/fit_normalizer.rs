@@ -1,4 +1,4 @@
-//! Normalisers are fitted to datasets and applied to them.
+//! Normalizers are fitted to datasets and applied to them.
 
 use rayon::prelude::*;
 
@@ -16,7 +16,7 @@ const QUANTILES: usize = 257;
 /// The places of the knots of `gauss` lie between -this and this: one document in a thousand lies beyond each.
 const FARTHEST: f64 = 3.09;
 
-/// The share of the pairs of a query and a feature that are from 0 to 1 in data that are normalised by query.
+/// The share of the pairs of a query and a feature that are from 0 to 1 in data that are normalized by query.
 const NORMALIZED: f64 = 0.95;
 
 /// Cells (documents x features) that are looked at in one go.
@@ -26,12 +26,12 @@ const CELLS: usize = 1 << 22;
 const DOCUMENTS: usize = CHUNK;
 
 impl Normalizer {
-    /// Fits a normaliser to training data.
+    /// Fits a normalizer to training data.
     pub fn fit(train: &RankingDataset, kind: NormalizerKind) -> Self {
         Self::fit_in(train, kind, &OneProcess)
     }
 
-    /// Fits a normaliser to training data that the processes read together where they are streamed.
+    /// Fits a normalizer to training data that the processes read together where they are streamed.
     pub(crate) fn fit_in(train: &RankingDataset, kind: NormalizerKind, processes: &dyn Processes) -> Self {
         let map = match kind {
             NormalizerKind::None => FeatureMap::None,
@@ -59,10 +59,10 @@ impl Normalizer {
         Self { features: train.feature_count, map }
     }
 
-    /// Normalises a dataset in place.
+    /// Normalizes a dataset in place.
     ///
     /// # Errors
-    /// [`DataError::FeatureCount`] if the number of features is not the one that the normaliser was fitted on.
+    /// [`DataError::FeatureCount`] if the number of features is not the one that the normalizer was fitted on.
     pub fn apply(&self, data: &mut RankingDataset) -> Result<(), DataError> {
         if data.feature_count != self.features {
             return Err(DataError::FeatureCount { found: data.feature_count, expected: self.features });

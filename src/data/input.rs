@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Text to be read: a file, or a reader with a name. Either may be gzip-compressed, which is recognised by its first
+/// Text to be read: a file, or a reader with a name. Either may be gzip-compressed, which is recognized by its first
 /// bytes.
 ///
 /// This library never reads standard input by itself; a program that wants it read passes it explicitly:

@@ -1,8 +1,8 @@
-//! Ranking data: readers, datasets, folds, normalisers, padded batches.
+//! Ranking data: readers, datasets, folds, normalizers, padded batches.
 //!
 //! [`read()`] reads files into a [`RankingDataset`], [`SynthConfig`] generates one, [`folds`] finds folds or cuts a
 //! dataset into them, a [`Normalizer`] is fitted on training data, and a [`BatchPlanner`] chooses the queries of each
-//! [`RankingBatch`]. [`trec`] reads and writes runs and judgements. Files are read by path; the functions whose names
+//! [`RankingBatch`]. [`trec`] reads and writes runs and judgments. Files are read by path; the functions whose names
 //! end in `_from` read any other [`Input`]. A [`ClickModel`] generates clicks on rankings.
 
 mod assembly;

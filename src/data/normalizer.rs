@@ -1,4 +1,4 @@
-//! Normalisers of features, fitted on training data and kept with the ranker.
+//! Normalizers of features, fitted on training data and kept with the ranker.
 //!
 //! | kind | value of a feature | fitted |
 //! |---|---|---|
@@ -20,8 +20,8 @@
 //! function. Equal values at several knots are one knot, at `Phi^-1` of the middle between their first and last share.
 //! Between knots the map is linear, and outside constant.
 //!
-//! `auto` is `clipped_z_score` for training data that are already normalised by query, else `gauss`. Data are
-//! normalised by query where the smallest value is 0 and the largest 1 in at least 95 % of the pairs of a query and a
+//! `auto` is `clipped_z_score` for training data that are already normalized by query, else `gauss`. Data are
+//! normalized by query where the smallest value is 0 and the largest 1 in at least 95 % of the pairs of a query and a
 //! feature that varies in it. It costs one pass over the features.
 
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use super::error::DataError;
 use crate::refusal::Refusal;
 
-/// Kind of a normaliser.
+/// Kind of a normalizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NormalizerKind {
@@ -48,11 +48,11 @@ pub enum NormalizerKind {
     Quantile,
     /// To the standard normal distribution, by the place among the training documents.
     Gauss,
-    /// `clipped_z_score` for training data that are normalised by query, else `gauss`.
+    /// `clipped_z_score` for training data that are normalized by query, else `gauss`.
     Auto,
 }
 
-/// A fitted normaliser.
+/// A fitted normalizer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Normalizer {
@@ -60,7 +60,7 @@ pub struct Normalizer {
     pub(super) map: FeatureMap,
 }
 
-/// The map that a normaliser applies to each feature.
+/// The map that a normalizer applies to each feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum FeatureMap {
@@ -97,7 +97,7 @@ pub(crate) enum FeatureMap {
 const FARTHEST_Z_SCORE: f64 = 8.0;
 
 impl Normalizer {
-    /// A normaliser that leaves features as they are.
+    /// A normalizer that leaves features as they are.
     #[cfg(any(feature = "export", feature = "import"))]
     pub(crate) fn unfitted(features: usize) -> Self {
         Self { features, map: FeatureMap::None }
@@ -127,7 +127,7 @@ impl Normalizer {
         &self.map
     }
 
-    /// Returns the normalised value of one feature, counted from 0. The value never falls as `x` grows. It is `None`
+    /// Returns the normalized value of one feature, counted from 0. The value never falls as `x` grows. It is `None`
     /// for `query_min_max`, where it depends on the other documents.
     #[cfg(feature = "export")]
     pub(crate) fn value(&self, feature: usize, x: f32) -> Option<f32> {
@@ -150,12 +150,12 @@ impl Normalizer {
     pub fn check(&self) -> Result<(), Refusal> {
         let scales = |scales: &[f64]| {
             let expected = "a finite number, at least 0";
-            self.check_each("normaliser.scale", scales, |scale| (0.0..=f64::MAX).contains(scale), expected)
+            self.check_each("normalizer.scale", scales, |scale| (0.0..=f64::MAX).contains(scale), expected)
         };
         match &self.map {
             FeatureMap::None | FeatureMap::QueryMinMax => Ok(()),
             FeatureMap::ZScore { mean, scale } | FeatureMap::ClippedZScore { mean, scale } => {
-                self.check_each("normaliser.mean", mean, |mean| mean.is_finite(), "a finite number")?;
+                self.check_each("normalizer.mean", mean, |mean| mean.is_finite(), "a finite number")?;
                 scales(scale)
             }
             FeatureMap::Log1p { scale } => scales(scale),
@@ -165,7 +165,7 @@ impl Normalizer {
                 };
                 let expected = "no values, or finite ones in ascending order, not all equal";
                 let usable = |values: &Vec<f32>| values.is_empty() || is_range(values);
-                self.check_each("normaliser.values", values, usable, expected)
+                self.check_each("normalizer.values", values, usable, expected)
             }
             FeatureMap::Gauss { values, places } => {
                 let rises = |first: &f64, second: &f64| first < second;
@@ -173,14 +173,14 @@ impl Normalizer {
                     values.iter().all(|value| value.is_finite()) && values.is_sorted_by(|first, second| first < second)
                 };
                 let expected = "finite values in ascending order, all different";
-                self.check_each("normaliser.values", values, usable, expected)?;
+                self.check_each("normalizer.values", values, usable, expected)?;
                 let usable =
                     |places: &Vec<f64>| places.iter().all(|place| place.is_finite()) && places.is_sorted_by(rises);
-                self.check_each("normaliser.places", places, usable, expected)?;
+                self.check_each("normalizer.places", places, usable, expected)?;
                 let lengths: Vec<usize> = values.iter().map(Vec::len).collect();
                 let mut of = lengths.iter();
                 let expected = "one for each of its values";
-                self.check_each("normaliser.places", places, |places| of.next() == Some(&places.len()), expected)
+                self.check_each("normalizer.places", places, |places| of.next() == Some(&places.len()), expected)
             }
         }
     }
@@ -205,7 +205,7 @@ impl Normalizer {
         }
     }
 
-    /// Normalises one query in place: `[documents x features]`, row-major.
+    /// Normalizes one query in place: `[documents x features]`, row-major.
     ///
     /// # Errors
     /// [`DataError::FeatureCount`] if the length is not a multiple of the number of features.
@@ -220,7 +220,7 @@ impl Normalizer {
         Ok(())
     }
 
-    /// Normalises whole rows in place, of one query for `query_min_max`.
+    /// Normalizes whole rows in place, of one query for `query_min_max`.
     pub(super) fn apply_rows(&self, rows: &mut [f32]) {
         let documents = rows.chunks_exact_mut(self.features);
         match &self.map {
@@ -332,7 +332,7 @@ fn share_below(x: f32, values: &[f32]) -> f32 {
     (position / last as f64) as f32
 }
 
-/// Every normaliser.
+/// Every normalizer.
 #[cfg(test)]
 pub(super) const KINDS: [NormalizerKind; 8] = [
     NormalizerKind::None,
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_keeps_data_that_are_normalised_by_query() {
+    fn auto_keeps_data_that_are_normalized_by_query() {
         let config = crate::data::SynthConfig { queries: 40, features: 12, ..crate::data::SynthConfig::default() };
         let mut data = config.generate().unwrap();
         let taken = |data: &RankingDataset| Normalizer::fit(data, NormalizerKind::Auto);
@@ -538,18 +538,18 @@ mod tests {
         };
         assert_eq!(
             error(r#"{"z_score": {"mean": [0], "scale": [1, 1]}}"#),
-            "normaliser.mean = 1 values: expected one for each of 2 features"
+            "normalizer.mean = 1 values: expected one for each of 2 features"
         );
         assert_eq!(
             error(r#"{"log1p": {"scale": [1, -1]}}"#),
-            "normaliser.scale = -1.0 for feature 2: expected a finite number, at least 0"
+            "normalizer.scale = -1.0 for feature 2: expected a finite number, at least 0"
         );
         assert!(error(r#"{"quantile": {"values": [[], [1, 1]]}}"#).contains("[1.0, 1.0] for feature 2"));
         assert!(error(r#"{"quantile": {"values": [[2, 1], []]}}"#).contains("[2.0, 1.0] for feature 1"));
         let gauss =
             |values: &str, places: &str| error(&format!(r#"{{"gauss": {{"values": {values}, "places": {places}}}}}"#));
-        assert!(gauss("[[], [1, 1]]", "[[], [0, 1]]").contains("normaliser.values = [1.0, 1.0] for feature 2"));
-        assert!(gauss("[[1, 2], []]", "[[1, 1], []]").contains("normaliser.places = [1.0, 1.0] for feature 1"));
+        assert!(gauss("[[], [1, 1]]", "[[], [0, 1]]").contains("normalizer.values = [1.0, 1.0] for feature 2"));
+        assert!(gauss("[[1, 2], []]", "[[1, 1], []]").contains("normalizer.places = [1.0, 1.0] for feature 1"));
         assert!(
             gauss("[[], [1, 2]]", "[[], [1]]").ends_with("[1.0] for feature 2: expected one for each of its values")
         );

@@ -15,7 +15,7 @@ use super::widths::FileWidth;
 use crate::file_kind::FileKind;
 
 /// Reads files as one dataset, in the order given: LETOR text ([`letor`](super::letor)), or Arrow and Parquet files
-/// with the feature `columnar` (`data::columnar`), recognised by their first bytes.
+/// with the feature `columnar` (`data::columnar`), recognized by their first bytes.
 ///
 /// # Errors
 /// The first fault in file order, with its place; see [`DataError`].

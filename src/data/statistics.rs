@@ -1,4 +1,4 @@
-//! Statistics of a dataset, for reports and for choosing a normaliser or a batch size.
+//! Statistics of a dataset, for reports and for choosing a normalizer or a batch size.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use crate::text::counted;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
-    /// Data that cannot be read, cut into splits or normalised.
+    /// Data that cannot be read, cut into splits or normalized.
     #[error(transparent)]
     Data(#[from] DataError),
     /// A learner that cannot be built from the configuration, or a fit that failed.
@@ -27,7 +27,7 @@ pub enum ExperimentError {
     /// A configuration that does not fit its data.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A normaliser, model and metadata that do not make a ranker.
+    /// A normalizer, model and metadata that do not make a ranker.
     #[error(transparent)]
     Ranker(#[from] RankerError),
     /// A configuration that is not valid, such as one with the values of a grid point.

@@ -1,4 +1,4 @@
-//! One fit of an experiment: split -> normaliser -> learner -> ranker -> measures.
+//! One fit of an experiment: split -> normalizer -> learner -> ranker -> measures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,7 +78,7 @@ pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOpt
     fit_in_place(config, &mut split.clone(), seed, options)
 }
 
-/// Fits as [`fit`] does, and normalises the data in place, so that they are in memory once.
+/// Fits as [`fit`] does, and normalizes the data in place, so that they are in memory once.
 ///
 /// # Errors
 /// As [`fit`].
@@ -101,7 +101,7 @@ pub fn fit_in_place(
     fit_normalized(config, split, normalizer, data_hash, seed, options)
 }
 
-/// Fits the experiment to normalised data.
+/// Fits the experiment to normalized data.
 fn fit_normalized(
     config: &ExperimentConfig,
     split: &Split,
@@ -185,7 +185,7 @@ fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
     means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
 }
 
-/// The weight of each feature of a linear ranker, on normalised features.
+/// The weight of each feature of a linear ranker, on normalized features.
 pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
     match ranker.model() {
         Model::Scorer(Scorer::Linear(scorer)) => Some(scorer.weights().0),
@@ -210,7 +210,7 @@ mod tests {
 
     fn config(normalizer: &str, scorer: &str) -> ExperimentConfig {
         let text = format!(
-            "normaliser = \"{normalizer}\"\nscorer = {{ {scorer} }}\nloss = {{ name = \"list_net\" }}\n\
+            "normalizer = \"{normalizer}\"\nscorer = {{ {scorer} }}\nloss = {{ name = \"list_net\" }}\n\
              learner = {{ kind = \"gradient\", epochs = 4, batch_queries = 6, shards = {SHARDS}, evaluate_train_every = 2 }}\n\
              [data.synthetic]\n"
         );
@@ -290,11 +290,11 @@ mod tests {
 
     /// In the ranker and in the report.
     #[test]
-    fn auto_names_the_normaliser_that_it_took() {
+    fn auto_names_the_normalizer_that_it_took() {
         let (auto, gauss) = (config("auto", "kind = \"linear\""), config("gauss", "kind = \"linear\""));
         let whole = train(&auto, split(), None, None, &OneProcess);
         assert!(whole == train(&gauss, split(), None, None, &OneProcess));
-        assert_eq!(whole.1.config["normaliser"], crate::json::json!("gauss"));
+        assert_eq!(whole.1.config["normalizer"], crate::json::json!("gauss"));
     }
 
     #[test]
@@ -348,7 +348,7 @@ mod tests {
 
     fn trees(normalizer: &str, learner: &str) -> ExperimentConfig {
         let text = format!(
-            "normaliser = \"{normalizer}\"\nloss = {{ name = \"lambda_ndcg\" }}\n\
+            "normalizer = \"{normalizer}\"\nloss = {{ name = \"lambda_ndcg\" }}\n\
              learner = {{ kind = \"boosted_trees\", rounds = 3, leaves = 4, {learner} }}\n[data.synthetic]\n"
         );
         let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
@@ -373,7 +373,7 @@ mod tests {
                     for (data, reads) in split.clone().sets_mut().zip(reads) {
                         let own = data.features.parts().own_rows(data.documents(), processes);
                         for (row, reads) in reads.lock().unwrap().chunks(data.feature_count).enumerate() {
-                            // Queries at the ends are normalised as a whole.
+                            // Queries at the ends are normalized as a whole.
                             let is_far = (30..CHUNK - 30).contains(&(row % CHUNK));
                             if is_far || normalizer != "query_min_max" {
                                 assert_eq!(reads[0] > 0, own.contains(&row), "row {row}, {own:?}, {count} processes");

@@ -31,7 +31,7 @@ pub struct KeptRun {
 /// One fold.
 #[derive(Debug, Clone)]
 pub struct KeptFold {
-    /// Its test queries, not normalised.
+    /// Its test queries, not normalized.
     pub test: RankingDataset,
     /// The scores of the test documents, one list per seed.
     pub scores: Vec<Vec<f32>>,
@@ -119,7 +119,7 @@ impl KeptRun {
         Ok(Self { folder: folder.to_path_buf(), config, report, folds })
     }
 
-    /// Reads the data of the first fold, not normalised.
+    /// Reads the data of the first fold, not normalized.
     ///
     /// # Errors
     /// [`DataError`] of its files.

@@ -96,11 +96,11 @@ impl ExperimentConfig {
         Some(copies.into_iter().find(|copy| copy.exists()).unwrap_or(given))
     }
 
-    /// Loads the ranker that the fit starts from, if there is one. Its normaliser is that of the fit.
+    /// Loads the ranker that the fit starts from, if there is one. Its normalizer is that of the fit.
     ///
     /// # Errors
     /// [`ExperimentError::Ranker`] for a file that is no ranker; [`ExperimentError::Refused`] for one with another kind of
-    /// normaliser than the configuration's.
+    /// normalizer than the configuration's.
     pub fn start_ranker(&self, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
         self.start.as_ref().map(|path| self.load_start(path, device)).transpose()
     }
@@ -114,7 +114,7 @@ impl ExperimentConfig {
         let kind = ranker.normalizer().kind();
         if kind != self.normalizer && self.normalizer != NormalizerKind::Auto {
             let name = |kind: NormalizerKind| json!(kind).as_str().unwrap_or_default().to_string();
-            let found = format!("a ranker with the normaliser {}", name(kind));
+            let found = format!("a ranker with the normalizer {}", name(kind));
             let expected = format!("{}, that of the configuration", name(self.normalizer));
             return Err(Refusal::new("start", found, expected).into());
         }

@@ -14,7 +14,7 @@ use crate::scorer::ScorerConfig;
 
 /// Fits a model to queries.
 ///
-/// The data arrive normalised; the caller keeps the normaliser beside the fitted model. A learner reads its data, the
+/// The data arrive normalized; the caller keeps the normalizer beside the fitted model. A learner reads its data, the
 /// seed and the device from its arguments only, so that the same arguments give the same bytes on the CPU.
 pub trait RankingLearner: Send + Sync {
     /// Registered name, as `learner.kind` in configuration files.
@@ -27,7 +27,7 @@ pub trait RankingLearner: Send + Sync {
     }
 
     /// Takes up a model that the fit starts from: its scores are those before the first round, and it is part of what is
-    /// fitted. The data must be normalised as for that model.
+    /// fitted. The data must be normalized as for that model.
     ///
     /// # Errors
     /// [`LearnerError::Refused`] for a learner that cannot, or a model that it cannot start from.
@@ -114,7 +114,7 @@ pub struct LearnerEntry {
     pub summary: &'static str,
     /// Source.
     pub paper: &'static str,
-    /// Whether it minimises `[loss]`.
+    /// Whether it minimizes `[loss]`.
     pub takes_loss: bool,
     /// Whether it fits `[scorer]`.
     pub takes_scorer: bool,

@@ -15,7 +15,7 @@ pub struct Explained {
     pub learnable: bool,
     /// The surrogate of a measure, or the loss itself if it stands for none. Meaningless if there is nothing to learn.
     pub value: f64,
-    /// The quantity that is minimised.
+    /// The quantity that is minimized.
     pub loss: f64,
     /// Derivative of the loss with respect to each score.
     pub grad: Vec<f64>,

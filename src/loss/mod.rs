@@ -8,7 +8,7 @@
 //!
 //! # Which loss
 //! *Measure* is the measure that a surrogate stands for. The surrogate tends to it as its temperature sharpens, unless
-//! the page of the loss says otherwise. *Bounds*, *orders* and *fits* mark losses to minimise that are not values of a
+//! the page of the loss says otherwise. *Bounds*, *orders* and *fits* mark losses to minimize that are not values of a
 //! measure. *Cost* is the time for one query of n documents.
 //!
 //! | name | type | measure | cost |

@@ -20,11 +20,11 @@ use crate::op::shape::{assert_same, difference};
 /// Relation between the surrogate value and the loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orientation {
-    /// The value is a normalised measure in `[0, 1]`: `loss = 1 - value`.
+    /// The value is a normalized measure in `[0, 1]`: `loss = 1 - value`.
     NormalizedMeasure,
     /// The value is a measure without a fixed upper end: `loss = -value`.
     Measure,
-    /// A loss to minimise: `value = loss`.
+    /// A loss to minimize: `value = loss`.
     Loss,
 }
 

@@ -13,7 +13,7 @@ use super::smoothing::Smoothing;
 /// The key that stands in place of `name` where a loss is not registered.
 pub(crate) const OWN_LOSS: &str = "own_loss";
 
-/// What a learner minimises: a registered loss by its name and parameters, or any [`RankingLoss`] that is built.
+/// What a learner minimizes: a registered loss by its name and parameters, or any [`RankingLoss`] that is built.
 ///
 /// Learners turn either into it, so that a loss of one's own stands wherever a [`LossSpec`] does:
 ///

@@ -1,4 +1,4 @@
-//! Discounted cumulative gain and its normalised form.
+//! Discounted cumulative gain and its normalized form.
 //!
 //! `DCG@k = sum_{r <= k} G(y_r) D(r)`, `NDCG@k = DCG@k / max over all orders of DCG@k` (Järvelin and Kekäläinen 2002).
 //!

@@ -106,7 +106,7 @@ use ranking::RankedList;
 /// [`Measure::FAMILIES`]. Without a cut-off all retrieved documents count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
-    /// Normalised discounted cumulative gain.
+    /// Normalized discounted cumulative gain.
     Ndcg(Option<usize>),
     /// Discounted cumulative gain.
     Dcg(Option<usize>),

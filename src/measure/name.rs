@@ -69,7 +69,7 @@ impl Measure {
         MeasureFamily {
             name: "ndcg",
             aliases: &[],
-            description: "normalised discounted cumulative gain",
+            description: "normalized discounted cumulative gain",
             parameter: Parameter::Cutoff(Measure::Ndcg),
         },
         MeasureFamily {

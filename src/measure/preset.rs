@@ -51,7 +51,7 @@ impl Convention {
         },
         Preset {
             name: "trec_eval",
-            description: "trec_eval 10: gain y; ties broken by descending document id; judgements below 0 not relevant; empty queries 0",
+            description: "trec_eval 10: gain y; ties broken by descending document id; judgments below 0 not relevant; empty queries 0",
             change: |c| {
                 c.gain = Gain::Linear;
                 c.ties = Ties::DocumentIdDescending;
@@ -96,7 +96,7 @@ impl Convention {
         },
         Preset {
             name: "tfranking",
-            description: "TensorFlow Ranking: as rax, and a judgement below 0 is padding",
+            description: "TensorFlow Ranking: as rax, and a judgment below 0 is padding",
             change: |c| {
                 file_order_zero(c);
                 c.precision_denominator = PrecisionDenominator::Retrieved;

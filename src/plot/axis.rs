@@ -125,7 +125,7 @@ fn tick_label(at: f64, step: f64) -> String {
     let decimals = -step.log10().floor();
     let label = match decimals {
         _ if at.abs() >= 1e6 || decimals > 5.0 => {
-            // Enough digits to tell neighbours apart.
+            // Enough digits to tell neighbors apart.
             let digits = at.abs().log10().floor() + decimals;
             format!("{at:.*e}", digits.clamp(1.0, 15.0) as usize)
         }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn logarithms_are_labelled_with_what_they_stand_for() {
+    fn logarithms_are_labeled_with_what_they_stand_for() {
         let powers = |values: &[f64]| Axis::powers(values.iter().map(|value| value.log10()), 0.05, 5);
         assert_eq!(labels(&powers(&[1.0, 1000.0])), ["1", "10", "100", "1000"]);
         assert_eq!(labels(&powers(&[1e-12, 1.0])), ["1e\u{2212}12", "1e\u{2212}9", "1e\u{2212}6", "0.001", "1"]);

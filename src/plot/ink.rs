@@ -1,5 +1,5 @@
-//! Inks, which say what is drawn instead of naming a colour. plotters is given a colour that stands for the ink, and in
-//! the text that it writes this colour is replaced by a class.
+//! Inks, which say what is drawn instead of naming a color. plotters is given a color that stands for the ink, and in
+//! the text that it writes this color is replaced by a class.
 
 use plotters::style::RGBColor;
 
@@ -22,7 +22,7 @@ pub enum Ink {
     Test,
     /// A surrogate, on the training queries.
     Surrogate,
-    /// What a learner minimises.
+    /// What a learner minimizes.
     Objective,
 }
 
@@ -63,13 +63,13 @@ impl Ink {
         }
     }
 
-    /// Returns the colour that stands for this ink.
+    /// Returns the color that stands for this ink.
     pub(super) fn color(self) -> RGBColor {
         RGBColor(0, 0, 1 + self as u8)
     }
 }
 
-/// Replaces each colour that stands for an ink by a class.
+/// Replaces each color that stands for an ink by a class.
 pub(super) fn to_classes(shapes: &str) -> String {
     let plain = shapes.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
     Ink::ALL.iter().fold(plain, |shapes, ink| {

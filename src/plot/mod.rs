@@ -1,7 +1,7 @@
 //! Plots as inline SVG, drawn by plotters.
 //!
-//! A plot has no colours of its own: each stroke and fill has a class named after what it shows ([`Ink`]), and the
-//! style sheet of the page chooses the colours of the light and the dark scheme. A plot has no size of its own either:
+//! A plot has no colors of its own: each stroke and fill has a class named after what it shows ([`Ink`]), and the
+//! style sheet of the page chooses the colors of the light and the dark scheme. A plot has no size of its own either:
 //! it scales to the width that it is given.
 
 mod axis;

@@ -113,7 +113,7 @@ pub enum RankerError {
     /// Trees that cannot be explained.
     #[error(transparent)]
     Trees(#[from] TreeError),
-    /// Data that the normaliser refuses.
+    /// Data that the normalizer refuses.
     #[error(transparent)]
     Data(#[from] DataError),
 }
@@ -157,7 +157,7 @@ pub struct Metadata {
     pub versions: Versions,
 }
 
-/// A trained ranker: normaliser, model and metadata.
+/// A trained ranker: normalizer, model and metadata.
 ///
 /// Saved as one safetensors file with a checksum; see the [module](super).
 #[derive(Debug, Clone)]
@@ -180,7 +180,6 @@ pub struct Contributions {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
-    #[serde(rename = "normaliser")]
     normalizer: Normalizer,
     about: Metadata,
 }
@@ -189,12 +188,12 @@ impl Ranker {
     /// Creates a ranker from its parts.
     ///
     /// # Errors
-    /// [`RankerError::Mismatch`] if the normaliser or the feature names are for another number of features than the
+    /// [`RankerError::Mismatch`] if the normalizer or the feature names are for another number of features than the
     /// model's.
     pub fn new(normalizer: Normalizer, model: Model, metadata: Metadata) -> Result<Self, RankerError> {
         let expected = model.features();
         let names = metadata.feature_names.as_ref().map_or(expected, Vec::len);
-        for (what, found) in [("normaliser", normalizer.features()), ("list of feature names", names)] {
+        for (what, found) in [("normalizer", normalizer.features()), ("list of feature names", names)] {
             if found != expected {
                 return Err(RankerError::Mismatch { what, found, expected });
             }
@@ -202,12 +201,12 @@ impl Ranker {
         Ok(Self { normalizer, model, metadata })
     }
 
-    /// Returns the model, which takes normalised features.
+    /// Returns the model, which takes normalized features.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Returns the normaliser, fitted to the training data.
+    /// Returns the normalizer, fitted to the training data.
     pub fn normalizer(&self) -> &Normalizer {
         &self.normalizer
     }
@@ -217,8 +216,8 @@ impl Ranker {
         &self.metadata
     }
 
-    /// Returns one score per document, in the order of the data. The data must be raw: the ranker normalises them
-    /// itself. Large data are normalised and scored a block of queries at a time.
+    /// Returns one score per document, in the order of the data. The data must be raw: the ranker normalizes them
+    /// itself. Large data are normalized and scored a block of queries at a time.
     ///
     /// If the data have fewer features than the model, the others are taken to be 0, since SVMlight files leave out
     /// zeros, including those at the end of a line.
@@ -241,7 +240,7 @@ impl Ranker {
         Ok(scores)
     }
 
-    /// As [`predict`](Self::predict), for data that are not needed any more: they are normalised in their place.
+    /// As [`predict`](Self::predict), for data that are not needed any more: they are normalized in their place.
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
@@ -328,7 +327,7 @@ impl Ranker {
     }
 }
 
-/// Largest number of values (documents x features) that are normalised and scored at a time; 64 MiB.
+/// Largest number of values (documents x features) that are normalized and scored at a time; 64 MiB.
 const BLOCK: usize = 1 << 24;
 
 /// Returns the data with features of 0 added at the end of each document, or with those at the end left out.
@@ -501,7 +500,7 @@ mod tests {
         let whole = ranker(models().remove(0));
         let normalizer = Normalizer::fit(&other, NormalizerKind::None);
         let error = Ranker::new(normalizer, whole.model.clone(), whole.metadata.clone()).unwrap_err();
-        assert_eq!(error.to_string(), "the normaliser has 7 features, but the model has 5");
+        assert_eq!(error.to_string(), "the normalizer has 7 features, but the model has 5");
 
         let error = |change: fn(&mut Parts)| {
             let mut parts = Parts::from_model(&whole.model);
@@ -586,10 +585,10 @@ mod tests {
         let whole = ranker(models().remove(0));
         let saved = Saved { normalizer: whole.normalizer.clone(), about: whole.metadata.clone() };
         let mut saved = crate::json::to_value(saved).unwrap();
-        saved["normaliser"]["map"]["z_score"]["mean"].as_array_mut().unwrap().pop();
+        saved["normalizer"]["map"]["z_score"]["mean"].as_array_mut().unwrap().pop();
         let bytes = file::encode(&Parts::from_model(&whole.model), saved);
         let error = Ranker::from_bytes(&bytes, Path::new("made"), &Device::flex()).unwrap_err().to_string();
-        assert_eq!(error, "made: metadata: normaliser.mean = 4 values: expected one for each of 5 features");
+        assert_eq!(error, "made: metadata: normalizer.mean = 4 values: expected one for each of 5 features");
     }
 
     #[test]

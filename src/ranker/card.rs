@@ -9,7 +9,7 @@ use crate::text::{acts_on_terminal, escape_markdown, markdown_code};
 
 /// Text between the table of a card and the configuration.
 const BETWEEN: &str = "\n\nScores order the documents of one query; they are not comparable between queries, nor \
-    probabilities. Data must have the features it was trained on, in the same order and scale, not normalised.\n\n\
+    probabilities. Data must have the features it was trained on, in the same order and scale, not normalized.\n\n\
     ## Configuration\n\n```json\n";
 
 impl Ranker {
@@ -23,7 +23,7 @@ impl Ranker {
         row("property", "value".into());
         row("---", "---".into());
         row("features", self.model().features().to_string());
-        row("normaliser", markdown_code(&word(&self.normalizer().kind())));
+        row("normalizer", markdown_code(&word(&self.normalizer().kind())));
         row("convention of the measures", markdown_code(&metadata.convention.name));
         for (measure, value) in &metadata.measures {
             row(&escape_markdown(measure), format!("{value:.4}"));

@@ -80,7 +80,7 @@ pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
         let view = TensorView::new(*dtype, array.shape.clone(), bytes).expect("as many values as the shape says");
         (array.name.as_str(), view)
     });
-    let text = serde_json::to_string(&header).expect("a JSON value is serialisable");
+    let text = serde_json::to_string(&header).expect("a JSON value is serializable");
     safetensors::serialize(views, Some(HashMap::from([(KEY.to_string(), text)]))).expect("every array is whole")
 }
 
@@ -126,7 +126,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
 /// Computes the checksum of a header (without its own checksum) and of the arrays, in the order of their names.
 fn checksum<'a>(header: &Header, arrays: impl Iterator<Item = (&'a str, Dtype, &'a [usize], &'a [u8])>) -> String {
     let mut hash = Sha256::new();
-    hash.update(serde_json::to_vec(header).expect("a JSON value is serialisable"));
+    hash.update(serde_json::to_vec(header).expect("a JSON value is serializable"));
     let mut arrays: Vec<_> = arrays.collect();
     arrays.sort_by_key(|entry| entry.0);
     for (name, dtype, shape, bytes) in arrays {

@@ -1,6 +1,6 @@
-//! A trained ranker as one saved artefact.
+//! A trained ranker as one saved artifact.
 //!
-//! [`Ranker`] = normaliser + [`Model`] + [`Metadata`]. It is saved as one safetensors file: the arrays of the model,
+//! [`Ranker`] = normalizer + [`Model`] + [`Metadata`]. It is saved as one safetensors file: the arrays of the model,
 //! readable from Python's `safetensors`, and everything else as JSON in the header, protected by a checksum. With the
 //! feature `export`, `Ranker::export` writes it for other systems; with `import`, `Ranker::open` reads theirs too.
 

@@ -1,4 +1,4 @@
-//! `Model`: a fitted model, which turns normalised features into scores.
+//! `Model`: a fitted model, which turns normalized features into scores.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::memory::product;
 use crate::refusal::Refusal;
 use crate::scorer::{Scorer, ScorerConfig};
 
-/// A fitted model, which turns normalised features into scores.
+/// A fitted model, which turns normalized features into scores.
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)]
 pub enum Model {
@@ -69,7 +69,7 @@ impl Model {
     /// of bounded size.
     ///
     /// # Panics
-    /// If the number of features of the (normalised) data is not [`features`](Self::features);
+    /// If the number of features of the (normalized) data is not [`features`](Self::features);
     /// [`Ranker::predict`](super::Ranker::predict) checks this.
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Vec<f32> {
         assert_eq!(data.feature_count, self.features(), "feature counts of the data and of the model");
@@ -143,7 +143,7 @@ pub(crate) struct Prepared<'a> {
 
 #[cfg(feature = "learners")]
 impl<'a> Prepared<'a> {
-    /// Puts (normalised) data on a device, for scorers of the same kind as `scorer`.
+    /// Puts (normalized) data on a device, for scorers of the same kind as `scorer`.
     pub(crate) fn new(
         data: &'a RankingDataset,
         scorer: &Scorer,

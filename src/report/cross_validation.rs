@@ -26,7 +26,7 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
         .zip(&report.details)
         .filter_map(|(fold, d)| Some((format!("fold {fold}, "), d.extremes.as_ref()?)))
         .collect();
-    let normalizer = report.config["normaliser"].as_str().unwrap_or("none");
+    let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
     let sections = [
         section("results", "Results", results(report)),
         grid(report),

@@ -1,4 +1,4 @@
-//! Learning curves: what the learner minimises, and the exact measure beside its surrogate, so that the gap between the
+//! Learning curves: what the learner minimizes, and the exact measure beside its surrogate, so that the gap between the
 //! two is visible.
 
 use crate::json::Value;
@@ -59,7 +59,7 @@ impl Curves<'_> {
     fn objective(&self, fit: &FitReport) -> Html {
         let points = points(&fit.history, |round| Some(round.objective));
         let name = format!("objective{}, training", self.loss());
-        let title = format!("what the learner minimises, by {}", self.axis(&fit.history));
+        let title = format!("what the learner minimizes, by {}", self.axis(&fit.history));
         self.figure(fit, title, vec![Line { name, ink: Ink::Objective, points }], vec![])
     }
 

@@ -16,7 +16,7 @@ pub(super) fn partial_dependence(features: &[PartialDependence], normalizer: &st
     let plots = drawn.iter().map(|found| plot(found, &heights));
     let normalized = match normalizer {
         "none" => "as they are in the data".to_string(),
-        normalizer => format!("normalised by {normalizer}"),
+        normalizer => format!("normalized by {normalizer}"),
     };
     let what = note(format!(
         "Mean score of a sample of training documents with the feature at one value in all of them, the others as they are. \

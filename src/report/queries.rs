@@ -63,7 +63,7 @@ pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, co
     section("queries", "Query by query", figures([plot, summary.html()]).then(out).then(lowest))
 }
 
-/// Returns the value below which `share` of the sorted values lie, interpolated between neighbours.
+/// Returns the value below which `share` of the sorted values lie, interpolated between neighbors.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);

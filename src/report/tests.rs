@@ -29,7 +29,7 @@ fn history(surrogate: bool) -> Value {
 }
 
 fn config() -> Value {
-    json!({"name": HOSTILE, "description": HOSTILE, "seed": 1, "normaliser": "z_score",
+    json!({"name": HOSTILE, "description": HOSTILE, "seed": 1, "normalizer": "z_score",
         "scorer": {"kind": "linear", "bias": null}, "loss": {"name": "approx_ndcg", "alpha": 10.0},
         "learner": {"kind": "gradient", "epochs": 3}})
 }
@@ -328,7 +328,7 @@ fn the_page_of_a_fit_is_complete() {
         "exact on validation queries 0.4200",
         "a sum of 16 exponentials: in lists of up to 4 documents it is off by 1.500e\u{2212}7 at most",
         "1 query with nothing to measure: the standard convention leaves them out.",
-        "normalised by z_score",
+        "normalized by z_score",
         "query 2: 0.2500, 40 documents",
         "</th><td>39</td><td>\u{2013}</td><td>2</td><td>1</td>",
         "mean score by feature 3",

@@ -11,7 +11,7 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
         Curves { config: &report.config, selection: report.selection, convention: &report.convention, heights: vec![] };
     let weights = report.fit.weights.as_deref().map(|found| [("weight".to_string(), found)]);
     let importance = report.fit.importance.as_ref().map(|found| [(String::new(), found)]);
-    let normalizer = report.config["normaliser"].as_str().unwrap_or("none");
+    let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
     let sections = [
         section("results", "Results", results(report)),
         section("curves", "Learning curves", curves.of(&report.fit)),

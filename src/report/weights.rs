@@ -37,7 +37,7 @@ pub(super) fn weights(rankers: &[(String, &[f32])], normalizer: &str) -> Html {
     let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
     let normalized = match normalizer {
         "none" => "as they are in the data".to_string(),
-        normalizer => format!("normalised by {normalizer}"),
+        normalizer => format!("normalized by {normalizer}"),
     };
     let what =
         note(format!("Features are numbered as in the data, from 1; weights apply to features {normalized}.{several}"));

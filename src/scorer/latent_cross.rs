@@ -27,7 +27,7 @@ pub struct LatentCrossScorerConfig {
     pub hidden: Vec<usize>,
     /// Activation of the hidden layers of the perceptron.
     pub activation: Activation,
-    /// Normalisation between a hidden layer of the perceptron and its activation.
+    /// Normalization between a hidden layer of the perceptron and its activation.
     pub norm: NormKind,
     /// Width of the representation of a document in self-attention.
     pub width: usize,

@@ -7,7 +7,7 @@ use crate::execution::Execution;
 /// Bytes of a number.
 const NUMBER: u64 = 4;
 
-/// Copies of the parameters in training: themselves, gradients, two moments of the optimiser, the best so far, an
+/// Copies of the parameters in training: themselves, gradients, two moments of the optimizer, the best so far, an
 /// average.
 const COPIES: u64 = 6;
 
@@ -82,7 +82,7 @@ impl ScorerConfig {
     }
 
     /// Bytes that a step of training takes on a batch, `[lists, documents]`, with the features of the batch and the
-    /// state of an optimiser.
+    /// state of an optimizer.
     pub(crate) fn bytes_in_training(&self, features: usize, [lists, documents]: [usize; 2]) -> u64 {
         let layers = self.layers();
         let places = (lists as u64).saturating_mul(documents as u64);

@@ -25,7 +25,7 @@ pub struct MlpScorerConfig {
     pub activation: Activation,
     /// Probability that a hidden neuron is dropped in training.
     pub dropout: f64,
-    /// Normalisation between a hidden layer and its activation.
+    /// Normalization between a hidden layer and its activation.
     pub norm: NormKind,
     /// What is done to the features first.
     #[serde(skip_serializing_if = "InputConfig::is_identity")]
@@ -132,7 +132,7 @@ impl MlpScorer {
         x
     }
 
-    /// Iterates over the hidden layers in order, each with the normalisation that follows it.
+    /// Iterates over the hidden layers in order, each with the normalization that follows it.
     pub(crate) fn hidden(&self) -> impl Iterator<Item = (&Linear, Option<&Norm>)> {
         self.hidden.iter().enumerate().map(|(index, layer)| (layer, self.norms.get(index)))
     }

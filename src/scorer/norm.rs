@@ -1,4 +1,4 @@
-//! Normalisation inside a scorer: layer norm, and batch norm over the documents that exist. Sums over many numbers need
+//! Normalization inside a scorer: layer norm, and batch norm over the documents that exist. Sums over many numbers need
 //! more than 16 bits, so that both are computed in the type of their parameters, and the result has that of the input.
 
 use burn::module::{Module, Param, RunningState};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const EPSILON: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
-/// Kind of normalisation after a layer.
+/// Kind of normalization after a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NormKind {
@@ -23,7 +23,7 @@ pub enum NormKind {
     Batch,
 }
 
-/// Batch normalisation over the documents that exist: padding enters neither mean nor variance.
+/// Batch normalization over the documents that exist: padding enters neither mean nor variance.
 ///
 /// `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`. In training, mean and (biased) variance are those of the
 /// batch; in use, they are exponential averages over batches (momentum 0.1; the average takes the unbiased variance). A
@@ -37,7 +37,7 @@ pub struct MaskedBatchNorm {
 }
 
 impl MaskedBatchNorm {
-    /// Creates a normalisation of `width` neurons.
+    /// Creates a normalization of `width` neurons.
     pub fn new(width: usize, device: &Device) -> Self {
         Self {
             gamma: Param::from_tensor(Tensor::ones([width], device)),
@@ -47,7 +47,7 @@ impl MaskedBatchNorm {
         }
     }
 
-    /// Normalises a batch of documents.
+    /// Normalizes a batch of documents.
     ///
     /// # Shapes
     /// - `x`, output: `[documents, neurons]`
@@ -93,7 +93,7 @@ pub(super) fn layer_norm<const D: usize>(norm: &LayerNorm, x: Tensor<D>) -> Tens
     norm.forward(x.cast(norm.gamma.val().dtype())).cast(dtype)
 }
 
-/// The normalisation after a layer.
+/// The normalization after a layer.
 #[derive(Module, Debug)]
 pub(crate) enum Norm {
     Layer(LayerNorm),

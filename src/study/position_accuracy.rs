@@ -130,7 +130,7 @@ fn table_1() -> Table {
     table
 }
 
-/// Checks the figures that section 5 works out for Table 1, and against them the measures of every labelling.
+/// Checks the figures that section 5 works out for Table 1, and against them the measures of every labeling.
 fn worked_example() -> Result<Vec<Claim>, StudyError> {
     let scores = example();
     let (approximate, _) = positions(&scores, 100.0, Step::Logistic);
@@ -185,20 +185,20 @@ fn largest_of_ap(scores: &[f64]) -> Result<f64, StudyError> {
 fn largest_of_ndcg(scores: &[f64]) -> Result<f64, StudyError> {
     let spec = LossSpec::new("approx_ndcg").with("alpha", 100.0);
     let count = scores.len() as u32;
-    let labelled = (1..3usize.pow(count)).map(|code| (0..count).map(|i| (code / 3usize.pow(i) % 3) as f64).collect());
+    let labeled = (1..3usize.pow(count)).map(|code| (0..count).map(|i| (code / 3usize.pow(i) % 3) as f64).collect());
     // A query of one label has nothing to learn.
-    let labelled = labelled.filter(|labels: &Vec<f64>| labels.iter().any(|label| *label != labels[0]));
-    largest_over(scores, labelled, &spec, Measure::Ndcg(None))
+    let labeled = labeled.filter(|labels: &Vec<f64>| labels.iter().any(|label| *label != labels[0]));
+    largest_over(scores, labeled, &spec, Measure::Ndcg(None))
 }
 
 fn largest_over(
     scores: &[f64],
-    labelled: impl Iterator<Item = Vec<f64>>,
+    labeled: impl Iterator<Item = Vec<f64>>,
     spec: &LossSpec,
     measure: Measure,
 ) -> Result<f64, StudyError> {
     let convention = Convention::default();
-    labelled.map(|labels| ScoredQuery { scores: scores.to_vec(), labels }).try_fold(0.0, |largest: f64, query| {
+    labeled.map(|labels| ScoredQuery { scores: scores.to_vec(), labels }).try_fold(0.0, |largest: f64, query| {
         Ok(largest.max((query.surrogate(spec)? - query.exact(measure, &convention)?).abs()))
     })
 }

@@ -60,7 +60,7 @@ impl Material {
         };
         let split =
             Split { fold: 1, train: take(counts[0]), validation: Some(take(counts[1])), test: Some(take(counts[2])) };
-        let config = json!({"data": {"synthetic": {}}, "learner": {"kind": "regression"}, "normaliser": "z_score", "seed": seed});
+        let config = json!({"data": {"synthetic": {}}, "learner": {"kind": "regression"}, "normalizer": "z_score", "seed": seed});
         let [train, validation, test] = counts;
         Ok(Self {
             origin: format!(

@@ -5,7 +5,7 @@ use std::fs;
 use super::Bench;
 
 const CONFIG: &str = r#"
-normaliser = "z_score"
+normalizer = "z_score"
 [data]
 train = ["train.txt"]
 validation = ["train.txt"]

@@ -61,7 +61,7 @@ fn json_has_every_test_in_full() {
     let pair = &value["measures"]["mrr"]["pairs"][0];
     assert_eq!((&pair["queries"], &pair["wins"], &pair["losses"]), (&3.into(), &2.into(), &0.into()));
     assert!((pair["t_test"]["t"].as_f64().unwrap() - 2.0).abs() < 1e-12);
-    assert_eq!(pair["randomisation"]["exact"], false, "4 assignments are more than 3 resamples");
+    assert_eq!(pair["randomization"]["exact"], false, "4 assignments are more than 3 resamples");
     assert_eq!(pair["bootstrap"]["samples"], 3);
     assert!(pair.get("tukey").is_none());
     // The result depends on the seed, but not on the number of threads.

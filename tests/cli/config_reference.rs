@@ -240,7 +240,7 @@ fn every_key_of_every_scorer_and_every_normalizer_is_listed() {
         defaults.as_object_mut().unwrap().remove("kind");
         assert_keys(&page, &format!("### `{kind}`"), &keys_of_kind::<ScorerConfig>(&kind), &defaults);
     }
-    let normalizers = table(section(&page, "## `normaliser`"), &["kind", "value of a feature"]);
+    let normalizers = table(section(&page, "## `normalizer`"), &["kind", "value of a feature"]);
     let listed: Names = normalizers.iter().map(|row| code(row[0])[0].trim_matches('"').to_string()).collect();
     assert_eq!(listed, values::<NormalizerKind>());
 }
@@ -354,7 +354,7 @@ fn every_key_of_the_other_sections_is_listed() {
     let least = Document::parse(Path::new("a.toml"), blocks(&page)[1].to_string(), &[]).unwrap();
     let ExperimentConfig { description, seed, device, normalizer, .. } =
         ExperimentConfig::from_document(&least).unwrap();
-    let top = json!({"description": description, "seed": seed, "device": device, "normaliser": normalizer});
+    let top = json!({"description": description, "seed": seed, "device": device, "normalizer": normalizer});
     for (heading, keys, defaults) in [
         ("## Top level", keys::<ExperimentConfig>(), top),
         ("## `[data]`", keys::<DataConfig>(), json!(DataConfig::default())),

@@ -8,7 +8,7 @@ use super::{Bench, SMALL, files};
 fn trained(scorer: &str, learner: &str, normalizer: &str) -> Bench {
     let bench = Bench::default();
     let data = SMALL.split("[scorer]").next().unwrap();
-    bench.write("run.toml", &format!("normaliser = \"{normalizer}\"\n{data}\n{scorer}\n{learner}"));
+    bench.write("run.toml", &format!("normalizer = \"{normalizer}\"\n{data}\n{scorer}\n{learner}"));
     bench.output(&["train", "run.toml", "--out", "run"]);
     bench
 }
@@ -51,7 +51,7 @@ fn what_a_format_cannot_hold_is_refused_and_nothing_is_written() {
     let before = files(&bench.path(""));
     let message = bench.refused(&["convert", "run/ranker.safetensors", "linear.txt"]);
     assert!(
-        message.contains("run/ranker.safetensors: RankLib text cannot hold the normaliser `query_min_max`"),
+        message.contains("run/ranker.safetensors: RankLib text cannot hold the normalizer `query_min_max`"),
         "{message}"
     );
     let message = bench.refused(&["convert", "run/ranker.safetensors", "linear.pt"]);

@@ -92,7 +92,7 @@ fn learners_refuse_what_no_memory_holds() {
     bench.write("wide.txt", "1 qid:1 1:1 1000000:1\n0 qid:1 2:1\n");
     bench.write(
         "c.toml",
-        "data = { train = [\"long.txt\"] }\nnormaliser = \"none\"\nlearner = { kind = \"gradient\" }\n",
+        "data = { train = [\"long.txt\"] }\nnormalizer = \"none\"\nlearner = { kind = \"gradient\" }\n",
     );
     let loss = "loss={name=\"softmax_cross_entropy\"}";
     for (sets, key, advice) in [

@@ -16,7 +16,7 @@ fn bench() -> Bench {
 
 fn config(learner: &str, data: &str) -> String {
     format!(
-        "normaliser = \"z_score\"\n[data]\ntrain = [\"train.arrow\"]\nvalidation = [\"vali.arrow\"]\n{data}\n\
+        "normalizer = \"z_score\"\n[data]\ntrain = [\"train.arrow\"]\nvalidation = [\"vali.arrow\"]\n{data}\n\
          [scorer]\nkind = \"mlp\"\nhidden = [8]\n[loss]\nname = \"list_net\"\n[learner]\nkind = \"{learner}\"\nepochs = 4\n"
     )
 }

@@ -79,7 +79,7 @@ fn depth_and_level_are_those_of_trec_eval() {
 fn the_table_says_what_was_counted() {
     let bench = bench();
     let head = "convention trec_eval, 2 queries, 1 without a relevant document\nrun mine\n";
-    let unjudged = "queries of the run without judgements: 1, left out\n";
+    let unjudged = "queries of the run without judgments: 1, left out\n";
     // AP of query 1 is (1 + 2/3) / 2, its NDCG (1 + 2/2) / (2 + 1/log2 3).
     assert_eq!(
         eval(&bench, &["-q", "-m", "ndcg@10,map"]),

@@ -81,8 +81,8 @@ fn a_ranker_is_continued() {
     bench.output(&["train", "more/config.toml", "--out", "again"]);
     assert_eq!(scores("again"), scores("more"));
     let refused = |args: &[&str]| bench.refused(&[&["train", "run.toml", "--out", "other"], args].concat());
-    let message = refused(&["--continue", "run", "--set", "normaliser=z_score"]);
-    assert!(message.contains("start: found a ranker with the normaliser none, expected z_score"), "{message}");
+    let message = refused(&["--continue", "run", "--set", "normalizer=z_score"]);
+    assert!(message.contains("start: found a ranker with the normalizer none, expected z_score"), "{message}");
     let message = refused(&["--continue", "absent"]);
     assert!(message.contains("absent: No such file"), "{message}");
     let other = ["--set", "learner={kind=\"rank_svm\"}", "--set", "loss=", "--set", "data.read.missing=zero"];

@@ -130,7 +130,7 @@ fn losses_agree() {
                 (sums.values, lists.map(|list| flat(list).iter().sum()).collect())
             }
             "compute_per_list" => {
-                let normalized = lists.losses("softmax_cross_entropy", json!({"normalise": true}));
+                let normalized = lists.losses("softmax_cross_entropy", json!({"normalize": true}));
                 (if target == "SoftmaxLoss" { normalized } else { sums.values }, flat(&case["expected"]))
             }
             other => panic!("{name}: unknown method {other}"),

@@ -19,7 +19,7 @@ fn file_order() -> Convention {
     Convention { ties: Ties::FileOrder, empty: EmptyQuery::Value(0.0), ..Convention::default() }
 }
 
-/// Joins a run with its judgements. The list has the documents in either of them; those that were not retrieved have
+/// Joins a run with its judgments. The list has the documents in either of them; those that were not retrieved have
 /// the score -inf.
 fn joined(run: &Value, qrels: &Value) -> (List, Vec<String>) {
     let (run, qrels) = (run.as_object().unwrap(), qrels.as_object().unwrap());

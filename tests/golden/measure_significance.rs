@@ -28,12 +28,12 @@ fn paired_tests_agree() {
         assert_close(found.t_test.low, interval[0], 1e-8, 1e-9, "interval");
         assert_close(found.t_test.high, interval[1], 1e-8, 1e-9, "interval");
 
-        let p_value = number(&case["randomisation_p_value"]);
-        assert_eq!(found.randomization.exact, case["randomisation_exact"].as_bool().unwrap());
+        let p_value = number(&case["randomization_p_value"]);
+        assert_eq!(found.randomization.exact, case["randomization_exact"].as_bool().unwrap());
         // Two independent samples of 100,000 and 200,000: five standard errors of their difference.
         let sampled = 5.0 * (p_value * (1.0 - p_value) * 1.5e-5).sqrt() + 1e-5;
         let tolerance = if found.randomization.exact { 1e-12 } else { sampled };
-        assert_close(found.randomization.p_value, p_value, 0.0, tolerance, "randomisation");
+        assert_close(found.randomization.p_value, p_value, 0.0, tolerance, "randomization");
         // An end of the interval is a sampled percentile: within a fortieth of the standard error of the mean.
         let ends = numbers(&case["bootstrap_interval"]);
         let tolerance = number(&case["bootstrap_standard_error"]) / 40.0;

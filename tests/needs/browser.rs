@@ -1,4 +1,4 @@
-//! Checks the page of a run as Chromium shows it: width, colour schemes, contrast, labels, and that nothing is loaded.
+//! Checks the page of a run as Chromium shows it: width, color schemes, contrast, labels, and that nothing is loaded.
 
 use std::fs;
 use std::path::PathBuf;

@@ -32,7 +32,7 @@ pub fn the_python_of_the_page_on_exports_reads_exports() {
         "[scorer]\nkind = \"linear\"\n[loss]\nname = \"list_net\"\n[learner]\nkind = \"gradient\"\nepochs = 2\n";
     let trees = "[loss]\nname = \"lambda_ndcg\"\n[learner]\nkind = \"boosted_trees\"\nrounds = 3\n";
     for (name, rest) in [("linear", linear), ("trees", trees)] {
-        bench.write(&format!("{name}.toml"), &format!("normaliser = \"z_score\"\n{data}\n{rest}"));
+        bench.write(&format!("{name}.toml"), &format!("normalizer = \"z_score\"\n{data}\n{rest}"));
         bench.output(&["train", &format!("{name}.toml"), "--out", name]);
     }
     bench.output(&["convert", "linear/ranker.safetensors", "ranker.onnx"]);

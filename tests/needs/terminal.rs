@@ -368,7 +368,7 @@ pub fn what_takes_long_says_on_a_terminal_what_goes_on() {
     bench.write("b.txt", &scores(11));
     assert!(Command::new("mkfifo").arg(bench.path("pipe")).status().unwrap().success());
     let trees =
-        "normaliser = 'quantile'\ndata.train = ['pipe']\nloss.name = 'lambda_ndcg'\nlearner.kind = 'boosted_trees'\n";
+        "normalizer = 'quantile'\ndata.train = ['pipe']\nloss.name = 'lambda_ndcg'\nlearner.kind = 'boosted_trees'\n";
     bench.write("trees.toml", trees);
     for (arguments, told) in [
         // More than any machine does before it is stopped.

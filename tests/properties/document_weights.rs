@@ -186,7 +186,7 @@ fn twice_the_weights_are_twice_a_sum_and_the_same_mean() {
     for Subject { name, loss, spec, .. } in taking() {
         let is_set = |key: &str| spec.params.get(key).is_some_and(|value| value.as_bool() == Some(true));
         let is_mean = is_set("mean_over_pairs")
-            || is_set("normalise")
+            || is_set("normalize")
             || matches!(&*spec.name, "mse_gain" | "approx_kendall_tau")
             || (spec.name.ends_with("_ndcg") && spec.name != "lambda_ndcg")
             || ["ndcg", "recall"].contains(&measure(&spec));
@@ -233,8 +233,8 @@ fn a_weight_multiplies_the_gain() {
     let linear = names.map(|name| LossSpec::new(name).with("gain", "linear"));
     for spec in linear.into_iter().chain([LossSpec::new("softmax_cross_entropy")]) {
         let loss = spec.build().unwrap();
-        let (weighted, labelled) = (one(&*loss, &scores, &labels, &weights), one(&*loss, &scores, &product, &[1.0; 5]));
-        assert!(close(weighted, labelled, 1e-12), "{}: {weighted} {labelled}", spec.name);
+        let (weighted, labeled) = (one(&*loss, &scores, &labels, &weights), one(&*loss, &scores, &product, &[1.0; 5]));
+        assert!(close(weighted, labeled, 1e-12), "{}: {weighted} {labeled}", spec.name);
         assert!(!close(weighted, one(&*loss, &scores, &labels, &[1.0; 5]), 1e-3), "{}", spec.name);
     }
 }

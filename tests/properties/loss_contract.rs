@@ -66,7 +66,7 @@ pub(crate) fn subjects() -> Vec<Subject> {
         ("plackett_luce_ndcg", json!({"k": 2, "gain": "linear"})),
         ("stochastic_rank", json!({"k": 2, "mu": 0.25})),
         ("mse_gain", json!({"balanced": true, "gain": "linear"})),
-        ("softmax_cross_entropy", json!({"normalise": true, "temperature": 0.5})),
+        ("softmax_cross_entropy", json!({"normalize": true, "temperature": 0.5})),
         ("softmax_cross_entropy", json!({"gumbel_samples": 3, "seed": 5})),
         ("xe_ndcg", json!({"gamma": 0.5})),
         ("yeti_loss", json!({"k": 3, "samples": 2, "gain": "linear"})),

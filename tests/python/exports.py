@@ -36,7 +36,7 @@ LIMIT = 1e-5
 LIMIT_64 = 1e-9
 
 CONFIG = """
-normaliser = "{normaliser}"
+normalizer = "{normalizer}"
 [data]
 train = ["{train}"]
 {data}
@@ -117,7 +117,7 @@ def of_safetensors(path, matrix):
     arrays = safetensors.numpy.load_file(path)
     with safetensors.safe_open(path, "np") as file:
         header = json.loads(file.metadata()["burn_rank"])
-    z_score = header["metadata"]["normaliser"]["map"]["z_score"]
+    z_score = header["metadata"]["normalizer"]["map"]["z_score"]
     return ((matrix.astype(float) - z_score["mean"]) * z_score["scale"] @ arrays["Linear.linear.weight"])[:, 0]
 
 
@@ -148,8 +148,8 @@ class Check:
         self.bench.run("synth", "--queries", "30", "--features", FEATURES, "--out", "train.txt")
         self.bench.run("synth", "--queries", "5", "--features", FEATURES, "--seed", "9", "--out", "test.txt")
 
-    def train(self, name, normaliser, scorer, learner, train="train.txt", data=""):
-        text = CONFIG.format(normaliser=normaliser, scorer=scorer, learner=learner, train=train, data=data)
+    def train(self, name, normalizer, scorer, learner, train="train.txt", data=""):
+        text = CONFIG.format(normalizer=normalizer, scorer=scorer, learner=learner, train=train, data=data)
         (self.folder / f"{name}.toml").write_text(text)
         self.bench.run("train", f"{name}.toml", "--out", f"run-{name}")
         return f"run-{name}/ranker.safetensors"
@@ -171,15 +171,15 @@ class Check:
         graph = self.export(model, f"{name}-batch.onnx", "onnx-batch")
         self.table.add(f"ONNX of many queries, {what}", "onnxruntime", ours, of_onnx_batch(graph, matrix, lengths), LIMIT)
 
-    def linear(self, normaliser):
+    def linear(self, normalizer):
         for bias in (True, False):
-            name = f"linear-{normaliser}-{bias}".lower()
-            model = self.train(name, normaliser, f'[scorer]\nkind = "linear"\nbias = {str(bias).lower()}', GRADIENT)
+            name = f"linear-{normalizer}-{bias}".lower()
+            model = self.train(name, normalizer, f'[scorer]\nkind = "linear"\nbias = {str(bias).lower()}', GRADIENT)
             self.graphs(name, "linear", model)
             matrix, _ = read_letor(self.folder / "test.txt", FEATURES)
             ours = self.bench.predict(model, "test.txt")
             names = [f"feature_{k + 1}" for k in range(FEATURES)]
-            folds = normaliser in ("none", "z_score")
+            folds = normalizer in ("none", "z_score")
             text = self.export(model, f"{name}.txt", code=0 if folds else 2)
             if folds:
                 self.table.add("RankLib text", "our reader", ours, readers.of_ranklib_linear(text, matrix), LIMIT)
@@ -187,25 +187,25 @@ class Check:
             solr = self.export(model, f"{name}-solr.json", "solr", code=0 if holds else 2)
             if holds:
                 self.table.add("Solr JSON, linear", "our reader", ours, readers.of_solr(solr, matrix), LIMIT)
-            holds = normaliser == "none" and holds
+            holds = normalizer == "none" and holds
             weights = self.export(model, f"{name}-weights.json", "plugin-linear", code=0 if holds else 2)
             if holds:
                 theirs = readers.of_plugin_linear(weights, matrix, names)
                 self.table.add("JSON of weights", "our reader", ours, theirs, LIMIT)
-            if normaliser == "z_score" and not bias:
+            if normalizer == "z_score" and not bias:
                 self.table.add("saved ranker", "safetensors", ours, of_safetensors(self.folder / model, matrix), LIMIT)
 
     def has_bias(self, model):
         arrays = safetensors.numpy.load_file(self.folder / model)
         return float(arrays["Linear.linear.bias"][0]) != 0
 
-    def trees(self, name, model, normaliser, data, missing):
+    def trees(self, name, model, normalizer, data, missing):
         """Compares all exports of trees on the documents of a file, which may have missing values."""
         args = ("--missing", "keep") if missing else ()
         features = int(json.loads(self.bench.run("models", "show", model, "--json"))["features"])
         matrix, lengths = read_letor(self.folder / data, features)
         self.graphs(f"{name}", "trees", model, data, args, matrix, lengths)
-        if normaliser == "query_min_max":
+        if normalizer == "query_min_max":
             for form, suffix in [("lightgbm", "txt"), ("ranklib", "xml"), ("xgboost", "json"), ("solr", "json")]:
                 message = self.export(model, f"{name}-{form}.{suffix}", form, code=2)
                 assert "query_min_max" in message, message
@@ -318,17 +318,17 @@ class Check:
 
 
 def main(check):
-    for normaliser in NORMALISERS:
-        check.linear(normaliser)
-        model = check.train(f"trees-{normaliser}", normaliser, "", TREES)
-        check.trees(f"trees-{normaliser}", model, normaliser, "test.txt", False)
+    for normalizer in NORMALISERS:
+        check.linear(normalizer)
+        model = check.train(f"trees-{normalizer}", normalizer, "", TREES)
+        check.trees(f"trees-{normalizer}", model, normalizer, "test.txt", False)
 
     learners = {"none": TREES, "sampled": SAMPLED, "several": SEVERAL, "balanced": BALANCED, "searched": SEARCHED}
     for kind, learner in {**learners, "stumps": STUMPS}.items():
         check.explained(f"explain-{kind}", check.train(f"explain-{kind}", "none", "", learner), "train.txt")
-    for normaliser in ("z_score", "quantile", "gauss"):
-        name = f"explain-{normaliser}"
-        check.explained(name, check.train(name, normaliser, "", SAMPLED), "train.txt")
+    for normalizer in ("z_score", "quantile", "gauss"):
+        name = f"explain-{normalizer}"
+        check.explained(name, check.train(name, normalizer, "", SAMPLED), "train.txt")
     check.continued()
 
     # Documents of which every tenth value is missing.
@@ -338,23 +338,23 @@ def main(check):
         labels = [line.split()[0] for line in (check.folder / source).read_text().splitlines()]
         matrix[numpy.random.default_rng(seed).random(matrix.shape) < 0.1] = numpy.nan
         check.bench.write_letor(f"{name}.txt", matrix, lengths, labels)
-    for normaliser in ("none", "quantile", "query_min_max"):
-        model = check.train(f"gaps-{normaliser}", normaliser, "", TREES, "gaps.txt", '[data.read]\nmissing = "keep"')
-        check.trees(f"gaps-{normaliser}", model, normaliser, "gaps-test.txt", True)
-        if normaliser != "query_min_max":
-            check.explained(f"explain-gaps-{normaliser}", model, "gaps.txt", True)
+    for normalizer in ("none", "quantile", "query_min_max"):
+        model = check.train(f"gaps-{normalizer}", normalizer, "", TREES, "gaps.txt", '[data.read]\nmissing = "keep"')
+        check.trees(f"gaps-{normalizer}", model, normalizer, "gaps-test.txt", True)
+        if normalizer != "query_min_max":
+            check.explained(f"explain-gaps-{normalizer}", model, "gaps.txt", True)
 
     combinations = itertools.product(ACTIVATIONS, ["none", "layer", "batch"])
-    for (activation, norm), normaliser in zip(combinations, itertools.cycle(NORMALISERS)):
-        name = f"mlp-{activation}-{norm}-{normaliser}"
+    for (activation, norm), normalizer in zip(combinations, itertools.cycle(NORMALISERS)):
+        name = f"mlp-{activation}-{norm}-{normalizer}"
         scorer = f'[scorer]\nkind = "mlp"\nhidden = [8, 4]\nactivation = "{activation}"\nnorm = "{norm}"'
-        check.graphs(name, "perceptron", check.train(name, normaliser, scorer, GRADIENT))
-    for normaliser in NORMALISERS:
+        check.graphs(name, "perceptron", check.train(name, normalizer, scorer, GRADIENT))
+    for normalizer in NORMALISERS:
         scorer = ATTENTION.format(kind="attention", more="")
-        check.graphs(f"attention-{normaliser}", "attention", check.train(f"attention-{normaliser}", normaliser, scorer, GRADIENT))
+        check.graphs(f"attention-{normalizer}", "attention", check.train(f"attention-{normalizer}", normalizer, scorer, GRADIENT))
         scorer = ATTENTION.format(kind="latent_cross", more='hidden = [6, 4]\nnorm = "batch"')
-        check.graphs(f"cross-{normaliser}", "latent cross", check.train(f"cross-{normaliser}", normaliser, scorer, GRADIENT))
-        check.graphs(f"kernels-{normaliser}", "kernels", check.train(f"kernels-{normaliser}", normaliser, "", KERNELS))
+        check.graphs(f"cross-{normalizer}", "latent cross", check.train(f"cross-{normalizer}", normalizer, scorer, GRADIENT))
+        check.graphs(f"kernels-{normalizer}", "kernels", check.train(f"kernels-{normalizer}", normalizer, "", KERNELS))
 
     shared = pathlib.Path(os.environ.get("BURN_RANK_SHARED", ROOT.parent / "shared")) / "data/letor3-ohsumed/Fold1"
     if shared.is_dir():

@@ -50,7 +50,7 @@ How to read the tables:
                 nothing
   t             p-value of the paired t-test: the chance of a difference as
                 large if both systems were equal
-  random        the same by Fisher's randomisation test, which assumes no
+  random        the same by Fisher's randomization test, which assumes no
                 distribution; prefer it for few queries
   tukey         p-value over all pairs (Tukey's HSD), with more than two systems:
                 the more pairs one looks at, the likelier t and random call one
@@ -72,7 +72,7 @@ pub struct CompareArgs {
     /// or two folders of finished runs or more
     #[arg(required = true, value_name = "SYSTEM")]
     files: Vec<PathBuf>,
-    /// TREC relevance judgements: the systems are TREC runs
+    /// TREC relevance judgments: the systems are TREC runs
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
     /// Convention [default: that of the rankers if they have one in common, or of the reports; trec_eval for TREC runs;
@@ -85,13 +85,13 @@ pub struct CompareArgs {
     /// Also print the value of every system for every query
     #[arg(short = 'q', long)]
     per_query: bool,
-    /// Samples of the randomisation test and of the bootstrap
+    /// Samples of the randomization test and of the bootstrap
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..))]
     resamples: u32,
     /// Confidence of the intervals
     #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
     confidence: f64,
-    /// Seed of the randomisation test and of the bootstrap
+    /// Seed of the randomization test and of the bootstrap
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Also write a page: means, tests, the difference of every query, and the queries that gained and lost the most

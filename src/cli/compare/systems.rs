@@ -60,7 +60,7 @@ impl Systems {
         Ok(Self { names, evaluations, queries, rankings })
     }
 
-    /// Measures TREC runs with the same judgements.
+    /// Measures TREC runs with the same judgments.
     pub(super) fn from_runs(
         args: &CompareArgs,
         runs: &[PathBuf],

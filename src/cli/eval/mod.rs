@@ -1,6 +1,6 @@
 //! `burn-rank eval`: exact measures of a ranker, of a file of scores, or of a TREC run.
 //!
-//! `letor.rs` evaluates scores of a LETOR set. `run.rs` evaluates a run against its judgements, in our measures and any
+//! `letor.rs` evaluates scores of a LETOR set. `run.rs` evaluates a run against its judgments, in our measures and any
 //! convention. `trec.rs` prints what trec_eval prints for a run. `print.rs` formats the results of the first two, and
 //! `queries.rs` shows single queries.
 
@@ -75,7 +75,7 @@ pub struct EvalArgs {
     /// TREC run, with --qrels
     #[arg(long, value_name = "FILE", requires = "qrels", conflicts_with = "files")]
     run: Option<PathBuf>,
-    /// TREC relevance judgements, with --run
+    /// TREC relevance judgments, with --run
     #[arg(long, value_name = "FILE", requires = "run")]
     qrels: Option<PathBuf>,
     /// Convention: standard, letor, trec_eval, ... [default: the model's; trec_eval for a run; else standard]

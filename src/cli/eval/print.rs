@@ -18,7 +18,7 @@ pub(super) struct AboutRun {
     tag: String,
     /// Queries of the qrels for which the run has no document.
     missing: usize,
-    /// Queries of the run for which the qrels have no judgement.
+    /// Queries of the run for which the qrels have no judgment.
     unjudged: usize,
     complete: bool,
 }
@@ -34,7 +34,7 @@ impl AboutRun {
         let missing = if self.complete { "counted as empty lists" } else { "left out (--complete counts them)" };
         let notes = [
             (self.missing, "judged queries that the run misses", missing),
-            (self.unjudged, "queries of the run without judgements", "left out"),
+            (self.unjudged, "queries of the run without judgments", "left out"),
         ];
         let found = notes.into_iter().filter(|(count, ..)| *count > 0);
         found.map(|(count, what, then)| format!("{what}: {count}, {then}")).collect()

@@ -1,4 +1,4 @@
-//! Features that stay in a file: rows are copied out of it where they are wanted, normalised on the way.
+//! Features that stay in a file: rows are copied out of it where they are wanted, normalized on the way.
 //!
 //! Whoever takes them as one slice gets them all in memory: the file's own, where it holds the values as one slice.
 
@@ -94,13 +94,13 @@ struct Rows {
 /// What a hash of all values came to.
 #[derive(Clone)]
 enum Hashed {
-    /// A hash that went on with them: its state before, finalised, and after.
+    /// A hash that went on with them: its state before, finalized, and after.
     Whole { before: Output<Sha256>, after: Sha256 },
     /// The hash of each part.
     Parts(Vec<Vec<u8>>),
 }
 
-/// A normaliser that is applied to rows as they are copied.
+/// A normalizer that is applied to rows as they are copied.
 struct Normalized {
     normalizer: Normalizer,
     /// Of the queries.
@@ -195,7 +195,7 @@ impl InFile {
         self.streaming.map(|streaming| streaming.memory)
     }
 
-    /// Normalises the values where they are copied from now on, if they are streamed and not normalised yet.
+    /// Normalizes the values where they are copied from now on, if they are streamed and not normalized yet.
     pub fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
         if self.streaming.is_none() || self.normalized.is_some() {
             return false;
@@ -384,7 +384,7 @@ impl InFile {
         }
     }
 
-    /// Goes on with a hash of the values in the file, and of the normaliser.
+    /// Goes on with a hash of the values in the file, and of the normalizer.
     #[cfg(any(feature = "learners", test))]
     pub fn fingerprint_into(&self, hash: &mut Sha256) {
         self.raw().hash_into(hash, &OneProcess);
@@ -403,7 +403,7 @@ impl InFile {
         self.file.survey.get().is_some()
     }
 
-    /// What a pass over the file finds; the pass is made once. Normalisers leave missing values where they are.
+    /// What a pass over the file finds; the pass is made once. Normalizers leave missing values where they are.
     fn survey(&self) -> &Survey {
         self.file.survey.get_or_init(|| self.raw().surveyed(&OneProcess))
     }
@@ -461,7 +461,7 @@ impl InFile {
         if normalized.is_by_query() {
             return self.surveyed(processes).ranges();
         }
-        // No other normaliser changes the order of values.
+        // No other normalizer changes the order of values.
         let survey = self.survey();
         let (mut lows, mut highs): (Vec<f32>, Vec<f32>) = survey.ranges().into_iter().unzip();
         normalized.normalizer.apply_rows(&mut lows);
@@ -555,7 +555,7 @@ impl Normalized {
         self.normalizer.kind() == NormalizerKind::QueryMinMax
     }
 
-    /// Copies rows that are normalised by query: a query of which only some rows are asked for is normalised as a
+    /// Copies rows that are normalized by query: a query of which only some rows are asked for is normalized as a
     /// whole.
     fn copy_queries(&self, file: &Rows, rows: Range<usize>, out: &mut [f32]) {
         let width = file.width;

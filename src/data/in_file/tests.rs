@@ -115,7 +115,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Whatever the slices, streamed data have the normalisers, hashes, ranges and rows of the same data in memory.
+    /// Whatever the slices, streamed data have the normalizers, hashes, ranges and rows of the same data in memory.
     #[test]
     fn values_in_a_file_are_those_in_memory(
         cuts in prop::collection::vec(0usize..1000, 0..4), missing in prop::collection::vec(0usize..1000, 0..6),
@@ -264,7 +264,7 @@ fn processes_share_data_that_are_not_cut_to_the_bits_of_one() {
                 let own = file.features.parts().own_rows(data.documents(), processes);
                 assert_eq!(own.start % CHUNK, 0);
                 for (row, reads) in reads.lock().unwrap().chunks(3).enumerate() {
-                    // Queries at the ends of a chunk are normalised as a whole.
+                    // Queries at the ends of a chunk are normalized as a whole.
                     let is_far = (40..CHUNK - 40).contains(&(row % CHUNK));
                     if is_far || ![NormalizerKind::QueryMinMax, NormalizerKind::Auto].contains(&kind) {
                         assert_eq!(

@@ -2,7 +2,7 @@
 //!
 //! * Indices count from 1, ascend, and may be sparse: an absent feature is 0, or missing ([`Absent`]).
 //! * `NULL` and `nan` are missing values, which are refused, replaced or kept ([`Missing`]).
-//! * Several files are read as one set; a file may be gzip-compressed (recognised by its first bytes); lines end with
+//! * Several files are read as one set; a file may be gzip-compressed (recognized by its first bytes); lines end with
 //!   LF or CRLF; blank lines and comment lines are skipped.
 //! * All documents of a query are on consecutive lines of one file. Without `qid:`, the file `FILE.query` beside
 //!   `FILE` holds the size of each query, one number per line (LightGBM's convention).

@@ -3,7 +3,7 @@
 //! Every document has hidden traits, partly shared by the documents of its query. Its label is a non-linear score of
 //! the traits plus noise, graded by thresholds, so that a linear ranker beats chance and a non-linear one beats a
 //! linear one. Its features are noisy views of the traits on the scales that web features have (see `traits`), so that
-//! normalisers matter. List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
+//! normalizers matter. List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
 //!
 //! Two other hidden scorers ([`HiddenScorer`]) are made of steps, and of the other documents of the list.
 //!

@@ -1,4 +1,4 @@
-//! A run together with its judgements.
+//! A run together with its judgments.
 
 use std::path::Path;
 
@@ -15,13 +15,13 @@ pub struct JudgedRun<T> {
     pub tag: String,
     /// Each query with its result, ascending by name (bytes), which is trec_eval's order.
     pub queries: Vec<(String, T)>,
-    /// Queries with judgements for which the run has no document.
+    /// Queries with judgments for which the run has no document.
     pub missing: Vec<String>,
-    /// Number of queries of the run without judgements; they are left out.
+    /// Number of queries of the run without judgments; they are left out.
     pub unjudged: usize,
 }
 
-/// Passes every query that has both documents and judgements to `of_query`, on all threads, as
+/// Passes every query that has both documents and judgments to `of_query`, on all threads, as
 /// [`read_run`](super::read_run) does. With `complete`, judged queries without documents are passed too.
 ///
 /// # Errors

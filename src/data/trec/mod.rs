@@ -1,15 +1,15 @@
-//! TREC formats: judgements (`qrels`: `query iteration document relevance`) and runs
+//! TREC formats: judgments (`qrels`: `query iteration document relevance`) and runs
 //! (`query Q0 document rank score tag`).
 //!
 //! Fields are separated by blanks; blank lines and lines that begin with `#` are skipped. The iteration, `Q0`, the rank
 //! and any text after the run's tag are ignored: a run is ordered by its scores. Scores are held as `f32`, as trec_eval
 //! holds them. Files may be gzip-compressed.
 //!
-//! * [`Qrels::read`] holds all judgements of a file.
+//! * [`Qrels::read`] holds all judgments of a file.
 //! * [`read_run`] passes a run to a function query by query, in parallel, and does not hold the whole run: memory is
 //!   that of the longest query and of a few blocks of text, however long the run is. The lines of a query are expected
 //!   to be consecutive; where they are not, the run is read once more and its text is held in memory.
-//! * [`read_judged`] does the same for the queries that have judgements.
+//! * [`read_judged`] does the same for the queries that have judgments.
 //! * [`read_run_scores`] gives the documents of a dataset their scores in a run.
 //! * [`Qrels::read_from`], [`read_run_from`] and [`read_judged_from`] read any [`Input`](super::Input).
 //! * [`write_run`] and [`write_qrels`] write the same formats; [`check_names`] and [`check_tag`] refuse before what

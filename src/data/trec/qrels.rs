@@ -1,4 +1,4 @@
-//! Relevance judgements: `query iteration document relevance`.
+//! Relevance judgments: `query iteration document relevance`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::measure::trec_eval::Judgment;
 
 const EXPECTED: &str = "`query iteration document relevance`";
 
-/// All judgements of a file.
+/// All judgments of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Qrels {
     /// Queries in the order of the file.
@@ -27,16 +27,16 @@ pub struct Qrels {
 type Seen = HashMap<String, (i32, usize)>;
 
 impl Qrels {
-    /// Reads a file of judgements.
+    /// Reads a file of judgments.
     ///
     /// # Errors
     /// The first fault with path, line and column: a missing field, a relevance that is not an integer, a document
-    /// judged twice for a query, a file without judgements.
+    /// judged twice for a query, a file without judgments.
     pub fn read(path: &Path) -> Result<Self, DataError> {
         Self::read_from(Input::from_path(path))
     }
 
-    /// Reads judgements from a file or a reader.
+    /// Reads judgments from a file or a reader.
     ///
     /// # Errors
     /// As [`Qrels::read`].
@@ -111,7 +111,7 @@ impl Qrels {
     }
 }
 
-/// Parses the query and the judgement of a line.
+/// Parses the query and the judgment of a line.
 fn judgment<'a>(line: &Line<'a>) -> Result<(&'a str, Judgment<'a>), DataError> {
     let [query, _, document, relevance] = line.fields(EXPECTED)?;
     // A run has more fields, of which the fourth is a number too.

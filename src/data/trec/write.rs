@@ -1,4 +1,4 @@
-//! Writes datasets as TREC files: scores as a run, labels as judgements.
+//! Writes datasets as TREC files: scores as a run, labels as judgments.
 //!
 //! Both name documents in the same way: by their identifiers, or, in a query where an identifier is absent, has blanks
 //! or control characters, or occurs twice, by their numbers in the query, from 1. Names are checked before the first
@@ -45,7 +45,7 @@ pub fn write_run(
     output.flush().map_err(failed)
 }
 
-/// Writes the labels of a dataset as judgements, in the order of the dataset.
+/// Writes the labels of a dataset as judgments, in the order of the dataset.
 ///
 /// # Errors
 /// [`DataError::Label`] for a label that is not an integer; [`DataError::Inconsistent`] for a query as [`check_names`]

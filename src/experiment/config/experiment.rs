@@ -42,7 +42,7 @@ pub struct ExperimentConfig {
     /// Where the queries come from.
     pub data: DataConfig,
     /// What is done to features; fitted on training data.
-    #[serde(default, rename = "normaliser")]
+    #[serde(default)]
     pub normalizer: NormalizerKind,
     /// A saved ranker of trees that the fit starts from, or the folder of a `train` run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ pub struct ExperimentConfig {
     /// What turns features into scores, for learners that take a scorer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scorer: Option<ScorerConfig>,
-    /// What is minimised, for learners that take a loss.
+    /// What is minimized, for learners that take a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossSpec>,
     /// `kind` and the parameters of that learner.
@@ -292,7 +292,7 @@ impl ExperimentConfig {
         registry::build(&self.learner, &parts)
     }
 
-    /// The same configuration with the normaliser that was fitted, which `auto` leaves open.
+    /// The same configuration with the normalizer that was fitted, which `auto` leaves open.
     pub(in crate::experiment) fn normalized_by(&self, kind: NormalizerKind) -> Self {
         Self { normalizer: kind, ..self.clone() }
     }

@@ -12,7 +12,7 @@ pub type Point = Vec<(String, Value)>;
 const MOST_POINTS: usize = 100_000;
 
 /// The sections whose keys may be tried: those of the fit, which data, seeds and measures are not.
-const SECTIONS: [&str; 4] = ["normaliser", "scorer", "loss", "learner"];
+const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
 
 /// Refuses keys that are no parameters of the fit.
 ///
@@ -83,9 +83,9 @@ mod tests {
     fn only_parameters_of_the_fit_are_keys() {
         let error = |grid: Value| check_keys(grid.as_object().unwrap()).unwrap_err().to_string();
         let good =
-            crate::json::json!({"normaliser": [], "loss": [], "scorer.hidden": [], "learner.optimizer.kind": []});
+            crate::json::json!({"normalizer": [], "loss": [], "scorer.hidden": [], "learner.optimizer.kind": []});
         assert_eq!(check_keys(good.as_object().unwrap()), Ok(()));
-        let expected = "expected a key that begins with one of normaliser, scorer, loss, learner";
+        let expected = "expected a key that begins with one of normalizer, scorer, loss, learner";
         assert_eq!(error(crate::json::json!({"measure.select": ["map"]})), format!("measure.select: {expected}"));
         assert_eq!(
             error(crate::json::json!({"leaner.epochs": [1]})),

@@ -333,7 +333,7 @@ fn finished(path: &Path) -> Option<JobResult> {
 
 /// Fits at once that `available` bytes of memory allow, one to `threads`.
 fn jobs_that_fit(splits_bytes: usize, available: Option<u64>, threads: usize) -> usize {
-    // A fit holds its normalised copy of the data, batches and intermediate tensors.
+    // A fit holds its normalized copy of the data, batches and intermediate tensors.
     let one = 4 * splits_bytes.max(1) as u64;
     available.map_or(1, |available| (available / one) as usize).clamp(1, threads.max(1))
 }

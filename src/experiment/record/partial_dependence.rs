@@ -22,7 +22,7 @@ pub struct PartialDependence {
     /// Number of the feature, from 1.
     pub feature: usize,
     /// Its quantiles in the sample: smallest value, 20 steps of as many documents each, largest value. After the
-    /// normaliser. A value that many documents share comes more than once.
+    /// normalizer. A value that many documents share comes more than once.
     pub values: Vec<f32>,
     /// Mean score at each of these values.
     pub scores: Vec<f64>,
@@ -42,7 +42,7 @@ pub struct MissingValue {
 
 impl PartialDependence {
     /// The features that gain most, the first one first; empty if the ranker is not a sum of trees, or its importance
-    /// is not known. The training queries are those of the fit, normalised.
+    /// is not known. The training queries are those of the fit, normalized.
     pub(super) fn of_ranker(ranker: &Ranker, importance: Option<&Importance>, train: &RankingDataset) -> Vec<Self> {
         let (Model::Trees(trees), Some(importance)) = (ranker.model(), importance) else { return Vec::new() };
         let Some(sample) = sample(train) else { return Vec::new() };

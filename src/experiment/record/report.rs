@@ -110,7 +110,7 @@ pub struct FitReport {
     /// How the loss is evaluated in the longest list, where that is not its formula to the letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
-    /// Weight of each feature of a linear ranker, on normalised features.
+    /// Weight of each feature of a linear ranker, on normalized features.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f32>>,
     /// What the trees that the fit grew make of each feature.
@@ -167,7 +167,7 @@ pub struct PerQuery {
 }
 
 impl TrainReport {
-    /// The report of one fit. `data` describes the split as it was read; the features of `split` are normalised since.
+    /// The report of one fit. `data` describes the split as it was read; the features of `split` are normalized since.
     pub fn new(config: &ExperimentConfig, data: Sets<DataReport>, split: &Split, fit: &Fit) -> Self {
         let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::from_evaluation);
         Self {

@@ -24,7 +24,7 @@ pub(super) const NAME: &str = "gradient";
 pub struct GradientConfig {
     /// Passes over the training queries.
     pub epochs: usize,
-    /// Queries of one optimiser step.
+    /// Queries of one optimizer step.
     pub batch_queries: usize,
     /// Most padded places (queries x longest list) computed at once: it bounds memory. A step with more is computed in
     /// parts whose gradients are added, which changes results by rounding. With batch norm, dropout or a loss with
@@ -48,7 +48,7 @@ pub struct GradientConfig {
     /// are what is measured, selected and saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average: Option<f64>,
-    /// Type in which the layers of the scorer compute in training. Weights, optimiser, loss, and the scorer in use are of
+    /// Type in which the layers of the scorer compute in training. Weights, optimizer, loss, and the scorer in use are of
     /// 32 bits.
     #[serde(skip_serializing_if = "Precision::is_full")]
     pub precision: Precision,
@@ -91,7 +91,7 @@ impl GradientConfig {
 }
 
 impl GradientConfig {
-    /// Refuses what the optimiser cannot be used with.
+    /// Refuses what the optimizer cannot be used with.
     fn check_optimizer(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
         match self.optimizer {
             OptimizerConfig::Muon { .. } if !scorer.has_hidden_layers() => Err(parameter(

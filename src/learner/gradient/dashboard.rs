@@ -48,7 +48,7 @@ pub(super) struct Dashboard {
 pub(super) struct Shown<'a> {
     /// Number of the epoch, from 1.
     pub(super) epoch: usize,
-    /// Number of optimiser steps of the epoch.
+    /// Number of optimizer steps of the epoch.
     pub(super) steps: usize,
     /// Mean training loss.
     pub(super) loss: f64,

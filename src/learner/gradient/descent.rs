@@ -1,4 +1,4 @@
-//! Steps of an optimiser of burn: built from a configuration, taken, saved and restored.
+//! Steps of an optimizer of burn: built from a configuration, taken, saved and restored.
 
 use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
@@ -21,7 +21,7 @@ const TRIALS: usize = 20;
 /// Number of iterations that no step of L-BFGS comes to.
 const MOST_ITERATIONS: usize = 1 << 24;
 
-/// A step of an optimiser.
+/// A step of an optimizer.
 pub(super) struct Descended {
     /// The model after the step.
     pub(super) model: RankingModel,
@@ -31,7 +31,7 @@ pub(super) struct Descended {
     pub(super) moved: bool,
 }
 
-/// An optimiser with its state.
+/// An optimizer with its state.
 #[derive(Clone)]
 pub(super) enum Descent {
     /// A step follows from one gradient.
@@ -41,7 +41,7 @@ pub(super) enum Descent {
 }
 
 impl Descent {
-    /// The optimiser of the parameters of a model, with gradients clipped before it sees them.
+    /// The optimizer of the parameters of a model, with gradients clipped before it sees them.
     pub(super) fn new(config: &OptimizerConfig, clip: Option<&ClipConfig>, model: &RankingModel) -> Self {
         let clip = clip.map(|clip| clip.build());
         let penalty = |decay: f64| (decay > 0.0).then(|| WeightDecayConfig::new(decay as f32));
@@ -165,7 +165,7 @@ impl Descent {
         }
     }
 
-    /// The same optimiser with the state that was serialized.
+    /// The same optimizer with the state that was serialized.
     pub(super) fn with_bytes(&self, bytes: Bytes) -> Result<Self, RecordError> {
         Ok(match self.clone() {
             Self::Gradients(optimizer) => Self::Gradients(optimizer.from_bytes(bytes)?),

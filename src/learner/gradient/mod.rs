@@ -1,4 +1,4 @@
-//! Gradient training: any scorer, any loss, any optimiser and schedule of burn.
+//! Gradient training: any scorer, any loss, any optimizer and schedule of burn.
 //!
 //! It trains on mini-batches of queries, with annealing of the loss's temperature, early stopping and selection of the
 //! best epoch by a validation measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_per_step`].

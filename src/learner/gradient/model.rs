@@ -96,7 +96,7 @@ pub struct RankingBatcher {
 }
 
 impl RankingBatcher {
-    /// Batches of (normalised) data, with dropout and noise drawn from `seed`.
+    /// Batches of (normalized) data, with dropout and noise drawn from `seed`.
     pub fn new(data: Arc<RankingDataset>, seed: u64) -> Self {
         Self { data, seed }
     }

@@ -1,4 +1,4 @@
-//! Optimisers and gradient clipping by configuration: burn's own, under their usual names. What a step does with them
+//! Optimizers and gradient clipping by configuration: burn's own, under their usual names. What a step does with them
 //! is in `descent.rs`.
 
 use burn::grad_clipping::GradientClipping;
@@ -10,7 +10,7 @@ use crate::learner::shared::checks::{at_least, not_negative, parameter, positive
 
 tagged! {
     "OptimizerConfig"
-    /// An optimiser of burn, told apart by `kind`, with the defaults of its paper.
+    /// An optimizer of burn, told apart by `kind`, with the defaults of its paper.
     ///
     /// `weight_decay` is decoupled from the gradient for `adamw`, `adafactor`, `muon`, `lion`, `adan` and `lamb`, and
     /// an L2 penalty for the others.

@@ -1,5 +1,5 @@
 //! Mixed precision (Micikevicius et al., "Mixed Precision Training", ICLR 2018): the layers of the scorer compute in 16
-//! bits, forward and backward; weights, optimiser, loss and scores in use are of 32 bits.
+//! bits, forward and backward; weights, optimizer, loss and scores in use are of 32 bits.
 //!
 //! f16 has no number between 0 and 6e-8, so that small gradients would vanish on their way through the layers.
 //! [`LossScale`] multiplies the loss before they are taken, and divides them afterwards, in f32. bf16 has the range of

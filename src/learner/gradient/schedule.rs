@@ -15,7 +15,7 @@ use crate::learner::shared::checks::{at_least, parameter, share};
 
 tagged! {
     "ScheduleConfig"
-    /// How the learning rate moves, told apart by `kind`. It moves with every step of the optimiser; lengths are in
+    /// How the learning rate moves, told apart by `kind`. It moves with every step of the optimizer; lengths are in
     /// epochs.
     #[derive(Default)]
     #[serde(rename_all = "snake_case", deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! A fit in progress: model, optimiser, schedule and annealing. It advances one epoch at a time and is saved and
+//! A fit in progress: model, optimizer, schedule and annealing. It advances one epoch at a time and is saved and
 //! restored as a whole.
 
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub(super) struct Outcome {
     pub(super) sum: f64,
     /// Number of these queries.
     pub(super) queries: usize,
-    /// Number of optimiser steps.
+    /// Number of optimizer steps.
     pub(super) steps: usize,
     /// Learning rate of the last step.
     pub(super) learning_rate: f64,
@@ -237,7 +237,7 @@ impl<'a> Session<'a> {
         let clip = if self.config.clip.is_some() { "lower learner.clip" } else { "set learner.clip = { norm = 1.0 }" };
         let wider = if self.config.precision.is_full() { "" } else { "set learner.precision = \"f32\", " };
         let reason = format!(
-            "{what}; {wider}lower learner.learning_rate ({:?}), {clip}, normalise the features, or make the loss `{}` smoother",
+            "{what}; {wider}lower learner.learning_rate ({:?}), {clip}, normalize the features, or make the loss `{}` smoother",
             self.config.learning_rate,
             self.loss.name()
         );

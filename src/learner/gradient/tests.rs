@@ -51,7 +51,7 @@ fn parted(all: &RankingDataset) -> (RankingDataset, RankingDataset) {
     (all.select(&(0..40).collect::<Vec<_>>()), all.select(&(40..60).collect::<Vec<_>>()))
 }
 
-/// Training and validation data, normalised.
+/// Training and validation data, normalized.
 fn data() -> (RankingDataset, RankingDataset) {
     let mut all = generated();
     Normalizer::fit(&all, NormalizerKind::ZScore).apply(&mut all).unwrap();

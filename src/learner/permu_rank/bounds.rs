@@ -110,7 +110,7 @@ pub struct PermutationSet {
 
 impl PermutationSet {
     /// Empty sets of a query of `documents` documents whose perfect permutations have the measure `perfect_measure` (1
-    /// for a normalised measure).
+    /// for a normalized measure).
     pub fn new(documents: usize, perfect_measure: f64) -> Self {
         Self {
             documents,

@@ -32,7 +32,7 @@ struct State {
     all_stable: bool,
 }
 
-/// Minimises the bound and enlarges the working sets in turn (Figure 7).
+/// Minimizes the bound and enlarges the working sets in turn (Figure 7).
 struct Alternation<'a, B> {
     learner: &'a PermuRank,
     bound: B,

@@ -1,5 +1,5 @@
 //! The bound of a linear scorer: `F` is linear in the weights, so a round is a convex problem, solved by cutting planes
-//! over a quadratic programme to a duality gap.
+//! over a quadratic program to a duality gap.
 
 use rayon::prelude::*;
 

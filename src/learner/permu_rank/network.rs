@@ -19,7 +19,7 @@ const SECOND_MOMENT: f64 = 0.999;
 /// A scorer of any kind.
 pub(super) struct NetworkBound<'a> {
     network: FlatScorer,
-    /// `w_0`: the parameters it was initialised with.
+    /// `w_0`: the parameters it was initialized with.
     center: Vec<f64>,
     /// One batch for each query of the dataset, on the training device.
     batches: Vec<RankingBatch>,

@@ -1,11 +1,11 @@
-//! The interface that PermuRank requires of a scorer: to minimise the bound over given working sets.
+//! The interface that PermuRank requires of a scorer: to minimize the bound over given working sets.
 
 use super::working_sets::WorkingSets;
 use crate::data::RankingDataset;
 use crate::learner::solver::solved::Solved;
 use crate::ranker::Model;
 
-/// A scorer and how it minimises the bound over given working sets.
+/// A scorer and how it minimizes the bound over given working sets.
 pub(super) trait Bound {
     /// The parameters that every cost starts from.
     fn start(&self) -> Vec<f64>;
@@ -13,7 +13,7 @@ pub(super) trait Bound {
     /// Forgets the permutations of the previous cost.
     fn begin(&mut self, sets: &WorkingSets);
 
-    /// Minimises the bound from `start`.
+    /// Minimizes the bound from `start`.
     fn minimize(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String>;
 
     /// The score of every document.

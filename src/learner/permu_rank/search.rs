@@ -11,7 +11,7 @@
 //!   cut-off (precision, recall, success): it takes the fewest documents of the highest levels that must be in the set,
 //!   and the set is by ascending score. The lowest `F` of the candidates that are perfect is taken.
 //! * Imperfect: the order by score, if it is imperfect. Otherwise the levels lie in blocks, and the cheapest change of
-//!   the measure moves a document next to the border of two blocks across it: by one place, a swap of neighbours, or by
+//!   the measure moves a document next to the border of two blocks across it: by one place, a swap of neighbors, or by
 //!   more where the measure does not see the swap (below a cut-off, or between places with the same discount). If no
 //!   single move is enough (success with several relevant documents above the cut-off), the fewest documents of the
 //!   lowest levels come first.

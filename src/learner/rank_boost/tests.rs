@@ -73,7 +73,7 @@ fn scores_far_apart_leave_the_loss_finite() {
     context.resume = true;
     assert_eq!(learner.fit(&data, None, &context).unwrap().history, fitted.history, "read back");
 
-    // Scores 0, 800, 1600 by label: the loss is that of the neighbouring labels' 16 pairs, e^-800 each.
+    // Scores 0, 800, 1600 by label: the loss is that of the neighboring labels' 16 pairs, e^-800 each.
     let scores: Vec<f64> = data.labels.iter().map(|&label| 800.0 * f64::from(label)).collect();
     let (mean, potentials) = Levels::new(&data, &OneProcess).potentials(&scores);
     assert_eq!(mean, 0.0);

@@ -9,8 +9,8 @@
 //! every pair counts the same, so long queries dominate) or `omega_q = 1 / (m |P_q|)` for `m` queries with pairs and
 //! `|P_q|` pairs in query q (`weighting = "query"`: `C` multiplies the mean over queries of the mean over pairs).
 //!
-//! Pairs are never formed: value and gradient take O(n log n) per query (see `pairs`). The hinge is minimised by
-//! cutting planes, whose quadratic programmes bound the minimum from below. The squared hinge is minimised by truncated
+//! Pairs are never formed: value and gradient take O(n log n) per query (see `pairs`). The hinge is minimized by
+//! cutting planes, whose quadratic programs bound the minimum from below. The squared hinge is minimized by truncated
 //! Newton steps (Chapelle and Keerthi, 2010), where the dual point `alpha = 2 C omega max(0, 1 - t)` leaves a gap of
 //! exactly `||gradient||^2 / 2`.
 //!

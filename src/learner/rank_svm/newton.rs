@@ -1,4 +1,4 @@
-//! Truncated Newton minimisation of `1/2 ||w||^2 + C R(w)` for the squared hinge: conjugate gradients solve the Newton
+//! Truncated Newton minimization of `1/2 ||w||^2 + C R(w)` for the squared hinge: conjugate gradients solve the Newton
 //! system, then a backtracking line search follows. The objective is piecewise quadratic, so a handful of steps reach
 //! the optimum.
 
@@ -18,7 +18,7 @@ struct Iterate {
     risk: SquaredHinge,
 }
 
-/// Minimises from `start` until the duality gap is below `limits.0` times the objective, for `limits.1` steps, or until
+/// Minimizes from `start` until the duality gap is below `limits.0` times the objective, for `limits.1` steps, or until
 /// `stop` asks for an end.
 pub(super) fn minimize(
     risk: &PairRisk,

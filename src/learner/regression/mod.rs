@@ -1,15 +1,15 @@
 //! Ridge regression on gains, in closed form.
 //!
 //! ```text
-//! minimise  sum_d c_d (w . x_d + b - G(y_d))^2 + lambda ||w||^2,   sum_d c_d = 1
+//! minimize  sum_d c_d (w . x_d + b - G(y_d))^2 + lambda ||w||^2,   sum_d c_d = 1
 //! ```
 //!
 //! Balanced weights `c` give the relevant documents (label 1 or more) and the others the same total weight (smoothrank,
-//! section 7); otherwise every document has the same weight. The intercept `b` is not penalised. It never changes an
+//! section 7); otherwise every document has the same weight. The intercept `b` is not penalized. It never changes an
 //! order, but it changes what is fitted. The solution is also the starting point of SmoothRank (section 4.4.1).
 //!
 //! Cost: O(documents x features^2) once, O(features^3) for each lambda (Cholesky). With an intercept a constant feature
-//! has weight 0; without one it acts as a penalised intercept. Each lambda is a round. Validation data choose among the
+//! has weight 0; without one it acts as a penalized intercept. Each lambda is a round. Validation data choose among the
 //! rounds, the earliest of equals.
 
 mod config;

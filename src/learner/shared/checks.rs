@@ -109,7 +109,7 @@ fn check_features(learner: &'static str, train: &RankingDataset, context: &FitCo
         .collect();
     if constant.len() == train.feature_count {
         let reason = format!(
-            "{} in the training data: check the features and the normaliser",
+            "{} in the training data: check the features and the normalizer",
             match train.feature_count {
                 1 => "the only feature does not vary".to_owned(),
                 features => format!("none of the {} varies", counted(features, "feature")),
@@ -332,7 +332,7 @@ mod tests {
         let error = trainable("test", &nothing, None, &context).unwrap_err().to_string();
         assert_eq!(
             error,
-            "test: the only feature does not vary in the training data: check the features and the normaliser"
+            "test: the only feature does not vary in the training data: check the features and the normalizer"
         );
         assert!(warnings.text().contains("2 of 3 features (numbers 2, 3)"), "{}", warnings.text());
     }

@@ -15,7 +15,7 @@ use crate::ranker::Model;
 /// The measure that selects among rounds, checkpoints and hyper-parameters on validation data.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    /// Measure to maximise.
+    /// Measure to maximize.
     pub measure: Measure,
     /// Convention in which the measure is computed.
     pub convention: Convention,

@@ -27,7 +27,7 @@ pub fn gains(
     data.labels.iter().enumerate().map(of).collect()
 }
 
-/// The gain of the regression from which a learner starts that minimises `loss`: the loss's own, or `2^y - 1` if it has
+/// The gain of the regression from which a learner starts that minimizes `loss`: the loss's own, or `2^y - 1` if it has
 /// none.
 pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
     loss.gain().cloned().unwrap_or(Gain::Exp2)

@@ -111,7 +111,7 @@ pub(crate) struct Made {
     pub(crate) objective: f64,
     /// Further figures, by name.
     pub(crate) figures: Vec<(String, f64)>,
-    /// The sum of the losses of the training queries, each times the weight of its query, for a learner that minimises
+    /// The sum of the losses of the training queries, each times the weight of its query, for a learner that minimizes
     /// a surrogate.
     pub(crate) losses: Option<f64>,
 }

@@ -20,7 +20,7 @@ pub(crate) struct SurrogateValue {
 }
 
 impl SurrogateValue {
-    /// `None` for a loss that is not one minus a normalised measure, for data with nothing to learn, and where
+    /// `None` for a loss that is not one minus a normalized measure, for data with nothing to learn, and where
     /// documents have weights, which measures do not read.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ pub fn default_loss() -> LossSpec {
     LossSpec::new("smooth_ndcg").with("k", 50)
 }
 
-/// How each sigma is minimised.
+/// How each sigma is minimized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Optimizer {
@@ -40,7 +40,7 @@ pub struct SmoothRankConfig {
     pub first_sigma: f64,
     /// Sigma is halved while it is at least this, above 0 and at most `first_sigma`.
     pub last_sigma: f64,
-    /// How each sigma is minimised.
+    /// How each sigma is minimized.
     pub optimizer: Optimizer,
     /// Most steps at one sigma, at least 1.
     pub steps: usize,
@@ -106,7 +106,7 @@ impl LearnerConfig for SmoothRankConfig {
         if let Some(held) = held.or(built.estimates_gradient().then_some("the value")) {
             let name = built.name();
             let expected =
-                format!("expected a loss with the gradient of its value, to minimise it: {name} holds {held}");
+                format!("expected a loss with the gradient of its value, to minimize it: {name} holds {held}");
             return Err(Refusal::fault(key_of_held(held), expected).into());
         }
         let Some(smoothing) = loss.smoothing()? else {

@@ -1,4 +1,4 @@
-//! Minimisation of `lambda ||w - w_0||^2 + sum of losses` at one sigma by argmin's Polak-Ribiere conjugate gradient (or
+//! Minimization of `lambda ||w - w_0||^2 + sum of losses` at one sigma by argmin's Polak-Ribiere conjugate gradient (or
 //! L-BFGS), both with the line search of More and Thuente.
 
 use std::cell::RefCell;
@@ -17,12 +17,12 @@ use crate::loss::RankingLoss;
 /// Number of gradient steps that L-BFGS remembers.
 const MEMORY: usize = 10;
 
-/// Limits at which the minimisation of one sigma ends.
+/// Limits at which the minimization of one sigma ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Maximum number of steps.
     pub(super) steps: usize,
-    /// Least relative decrease of the objective in a step; with a smaller one the minimisation ends.
+    /// Least relative decrease of the objective in a step; with a smaller one the minimization ends.
     pub(super) tolerance: f64,
 }
 
@@ -53,7 +53,7 @@ impl Evaluation {
     }
 }
 
-/// The penalised objective for argmin. It remembers the last point, since argmin asks for value and gradient
+/// The penalized objective for argmin. It remembers the last point, since argmin asks for value and gradient
 /// separately.
 struct Penalized<'a> {
     objective: &'a dyn Objective,
@@ -111,7 +111,7 @@ impl Gradient for &Penalized<'_> {
 type Weights = IterState<Vec<f64>, Vec<f64>, (), (), (), f64>;
 type Search = MoreThuenteLineSearch<Vec<f64>, Vec<f64>, f64>;
 
-/// Minimises `lambda ||w - center||^2 + objective(w)` from `start`.
+/// Minimizes `lambda ||w - center||^2 + objective(w)` from `start`.
 ///
 /// # Errors
 /// [`LearnerError::Solver`] where the objective or its gradient is not finite at the start.
@@ -130,7 +130,7 @@ pub(super) fn minimize(
     if !(value.is_finite() && slope.is_finite()) {
         let reason = format!(
             "the descent on `{}` starts at the value {value:.3e} with a gradient of length {slope:.3e}: \
-             normalise the features, or lower the labels or their gains",
+             normalize the features, or lower the labels or their gains",
             loss.name()
         );
         return Err(LearnerError::Solver { learner: NAME, reason });

@@ -59,7 +59,7 @@ impl SmoothRank {
     }
 }
 
-/// Algorithm 1 from `centre`, for each lambda.
+/// Algorithm 1 from `center`, for each lambda.
 struct Annealing<'a> {
     learner: &'a SmoothRank,
     objective: &'a dyn Objective,

@@ -62,13 +62,13 @@ fn gradients_agree_with_finite_differences() {
 #[test]
 fn losses_whose_gradient_is_not_that_of_their_value_are_refused() {
     let error = config().check(&Parts::default().with_loss(LossSpec::new("stochastic_rank"))).unwrap_err().to_string();
-    let expected = "loss: expected a loss with the gradient of its value, to minimise it";
+    let expected = "loss: expected a loss with the gradient of its value, to minimize it";
     assert_eq!(error, format!("{expected}: stochastic_rank holds the value"));
     let unit = LossSpec::new("smooth_ndcg").with("query_gradients", "unit");
     let error = config().check(&Parts::default().with_loss(unit)).unwrap_err().to_string();
     assert_eq!(
         error,
-        "loss.query_gradients: expected a loss with the gradient of its value, to minimise it: smooth_ndcg holds the \
+        "loss.query_gradients: expected a loss with the gradient of its value, to minimize it: smooth_ndcg holds the \
          length of each query's gradient"
     );
     let spread = LossSpec::new("smooth_ndcg").with("temperature_unit", "spread");
@@ -95,7 +95,7 @@ fn the_objective_never_rises_within_a_sigma() {
 
 #[test]
 fn a_large_lambda_or_sigma_stays_at_the_ridge_solution() {
-    // Section 5.3: as sigma grows the surrogate is constant and the minimiser is w_0.
+    // Section 5.3: as sigma grows the surrogate is constant and the minimizer is w_0.
     let data = testing::random(4, 12, 3, 3);
     for (lambda, sigma) in [(1e9, 1.0), (1.0, 1e9)] {
         let config =
@@ -172,7 +172,7 @@ fn a_start_that_is_not_finite_is_refused_with_advice() {
     for (scorer, label, feature) in [(&mlp, 126.0, 1.0), (&mlp, 180.0, 1.0), (&mlp, 900.0, 1.0), (&mlp, 2.0, 1e25)] {
         let message = fit(&LossSpec::new("smooth_ap_rank"), scorer, label, feature).unwrap_err();
         assert!(message.starts_with("smooth_rank: the descent on `mse_gain` starts at the value"), "{message}");
-        assert!(message.ends_with("normalise the features, or lower the labels or their gains"), "{message}");
+        assert!(message.ends_with("normalize the features, or lower the labels or their gains"), "{message}");
     }
     let message = fit(&LossSpec::new("smooth_ap_rank"), &ScorerConfig::default(), 200.0, 1.0).unwrap_err();
     assert!(message.contains("infinite weights: lower the labels"), "{message}");

@@ -1,6 +1,6 @@
 //! Features cut into at most 256 bins, which threshold learners scan instead of sorted values.
 //!
-//! A feature with no more distinct values than bins loses nothing: every pair of neighbouring values has a threshold
+//! A feature with no more distinct values than bins loses nothing: every pair of neighboring values has a threshold
 //! half-way between them. Others are cut where the documents divide most evenly. Missing values (NaN) have a bin of
 //! their own, after all others.
 
@@ -55,7 +55,7 @@ impl Binned {
     }
 }
 
-/// Cuts neighbouring features into at most `bins` bins (2 to [`MAX_BINS`]) each. The bin of missing values comes on
+/// Cuts neighboring features into at most `bins` bins (2 to [`MAX_BINS`]) each. The bin of missing values comes on
 /// top, as long as all are at most [`MAX_BINS`]. Holds the values of these features until the last one is cut.
 pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize) -> impl Iterator<Item = Binned> {
     let columns = data.features.columns(data.feature_count, features);

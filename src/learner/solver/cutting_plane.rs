@@ -1,11 +1,11 @@
-//! Minimisation of `1/2 ||w||^2 + C R(w)` for a convex risk `R >= 0` by cutting planes (Joachims, 2006, one slack;
+//! Minimization of `1/2 ||w||^2 + C R(w)` for a convex risk `R >= 0` by cutting planes (Joachims, 2006, one slack;
 //! with the line search of Franc and Sonnenburg, 2008).
 //!
-//! A round adds planes under `R` and solves the quadratic programme over all planes, which bounds the minimum from
-//! below. It then searches the segment from the best point so far to the programme's solution. The difference between
+//! A round adds planes under `R` and solves the quadratic program over all planes, which bounds the minimum from
+//! below. It then searches the segment from the best point so far to the program's solution. The difference between
 //! the best value and the highest bound is the duality gap: a certificate, not an estimate.
 //!
-//! Cost of a round: a few evaluations of the risk and one quadratic programme over the planes in use.
+//! Cost of a round: a few evaluations of the risk and one quadratic program over the planes in use.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ struct Cut {
     idle: usize,
 }
 
-/// The state of a minimisation.
+/// The state of a minimization.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Standing {
     /// Lowest objective so far.
@@ -53,7 +53,7 @@ pub(crate) struct Standing {
     pub(crate) rounds: usize,
 }
 
-/// A minimisation in progress.
+/// A minimization in progress.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct CuttingPlanes {
     cost: f64,

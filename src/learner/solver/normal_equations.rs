@@ -124,7 +124,7 @@ impl NormalEquations {
         }
     }
 
-    /// The minimiser; `None` when rounding leaves the matrix without a Cholesky factor (lambda too small).
+    /// The minimizer; `None` when rounding leaves the matrix without a Cholesky factor (lambda too small).
     pub fn solve(&self, lambda: f64) -> Option<LinearSolution> {
         let size = self.products.nrows();
         let factor = Cholesky::new(&self.products + DMatrix::identity(size, size) * lambda)?;

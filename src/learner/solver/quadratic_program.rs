@@ -1,4 +1,4 @@
-//! The quadratic programme behind every support vector learner here:
+//! The quadratic program behind every support vector learner here:
 //!
 //! ```text
 //! min over w, xi >= 0    1/2 ||w||^2 + C xi    such that    xi >= offset_p + slope_p . w    for every plane p
@@ -45,7 +45,7 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// Solves the programme; an error says how clarabel ended.
+/// Solves the program; an error says how clarabel ended.
 ///
 /// Slopes and offsets are scaled to at most 1, and the objective so that it is neither tiny nor huge, because the
 /// solver's tolerances are partly absolute. Instead of a large cost a smaller one is tried first. If the sum of the
@@ -102,7 +102,7 @@ fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f6
         | SolverStatus::MaxIterations => {
             Ok(solver.solution.z[..planes.len()].iter().map(|alpha| alpha / factor).collect())
         }
-        status => Err(format!("the quadratic programme over {} cutting planes ended as {status:?}", planes.len())),
+        status => Err(format!("the quadratic program over {} cutting planes ended as {status:?}", planes.len())),
     }
 }
 

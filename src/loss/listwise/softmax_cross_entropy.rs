@@ -1,6 +1,6 @@
 //! Softmax cross entropy: labels as a target over the documents of a query.
 //!
-//! `-sum_i y_i log softmax(s)_i`, with labels divided by their sum if `normalise`. With `gumbel_samples = S > 0` it is
+//! `-sum_i y_i log softmax(s)_i`, with labels divided by their sum if `normalize`. With `gumbel_samples = S > 0` it is
 //! the mean over `S` draws of the loss of `(s_i + g_i) / temperature`, where `g` is standard Gumbel noise. This is a
 //! smoothed loss, each draw of which ranks documents as the Plackett-Luce model does (Bruch et al., A stochastic
 //! treatment of learning to rank scoring functions, section 4; Bruch et al., An analysis of the softmax cross entropy
@@ -15,12 +15,9 @@
 //!
 //! Cost: O(n), times S. A query whose labels are all equal has loss 0.
 
-use std::fmt;
-
-use burn::config::{Config, config_to_json};
+use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Tensor;
-use serde::{Deserialize, Serialize};
 
 use crate::loss::entry::{LossEntry, configure, parameters};
 use crate::loss::error::{self, LossError};
@@ -45,68 +42,27 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(configure(NAME, SoftmaxCrossEntropyConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftmaxCrossEntropy`].
-// Written out where other losses derive `Config`, which cannot give the field `normalize` its key `normalise`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// Configuration of [`SoftmaxCrossEntropy`]: by default labels as they are, without noise.
+#[derive(Config, Debug)]
 pub struct SoftmaxCrossEntropyConfig {
-    /// Divide the labels by their sum. The key is `normalise`.
-    #[serde(rename = "normalise")]
+    /// Divide the labels by their sum.
+    #[config(default = false)]
     pub normalize: bool,
     /// Draws of Gumbel noise; 0 for none.
+    #[config(default = 0)]
     pub gumbel_samples: usize,
     /// Divisor of the (perturbed) scores, above 0.
+    #[config(default = 1.0)]
     pub temperature: f64,
     /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
+    #[config(default = 0)]
     pub seed: u64,
     /// Give each row of a batch noise of its own, as the gradient learner does; otherwise all rows have the same.
+    #[config(default = false)]
     pub noise_by_row: bool,
 }
 
-impl Config for SoftmaxCrossEntropyConfig {}
-
-impl fmt::Display for SoftmaxCrossEntropyConfig {
-    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        formatter.write_str(&config_to_json(self))
-    }
-}
-
-impl Default for SoftmaxCrossEntropyConfig {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl SoftmaxCrossEntropyConfig {
-    /// Creates the configuration without noise: labels as they are, temperature 1.
-    pub fn new() -> Self {
-        Self { normalize: false, gumbel_samples: 0, temperature: 1.0, seed: 0, noise_by_row: false }
-    }
-
-    /// Sets whether the labels are divided by their sum.
-    pub fn with_normalize(self, normalize: bool) -> Self {
-        Self { normalize, ..self }
-    }
-
-    /// Sets the number of draws of noise.
-    pub fn with_gumbel_samples(self, gumbel_samples: usize) -> Self {
-        Self { gumbel_samples, ..self }
-    }
-
-    /// Sets the divisor of the scores.
-    pub fn with_temperature(self, temperature: f64) -> Self {
-        Self { temperature, ..self }
-    }
-
-    /// Sets the seed of the noise.
-    pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
-    /// Sets whether each row has noise of its own.
-    pub fn with_noise_by_row(self, noise_by_row: bool) -> Self {
-        Self { noise_by_row, ..self }
-    }
-
     /// Checks the parameters.
     ///
     /// # Errors
@@ -199,12 +155,6 @@ mod tests {
         assert!((halved - expected / 2.0).abs() < 1e-12, "{halved}");
         let cooled = value(SoftmaxCrossEntropyConfig::new().with_temperature(0.5).init(), &[0.0, 0.5], &[2.0, 0.0]);
         assert!((cooled - expected).abs() < 1e-12, "{cooled}");
-    }
-
-    #[test]
-    fn the_key_of_normalize_is_as_before() {
-        let entry = (ENTRY.defaults)(&crate::json::Map::new());
-        assert!(entry.contains_key("normalise") && !entry.contains_key("normalize"));
     }
 
     #[test]

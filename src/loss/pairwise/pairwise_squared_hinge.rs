@@ -1,6 +1,6 @@
 //! Squared hinge loss over the pairs that the labels order.
 //!
-//! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2` (smoothrank, section 1: the quadratic penalisation of GBRank).
+//! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2` (smoothrank, section 1: the quadratic penalization of GBRank).
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 

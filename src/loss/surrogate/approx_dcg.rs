@@ -1,4 +1,4 @@
-//! ApproxDCG: DCG at approximate positions, not normalised.
+//! ApproxDCG: DCG at approximate positions, not normalized.
 //!
 //! `sum_i G(y_i) / log2(1 + p_i)`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations
 //! 20 and 21). Unlike ApproxNDCG, it weights a query by its gains.

@@ -1,5 +1,5 @@
 //! Type-one bounds: convex functions of a measure `E` in [0, 1] that are at least `1 - E` (direct-optimization; AdaRank
-//! minimises the exponential one).
+//! minimizes the exponential one).
 
 use std::f64::consts::LN_2;
 

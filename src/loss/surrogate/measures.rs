@@ -65,7 +65,7 @@ impl PositionMeasure for Dcg {
 /// DCG over its largest attainable value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ndcg {
-    /// The DCG that is normalised.
+    /// The DCG that is normalized.
     pub dcg: Dcg,
 }
 

@@ -45,7 +45,7 @@ pub trait PositionMeasure: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns `NormalizedMeasure`, the default, for a measure that is normalised to [0, 1].
+    /// Returns `NormalizedMeasure`, the default, for a measure that is normalized to [0, 1].
     fn orientation(&self) -> Orientation {
         Orientation::NormalizedMeasure
     }

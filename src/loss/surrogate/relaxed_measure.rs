@@ -108,7 +108,7 @@ pub struct RelaxedMeasureConfig {
     pub evaluation: RankExpectationMethod,
     /// The distribution of ranks; none for the exact one where the measure needs it, else for SoftRank's.
     pub model: Option<RankModel>,
-    /// The bound of one minus the measure that is minimised; none for one minus the measure itself.
+    /// The bound of one minus the measure that is minimized; none for one minus the measure itself.
     pub bound: Option<TypeOneBound>,
     /// Draws of Gumbel noise; 0 for none.
     #[config(default = 0)]

@@ -134,7 +134,7 @@ impl<M: PositionMeasure> Surrogate<M> {
         })
     }
 
-    /// The same, but what is minimised is a bound of one minus the measure.
+    /// The same, but what is minimized is a bound of one minus the measure.
     ///
     /// # Errors
     /// A measure that is not in [0, 1].

@@ -1,6 +1,6 @@
 //! Tests of whether one system is better than another, on the values of a measure for each query.
 //!
-//! [`compare`] compares two systems on the same queries: paired t-test, Fisher's randomisation test, bootstrap
+//! [`compare`] compares two systems on the same queries: paired t-test, Fisher's randomization test, bootstrap
 //! interval, effect size, wins and losses. With more than two systems, [`tukey_hsd`] keeps the probability of any false
 //! difference at the level of one test; [`compare_all`] does both. All tests are two-sided; all randomness comes from
 //! one seed.
@@ -85,7 +85,7 @@ pub enum SignificanceError {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ComparisonConfig {
-    /// Number of samples of the bootstrap and of the randomisation test, which takes all 2^n assignments instead if
+    /// Number of samples of the bootstrap and of the randomization test, which takes all 2^n assignments instead if
     /// there are no more than that.
     pub resamples: usize,
     /// Level of the confidence intervals, in 0..1.
@@ -144,8 +144,7 @@ pub struct Comparison {
     pub losses: usize,
     /// Paired t-test.
     pub t_test: TTest,
-    /// Fisher's randomisation test.
-    #[serde(rename = "randomisation")]
+    /// Fisher's randomization test.
     pub randomization: Randomization,
     /// Bootstrap interval of the mean difference.
     pub bootstrap: Bootstrap,

@@ -1,4 +1,4 @@
-//! Fisher's randomisation test: if the systems do not differ, the sign of every difference is as likely as its
+//! Fisher's randomization test: if the systems do not differ, the sign of every difference is as likely as its
 //! opposite. The p-value is therefore the share of sign assignments whose mean is at least as far from 0 as the
 //! observed mean.
 //!
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError, Tell};
 use crate::seed::seed_for;
 
-/// Result of a randomisation test.
+/// Result of a randomization test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Randomization {
     /// Two-sided p-value.

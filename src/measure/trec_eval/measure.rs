@@ -72,10 +72,10 @@ pub enum TrecMeasure {
     Utility,
     /// Rank-biased precision with persistence 0.9.
     Rbp,
-    /// Largest possible gain of rank-biased precision from documents without judgement and from documents beyond the
+    /// Largest possible gain of rank-biased precision from documents without judgment and from documents beyond the
     /// run.
     RbpResidual,
-    /// Share of documents without judgement among the first.
+    /// Share of documents without judgment among the first.
     Unjudged(usize),
 }
 

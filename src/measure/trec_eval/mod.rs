@@ -1,8 +1,8 @@
-//! The measures that trec_eval 10.0 computes from a run and relevance judgements (qrels), to the last digit that it
+//! The measures that trec_eval 10.0 computes from a run and relevance judgments (qrels), to the last digit that it
 //! prints.
 //!
 //! Documents are ordered by descending score, held as `f32`; ties are broken by descending document identifier, and the
-//! ranks in the run are ignored. A document is relevant if its judgement is at least the relevance level (`-l`); the
+//! ranks in the run are ignored. A document is relevant if its judgment is at least the relevance level (`-l`); the
 //! gains of NDCG ignore this level. Documents that are not judged, or judged below 0, are not relevant, and bpref
 //! leaves them out. Means are taken over the queries that are evaluated: those in both files, or with `-c` all queries
 //! of the qrels, where a query missing from the run counts as an empty run.

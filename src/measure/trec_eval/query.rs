@@ -1,4 +1,4 @@
-//! One query of a run, joined with its judgements.
+//! One query of a run, joined with its judgments.
 
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ pub struct TrecDocuments {
     /// One score per document: first the documents retrieved, in the order of the run, then -inf for those judged but
     /// not retrieved.
     pub scores: Vec<f32>,
-    /// One label per document: its relevance level, or 0 without a judgement.
+    /// One label per document: its relevance level, or 0 without a judgment.
     pub labels: Vec<f32>,
     /// One identifier per document.
     pub ids: Vec<String>,
@@ -96,7 +96,7 @@ impl<'a> TrecQuery<'a> {
         for RunDocument { id, score } in retrieved.into_iter().map(|at| self.run[at]) {
             add(id, score, judgments.remove(id).unwrap_or(0));
         }
-        // In the order of the judgements, not of a hash map.
+        // In the order of the judgments, not of a hash map.
         for Judgment { id, .. } in self.qrels {
             if let Some(relevance) = judgments.remove(id) {
                 add(id, f32::NEG_INFINITY, relevance);
@@ -105,7 +105,7 @@ impl<'a> TrecQuery<'a> {
         Ok(documents)
     }
 
-    /// Collects the judgements by document. If a document has several, the last one counts.
+    /// Collects the judgments by document. If a document has several, the last one counts.
     fn judgments(&self) -> HashMap<&'a str, i32> {
         self.qrels.iter().map(|judgment| (judgment.id, judgment.relevance)).collect()
     }
@@ -162,7 +162,7 @@ impl TrecEvaluator {
         &self.measures
     }
 
-    /// Computes every measure of one query. If a document has several judgements, the last one counts.
+    /// Computes every measure of one query. If a document has several judgments, the last one counts.
     ///
     /// # Errors
     /// The error of [`TrecQuery::order`].
@@ -256,7 +256,7 @@ impl TrecEvaluator {
     }
 }
 
-/// Returns the weight of the ranks without judgement; for a query missing from the run it is 0, as the other measures
+/// Returns the weight of the ranks without judgment; for a query missing from the run it is 0, as the other measures
 /// are.
 fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
     if relevance.is_empty() {

@@ -1,6 +1,6 @@
 //! Fused CPU kernels: value and analytic gradient of every primitive without any array of pairs.
 //!
-//! Every kernel keeps one shape, which compilers vectorise on any instruction set: for each document `j`, one loop over
+//! Every kernel keeps one shape, which compilers vectorize on any instruction set: for each document `j`, one loop over
 //! a contiguous tile of rows `i`. Rows depend on their own tile and on the order of the documents only, and partial
 //! sums over rows are added in order, so a result has the same bits with any number of threads; padding is dropped
 //! before the loops, so it has the same bits with any padding. A score that is NaN makes its whole list NaN, as it

@@ -1,5 +1,5 @@
 //! `Real`: what the kernels need of `f32` and `f64`, with elementary functions free of branches, so that loops over
-//! them vectorise. Every one of them takes NaN to NaN, so that a run that has diverged shows it.
+//! them vectorize. Every one of them takes NaN to NaN, so that a run that has diverged shows it.
 
 // Coefficients keep the digits that they were fitted with.
 #![allow(clippy::excessive_precision)]

@@ -1,14 +1,14 @@
-//! Sums and maxima in a fixed order that vectorises.
+//! Sums and maxima in a fixed order that vectorizes.
 
 use super::real::Real;
 
-/// Sum in a fixed order that vectorises.
+/// Sum in a fixed order that vectorizes.
 #[inline(always)]
 pub fn sum<T: Real>(values: &[T]) -> T {
     combine(values, T::ZERO, |a, b| a + b)
 }
 
-/// `sum a b` in a fixed order that vectorises.
+/// `sum a b` in a fixed order that vectorizes.
 #[inline(always)]
 pub fn dot<T: Real, const FMA: bool>(a: &[T], b: &[T]) -> T {
     const LANES: usize = 32;
@@ -32,7 +32,7 @@ pub fn largest<T: Real>(values: &[T], least: T) -> T {
     combine(values, least, T::larger)
 }
 
-/// `values` combined in a fixed order that vectorises; `neutral` changes no value that it meets.
+/// `values` combined in a fixed order that vectorizes; `neutral` changes no value that it meets.
 #[inline(always)]
 fn combine<T: Real>(values: &[T], neutral: T, of: impl Fn(T, T) -> T) -> T {
     const LANES: usize = 16;

@@ -2,7 +2,7 @@
 //!
 //! A unit follows the trials of all columns against one row under one comparison, which nothing else can share, for a
 //! [window](super::rank_window) of ranks that it holds. More ranks take several windows, of which only as many run as the
-//! function of a list needs; neighbours leave each other one number per trial. The gradient goes back through the trials;
+//! function of a list needs; neighbors leave each other one number per trial. The gradient goes back through the trials;
 //! the states that it needs are kept from block to block of trials and computed again within a block. Units add up what
 //! their rows send to every column, and a second kernel adds the tiles of rows.
 
@@ -17,7 +17,7 @@ use super::diverged::mark_diverged;
 use super::launch::{Batch, product, read, run, sum, write};
 use super::members::{Counting, Members, collect_columns, is_counted, members, order, send, visited};
 use super::noise::{comparison, comparisons, numbers};
-use super::rank_window::{Form, Neighbour, Row, Trial, Window, advance, begin, empty, retreat, slope_at, trial};
+use super::rank_window::{Form, Neighbor, Row, Trial, Window, advance, begin, empty, retreat, slope_at, trial};
 use super::tile::{Place, STRIDE, UNITS, place_in_part, sum_of_row};
 use crate::op::cpu::{Above, AboveRecursion, Comparison, ScoreNoise};
 
@@ -56,18 +56,18 @@ fn keep(scratch: &mut [f32], slots: Slots, first: usize, state: &Window, #[compt
 
 /// One rank of the state in the slots from `first`.
 #[cube]
-fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] form: Form) -> Neighbour {
+fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] form: Form) -> Neighbor {
     let p = scratch[slot(slots, first + rank)];
     if comptime!(form.sum) {
-        Neighbour { p, w: scratch[slot(slots, first + comptime!(form.width) + rank)] }
+        Neighbor { p, w: scratch[slot(slots, first + comptime!(form.width) + rank)] }
     } else {
-        Neighbour { p, w: f32::new(0.0f32) }
+        Neighbor { p, w: f32::new(0.0f32) }
     }
 }
 
-/// The numbers of a neighbour for trial `j`, in the slots from `first`; nothing beyond the windows.
+/// The numbers of a neighbor for trial `j`, in the slots from `first`; nothing beyond the windows.
 #[cube]
-fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #[comptime] form: Form) -> Neighbour {
+fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #[comptime] form: Form) -> Neighbor {
     let mut p = 0.0f32;
     let mut w = 0.0f32;
     if comptime!(form.several) {
@@ -79,10 +79,10 @@ fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #
             }
         }
     }
-    Neighbour { p, w }
+    Neighbor { p, w }
 }
 
-/// Leaves a rank of the window to a neighbour.
+/// Leaves a rank of the window to a neighbor.
 #[cube]
 fn leave(
     scratch: &mut [f32],
@@ -353,7 +353,7 @@ fn through_ranks(
     slots: Slots,
     states: usize,
     slopes: &Window,
-    above: Neighbour,
+    above: Neighbor,
     trial: Trial,
     #[comptime] form: Form,
 ) -> f32 {

@@ -39,7 +39,7 @@ fn all_cases() -> Vec<(String, Vec<f32>, f64)> {
     };
     all.push(("one 7.5 above a wide cluster".to_owned(), beside(7.5, 0.45), 1.0));
     all.push(("one 40 below a wide cluster".to_owned(), beside(-40.0, -5.0), 1.0));
-    // Just below 2^27, where neighbours in `f32` are 8 apart, and on the grid above 2^29, where they are 64 apart.
+    // Just below 2^27, where neighbors in `f32` are 8 apart, and on the grid above 2^29, where they are 64 apart.
     let far: Vec<f32> = (0..N).map(|i| 134_217_728.0 - 8.0 * (1 + i % 5) as f32).collect();
     for steepness in [1.0125, 8.1] {
         all.push((format!("ties far from 0, {steepness}"), far.clone(), steepness));
@@ -187,7 +187,7 @@ fn bits(outcome: &[Vec<f32>], lists: usize, list: usize, length: usize) -> Vec<V
     outcome.iter().map(of).collect()
 }
 
-/// The device decides by the documents of a list; neither padding nor its neighbours change a bit, nor does another run.
+/// The device decides by the documents of a list; neither padding nor its neighbors change a bit, nor does another run.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn a_list_takes_its_way_whatever_the_batch() {

@@ -1,4 +1,4 @@
-//! Sorted lists in cells: neighbours in the order of scores share one while they lie in one interval of a grid. A cell of
+//! Sorted lists in cells: neighbors in the order of scores share one while they lie in one interval of a grid. A cell of
 //! more than [`POINTS`] documents is summed through as many points, see [`nodes`](mod@super::nodes).
 
 use burn_cubecl::cubecl::{self, prelude::*};

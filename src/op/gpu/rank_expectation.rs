@@ -115,7 +115,7 @@ fn gradients(
     let place = place(lists, documents);
     let members = members(order, place.list / documents, documents);
     let visited = visited(place, members);
-    // By row, then by term, and the reverse: units of a row read one word, units of neighbouring rows neighbouring
+    // By row, then by term, and the reverse: units of a row read one word, units of neighboring rows neighboring
     // words.
     let mut of_tile = Shared::<[f32]>::new_slice(TILE * terms);
     let mut of_rows = Shared::<[f32]>::new_slice(terms * ROWS);

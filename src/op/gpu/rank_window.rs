@@ -3,7 +3,7 @@
 //! `p(r)` is the chance that `r` documents are above, times what they leave of a product; `w(r)`, for a sum, is that chance
 //! times the mean of the sum. A trial takes `p(r)` to `p(r) behind + p(r - 1) ahead`, and `w(r)` to
 //! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`, as in `cpu/ranks/trials.rs`; in a product, `ahead` has the factor `1 - b`. Trials move them to higher ranks, and derivatives by them to lower ones, so a window needs one
-//! number of each kind from its neighbour.
+//! number of each kind from its neighbor.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
@@ -114,10 +114,10 @@ pub(super) struct Window {
     pub w: Array<f32>,
 }
 
-/// `p` and `w` of the neighbouring rank.
+/// `p` and `w` of the neighboring rank.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
-pub(super) struct Neighbour {
+pub(super) struct Neighbor {
     pub p: f32,
     pub w: f32,
 }
@@ -145,7 +145,7 @@ pub(super) fn begin(state: &mut Window, is_first: bool, #[comptime] form: Form) 
 
 /// Takes a state over a trial, the highest rank first; `below` is that of the rank below before the trial.
 #[cube]
-pub(super) fn advance(state: &mut Window, below: Neighbour, trial: Trial, #[comptime] form: Form) {
+pub(super) fn advance(state: &mut Window, below: Neighbor, trial: Trial, #[comptime] form: Form) {
     if comptime!(form.sum) {
         let added = trial.ahead * trial.b;
         #[unroll]
@@ -166,11 +166,11 @@ pub(super) fn advance(state: &mut Window, below: Neighbour, trial: Trial, #[comp
 
 /// Takes derivatives back over a trial, the lowest rank first; `above` is that of the rank above after the trial.
 #[cube]
-pub(super) fn retreat(slopes: &mut Window, above: Neighbour, trial: Trial, #[comptime] form: Form) {
+pub(super) fn retreat(slopes: &mut Window, above: Neighbor, trial: Trial, #[comptime] form: Form) {
     let added = trial.ahead * trial.b;
     #[unroll]
     for rank in 0..comptime!(form.width) {
-        let next = neighbour(&*slopes, above, comptime!(rank + 1), form);
+        let next = neighbor(&*slopes, above, comptime!(rank + 1), form);
         let p = fma(next.p, trial.ahead, slopes.p[rank] * trial.behind);
         if comptime!(form.sum) {
             slopes.p[rank] = fma(next.w, added, p);
@@ -183,13 +183,13 @@ pub(super) fn retreat(slopes: &mut Window, above: Neighbour, trial: Trial, #[com
 
 /// What stands at a rank of the window, or above it.
 #[cube]
-fn neighbour(window: &Window, above: Neighbour, #[comptime] rank: usize, #[comptime] form: Form) -> Neighbour {
+fn neighbor(window: &Window, above: Neighbor, #[comptime] rank: usize, #[comptime] form: Form) -> Neighbor {
     if comptime!(rank == form.width) {
         above
     } else if comptime!(form.sum) {
-        Neighbour { p: window.p[rank], w: window.w[rank] }
+        Neighbor { p: window.p[rank], w: window.w[rank] }
     } else {
-        Neighbour { p: window.p[rank], w: f32::new(0.0f32) }
+        Neighbor { p: window.p[rank], w: f32::new(0.0f32) }
     }
 }
 
@@ -197,14 +197,14 @@ fn neighbour(window: &Window, above: Neighbour, #[comptime] rank: usize, #[compt
 /// before the trial, and `slopes` and `above` are the derivatives after it.
 #[cube]
 pub(super) fn slope_at(
-    here: Neighbour,
+    here: Neighbor,
     slopes: &Window,
-    above: Neighbour,
+    above: Neighbor,
     trial: Trial,
     #[comptime] rank: usize,
     #[comptime] form: Form,
 ) -> f32 {
-    let next = neighbour(slopes, above, comptime!(rank + 1), form);
+    let next = neighbor(slopes, above, comptime!(rank + 1), form);
     if comptime!(form.sum) {
         let by_p = fma(next.w, trial.b, next.p - slopes.p[rank]);
         fma(here.p, by_p, here.w * (next.w - slopes.w[rank]))

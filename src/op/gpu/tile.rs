@@ -10,7 +10,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 
 /// Rows of a cube.
 pub(super) const ROWS: usize = 32;
-/// Distance between the columns of a tile of flows, so that the units of neighbouring columns read neighbouring words.
+/// Distance between the columns of a tile of flows, so that the units of neighboring columns read neighboring words.
 pub(super) const STRIDE: usize = ROWS + 1;
 /// Units of a row.
 pub(super) const SLICES: usize = 8;

@@ -3,7 +3,7 @@
 //! Splits and leaves are numbered separately; a child is a split's number, or `-1 - leaf`. A split's decision type 8 is
 //! "numerical, a missing value is NaN and goes right", 10 the same with left, which is what a [`TreeEnsemble`] does; 4
 //! and 6 take 0 for missing too. LightGBM and this crate both add leaf values in double precision in the order of the
-//! trees, so the sums have the same bits; this crate then rounds them to single precision. A normaliser is folded into
+//! trees, so the sums have the same bits; this crate then rounds them to single precision. A normalizer is folded into
 //! the thresholds ([`raw_threshold`]).
 //!
 //! LightGBM weighs the two ways of a split by its counts in its contributions, and adds up its gains for importances.
@@ -206,7 +206,7 @@ mod tests {
         let error = |ranker: Ranker| encode(&ranker).unwrap_err().to_string();
         assert_eq!(
             error(ranker(NormalizerKind::QueryMinMax, Model::Trees(trees()), &data())),
-            "LightGBM text cannot hold the normaliser `query_min_max`: expected a normaliser that takes each document alone"
+            "LightGBM text cannot hold the normalizer `query_min_max`: expected a normalizer that takes each document alone"
         );
         assert_eq!(
             error(ranker(NormalizerKind::None, mlp(3), &data())),

@@ -1,6 +1,6 @@
 //! Rankers in the formats of other systems.
 //!
-//! | format | models | normalisers | scores |
+//! | format | models | normalizers | scores |
 //! |---|---|---|---|
 //! | [ONNX](ExportFormat::Onnx), of one query or [of many](ExportFormat::OnnxBatch) | all | all, inside the graph or folded into the thresholds | within 1e-5 |
 //! | [RankLib](ExportFormat::RankLib) text | linear | `none`, `z_score`, folded into the weights | within rounding |
@@ -110,14 +110,14 @@ pub enum ExportError {
         /// The models that the format holds, and the format that holds this model.
         expected: &'static str,
     },
-    /// A normaliser that the format cannot hold.
-    #[error("{format} cannot hold the normaliser `{found}`: expected {expected}")]
+    /// A normalizer that the format cannot hold.
+    #[error("{format} cannot hold the normalizer `{found}`: expected {expected}")]
     Normalizer {
         /// The format.
         format: ExportFormat,
-        /// Name of the normaliser.
+        /// Name of the normalizer.
         found: &'static str,
-        /// The normalisers that the format holds.
+        /// The normalizers that the format holds.
         expected: &'static str,
     },
     /// Splits that decide in a way that the format has not.
@@ -182,7 +182,7 @@ impl Ranker {
     /// Returns the bytes of this ranker in another system's format; the same ranker gives the same bytes.
     ///
     /// # Errors
-    /// [`ExportError`] if the format cannot hold the model or its normaliser.
+    /// [`ExportError`] if the format cannot hold the model or its normalizer.
     pub fn export(&self, format: ExportFormat) -> Result<Vec<u8>, ExportError> {
         match format {
             ExportFormat::Onnx => onnx::encode(self),
@@ -242,7 +242,7 @@ pub(super) mod testing {
     use crate::ranker::{Metadata, Model, Ranker, Versions};
     use crate::scorer::{MlpScorerConfig, ScorerConfig};
 
-    /// Creates a ranker from a model and a normaliser fitted to `data`.
+    /// Creates a ranker from a model and a normalizer fitted to `data`.
     pub fn ranker(kind: NormalizerKind, model: Model, data: &RankingDataset) -> Ranker {
         let metadata = Metadata {
             feature_names: None,

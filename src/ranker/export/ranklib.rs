@@ -1,6 +1,6 @@
 //! RankLib's linear regression: two comment lines, the first of which names the model, then `0:BIAS 1:WEIGHT ...`.
 //!
-//! `w . z + b` with `z = (x - mean) scale` is `(w scale) . x + (b - sum w scale mean)`: a normaliser that is linear in
+//! `w . z + b` with `z = (x - mean) scale` is `(w scale) . x + (b - sum w scale mean)`: a normalizer that is linear in
 //! each feature is absorbed by the weights. Weights are written in double precision, to the last bit.
 
 use std::fmt::Write;
@@ -28,7 +28,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
             }
         }
         _ => {
-            let expected = "`none` or `z_score`; ONNX holds every normaliser";
+            let expected = "`none` or `z_score`; ONNX holds every normalizer";
             return Err(ExportError::normalizer(ranker.normalizer().kind(), ExportFormat::RankLib, expected));
         }
     }
@@ -93,7 +93,7 @@ mod tests {
         let error = |kind, model| encode(&ranker(kind, model, &data())).unwrap_err().to_string();
         assert_eq!(
             error(NormalizerKind::Log1p, linear()),
-            "RankLib text cannot hold the normaliser `log1p`: expected `none` or `z_score`; ONNX holds every normaliser"
+            "RankLib text cannot hold the normalizer `log1p`: expected `none` or `z_score`; ONNX holds every normalizer"
         );
         assert_eq!(
             error(NormalizerKind::None, mlp(2)),

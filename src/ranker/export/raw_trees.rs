@@ -1,6 +1,6 @@
 //! What the formats of trees share: trees that split raw features, and text that nests as they do.
 //!
-//! The trees of a ranker split normalised features, those of other systems raw ones. A normaliser that takes each feature
+//! The trees of a ranker split normalized features, those of other systems raw ones. A normalizer that takes each feature
 //! alone never falls as the feature grows, so `normalized(x) <= threshold` is the same as `x <= raw threshold`, where
 //! the raw threshold is the largest 32-bit float for which the former holds. Bisection over the floats finds it, so
 //! every 32-bit float goes the same way.
@@ -79,11 +79,11 @@ pub(super) fn trees_of(ranker: &Ranker, format: ExportFormat) -> Result<&TreeEns
         return Err(ExportError::model(ranker.model(), format, "a sum of trees"));
     };
     if ranker.normalizer().kind() == NormalizerKind::QueryMinMax {
-        let expected = "a normaliser that takes each document alone";
+        let expected = "a normalizer that takes each document alone";
         return Err(ExportError::normalizer(ranker.normalizer().kind(), format, expected));
     }
     if ranker.normalizer().kind() != NormalizerKind::None {
-        check_zeros(trees, format, "values of 0 that are compared with thresholds, where there is a normaliser")?;
+        check_zeros(trees, format, "values of 0 that are compared with thresholds, where there is a normalizer")?;
     }
     Ok(trees)
 }
@@ -117,7 +117,7 @@ impl RawTree {
         Self { nodes: vec![RawNode::Leaf(0.0)], places: Vec::new() }
     }
 
-    /// Walks the tree under `root`, whose splits are of normalised features.
+    /// Walks the tree under `root`, whose splits are of normalized features.
     pub fn new(
         trees: &TreeEnsemble,
         root: u32,
@@ -208,7 +208,7 @@ impl RawTree {
     }
 }
 
-/// Returns the largest 32-bit float whose normalised value is at most `threshold`, the largest finite one if this holds
+/// Returns the largest 32-bit float whose normalized value is at most `threshold`, the largest finite one if this holds
 /// for all; `None` if it holds for none.
 pub(super) fn raw_threshold(normalizer: &Normalizer, feature: usize, threshold: f32) -> Option<f32> {
     if normalizer.kind() == NormalizerKind::None {

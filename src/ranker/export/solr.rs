@@ -2,7 +2,7 @@
 //!
 //! Solr adds 1e-6 to every threshold, in single precision, and then sends `x <= threshold` left; a missing value goes
 //! right. The file has the float that this sum takes to the threshold; some thresholds near 0 have none, and the ranker
-//! is refused. A linear model has no constant; `z_score` becomes the normaliser of each feature. Features go by their
+//! is refused. A linear model has no constant; `z_score` becomes the normalizer of each feature. Features go by their
 //! names, `feature_1` and so on if the ranker has none.
 
 use super::raw_trees::{feature_names, quoted, raw_trees};
@@ -84,7 +84,7 @@ fn linear(ranker: &Ranker, scorer: &LinearScorer) -> Result<Vec<u8>, ExportError
             names.iter().zip(mean).zip(scale).map(feature).collect()
         }
         _ => {
-            let expected = "`none` or `z_score`; ONNX holds every normaliser";
+            let expected = "`none` or `z_score`; ONNX holds every normalizer";
             return Err(ExportError::normalizer(ranker.normalizer().kind(), ExportFormat::Solr, expected));
         }
     };

@@ -188,7 +188,7 @@ fn what_a_format_cannot_hold_is_refused_by_name() {
     use ExportFormat::{LightGbm, PluginLinear, RankLibTrees, Solr, XgBoost, XgBoostDump};
     for format in [LightGbm, RankLibTrees, Solr, XgBoost, XgBoostDump] {
         let expected =
-            "cannot hold the normaliser `query_min_max`: expected a normaliser that takes each document alone";
+            "cannot hold the normalizer `query_min_max`: expected a normalizer that takes each document alone";
         assert!(error(NormalizerKind::QueryMinMax, trees(false), format).ends_with(expected), "{format}");
     }
     for format in [RankLibTrees, Solr] {
@@ -199,7 +199,7 @@ fn what_a_format_cannot_hold_is_refused_by_name() {
         let message = error(NormalizerKind::None, linear(0.5), format);
         assert!(message.contains("expected a linear ranker without a constant"), "{message}");
         let message = error(NormalizerKind::Log1p, linear(0.0), format);
-        assert!(message.contains("cannot hold the normaliser `log1p`"), "{message}");
+        assert!(message.contains("cannot hold the normalizer `log1p`"), "{message}");
         let message = error(NormalizerKind::None, testing::mlp(4), format);
         assert!(message.contains("cannot hold a multi-layer perceptron"), "{message}");
     }

@@ -65,7 +65,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
         "version": VERSION,
     });
     // A value would hold the numbers in double precision, whose text is longer.
-    let trees = serde_json::to_string(&trees).expect("numbers are serialisable");
+    let trees = serde_json::to_string(&trees).expect("numbers are serializable");
     Ok(file.to_string().replacen("\"trees\":[]", &format!("\"trees\":{trees}"), 1).into_bytes())
 }
 

@@ -7,7 +7,7 @@
 //! | [CatBoost](ImportFormat::CatBoost) JSON | right where `x > t`, 32 bits | 64 bits |
 //! | [RankLib](ImportFormat::RankLib) XML of MART and LambdaMART | `x <= t`, 32 bits | 32 bits |
 //!
-//! Each becomes a [sum of trees](Model::Trees) without a normaliser, whose thresholds are moved to the neighbouring
+//! Each becomes a [sum of trees](Model::Trees) without a normalizer, whose thresholds are moved to the neighboring
 //! 32-bit floats that divide all 32-bit floats alike. Column 0 of the other system is feature 1. A file of another
 //! version, of several outputs, with categorical splits or with an objective that transforms the scores is refused by
 //! name; it is never read as another ranker.
@@ -104,7 +104,7 @@ impl ImportFormat {
 
 #[cfg_attr(docsrs, doc(cfg(feature = "import")))]
 impl Ranker {
-    /// Reads a ranker of another system: a sum of trees without a normaliser.
+    /// Reads a ranker of another system: a sum of trees without a normalizer.
     ///
     /// # Errors
     /// [`ImportError`] for a file that is damaged, of another version, or has no counterpart here.
@@ -123,7 +123,7 @@ impl Ranker {
             versions: Versions::current(),
         };
         let ranker = Self::new(Normalizer::unfitted(features), Model::Trees(trees), metadata);
-        Ok(ranker.expect("normaliser and names have the features of the model"))
+        Ok(ranker.expect("normalizer and names have the features of the model"))
     }
 
     /// Reads a file of this crate, or of another system, which its beginning tells apart.

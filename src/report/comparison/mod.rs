@@ -147,7 +147,7 @@ fn tests(report: &ComparisonReport) -> Html {
     let config = &report.config;
     let words = format!(
         "A difference above 0 says that the system named first is better. low, high: {}% bootstrap interval of the mean \
-         difference; t: paired t-test; random: Fisher's randomisation test{}; d: mean difference in standard deviations. {} \
+         difference; t: paired t-test; random: Fisher's randomization test{}; d: mean difference in standard deviations. {} \
          resamples, seed {}. A p-value is for a comparison chosen before looking at the results.",
         100.0 * config.confidence,
         if with_tukey { "; tukey: Tukey's test over all pairs" } else { "" },

@@ -138,11 +138,11 @@ def paired(first, second):
         "bootstrap_standard_error": difference.std() / len(difference) ** 0.5,
     }
     many = 200_000
-    randomised = scipy.stats.permutation_test(
+    randomized = scipy.stats.permutation_test(
         (first, second), mean_difference, permutation_type="samples", n_resamples=many, rng=numpy.random.default_rng(1)
     )
-    row["randomisation_p_value"] = randomised.pvalue
-    row["randomisation_exact"] = 2 ** len(first) <= many
+    row["randomization_p_value"] = randomized.pvalue
+    row["randomization_exact"] = 2 ** len(first) <= many
     bootstrap = scipy.stats.bootstrap(
         (difference,), numpy.mean, n_resamples=many, method="percentile", rng=numpy.random.default_rng(2)
     )

@@ -132,7 +132,7 @@ def approx_kendall_tau(s, y, alpha=10.0):
     return jnp.sum(d * jnp.tanh(0.5 * alpha * (s[:, None] - s[None, :]))) / jnp.sum(jnp.abs(d))
 
 
-# ---- Baselines: losses to minimise ---------------------------------------------------------------------------------
+# ---- Baselines: losses to minimize ---------------------------------------------------------------------------------
 def pairs(y):
     return (y[:, None] > y[None, :]) * 1.0
 

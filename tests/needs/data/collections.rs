@@ -39,7 +39,7 @@ pub fn letor_3_ohsumed() {
     assert!(data.document_ids.iter().all(|id| id.parse::<u32>().is_ok()), "numbers of MEDLINE documents");
     data.check_integer_labels(2).unwrap();
     assert!(data.check_integer_labels(1).is_err());
-    // The collection is normalised as `query_min_max` does, and rounded to six places.
+    // The collection is normalized as `query_min_max` does, and rounded to six places.
     let published = data.features.clone();
     Normalizer::fit(&data, NormalizerKind::QueryMinMax).apply(&mut data).unwrap();
     let differences = published.iter().zip(&data.features).map(|(published, ours)| (published - ours).abs());

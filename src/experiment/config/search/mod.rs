@@ -176,7 +176,7 @@ mod tests {
             (json!({"kind": "random", "trials": 3}), "search.space: expected at least one key"),
             (
                 json!({"kind": "random", "trials": 3, "space": {"seed": [1]}}),
-                "search.space.seed: expected a key that begins with one of normaliser, scorer, loss, learner",
+                "search.space.seed: expected a key that begins with one of normalizer, scorer, loss, learner",
             ),
             (halving("reduction", 1), "search.reduction: found 1, expected at least 2"),
             (halving("trials", 2), "search.trials: found 2, expected at least 3, the reduction"),

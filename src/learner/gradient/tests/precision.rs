@@ -69,7 +69,7 @@ fn what_f16_cannot_hold_ends_the_fit_with_advice() {
         learner.fit(&train, None, &context(None, &NoProgress)).map(|fitted| fitted.stop)
     };
     let message = fit("f16").unwrap_err().to_string();
-    for part in ["gradient: epoch 1", "learner.precision = \"f32\"", "normalise the features"] {
+    for part in ["gradient: epoch 1", "learner.precision = \"f32\"", "normalize the features"] {
         assert!(message.contains(part), "{message}");
     }
     assert_eq!(fit("bf16").unwrap(), StopReason::Completed);

@@ -86,7 +86,7 @@ impl<const N: usize> Polynomials<N> {
     fn new<const FMA: bool>(span: Span, y: &[f64]) -> Self {
         let mut values = [[0.0; N]; POINTS];
         let center = 0.5 * (span.low + span.high);
-        // All numbers of a box without width are its centre.
+        // All numbers of a box without width are its center.
         let scale = if span.width() > 0.0 { 2.0 / span.width() } else { 0.0 };
         let mut position = [0.0; N];
         for (position, y) in position.iter_mut().zip(y) {

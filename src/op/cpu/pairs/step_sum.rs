@@ -192,7 +192,7 @@ impl<'a, T: Real> List<'a, T> {
 struct Exponentials<T> {
     e: Vec<T>,
     center: f64,
-    /// Distance from the centre up to which an exponential has a meaning.
+    /// Distance from the center up to which an exponential has a meaning.
     reach: f64,
 }
 

@@ -4,7 +4,7 @@ use prost::Message;
 
 use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Tensor, ValueInfo, data_type};
 
-/// Operator set of the graphs: the first with layer normalisation.
+/// Operator set of the graphs: the first with layer normalization.
 const OPSET: i64 = 17;
 /// Domain of the operators of trees, and the operator set that goes with the other one.
 const TREES: &str = "ai.onnx.ml";

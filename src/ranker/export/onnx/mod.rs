@@ -1,9 +1,9 @@
-//! ONNX: a graph of tensors that onnxruntime and most inference engines run, normaliser included.
+//! ONNX: a graph of tensors that onnxruntime and most inference engines run, normalizer included.
 //!
 //! Input `features`: `[documents, features]`, 32-bit floats, the raw features of the documents of **one** query, at
-//! least one document. Output `scores`: `[documents]`. The graph takes one query at a time, since the normaliser
+//! least one document. Output `scores`: `[documents]`. The graph takes one query at a time, since the normalizer
 //! `query_min_max` and self-attention look at the whole list; a graph of many queries takes them padded to one length,
-//! with a mask. Normalisers are computed in double precision, as in this crate; scorers in single precision.
+//! with a mask. Normalizers are computed in double precision, as in this crate; scorers in single precision.
 
 mod attention;
 mod graph;

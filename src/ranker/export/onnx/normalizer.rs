@@ -1,4 +1,4 @@
-//! Normalisers as ONNX operators, in double precision as in this crate.
+//! Normalizers as ONNX operators, in double precision as in this crate.
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
@@ -17,7 +17,7 @@ pub(super) fn raw(graph: &mut GraphBuilder, features: usize) -> Value {
     graph.reshaped(&clean, &[-1, features as i64])
 }
 
-/// Adds the normalised features to the graph, one row per place of a document. With `may_miss` a value may be NaN.
+/// Adds the normalized features to the graph, one row per place of a document. With `may_miss` a value may be NaN.
 ///
 /// # Shapes
 /// - output: `[documents, features]`, 32-bit floats
@@ -35,23 +35,23 @@ pub(super) fn normalized(graph: &mut GraphBuilder, normalizer: &Normalizer, may_
             Some(mask) => query_min_max_of_many(graph, &mask, &x, count, may_miss),
         },
         FeatureMap::ZScore { mean, scale } => {
-            let mean = graph.doubles("normaliser.mean", &[mean.len()], mean);
-            let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);
+            let mean = graph.doubles("normalizer.mean", &[mean.len()], mean);
+            let scale = graph.doubles("normalizer.scale", &[scale.len()], scale);
             let centered = graph.node("Sub", &[&x, &mean]);
             graph.node("Mul", &[&centered, &scale])
         }
         FeatureMap::ClippedZScore { mean, scale } => {
-            let mean = graph.doubles("normaliser.mean", &[mean.len()], mean);
-            let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);
-            let least = graph.doubles("normaliser.least", &[], &[-8.0]);
-            let most = graph.doubles("normaliser.most", &[], &[8.0]);
+            let mean = graph.doubles("normalizer.mean", &[mean.len()], mean);
+            let scale = graph.doubles("normalizer.scale", &[scale.len()], scale);
+            let least = graph.doubles("normalizer.least", &[], &[-8.0]);
+            let most = graph.doubles("normalizer.most", &[], &[8.0]);
             let centered = graph.node("Sub", &[&x, &mean]);
             let value = graph.node("Mul", &[&centered, &scale]);
             let value = graph.node("Max", &[&value, &least]);
             graph.node("Min", &[&value, &most])
         }
         FeatureMap::Log1p { scale } => {
-            let scale = graph.doubles("normaliser.scale", &[scale.len()], scale);
+            let scale = graph.doubles("normalizer.scale", &[scale.len()], scale);
             let value = signed_log1p(graph, &x);
             graph.node("Mul", &[&value, &scale])
         }
@@ -147,11 +147,11 @@ impl Table {
         let width = (longest + 1).next_power_of_two() - 1;
         let count = values.len();
         let table = padded(values, width, 0.0, f32::INFINITY);
-        let table = graph.floats("normaliser.quantiles", &[count * width], &table);
+        let table = graph.floats("normalizer.quantiles", &[count * width], &table);
         let rows: Vec<i64> = (0..count).map(|feature| (feature * width) as i64).collect();
-        let rows = graph.integers("normaliser.rows", &[count], &rows);
+        let rows = graph.integers("normalizer.rows", &[count], &rows);
         let last: Vec<i64> = values.iter().map(|values| values.len().saturating_sub(1) as i64).collect();
-        let last = graph.integers("normaliser.last", &[count], &last);
+        let last = graph.integers("normalizer.last", &[count], &last);
         let none = graph.integers("integer_0", &[], &[0]);
         let one = graph.integers("integer_1", &[], &[1]);
         Self { values: table, rows, last, none, one, count, width }
@@ -165,7 +165,7 @@ impl Table {
             .map(|step| {
                 let rows: Vec<i64> = (0..self.count).map(|feature| (feature * self.width + step - 1) as i64).collect();
                 let length = graph.integers(&format!("step_{step}"), &[], &[step as i64]);
-                (length, graph.integers(&format!("normaliser.rows_{step}"), &[self.count], &rows))
+                (length, graph.integers(&format!("normalizer.rows_{step}"), &[self.count], &rows))
             })
             .collect()
     }
@@ -245,7 +245,7 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
 fn gauss(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>], places: &[Vec<f64>]) -> Value {
     let table = Table::new(graph, values);
     let places = padded(places, table.width, 0.0, 0.0);
-    let places = graph.doubles("normaliser.places", &[table.count * table.width], &places);
+    let places = graph.doubles("normalizer.places", &[table.count * table.width], &places);
     let below = table.count(graph, features, "Less");
     let [lower, upper] = table.sides(graph, &below);
     let low = table.at(graph, &table.values, &lower);

@@ -79,7 +79,7 @@ fn normalization(graph: &mut GraphBuilder, name: &str, norm: &Norm, x: &Value) -
     }
 }
 
-/// Adds a normalisation over the neurons of each document to the graph.
+/// Adds a normalization over the neurons of each document to the graph.
 pub(super) fn layer_normalization(graph: &mut GraphBuilder, name: &str, layer: &LayerNorm, x: &Value) -> Value {
     let gamma = parameter(graph, &format!("{name}.gamma"), layer.gamma.val());
     let mut inputs = vec![x.clone(), gamma];

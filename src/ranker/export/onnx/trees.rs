@@ -1,7 +1,7 @@
 //! Sums of trees as ONNX's `TreeEnsembleRegressor`, which every version of the operator set for trees has.
 //!
 //! A split sends `x <= threshold` to its true side, in single precision, and a missing value (NaN) where it says.
-//! Leaves are in single precision. A normaliser that takes each document alone is folded into the thresholds, so that
+//! Leaves are in single precision. A normalizer that takes each document alone is folded into the thresholds, so that
 //! no rounding sends a value another way; `query_min_max` is inside the graph.
 
 use super::super::raw_trees::{RawNode, RawTree, check_zeros};
@@ -24,7 +24,7 @@ pub(super) fn tree_scores(
         _ => (normalizer::raw(graph, trees.feature_count()), true),
     };
     if fitted.kind() != NormalizerKind::None {
-        check_zeros(trees, format, "values of 0 that are compared with thresholds, where there is a normaliser")?;
+        check_zeros(trees, format, "values of 0 that are compared with thresholds, where there is a normalizer")?;
     }
     let x = without_zeros(graph, trees, &x, format)?;
     let none = Normalizer::unfitted(trees.feature_count());
