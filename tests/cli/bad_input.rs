@@ -129,6 +129,7 @@ fn bad_configuration_keys_are_refused() {
         ("\"approx_ndcg\"=>\"approx_ndcg\"\nalpha = -2.0", ["small.toml:", "alpha", "-2"]),
         ("\"gradient\"=>\"gradiant\"", ["small.toml:", "learner.kind", "did you mean `gradient`?"]),
         ("\"mlp\"=>\"mpl\"", ["small.toml:", "scorer", "mlp"]),
+        ("[scorer]=>[normaliser]\n[scorer]", ["small.toml:", "normaliser", "did you mean `normalizer`?"]),
         ("[loss]=>[lose]", ["small.toml:", "lose", "did you mean `loss`?"]),
         ("[scorer]=>[scorer", ["small.toml:8:8", "unclosed table", "]"]),
         ("hidden = [8]=>hidden = [0]", ["small.toml:10:1: scorer.hidden[0]: found 0", "at least 1 neuron", ""]),
