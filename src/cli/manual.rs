@@ -110,7 +110,8 @@ fn pages_below(command: &Command, parent: Option<&Command>, pages: &mut Vec<(Str
     let mut page = Vec::new();
     write_page(command, parent, &mut page)?;
     pages.push((format!("{}.1", title(command)), page));
-    command.get_subcommands().try_for_each(|child| pages_below(child, Some(command), pages))
+    let mut shown = command.get_subcommands().filter(|child| !child.is_hide_set());
+    shown.try_for_each(|child| pages_below(child, Some(command), pages))
 }
 
 /// Writes a page with its sections in the order of man-pages(7). The help after the options is laid out by hand, so its

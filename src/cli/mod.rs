@@ -86,7 +86,7 @@ enum Command {
     Bench(bench::BenchArgs),
     /// List losses, learners and measures, or inspect a ranker
     Models(models::ModelsArgs),
-    /// List available devices
+    /// List available devices, or compare them on one experiment
     Devices(devices::DevicesArgs),
     /// Print a shell completion script
     Completions(manual::CompletionsArgs),

@@ -1,4 +1,4 @@
-//! The page of a run, of a study or of a comparison: one HTML file without scripts or external resources, readable in
+//! The page of a run, a study, or a comparison of systems or devices: one HTML file without scripts or external resources, readable in
 //! light and dark schemes, on a phone and on paper. The page of a run is a pure view of its `report.json` and
 //! `run.json`.
 
@@ -7,6 +7,7 @@ mod comparison;
 mod cross_validation;
 mod curves;
 mod data;
+mod devices;
 mod extremes;
 mod html;
 mod importance;
@@ -24,6 +25,7 @@ use self::about::Frame;
 #[cfg(feature = "cli")]
 pub(crate) use self::comparison::letter;
 pub use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
+use crate::device_comparison::DeviceComparison;
 use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
 use crate::measure::significance::SignificanceError;
 use crate::study::StudyReport;
@@ -55,6 +57,11 @@ pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord)
 /// [`SignificanceError`] of an interval that cannot be computed.
 pub fn comparison_page(report: &ComparisonReport, rankings: &Rankings) -> Result<String, SignificanceError> {
     comparison::frame(report, rankings).map(whole)
+}
+
+/// Builds the complete page of a comparison of devices.
+pub fn devices_page(comparison: &DeviceComparison) -> String {
+    whole(devices::frame(comparison))
 }
 
 /// Builds the complete page of a study.

@@ -12,6 +12,7 @@ mod compare;
 mod config_reference;
 mod configs;
 mod convert;
+mod devices;
 mod disk;
 mod exactness;
 mod folders;

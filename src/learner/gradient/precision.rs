@@ -33,7 +33,7 @@ impl Precision {
     }
 
     /// Its name in a configuration.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
             Self::F16 => "f16",

@@ -2,10 +2,11 @@
 //!
 //! [`compare`] compares two systems on the same queries: paired t-test, Fisher's randomization test, bootstrap
 //! interval, effect size, wins and losses. With more than two systems, [`tukey_hsd`] keeps the probability of any false
-//! difference at the level of one test; [`compare_all`] does both. All tests are two-sided; all randomness comes from
-//! one seed.
+//! difference at the level of one test; [`compare_all`] does both. These tests are two-sided, and all randomness comes
+//! from one seed. [`equivalence`] asks the opposite: whether two systems are the same within a margin.
 
 mod bootstrap;
+mod equivalence;
 mod randomization;
 mod studentized_range;
 mod systems;
@@ -15,6 +16,7 @@ mod tukey;
 use serde::{Deserialize, Serialize};
 
 pub use bootstrap::{Bootstrap, bootstrap};
+pub use equivalence::{Equivalence, EquivalenceVerdict, equivalence};
 pub use randomization::{Randomization, randomization};
 pub use studentized_range::studentized_range_survival;
 #[cfg(feature = "cli")]

@@ -1,10 +1,16 @@
 //! `burn-rank devices`: lists the devices and instructions that this build has, and those that it finds on this
-//! machine.
+//! machine. `compare.rs` runs one experiment on several of them, `trial.rs` is one of these runs, and `merge.rs` puts the
+//! tables of several machines together.
+
+mod compare;
+mod merge;
+mod print;
+mod trial;
 
 use std::io::Write;
 
 use crate::json::json;
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::failure::Failure;
 use super::input;
@@ -14,14 +20,37 @@ use crate::op::Instructions;
 
 /// Arguments of `devices`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct DevicesArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// One JSON object per line
     #[arg(long)]
     json: bool,
 }
 
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run one experiment on several devices: whether each gives the same ranker, and how fast
+    Compare(compare::CompareArgs),
+    /// Put the tables of several machines together
+    Merge(merge::MergeArgs),
+    /// One run of a comparison, in a process of its own
+    #[command(hide = true)]
+    Trial(trial::TrialArgs),
+}
+
 impl DevicesArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        match self.command {
+            None => self.list(out),
+            Some(Command::Compare(args)) => args.run(out),
+            Some(Command::Merge(args)) => args.run(out),
+            Some(Command::Trial(args)) => args.run(out),
+        }
+    }
+
+    fn list(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let mut table = Table::new(["device", "state", "what"]);
         for backend in BACKENDS {
             let state = match (backend.built, input::device(backend.name)) {

@@ -1,0 +1,64 @@
+//! `burn-rank devices merge DIR..`: tables of several machines as one.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::compare::{PAGE, TABLE};
+use super::print;
+use crate::cli::failure::Failure;
+use crate::device_comparison::{DeviceComparison, MergeError};
+use crate::experiment::OutputFolder;
+use crate::report::devices_page;
+
+/// Arguments of `devices merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Folders of `devices compare`; the first row of the first is what the others are compared with
+    #[arg(required = true, num_args = 2.., value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Also write the table and its page into this folder: a new or empty one, or one that this command wrote
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// One JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+impl MergeArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let tables = self.folders.iter().map(|folder| Ok((name(folder), read(folder)?)));
+        let tables = tables.collect::<Result<Vec<_>, Failure>>()?;
+        let merged = DeviceComparison::merge(tables).map_err(|error| match error {
+            MergeError::Differs { .. } => Failure::input(error),
+            error => Failure::work(error),
+        })?;
+        let merged = merged.ok_or_else(|| Failure::input("expected two folders or more"))?;
+        if let Some(path) = &self.out {
+            let folder = OutputFolder::of_files(path, &[TABLE, PAGE])?;
+            folder.write_json(TABLE, &merged)?;
+            folder.write(PAGE, devices_page(&merged).as_bytes())?;
+        }
+        if self.json {
+            return Ok(writeln!(out, "{}", serde_json::to_string(&merged).map_err(Failure::work)?)?);
+        }
+        print::table(&merged, out)
+    }
+}
+
+/// The last part of a folder's path.
+fn name(folder: &Path) -> String {
+    folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Reads the table of a folder.
+fn read(folder: &Path) -> Result<DeviceComparison, Failure> {
+    let path = folder.join(TABLE);
+    let bytes = fs::read(&path).map_err(|error| {
+        Failure::input(format!("{}: {error}, expected a table of `devices compare`", path.display()))
+    })?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Failure::input(format!("{}: {error}, expected a table of `devices compare`", path.display())))
+}

@@ -1,0 +1,107 @@
+//! The largest error of the loss and its gradient on one batch, beside double precision on the CPU.
+//!
+//! Rounding grows from step to step until two devices end at two rankers, so that quality cannot tell rounding from a
+//! wrong kernel. One batch at given scores can.
+
+use burn::nn::loss::Reduction;
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+
+use crate::data::{RankingBatch, RankingDataset};
+use crate::device::host;
+use crate::experiment::{ExperimentConfig, ExperimentError};
+use crate::learner::LearnerError;
+use crate::loss::RankingLoss;
+
+/// Errors of a loss and its gradient on a device, each as a share of the largest component in double precision.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FirstBatchError {
+    /// Error of the loss.
+    pub loss: f64,
+    /// Largest error of a component of the gradient.
+    pub gradient: f64,
+}
+
+impl FirstBatchError {
+    /// The larger of both.
+    pub fn largest(self) -> f64 {
+        // NaN is an error, too.
+        if self.loss.is_nan() || self.gradient.is_nan() { f64::INFINITY } else { self.loss.max(self.gradient) }
+    }
+
+    /// The errors of the first training queries of a normalized data set, as many as a step takes. Their scores are those of
+    /// the scorer before training on the CPU, so that every device gets the same numbers. `None` for learners that take
+    /// no loss or no scorer.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the loss or the scorer.
+    pub fn measure(
+        config: &ExperimentConfig,
+        train: &RankingDataset,
+        device: &Device,
+    ) -> Result<Option<Self>, ExperimentError> {
+        let (Some(scorer), Some(loss)) = (&config.scorer, &config.loss) else { return Ok(None) };
+        let loss = loss.build().map_err(LearnerError::from)?;
+        let step = config.resolved()["learner"]["batch_queries"].as_u64().unwrap_or(16) as usize;
+        let queries: Vec<usize> = (0..train.queries().min(step)).collect();
+        let batch = RankingBatch::assemble(train, &queries, &host());
+        let scorer = scorer.init(train.feature_count, config.seed, &host()).map_err(LearnerError::from)?;
+        let scores = scorer.forward(batch.features, batch.mask.clone());
+        let shape = scores.dims();
+        let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect::<Vec<f64>>();
+        let mask = batch.mask.into_data();
+        let lists = Lists { shape, scores: numbers(scores), labels: numbers(batch.labels), mask };
+        let (exact, found) = (lists.explain(&*loss, DType::F64, &host()), lists.explain(&*loss, DType::F32, device));
+        Ok(Some(Self { loss: relative(&[exact.0], &[found.0]), gradient: relative(&exact.1, &found.1) }))
+    }
+}
+
+/// Lists of one batch.
+struct Lists {
+    shape: [usize; 2],
+    scores: Vec<f64>,
+    labels: Vec<f64>,
+    mask: TensorData,
+}
+
+impl Lists {
+    /// The mean loss of the lists and its gradient.
+    fn explain(&self, loss: &dyn RankingLoss, dtype: DType, device: &Device) -> (f64, Vec<f64>) {
+        let device = device.clone().autodiff();
+        let tensor =
+            |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), self.shape), (&device, dtype));
+        let scores = tensor(&self.scores).require_grad();
+        let mask = Tensor::from_data(self.mask.clone(), &device);
+        let value = loss.forward(scores.clone(), tensor(&self.labels), mask, Reduction::Mean);
+        let number: f64 = value.to_data().iter::<f64>().sum();
+        let gradients = value.backward();
+        let gradient = scores.grad(&gradients).map(|of| of.into_data().iter::<f64>().collect());
+        (number, gradient.unwrap_or_else(|| vec![0.0; self.scores.len()]))
+    }
+}
+
+/// The largest difference as a share of the largest component of `exact`; the difference itself where all are 0.
+fn relative(exact: &[f64], found: &[f64]) -> f64 {
+    let largest = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold(0.0, |most: f64, value| if value.is_nan() { value } else { most.max(value.abs()) })
+    };
+    let size = largest(&mut exact.iter().copied());
+    let error = largest(&mut exact.iter().zip(found).map(|(exact, found)| found - exact));
+    if exact.iter().zip(found).any(|(exact, found)| (found - exact).is_nan()) {
+        return f64::NAN;
+    }
+    if size > 0.0 { error / size } else { error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_shares_of_the_largest_component() {
+        assert_eq!(relative(&[2.0, -4.0], &[2.0, -5.0]), 0.25);
+        assert_eq!(relative(&[0.0], &[0.5]), 0.5);
+        assert!(relative(&[1.0, 2.0], &[f64::NAN, 2.0]).is_nan());
+        assert_eq!(FirstBatchError { loss: 0.0, gradient: f64::NAN }.largest(), f64::INFINITY);
+    }
+}

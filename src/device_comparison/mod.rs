@@ -1,0 +1,21 @@
+//! The same configuration on several devices: whether each gives the same ranker, and how fast.
+//!
+//! | file | what |
+//! |---|---|
+//! | `setting.rs` | a device, with instructions, threads and precision |
+//! | `trial.rs` | one fit on one device, measured in the process that made it |
+//! | `first_batch.rs` | errors of loss and gradient beside double precision |
+//! | `comparison.rs` | the table: a row per device, and tables of several machines |
+//!
+//! `burn-rank devices compare` starts a process for each [`Trial`], so that start-up, peak memory and failure are its own.
+
+mod comparison;
+mod first_batch;
+mod setting;
+mod trial;
+
+pub use comparison::{DeviceComparison, DeviceRow, MergeError, Quality, RowSeconds, Trials};
+pub use first_batch::FirstBatchError;
+pub(crate) use setting::precision;
+pub use setting::{DeviceSetting, SettingError};
+pub use trial::{PeakBytes, Trial, TrialOptions, TrialSeconds};

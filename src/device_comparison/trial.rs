@@ -1,0 +1,238 @@
+//! One fit on one device: quality, errors of the first batch, speed and memory.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use burn::tensor::Device;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::first_batch::FirstBatchError;
+use crate::data::{Normalizer, RankingDataset};
+use crate::distributed::OneProcess;
+use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, Split, fit_in_place};
+use crate::learner::{Interrupt, Progress, Round};
+use crate::memory;
+use crate::op::Execution;
+use crate::ranker::{Ranker, Versions};
+use crate::text::hexadecimal;
+
+/// Time for which scoring is repeated, and most repetitions.
+const SCORING: (Duration, usize) = (Duration::from_millis(300), 50);
+
+/// What a trial measured. `None` stands for what was not or cannot be measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Seed of the fit.
+    pub seed: u64,
+    /// What the values are of: the selecting measure and its convention.
+    pub measure: String,
+    /// Set of queries that the values are of: `test`, else `validation`, else `train`.
+    pub set: String,
+    /// Value of each query; `None` where the convention excludes it.
+    pub values: Vec<Option<f64>>,
+    /// SHA-256 of the ranker.
+    pub ranker: String,
+    /// Hash of the raw queries of each set.
+    pub data: BTreeMap<String, String>,
+    /// Errors of loss and gradient on the first batch.
+    pub error: Option<FirstBatchError>,
+    /// Rounds of the fit.
+    pub rounds: usize,
+    /// Best value on the validation queries; on the training queries without them.
+    pub best: Option<f64>,
+    /// Training documents divided by the time of the median round, which measures the validation queries too.
+    pub train_documents_per_second: Option<f64>,
+    /// Documents that the ranker scores in a second, from raw features, in the median of repetitions.
+    pub score_documents_per_second: Option<f64>,
+    /// Times in seconds.
+    pub seconds: TrialSeconds,
+    /// Largest memory in bytes.
+    pub peak_bytes: PeakBytes,
+    /// Threads of the processor pool.
+    pub threads: usize,
+    /// Instructions of the fused kernels of the CPU.
+    pub instructions: String,
+    /// Processor and system.
+    pub platform: String,
+    /// Versions of this build.
+    pub versions: Versions,
+}
+
+/// Times of a trial in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrialSeconds {
+    /// From the start of the process to the open device.
+    pub open: f64,
+    /// What the first round took more than the median of the others: kernels are compiled and tuned in it. `None` with
+    /// fewer than two rounds.
+    pub compile: Option<f64>,
+    /// The median round after the first.
+    pub round: Option<f64>,
+    /// From the start of the fit to the first round that reached the target.
+    pub target: Option<f64>,
+}
+
+/// Largest memory in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeakBytes {
+    /// Of the process until the end of the fit.
+    pub host: Option<u64>,
+    /// On the device.
+    pub device: Option<u64>,
+}
+
+/// How a trial is run.
+pub struct TrialOptions<'a> {
+    /// The open device.
+    pub device: &'a Device,
+    /// When the process began.
+    pub begun: Instant,
+    /// Value of the selecting measure whose time is wanted.
+    pub target: Option<f64>,
+    /// Asks for an early stop.
+    pub interrupt: Interrupt,
+}
+
+impl Trial {
+    /// Fits the configuration with its seed and measures the fit.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the data or the fit; [`ExperimentError::Interrupted`].
+    pub fn run(config: &ExperimentConfig, options: &TrialOptions) -> Result<Self, ExperimentError> {
+        let open = options.begun.elapsed().as_secs_f64();
+        let mut split = config.data.split()?;
+        let scored = split.test.as_ref().or(split.validation.as_ref()).unwrap_or(&split.train).clone();
+        let sets =
+            [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];
+        let data = sets.into_iter().filter_map(|(set, data)| Some((set.to_string(), data?.data_hash()))).collect();
+        let error = first_batch(config, &split, options.device)?;
+        let clock = Clock::default();
+        let start = config.start_ranker(options.device)?;
+        let fit_options = FitOptions {
+            device: options.device,
+            start: start.as_ref(),
+            directory: None,
+            resume: false,
+            dashboard: false,
+            progress: &clock,
+            interrupt: options.interrupt.clone(),
+            processes: &OneProcess,
+        };
+        let documents = split.train.documents();
+        let fit = fit_in_place(config, &mut split, config.seed, &fit_options)?;
+        if options.interrupt.requested() {
+            return Err(ExperimentError::Interrupted { finished: 0, all: 1 });
+        }
+        let peak = memory::peak();
+        let mut of_sets = ["test", "validation", "train"].into_iter();
+        let (set, evaluation) = of_sets
+            .find_map(|set| Some((set, fit.evaluations.get(set)?)))
+            .expect("the training queries are always measured");
+        let times = clock.times(options.target);
+        Ok(Self {
+            seed: config.seed,
+            measure: format!("{} ({})", config.measure.select, config.measure.convention.name),
+            set: set.to_string(),
+            values: evaluation.per_query[0].clone(),
+            ranker: hexadecimal(&Sha256::digest(fit.ranker.to_bytes())),
+            data,
+            error,
+            rounds: fit.history.len(),
+            best: times.best,
+            train_documents_per_second: times.round.map(|round| documents as f64 / round),
+            score_documents_per_second: scoring_speed(&fit.ranker, &scored, options.device)?,
+            seconds: TrialSeconds { open, compile: times.compile, round: times.round, target: times.target },
+            peak_bytes: PeakBytes { host: peak, device: None },
+            threads: rayon::current_num_threads(),
+            instructions: Execution::current().instructions().to_string(),
+            platform: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),
+            versions: Versions::current(),
+        })
+    }
+}
+
+/// The errors of the first batch; `None` where features are streamed.
+fn first_batch(
+    config: &ExperimentConfig,
+    split: &Split,
+    device: &Device,
+) -> Result<Option<FirstBatchError>, ExperimentError> {
+    if config.data.memory.is_some() {
+        return Ok(None);
+    }
+    let mut train = split.train.clone();
+    Normalizer::fit(&train, config.normalizer).apply(&mut train)?;
+    FirstBatchError::measure(config, &train, device)
+}
+
+/// The median speed of scoring, after one pass that is not counted.
+fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Option<f64>, ExperimentError> {
+    let (long, most) = SCORING;
+    let mut times = Vec::new();
+    let begun = Instant::now();
+    while times.len() < 2 || (times.len() < most && begun.elapsed() < long) {
+        let start = Instant::now();
+        black_box(ranker.predict(data, device)?);
+        times.push(start.elapsed().as_secs_f64());
+    }
+    Ok(median(&times[1..]).map(|seconds| data.documents() as f64 / seconds))
+}
+
+/// The upper median; `None` for no values.
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// Times of the rounds of a fit.
+#[derive(Debug, Default)]
+struct Clock(Mutex<Marks>);
+
+#[derive(Debug, Default)]
+struct Marks {
+    begun: Option<Instant>,
+    /// Seconds since the beginning, and the selecting measure.
+    rounds: Vec<(f64, Option<f64>)>,
+}
+
+/// What the marks say.
+struct Times {
+    best: Option<f64>,
+    compile: Option<f64>,
+    round: Option<f64>,
+    target: Option<f64>,
+}
+
+impl Clock {
+    fn times(&self, target: Option<f64>) -> Times {
+        let marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();
+        let round = median(&ends.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<f64>>());
+        let compile = round.zip(ends.first()).map(|(round, first)| (first - round).max(0.0));
+        let best = marks.rounds.iter().filter_map(|(_, value)| *value).reduce(f64::max);
+        let reached = |target: f64| marks.rounds.iter().find(|(_, value)| value.is_some_and(|value| value >= target));
+        Times { best, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
+    }
+}
+
+impl Progress for Clock {
+    fn begin(&self, _: &str, _: Option<usize>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).begun = Some(Instant::now());
+    }
+
+    fn round(&self, round: &Round) {
+        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = marks.begun.get_or_insert_with(Instant::now).elapsed().as_secs_f64();
+        marks.rounds.push((at, round.validation.or(round.train)));
+    }
+
+    fn warn(&self, message: &str) {
+        log::warn!("{message}");
+    }
+
+    fn end(&self) {}
+}

@@ -1,0 +1,227 @@
+//! Whether two systems are the same within a margin: two one-sided tests on paired differences of queries and seeds
+//! (Schuirmann, A comparison of the two one-sided tests procedure and the power approach, 1987).
+//!
+//! `D_qs` is the difference on query `q` of `Q` for seed `s` of `S`. Queries and seeds both vary, so the standard error of
+//! the mean difference is the larger of the two that each gives alone:
+//!
+//! ```text
+//! SE = max(sd_q(mean_s D) / sqrt(Q), sd_s(mean_q D) / sqrt(S))
+//! ```
+//!
+//! The intervals take Student's t with `min(Q, S) - 1` degrees of freedom.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::{SignificanceError, mean, standard_deviation};
+
+/// The standard error that stands in place of 0, for systems that differ without any scatter.
+const LEAST_ERROR: f64 = 1e-6;
+
+/// Most seeds that are looked at for a decision.
+const MOST_SEEDS: usize = 1000;
+
+/// What differences say of two systems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EquivalenceVerdict {
+    /// Every seed gave the same bytes.
+    Identical,
+    /// The 90% interval of the difference lies within the margin: two one-sided tests at .05.
+    Same,
+    /// The 95% interval of the difference excludes 0, and the systems are not the same.
+    Different,
+    /// Neither: more seeds or queries may decide.
+    NotDecided,
+}
+
+impl EquivalenceVerdict {
+    /// The verdict in words.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Identical => "identical",
+            Self::Same => "same",
+            Self::Different => "different",
+            Self::NotDecided => "not decided",
+        }
+    }
+}
+
+/// Result of a test of equivalence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Equivalence {
+    /// What the differences say.
+    pub verdict: EquivalenceVerdict,
+    /// Largest difference of systems that are the same.
+    pub margin: f64,
+    /// Mean difference, second minus first.
+    pub difference: f64,
+    /// The 90% interval of the difference: lower and upper end.
+    pub interval: [f64; 2],
+    /// Standard error of the difference.
+    pub standard_error: f64,
+    /// Degrees of freedom.
+    pub freedom: usize,
+    /// Seeds after which the systems would be the same if the difference and its scatter stay; `None` where they are
+    /// decided, or where no number of seeds up to 1,000 would do.
+    pub seeds_to_decide: Option<usize>,
+}
+
+impl Equivalence {
+    /// Systems that gave the same bytes for each of so many seeds.
+    pub fn identical(margin: f64, queries: usize, seeds: usize) -> Self {
+        Self {
+            verdict: EquivalenceVerdict::Identical,
+            margin,
+            difference: 0.0,
+            interval: [0.0; 2],
+            standard_error: 0.0,
+            freedom: queries.min(seeds).saturating_sub(1),
+            seeds_to_decide: None,
+        }
+    }
+}
+
+/// Tests whether the mean of differences is within `margin` of 0; `differences[seed][query]`.
+///
+/// # Errors
+/// [`SignificanceError::TooFew`] for fewer than two seeds or queries; [`SignificanceError::Queries`] for seeds with
+/// different numbers of queries; [`SignificanceError::Value`] for a difference that is not finite;
+/// [`SignificanceError::Parameter`] for a margin that is not above 0.
+pub fn equivalence(differences: &[Vec<f64>], margin: f64) -> Result<Equivalence, SignificanceError> {
+    if !(margin > 0.0 && margin.is_finite()) {
+        return Err(SignificanceError::Parameter { parameter: "margin", found: margin, expected: "a number above 0" });
+    }
+    let (seeds, queries) = (differences.len(), differences.first().map_or(0, Vec::len));
+    for (what, found) in [("seeds", seeds), ("queries", queries)] {
+        if found < 2 {
+            return Err(SignificanceError::TooFew { what, found, expected: 2 });
+        }
+    }
+    for of_seed in differences {
+        if of_seed.len() != queries {
+            return Err(SignificanceError::Queries { first: queries, second: of_seed.len() });
+        }
+        if let Some(at) = of_seed.iter().position(|value| !value.is_finite()) {
+            return Err(SignificanceError::Value { query: at + 1, found: of_seed[at] });
+        }
+    }
+    let by_seed: Vec<f64> = differences.iter().map(|of_seed| mean(of_seed)).collect();
+    let by_query: Vec<f64> =
+        (0..queries).map(|q| mean(&differences.iter().map(|of_seed| of_seed[q]).collect::<Vec<f64>>())).collect();
+    let error = |of: &[f64]| standard_deviation(of) / (of.len() as f64).sqrt();
+    let standard_error = error(&by_query).max(error(&by_seed)).max(LEAST_ERROR);
+    let difference = mean(&by_seed);
+    let reach = |level: f64, seeds: usize, error: f64| {
+        let freedom = (queries.min(seeds) - 1) as f64;
+        let student = StudentsT::new(0.0, 1.0, freedom).expect("there is at least one degree of freedom");
+        error * student.inverse_cdf((1.0 + level) / 2.0)
+    };
+    let ninety = reach(0.9, seeds, standard_error);
+    let same = |reach: f64| difference.abs() + reach < margin;
+    let verdict = if same(ninety) {
+        EquivalenceVerdict::Same
+    } else if difference.abs() > reach(0.95, seeds, standard_error) {
+        EquivalenceVerdict::Different
+    } else {
+        EquivalenceVerdict::NotDecided
+    };
+    // Differences of equal systems are noise of their seeds, which shrinks with the root of their number.
+    let after = |more: usize| reach(0.9, more, standard_error * (seeds as f64 / more as f64).sqrt());
+    let seeds_to_decide = (verdict == EquivalenceVerdict::NotDecided)
+        .then(|| (seeds + 1..=MOST_SEEDS).find(|&more| same(after(more))))
+        .flatten();
+    Ok(Equivalence {
+        verdict,
+        margin,
+        difference,
+        interval: [difference - ninety, difference + ninety],
+        standard_error,
+        freedom: queries.min(seeds) - 1,
+        seeds_to_decide,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    const MARGIN: f64 = 0.005;
+
+    /// A number from a standard normal distribution.
+    fn normal(random: &mut ChaCha8Rng) -> f64 {
+        let (u, v): (f64, f64) = (random.random_range(f64::MIN_POSITIVE..1.0), random.random());
+        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+    }
+
+    /// Counts verdicts of pairs whose true difference is `shift`, with 5 seeds and 400 queries.
+    fn verdicts(shift: f64, by_seed: f64, by_query: f64, pairs: u64) -> [usize; 3] {
+        let mut counts = [0; 3];
+        for pair in 0..pairs {
+            let mut random = ChaCha8Rng::seed_from_u64(pair);
+            let differences: Vec<Vec<f64>> = (0..5)
+                .map(|_| {
+                    let seed = by_seed * normal(&mut random);
+                    (0..400).map(|_| shift + seed + by_query * normal(&mut random)).collect()
+                })
+                .collect();
+            let at = match equivalence(&differences, MARGIN).unwrap().verdict {
+                EquivalenceVerdict::Same => 0,
+                EquivalenceVerdict::Different => 1,
+                EquivalenceVerdict::NotDecided => 2,
+                EquivalenceVerdict::Identical => unreachable!("bytes are not compared here"),
+            };
+            counts[at] += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn equal_devices_are_rarely_different_and_two_margins_are_rarely_the_same() {
+        let equal = verdicts(0.0, 0.002, 0.02, 300);
+        let apart = verdicts(2.0 * MARGIN, 0.002, 0.02, 300);
+        // Each one-sided test errs with 5%: 15 of 300, and three standard deviations more.
+        assert!(equal[1] <= 26, "{equal:?}");
+        assert!(apart[0] <= 26, "{apart:?}");
+        // A scatter of a fifth of the margin decides nearly always.
+        assert!(equal[0] >= 280, "{equal:?}");
+        assert!(apart[1] >= 280, "{apart:?}");
+    }
+
+    #[test]
+    fn at_the_margin_the_test_errs_with_one_in_twenty() {
+        let counts = verdicts(MARGIN, 0.002, 0.0, 2000);
+        let share = counts[0] as f64 / 2000.0;
+        // Four standard deviations of a share of .05.
+        assert!((share - 0.05).abs() < 0.02, "{counts:?}");
+    }
+
+    #[test]
+    fn a_difference_without_scatter_is_decided() {
+        let of = |difference: f64| equivalence(&vec![vec![difference; 3]; 2], MARGIN).unwrap();
+        assert_eq!(of(0.0).verdict, EquivalenceVerdict::Same);
+        assert_eq!(of(0.004).verdict, EquivalenceVerdict::Same);
+        assert_eq!(of(0.01).verdict, EquivalenceVerdict::Different);
+    }
+
+    #[test]
+    fn the_seeds_that_would_decide_do() {
+        // Means over queries are -d and +d: SE = d sqrt(2) / sqrt(2) = d.
+        let found = equivalence(&[vec![-0.004; 40], vec![0.004; 40]], MARGIN).unwrap();
+        assert_eq!((found.verdict, found.freedom), (EquivalenceVerdict::NotDecided, 1));
+        assert!((found.standard_error - 0.004).abs() < 1e-12);
+        let seeds = found.seeds_to_decide.unwrap();
+        assert!((3..10).contains(&seeds), "{seeds}");
+    }
+
+    #[test]
+    fn too_little_is_refused() {
+        let message = |differences: &[Vec<f64>]| equivalence(differences, MARGIN).unwrap_err().to_string();
+        assert_eq!(message(&[vec![0.0; 3]]), "found 1 seeds: expected 2 or more");
+        assert_eq!(message(&[vec![0.0], vec![0.0]]), "found 1 queries: expected 2 or more");
+        assert!(equivalence(&vec![vec![0.0; 2]; 2], 0.0).is_err());
+    }
+}
