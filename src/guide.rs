@@ -12,6 +12,7 @@
 //! | `docs/FORMULAS.md` | the formula of each loss |
 //! | `docs/PUBLISHED.md` | published tables, computed again |
 //! | `docs/EXPORT.md`, `docs/IMPORT.md` | rankers in other systems, and from them |
+//! | `docs/TREES.md` | boosted trees next to other libraries |
 //! | `docs/BACKENDS.md` | what has run on which backend |
 //! | `docs/PERFORMANCE.md` | speed, and what rounds where |
 //! | `docs/SCALE.md`, `docs/FAST_SUMS.md` | data larger than memory, and long lists |
@@ -25,18 +26,23 @@ macro_rules! page {
     ($name:ident, $about:literal) => {
         #[doc = $about]
         #[doc = ""]
+        #[doc = "[choose_a_loss.md]: crate::guide::choose_a_loss"]
         #[doc = "[clicks.md]: crate::guide::clicks"]
         #[doc = "[compare.md]: crate::guide::compare"]
         #[doc = "[conventions.md]: crate::guide::conventions"]
         #[doc = "[cookbook.md]: crate::guide::cookbook"]
         #[doc = "[data.md]: crate::guide::data"]
+        #[doc = "[glossary.md]: crate::guide::glossary"]
         #[doc = "[hardware.md]: crate::guide::hardware"]
+        #[doc = "[install.md]: crate::guide::install"]
+        #[doc = "[lightgbm.md]: crate::guide::lightgbm"]
         #[doc = "[machines.md]: crate::guide::machines"]
         #[doc = "[model.md]: crate::guide::model"]
         #[doc = "[recommender.md]: crate::guide::recommender"]
         #[doc = "[rerank.md]: crate::guide::rerank"]
         #[doc = "[runs.md]: crate::guide::runs"]
         #[doc = "[studies.md]: crate::guide::studies"]
+        #[doc = "[troubleshooting.md]: crate::guide::troubleshooting"]
         #[doc = "[tutorial.md]: crate::guide::tutorial"]
         #[doc = "[CONFIG.md]: crate::guide#other-pages"]
         #[doc = "[LOSSES.md]: crate::guide#other-pages"]
@@ -46,6 +52,7 @@ macro_rules! page {
         #[doc = "[IMPORT.md]: crate::guide#other-pages"]
         #[doc = "[BACKENDS.md]: crate::guide#other-pages"]
         #[doc = "[PERFORMANCE.md]: crate::guide#other-pages"]
+        #[doc = "[TREES.md]: crate::guide#other-pages"]
         #[doc = "[SCALE.md]: crate::guide#other-pages"]
         #[doc = "[FAST_SUMS.md]: crate::guide#other-pages"]
         #[doc = "[python.md]: crate::guide#other-pages"]
@@ -59,6 +66,8 @@ macro_rules! page {
 
 page!(tutorial, "From a LETOR file to a ranker.");
 page!(model, "From an empty project to your own model, trained on NDCG.");
+page!(install, "The command, the library, and platforms.");
+page!(choose_a_loss, "Which loss to start with.");
 page!(rerank, "A reranker, from flat scores to the best checkpoint.");
 page!(hardware, "The same ranker on other hardware.");
 page!(cookbook, "Short answers to common tasks.");
@@ -70,3 +79,6 @@ page!(clicks, "Learning from clicks without position bias.");
 page!(data, "Text and tables.");
 page!(machines, "Fits of a scheduler, and one fit in several processes.");
 page!(recommender, "A recommender over the whole catalog.");
+page!(lightgbm, "Parameters of LightGBM, and models in both directions.");
+page!(troubleshooting, "Results that surprise without an error.");
+page!(glossary, "Terms of the field, and of this crate.");
