@@ -29,9 +29,9 @@ SYNTH = ["--queries", "600", "--features", "40", "--median-length", "20", "--see
 CONFIG = """\
 normalizer = "gauss"
 data = { train = ["data/S1.txt"] }
-scorer = { kind = "mlp", hidden = [64] }
+scorer = { kind = "mlp", hidden = [64], dropout = 0.0 }
 loss = { name = "list_net" }
-learner = { kind = "gradient", learning_rate = 0.001 }
+learner = { kind = "gradient", batch_queries = 32, learning_rate = 0.001 }
 """
 EPOCHS = [1, 20]
 

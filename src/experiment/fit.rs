@@ -88,6 +88,7 @@ pub fn fit_in_place(
     seed: u64,
     options: &FitOptions,
 ) -> Result<Fit, ExperimentError> {
+    let config = &config.fitted_to(split);
     split.cut(config.shards())?;
     split.check(options.processes)?;
     let normalizer = match options.start {

@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 
 use super::error::LearnerError;
 use super::shared::context::{FitContext, Fitted};
-use crate::data::RankingDataset;
-use crate::loss::TrainingLoss;
+use crate::data::{NormalizerKind, RankingDataset};
+use crate::loss::{QueryGradients, TrainingLoss};
 use crate::ranker::Model;
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
@@ -103,6 +103,36 @@ pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
     fn relative_temperature(&self) -> Option<f64> {
         None
     }
+
+    /// The defaults that fit the scorer, the loss and the data, once these are known; by default none but those of
+    /// [`Default`].
+    fn fitting(&self, _parts: &Parts, _data: Option<FittingData>) -> Fitting {
+        Fitting::default()
+    }
+}
+
+/// The queries that a fit has, as far as defaults depend on them.
+#[derive(Debug, Clone, Copy)]
+pub struct FittingData<'a> {
+    /// Queries to train on.
+    pub train: &'a RankingDataset,
+    /// Whether there are queries to select on.
+    pub has_validation: bool,
+}
+
+/// Defaults of an experiment that depend on its scorer, its loss and its data.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fitting {
+    /// `normalizer`
+    pub normalizer: NormalizerKind,
+    /// `scorer.dropout`; none for that of the scorer.
+    pub dropout: Option<f64>,
+    /// `loss.query_gradients`
+    pub query_gradients: QueryGradients,
+    /// Keys of `[learner]` with their values, as far as they are known; null for one that is not set.
+    pub learner: Map,
+    /// Keys of `[learner]` whose values depend on the data.
+    pub of_data: &'static [&'static str],
 }
 
 /// One registered learner.
@@ -120,6 +150,8 @@ pub struct LearnerEntry {
     pub takes_scorer: bool,
     /// [`LearnerConfig::relative_temperature`] of the learner with these parameters.
     pub relative_temperature: fn(&Map) -> Option<f64>,
+    /// [`LearnerConfig::fitting`] of the learner with these parameters.
+    pub fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,
     /// Whether it takes [weights of queries](crate::data::RankingDataset::query_weights); the others refuse them.
     pub takes_query_weights: bool,
     /// Whether it takes [weights of documents](crate::data::RankingDataset::document_weights), with a loss that does;
@@ -167,6 +199,11 @@ pub(super) fn parameters<C: LearnerConfig>() -> Map {
 /// How warm a temperature is that nobody names, beside parameters; none where they are refused.
 pub(super) fn relative_temperature<C: LearnerConfig>(params: &Map) -> Option<f64> {
     decoded::<C>(params).ok()?.relative_temperature()
+}
+
+/// The defaults that fit scorer, loss and data, beside parameters; none where these are refused.
+pub(super) fn fitting<C: LearnerConfig>(params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
+    decoded::<C>(params).map(|config| config.fitting(parts, data)).unwrap_or_default()
 }
 
 fn decoded<C: LearnerConfig>(params: &Map) -> Result<C, Refusal> {

@@ -21,7 +21,7 @@ pub mod svm_map;
 mod testing;
 
 pub use ada_rank::BOUND;
-pub use entry::{LearnerConfig, Parts, RankingLearner};
+pub use entry::{Fitting, FittingData, LearnerConfig, Parts, RankingLearner};
 pub use error::LearnerError;
 pub use shared::candidates::Candidates;
 pub use shared::context::{

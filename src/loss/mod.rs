@@ -145,6 +145,8 @@ pub(crate) use training_loss::OWN_LOSS;
 pub use training_loss::TrainingLoss;
 #[cfg(feature = "learners")]
 pub(crate) use unit_gradients::HELD as UNIT_GRADIENTS_HELD;
+#[cfg(feature = "experiment")]
+pub(crate) use unit_gradients::QUERY_GRADIENTS;
 #[cfg(feature = "learners")]
 pub(crate) use unit_gradients::key_of_held;
 pub use unit_gradients::{QueryGradients, UnitGradients};

@@ -26,7 +26,7 @@ use crate::json::{Value, json};
 use crate::measure::Gain;
 
 /// The key of every registered loss.
-pub(super) const QUERY_GRADIENTS: &str = "query_gradients";
+pub(crate) const QUERY_GRADIENTS: &str = "query_gradients";
 
 /// How large the gradient of each query is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

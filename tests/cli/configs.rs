@@ -51,3 +51,27 @@ fn a_configuration_without_its_data_says_how_to_name_them() {
         assert!(error.ends_with("for one run, as in --set data.folds=FOLDER"), "{error}");
     }
 }
+
+/// Defaults of a perceptron may change; figures that are published and rankers that are saved do not.
+#[test]
+fn what_is_published_names_what_it_takes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs");
+    let mut perceptrons = 0;
+    for path in configurations(&root).into_iter().filter(|path| !path.starts_with(root.join("recommended"))) {
+        let set: &[String] = if needs_data(&path) { &["data.folds=letor".to_string()] } else { &[] };
+        let config = ExperimentConfig::from_document(&Document::read(&path, set).unwrap()).unwrap();
+        let config: serde_json::Value = serde_json::from_str(&config.resolved().to_string()).unwrap();
+        let is_perceptron = config["learner"]["kind"] == "gradient" && config["scorer"]["kind"] == "mlp";
+        if !is_perceptron || ["quickstart.toml", "devices.toml"].iter().any(|name| path.ends_with(name)) {
+            continue;
+        }
+        perceptrons += 1;
+        let text = fs::read_to_string(&path).unwrap();
+        for key in ["normalizer", "dropout", "learning_rate", "batch_queries", "epochs", "patience"] {
+            assert!(text.contains(&format!("\n{key} = ")), "{}: no {key}", path.display());
+        }
+        let is_unit = config["loss"]["query_gradients"] == "unit";
+        assert!(!is_unit || text.contains("\nquery_gradients = "), "{}: no query_gradients", path.display());
+    }
+    assert!(perceptrons > 5, "{perceptrons} found");
+}

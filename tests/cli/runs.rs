@@ -104,6 +104,53 @@ fn the_resolved_configuration_gives_the_same_run() {
     assert_eq!(ranker("first"), ranker("second"));
 }
 
+/// A perceptron with a direct loss, whose configuration names nothing else.
+const UNNAMED: &str = r#"
+data = { synthetic = { train_queries = 20, validation_queries = 8, test_queries = 8, features = 10 } }
+scorer = { kind = "mlp" }
+loss = { name = "approx_ndcg" }
+learner = { kind = "gradient" }
+"#;
+
+#[test]
+fn what_fits_a_perceptron_is_taken_and_recorded() {
+    let bench = Bench::default();
+    bench.write("unnamed.toml", UNNAMED);
+    bench.output(&["train", "unnamed.toml", "--out", "first"]);
+    let text = |file: &str| fs::read_to_string(bench.path(file)).unwrap();
+    let report: Value = serde_json::from_str(&text("first/report.json")).unwrap();
+    let config = &report["config"];
+    assert_eq!((&config["normalizer"], &config["scorer"]["dropout"]), (&Value::from("gauss"), &Value::from(0.3)));
+    assert_eq!(config["loss"]["query_gradients"], "unit");
+    for (key, value) in [("batch_queries", 16.0), ("epochs", 100.0), ("patience", 20.0), ("learning_rate", 0.003)] {
+        assert_eq!(config["learner"][key].as_f64(), Some(value), "{key}");
+    }
+    // What the data decide is open in the configuration, which other data may be given.
+    let written = text("first/config.toml");
+    assert!(written.contains("learning_rate = 0.003") && !written.contains("batch_queries"), "{written}");
+    bench.output(&["train", "first/config.toml", "--out", "second"]);
+    assert_eq!(fs::read(bench.path("first/ranker.safetensors")).unwrap(), {
+        fs::read(bench.path("second/ranker.safetensors")).unwrap()
+    });
+}
+
+#[test]
+fn a_perceptron_without_validation_queries_has_fixed_epochs_and_says_so() {
+    let bench = Bench::default();
+    bench.write("unnamed.toml", &UNNAMED.replace("validation_queries = 8", "validation_queries = 0"));
+    let warned = |args: &[&str]| {
+        let output = bench.run(args).success().get_output().stderr.clone();
+        String::from_utf8(output).unwrap().matches("no validation queries: the fit has").count()
+    };
+    assert_eq!(warned(&["train", "unnamed.toml", "--out", "run"]), 1);
+    let report: Value = serde_json::from_str(&fs::read_to_string(bench.path("run/report.json")).unwrap()).unwrap();
+    let learner = &report["config"]["learner"];
+    assert!(learner["patience"].is_null() && learner["epochs"].as_u64() < Some(100), "{learner}");
+    assert_eq!(report["rounds"], learner["epochs"]);
+    assert_eq!(warned(&["cv", "unnamed.toml", "--out", "cv", "--set", "cv.seeds=[1, 2]"]), 1);
+    assert_eq!(warned(&["train", "unnamed.toml", "--set", "learner.epochs=3", "--out", "three"]), 0);
+}
+
 #[test]
 fn a_folder_keeps_one_run() {
     let bench = Bench::default();

@@ -202,6 +202,11 @@ impl Document {
         self.overrides.iter().any(|set| !set.removes && is_within(key, &set.key))
     }
 
+    /// Whether there is a value at a dotted key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        key.split('.').try_fold(&self.root, |value, part| value.get(part)).is_some()
+    }
+
     /// Sets a dotted key to a value that is tried: errors about it are placed at the key in the table `from`, as in
     /// `[grid]`.
     ///

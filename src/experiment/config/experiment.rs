@@ -121,6 +121,7 @@ impl ExperimentConfig {
                 *path = document.folder().join(&path);
             }
         }
+        config.complete_fitting(document);
         config.complete_temperature();
         config.check_data()?;
         config.check_cross_validation()?;
@@ -288,8 +289,12 @@ impl ExperimentConfig {
     /// # Errors
     /// [`LearnerError`] naming the parameter.
     pub fn learner(&self) -> Result<Box<dyn RankingLearner>, LearnerError> {
-        let parts = Parts { loss: self.loss.as_ref().map(Into::into), scorer: self.scorer.as_ref() };
-        registry::build(&self.learner, &parts)
+        registry::build(&self.learner, &self.parts())
+    }
+
+    /// The sections that a learner reads beside its own.
+    pub(super) fn parts(&self) -> Parts<'_> {
+        Parts { loss: self.loss.as_ref().map(Into::into), scorer: self.scorer.as_ref() }
     }
 
     /// The same configuration with the normalizer that was fitted, which `auto` leaves open.
@@ -298,7 +303,7 @@ impl ExperimentConfig {
     }
 
     /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so that
-    /// the same configuration has the same text.
+    /// the same configuration has the same text. Keys that only the data decide are left out.
     pub fn resolved(&self) -> Value {
         let fill = |given: &mut Value, defaults: Map| {
             let Some(given) = given.as_object_mut() else { return };
@@ -308,7 +313,9 @@ impl ExperimentConfig {
         };
         let mut value = json!(self);
         if let Some(entry) = self.learner_entry() {
-            fill(&mut value["learner"], (entry.defaults)());
+            let mut defaults = (entry.defaults)();
+            self.open_keys().for_each(|key| drop(defaults.shift_remove(key)));
+            fill(&mut value["learner"], defaults);
         }
         if let Some(entry) = self.loss.as_ref().and_then(|loss| crate::loss::registry::find(&loss.name).ok()) {
             let complete = entry.complete(&self.loss.as_ref().map(|loss| loss.params.clone()).unwrap_or_default());

@@ -4,6 +4,7 @@
 pub(super) mod candidates;
 mod document;
 mod experiment;
+mod fitting;
 pub(super) mod grid;
 mod resolved;
 pub(super) mod search;

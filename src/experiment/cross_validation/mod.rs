@@ -58,6 +58,11 @@ fn with_jobs<T>(
     // All data are read before the first fit, so that no error in a file comes after hours.
     let contents = (0..splits.count()).map(|at| splits.contents(at)).collect::<Result<Vec<_>, _>>()?;
     splits.tell(|fold, warning| options.progress.warn(fold, warning));
+    if contents.iter().any(|of| of.data.validation.is_none())
+        && let Some(warning) = config.warning_without_validation()
+    {
+        options.progress.warn("all folds", &warning);
+    }
     if options.keep.runs {
         contents.iter().flat_map(|of| &of.test_queries).try_for_each(|query| trec::check_query(query))?;
     }

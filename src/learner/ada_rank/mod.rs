@@ -48,6 +48,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: true,
     relative_temperature: entry::relative_temperature::<AdaRankConfig>,
+    fitting: entry::fitting::<AdaRankConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

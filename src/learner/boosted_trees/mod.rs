@@ -64,6 +64,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: false,
     relative_temperature: entry::relative_temperature::<BoostedTreesConfig>,
+    fitting: entry::fitting::<BoostedTreesConfig>,
     takes_query_weights: false,
     takes_document_weights: true,
     takes_missing: true,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::precision::Precision;
 use super::schedule::ScheduleConfig;
-use crate::learner::entry::{LearnerConfig, Parts};
+use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks::{at_least, parameter, positive};
@@ -15,7 +15,8 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "gradient";
 
-/// Configuration of [`Gradient`]. Every key has a default.
+/// Configuration of [`Gradient`]. Every key has a default. [`for_perceptron`](Self::for_perceptron) has the values that
+/// configuration files take with a perceptron.
 ///
 /// Algorithm 1 of approximation-framework (one query per step, 200 epochs, eta 0.01, the best of the epochs on
 /// validation) is [`GradientConfig::one_query_per_step`].
@@ -191,6 +192,10 @@ impl LearnerConfig for GradientConfig {
 
     fn relative_temperature(&self) -> Option<f64> {
         self.anneal.is_none().then_some(1.0)
+    }
+
+    fn fitting(&self, parts: &Parts, data: Option<FittingData>) -> Fitting {
+        self.fitting_to(parts, data)
     }
 }
 

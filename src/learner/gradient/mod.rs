@@ -36,6 +36,7 @@ mod dashboard;
 mod descent;
 mod exchange;
 mod fit;
+mod fitting;
 mod log;
 mod model;
 mod noise;
@@ -49,6 +50,8 @@ mod step;
 mod tests;
 
 pub use config::{Gradient, GradientConfig};
+#[cfg(test)]
+pub(crate) use fitting::EPOCHS_ALONE;
 #[cfg(feature = "experiment")]
 pub(crate) use log::LOG_FILE;
 pub use model::{RankingBatcher, RankingModel, TrainingBatch};
@@ -70,6 +73,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: true,
     relative_temperature: entry::relative_temperature::<GradientConfig>,
+    fitting: entry::fitting::<GradientConfig>,
     takes_query_weights: true,
     takes_document_weights: true,
     takes_missing: false,

@@ -49,6 +49,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: false,
     takes_scorer: true,
     relative_temperature: entry::relative_temperature::<PermuRankConfig>,
+    fitting: entry::fitting::<PermuRankConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

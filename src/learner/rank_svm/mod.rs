@@ -38,6 +38,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: false,
     takes_scorer: false,
     relative_temperature: entry::relative_temperature::<RankSvmConfig>,
+    fitting: entry::fitting::<RankSvmConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

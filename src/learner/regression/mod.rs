@@ -31,6 +31,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: false,
     takes_scorer: false,
     relative_temperature: entry::relative_temperature::<RegressionConfig>,
+    fitting: entry::fitting::<RegressionConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

@@ -39,6 +39,7 @@ pub(super) const ENTRY: LearnerEntry = LearnerEntry {
     takes_loss: true,
     takes_scorer: true,
     relative_temperature: entry::relative_temperature::<SmoothRankConfig>,
+    fitting: entry::fitting::<SmoothRankConfig>,
     takes_query_weights: false,
     takes_document_weights: false,
     takes_missing: false,

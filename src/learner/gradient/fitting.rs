@@ -1,0 +1,112 @@
+//! Defaults that fit a perceptron. They were found on generated data, MQ2008 and OHSUMED.
+//!
+//! | key | default |
+//! |---|---|
+//! | `learner.learning_rate` | .001 for a bound, .003 for a direct loss, with `adam` and `adamw` |
+//! | `learner.batch_queries` | 16; 32 above 1,000 training queries; 8 for lists of more than 400 documents on average |
+//! | `learner.epochs` | 100 with validation queries, fewer without |
+//! | `learner.patience` | 20 with validation queries |
+//! | `scorer.dropout` | .3 |
+//! | `loss.query_gradients` | `unit` for a direct loss |
+//!
+//! A direct loss is the surrogate of a measure. L-BFGS keeps the defaults of [`GradientConfig`]: it takes all queries in
+//! one step, and neither dropout nor unit gradients.
+
+use super::config::GradientConfig;
+use super::optimizer::OptimizerConfig;
+use super::schedule::ScheduleConfig;
+use crate::data::{NormalizerKind, RankingDataset};
+use crate::json::{Map, json};
+use crate::learner::entry::{Fitting, FittingData, Parts};
+use crate::loss::{Orientation, QueryGradients, RankingLoss, TrainingLoss};
+use crate::scorer::ScorerConfig;
+
+/// The keys whose defaults depend on the queries.
+const OF_DATA: [&str; 3] = ["epochs", "batch_queries", "patience"];
+/// Probability that a hidden neuron is dropped in training.
+const DROPOUT: f64 = 0.3;
+/// Number of training queries above which a step has more of them.
+const MANY_QUERIES: usize = 1000;
+/// Mean number of documents in a list above which a step has fewer queries.
+const LONG_LIST: usize = 400;
+/// Epochs without a better value on validation queries after which a fit stops.
+const PATIENCE: usize = 20;
+/// Epochs without validation queries: the median of the best ones where there were some, on a generated set, MQ2008 and
+/// OHSUMED.
+pub(crate) const EPOCHS_ALONE: usize = 25;
+
+impl GradientConfig {
+    /// A configuration that fits a perceptron with a dropout of .3, by its loss and its training queries. Give a direct loss
+    /// [`UnitGradients`](crate::loss::UnitGradients).
+    ///
+    /// Without validation queries there is no patience, and the number of epochs is one that fits other data.
+    ///
+    /// ```
+    /// use burn_rank::data::SynthConfig;
+    /// use burn_rank::learner::gradient::{Gradient, GradientConfig};
+    /// use burn_rank::loss::{ApproxNdcgConfig, UnitGradients};
+    /// use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
+    ///
+    /// let train = SynthConfig { queries: 50, ..SynthConfig::default() }.generate()?;
+    /// let loss = UnitGradients::new(ApproxNdcgConfig::new().init()?);
+    /// let scorer = ScorerConfig::Mlp(MlpScorerConfig { dropout: 0.3, ..Default::default() });
+    /// let config = GradientConfig::for_perceptron(&loss, &train, true);
+    /// assert_eq!(config.learning_rate, 0.003);
+    /// let learner = Gradient::new(config, scorer, loss)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_perceptron(loss: &dyn RankingLoss, train: &RankingDataset, has_validation: bool) -> Self {
+        let default = Self::default();
+        Self { learning_rate: default.perceptron_rate(loss), ..default.for_queries(train, has_validation) }
+    }
+
+    /// The learning rate that fits a perceptron with this optimizer.
+    fn perceptron_rate(&self, loss: &dyn RankingLoss) -> f64 {
+        match self.optimizer {
+            OptimizerConfig::Adam { .. } | OptimizerConfig::AdamW { .. } if is_direct(loss) => 0.003,
+            OptimizerConfig::Adam { .. } | OptimizerConfig::AdamW { .. } => 0.001,
+            _ => Self::default().learning_rate,
+        }
+    }
+
+    /// With the steps, epochs and patience that fit a perceptron on these queries.
+    fn for_queries(self, train: &RankingDataset, has_validation: bool) -> Self {
+        let batch_queries = match train.queries() {
+            queries if train.documents() > LONG_LIST * queries => 8,
+            queries if queries > MANY_QUERIES => 32,
+            _ => 16,
+        };
+        // A schedule and an annealed loss need all their epochs.
+        let is_steady = matches!(self.schedule, ScheduleConfig::Constant) && self.anneal.is_none();
+        let epochs = if has_validation { Self::default().epochs } else { EPOCHS_ALONE };
+        Self { batch_queries, epochs, patience: (has_validation && is_steady).then_some(PATIENCE), ..self }
+    }
+
+    /// The defaults of an experiment that depend on scorer, loss and data.
+    pub(super) fn fitting_to(&self, parts: &Parts, data: Option<FittingData>) -> Fitting {
+        let Some(scorer @ (ScorerConfig::Mlp(_) | ScorerConfig::Attention(_))) = parts.scorer else {
+            return Fitting::default();
+        };
+        let fitting = Fitting { normalizer: NormalizerKind::Auto, ..Fitting::default() };
+        let is_perceptron = matches!(scorer, ScorerConfig::Mlp(_));
+        let takes_all = matches!(self.optimizer, OptimizerConfig::Lbfgs { .. });
+        // A loss that cannot be built is refused with the learner.
+        let Some(Ok(loss)) = parts.loss.as_ref().map(TrainingLoss::build) else { return fitting };
+        if !is_perceptron || takes_all {
+            return fitting;
+        }
+        let mut learner = Map::from_iter([("learning_rate".to_string(), json!(self.perceptron_rate(&*loss)))]);
+        if let Some(FittingData { train, has_validation }) = data {
+            let Self { epochs, batch_queries, patience, .. } = self.clone().for_queries(train, has_validation);
+            let of_data = [json!(epochs), json!(batch_queries), json!(patience)];
+            learner.extend(OF_DATA.iter().map(|key| key.to_string()).zip(of_data));
+        }
+        let query_gradients = if is_direct(&*loss) { QueryGradients::Unit } else { QueryGradients::Raw };
+        Fitting { dropout: Some(DROPOUT), query_gradients, learner, of_data: &OF_DATA, ..fitting }
+    }
+}
+
+/// Whether a loss is the surrogate of a measure.
+fn is_direct(loss: &dyn RankingLoss) -> bool {
+    loss.orientation() != Orientation::Loss
+}
