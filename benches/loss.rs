@@ -1,5 +1,6 @@
 //! Forward and backward pass of every registered loss: 64 lists of 128 documents, float32 on Flex. Throughput is in
-//! documents. With it, measures as a program outside this crate writes them, each beside the named loss that it equals.
+//! documents. With it, losses with unit gradients beside raw ones, and measures as a program outside this crate writes
+//! them, each beside the named loss that it equals.
 
 use std::hint::black_box;
 
@@ -103,6 +104,16 @@ fn losses(criterion: &mut Criterion) {
     for entry in registry::LOSSES {
         let loss = at_papers(entry.name);
         group.bench_function(entry.name, |bencher| bencher.iter(|| black_box(step(&*loss))));
+    }
+    group.finish();
+    let mut group = criterion.benchmark_group(format!("unit_gradients/{LISTS}x{DOCUMENTS}"));
+    group.throughput(throughput.clone()).sample_size(20);
+    for name in ["list_net", "lambda_ndcg", "approx_ndcg", "soft_ndcg", "smooth_ndcg", "approx_ap"] {
+        for gradients in ["raw", "unit"] {
+            let spec = LossSpec::new(name).with("query_gradients", gradients);
+            let loss = spec.build().expect("defaults are valid");
+            group.bench_function(format!("{name}/{gradients}"), |bencher| bencher.iter(|| black_box(step(&*loss))));
+        }
     }
     group.finish();
     let mut group = criterion.benchmark_group(format!("own_measure/{LISTS}x{DOCUMENTS}"));
