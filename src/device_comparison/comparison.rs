@@ -1,4 +1,4 @@
-//! The table of a comparison: a row per device, each beside the first.
+//! The table of a comparison: a row per device, each compared with the first.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::ranker::Versions;
 /// Largest error of loss and gradient on the first batch, of their largest component, in 32 bits and in 16.
 const LARGEST_ERROR: [f64; 2] = [1e-3, 5e-2];
 
-/// Devices beside each other: what `devices.json` holds.
+/// Several devices on one experiment: the contents of `devices.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceComparison {
     /// Name of the configuration.
@@ -40,7 +40,7 @@ pub struct DeviceComparison {
 /// One device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRow {
-    /// The device and what was set beside it.
+    /// The device and its settings.
     pub device: DeviceSetting,
     /// Name of the machine's table, in a table of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]

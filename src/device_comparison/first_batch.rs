@@ -1,4 +1,5 @@
-//! The largest error of the loss and its gradient on one batch, beside double precision on the CPU.
+//! The largest error of the loss and its gradient on one batch, compared with double precision on
+//! the CPU.
 //!
 //! Rounding grows from step to step until two devices end at two rankers, so that quality cannot tell rounding from a
 //! wrong kernel. One batch at given scores can.

@@ -4,10 +4,11 @@
 //! |---|---|
 //! | `setting.rs` | a device, with instructions, threads and precision |
 //! | `trial.rs` | one fit on one device, measured in the process that made it |
-//! | `first_batch.rs` | errors of loss and gradient beside double precision |
+//! | `first_batch.rs` | errors of loss and gradient, compared with double precision |
 //! | `comparison.rs` | the table: a row per device, and tables of several machines |
 //!
-//! `burn-rank devices compare` starts a process for each [`Trial`], so that start-up, peak memory and failure are its own.
+//! `burn-rank devices compare` starts a process for each [`Trial`], so that it measures its own start-up and
+//! peak memory, and fails without the others.
 
 mod comparison;
 mod first_batch;

@@ -10,7 +10,7 @@ use crate::learner::gradient::Precision;
 use crate::op::Instructions;
 use crate::text::{did_you_mean, nearest};
 
-/// A device with what is set beside it. As text: `flex@baseline+threads=1+precision=bf16`.
+/// A device with its settings. As text: `flex@baseline+threads=1+precision=bf16`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DeviceSetting {

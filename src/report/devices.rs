@@ -13,7 +13,7 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
     let seeds = comparison.devices.iter().map(|row| row.trials.len()).max().unwrap_or(0);
     let about = crate::json::json!({
         "description": format!(
-            "The configuration {} on {}, {} each. Every device stands beside the first.",
+            "The configuration {} on {}, {} each. Every device is compared with the first.",
             comparison.name,
             number::counted(comparison.devices.len(), "device"),
             number::counted(seeds, "seed"),
@@ -88,6 +88,9 @@ fn quality(comparison: &DeviceComparison) -> Html {
         let of = row.equivalence?;
         Some(Dot::new(of.difference, Ink::Test).with_error(Some(of.interval[1] - of.difference)))
     });
+    let margin =
+        Row { name: "margin".into(), dots: vec![Dot::new(0.0, Ink::Mark).with_error(Some(comparison.margin))] };
+    let differences = if differences.is_empty() { differences } else { [vec![margin], differences].concat() };
     let title = format!("{} of {} queries, with standard errors over seeds", comparison.measure, comparison.set);
     let plots = figures([
         plot(&title, means, false),
@@ -96,7 +99,7 @@ fn quality(comparison: &DeviceComparison) -> Html {
     let what = note(format!(
         "Identical: the same bytes for every seed. Same: the 90% interval of the difference lies within {} of 0. \
          Different: the 95% interval excludes 0, or loss or gradient of the first batch are wrong. Errors are shares of \
-         the largest component, beside double precision at the same scores.",
+         the largest component; the exact values come from double precision at the same scores.",
         comparison.margin
     ));
     section("quality", "Quality", what.then(table.html()).then(plots))
@@ -144,7 +147,7 @@ fn speed(comparison: &DeviceComparison) -> Html {
         plot("Seconds to the target", rate(|row| row.seconds_to_target), true),
     ]);
     let what = note(
-        "Medians over seeds. Each fit is a process of its own. A round measures the validation queries, too. Compile is \
+        "Medians over seeds. Each fit runs in a new process. A round measures the validation queries, too. Compile is \
          what the first round took more than the median of the others.",
     );
     section("speed", "Speed", what.then(table.html()).then(plots))

@@ -41,7 +41,7 @@ A device is DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]:
   vulkan:discrete:0             a GPU, by the names of `burn-rank devices`
   cuda+precision=bf16           layers in 16 bits
 
-Verdicts, beside the first device:
+Verdicts, compared with the first device:
   identical    the same bytes of the ranker and the same values, for every seed
   same         the 90% interval of the difference lies within --margin of 0
   different    the 95% interval excludes 0, or the loss or gradient of the first
@@ -151,7 +151,9 @@ impl CompareArgs {
             let mut each = vec![setting.clone()];
             if !self.precision.is_empty() {
                 if setting.precision.is_some() {
-                    return Err(Failure::input(format!("--devices: {text}: found a precision beside --precision")));
+                    return Err(Failure::input(format!(
+                        "--devices: {text}: found a precision, and --precision too; expected one of them"
+                    )));
                 }
                 let of = |name: &String| {
                     let found = precision(name);
@@ -210,7 +212,7 @@ impl CompareArgs {
         Ok(())
     }
 
-    /// One fit in a process of its own, or that of a comparison that was stopped. The inner error is why it failed.
+    /// Runs one fit in a new process, or reads it from a comparison that was stopped. The inner error says why it failed.
     fn trial(
         &self,
         folder: &OutputFolder,

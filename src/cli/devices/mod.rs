@@ -35,7 +35,7 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Put the tables of several machines together
     Merge(merge::MergeArgs),
-    /// One run of a comparison, in a process of its own
+    /// Run one fit of a comparison
     #[command(hide = true)]
     Trial(trial::TrialArgs),
 }
