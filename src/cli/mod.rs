@@ -43,13 +43,20 @@ use clap::{CommandFactory, Parser, Subcommand};
 use failure::EXIT_CODES;
 pub use failure::Failure;
 
+/// The first commands of a newcomer.
+const FIRST_STEPS: &str = "\
+First steps:
+  burn-rank train configs/quickstart.toml   a ranker on generated data, in seconds
+  burn-rank init DATA                       a configuration for your data
+  burn-rank models --losses                 every loss, and which to start with";
+
 /// Learning to rank: train, evaluate and compare search rankers.
 #[derive(Debug, Parser)]
 #[command(
     name = "burn-rank",
     version,
     max_term_width = 100,
-    after_help = format!("Exit codes: {EXIT_CODES}")
+    after_help = format!("{FIRST_STEPS}\n\nExit codes: {EXIT_CODES}")
 )]
 struct Cli {
     #[command(subcommand)]

@@ -16,6 +16,16 @@ use crate::loss::registry::LOSSES;
 use crate::loss::{Cell, CellCost, MeasureName, RelaxationName};
 use crate::measure::{Convention, Measure};
 
+/// Which loss to start with, by what is trained.
+const START: &str = "\
+Start with:
+  boosted trees               lambda_ndcg
+  a network                   lambda_ndcg, or approx_ndcg with query_gradients = \"unit\"
+  a linear ranker             approx_ndcg
+  a reranker, or two towers   softmax_cross_entropy
+
+";
+
 /// Arguments of `models`.
 #[derive(Debug, Args)]
 pub struct ModelsArgs {
@@ -87,6 +97,9 @@ impl ModelsArgs {
     }
 
     fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        if !self.json {
+            write!(out, "{START}")?;
+        }
         for entry in LOSSES {
             let defaults = entry.parameters();
             if self.json {
