@@ -204,6 +204,7 @@ fn everything_that_can_be_trained_is_listed() {
     assert_eq!(cells.len(), 11 * 8);
     assert!(cells.iter().any(|cell| cell["measure"] == "err" && cell["loss"] == "soft_err"));
     let text = bench.output(&["models", "--losses"]);
+    assert!(text.starts_with("Start with:\n"), "{text}");
     assert!(text.lines().any(|line| line.starts_with("kendall_tau  o*")), "{text}");
     assert!(bench.output(&["models", "--learners"]).contains("learner gradient"));
     assert!(bench.output(&["models", "--measures"]).contains("letor"));
