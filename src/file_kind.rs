@@ -25,6 +25,10 @@ pub(crate) enum FileKind {
     Letor,
     TrecRun,
     Qrels,
+    /// A table with a header, its columns separated by commas.
+    Csv,
+    /// A table with a header, its columns separated by tabs.
+    Tsv,
     /// One number per line.
     Numbers,
     Configuration,
@@ -128,6 +132,8 @@ impl FileKind {
             Self::Letor => "LETOR text",
             Self::TrecRun => "a TREC run",
             Self::Qrels => "TREC qrels",
+            Self::Csv => "a table in CSV",
+            Self::Tsv => "a table in TSV",
             Self::Numbers => "one number per line",
             Self::Configuration => "a configuration",
             Self::Arrow => "an Arrow file",
@@ -156,8 +162,8 @@ impl FileKind {
     /// Whether the file holds data to rank, or may once it is decompressed.
     #[cfg(feature = "cli")]
     pub fn is_data(self) -> bool {
-        use FileKind::{Arrow, ArrowStream, EncryptedParquet, Feather1, Gzip, Letor, Parquet};
-        matches!(self, Letor | Gzip | Arrow | ArrowStream | Feather1 | Parquet | EncryptedParquet)
+        use FileKind::{Arrow, ArrowStream, Csv, EncryptedParquet, Feather1, Gzip, Letor, Parquet, Tsv};
+        matches!(self, Letor | Csv | Tsv | Gzip | Arrow | ArrowStream | Feather1 | Parquet | EncryptedParquet)
     }
 
     /// Whether the file holds a ranker, of this crate or of another system.
@@ -231,8 +237,26 @@ fn of_text(text: &str) -> FileKind {
         [number] if is_number(number) => FileKind::Numbers,
         _ if is_key_or_table(first) => FileKind::Configuration,
         _ if is_json(first) => FileKind::Json,
+        _ if has_header(text, '\t') => FileKind::Tsv,
+        _ if has_header(text, ',') => FileKind::Csv,
         _ => FileKind::Text,
     }
+}
+
+/// Whether a text begins with names of columns and a row of as many values.
+fn has_header(text: &str, separator: char) -> bool {
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    let (Some(header), Some(row)) = (lines.next(), lines.next()) else { return false };
+    let fields = |line: &str| {
+        let mut is_quoted = false;
+        let is_end = |c: char| {
+            is_quoted ^= c == '"';
+            c == separator && !is_quoted
+        };
+        line.split(is_end).map(|field| field.trim().trim_matches('"').to_owned()).collect::<Vec<_>>()
+    };
+    let (names, values) = (fields(header), fields(row));
+    names.len() > 1 && names.len() == values.len() && names.iter().all(|name| name.parse::<f64>().is_err())
 }
 
 /// Whether a line begins as an object or a list does; a list begins with a value, a table of TOML with a name.
@@ -297,7 +321,12 @@ mod tests {
             (b"\x1f\x8b\x08", FileKind::Gzip),
             (b"\x0a\0\0\0\0\0\0\0{\"burn_rank\":1}", FileKind::Ranker),
             (b"\x0a\0\0\0\0\0\0\0{\"weight\":{}}", FileKind::Safetensors),
-            (b"a,b,c\n1,2,3\n", FileKind::Text),
+            (b"a,b,c\n1,2,3\n", FileKind::Csv),
+            (b"label\tquery\tf\r\n1\ta\t\r\n", FileKind::Tsv),
+            (b"label,query,title\n1,a,\"cats, dogs\"\n", FileKind::Csv),
+            (b"Hello, world\nof text.\n", FileKind::Text),
+            (b"1,2\n3,4\n", FileKind::Text),
+            (b"a,b,c\n1,2\n", FileKind::Text),
             (b"\x01\0\x02", FileKind::Binary),
             (b"caf\xe9 au lait\n", FileKind::Binary),
         ] {

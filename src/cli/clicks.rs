@@ -137,8 +137,9 @@ impl ClicksArgs {
             }
             (None, [model, files @ ..]) if !files.is_empty() => {
                 let device = input::device(&self.device)?;
-                let data = self.reading.read(files, None)?;
-                let scored = Scored::by_ranker(model, &data, &device)?;
+                let ranker = input::ranker(model, &device)?;
+                let data = self.reading.read(files, Some(&ranker))?;
+                let scored = Scored::by_ranker(model, &ranker, &data, &device)?;
                 (data, scored)
             }
             _ => return Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or --run FILE DATA")),

@@ -95,7 +95,7 @@ impl ImportanceArgs {
         let device = input::device(&self.device)?;
         let ranker = input::ranker(&self.model, &device)?;
         self.reading.check(&ranker)?;
-        let data = self.reading.read(&self.data, None)?;
+        let data = self.reading.read(&self.data, Some(&ranker))?;
         warn_of_missing_features(&self.model, &ranker, &data);
         let convention = match &self.convention {
             Some(text) => input::convention(text)?,

@@ -11,16 +11,18 @@ use clap::{Args, ValueEnum};
 use super::failure::Failure;
 use super::panics;
 use super::progress::during;
+use super::terminal;
 use crate::data::error::quoted;
-use crate::data::letor::{Missing, ReadOptions};
+use crate::data::letor::{Missing, ReadOptions, Weights};
 use crate::data::text::source::Source;
-use crate::data::{self, ByteSize, DataError, Input, RankingDataset};
+use crate::data::{self, ByteSize, Columns, DataError, Input, Like, RankingDataset};
 use crate::device::{self, DeviceError};
 use crate::experiment::{self, RANKER, from_toml, written_value};
 use crate::file_kind::FileKind;
 use crate::measure::trec_eval::TrecMeasure;
 use crate::measure::{Convention, Measure, MeasureError};
 use crate::ranker::Ranker;
+use crate::refusal::Refusal;
 use crate::text::{counted, is_standard_stream, shown};
 
 /// Bytes of a mapped file that a command keeps while it goes through the file in blocks.
@@ -62,7 +64,8 @@ pub struct ReadArgs {
     /// What a missing value (NULL or nan) becomes; `keep` is for trees [default: error]
     #[arg(long, value_enum)]
     missing: Option<MissingArg>,
-    /// An option of the reader, as in max_compression_ratio=1000; the keys of [data.read] in a configuration
+    /// An option of the reader, as in max_compression_ratio=1000 or columns.label=rating; the keys of [data.read] and
+    /// [data.columns] in a configuration
     #[arg(long = "read", value_name = "KEY=VALUE")]
     options: Vec<String>,
 }
@@ -76,21 +79,34 @@ enum MissingArg {
 }
 
 impl ReadArgs {
-    /// Reads files as one set of `features` features (as many as the largest index when `None`).
-    pub fn read(&self, files: &[PathBuf], features: Option<usize>) -> Result<RankingDataset, Failure> {
-        let mut options = self.options()?;
-        options.features = features.or(options.features);
+    /// Reads files as one set, with the columns of the ranker's training data if a ranker scores them.
+    pub fn read(&self, files: &[PathBuf], ranker: Option<&Ranker>) -> Result<RankingDataset, Failure> {
+        let options = self.options()?;
+        let known = ranker.map(Ranker::metadata);
+        let names = known.and_then(|known| known.feature_names.as_deref());
+        let is_ours = known.is_some_and(|known| known.config["import"].is_null());
+        let like = Like {
+            feature_names: names.filter(|_| is_ours).unwrap_or_default(),
+            ranker: known.map(|known| columns_of(&known.config)),
+            ..Like::default()
+        };
         let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
         let what = match files {
             [file] => format!("reading {}", file.display()),
             files => format!("reading {} files", files.len()),
         };
-        during(&what, || {
-            let data = data::read_from(inputs, &options)?;
+        let data = during(&what, || {
+            let data = data::read_like(inputs, &options, &like)?.data;
             data.keep_in_memory(RESIDENT);
             data.check_values()?;
-            Ok(data)
-        })
+            Ok::<_, DataError>(data)
+        })?;
+        let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
+        if moved > 0 {
+            let what = format!("{moved} of {rows} stood apart from the rows of their query, and were put there");
+            terminal::say(format_args!("note: {what}; scores keep the order of the file"));
+        }
+        Ok(data)
     }
 
     /// Returns whether nothing is asked for.
@@ -109,9 +125,20 @@ impl ReadArgs {
     }
 
     fn options(&self) -> Result<ReadOptions, Failure> {
-        let asked = Value::from(assignments("--read", &self.options)?);
-        let mut options: ReadOptions =
-            from_value(asked).map_err(|refusal| Failure::input(format!("--read {}", refusal.with_key())))?;
+        let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
+        let (mut asked, mut columns) = (Map::new(), Map::new());
+        for (key, value) in assignments("--read", &self.options)? {
+            match key.strip_prefix("columns.") {
+                Some(column) => columns.insert(column.to_owned(), value),
+                None => asked.insert(key, value),
+            };
+        }
+        let mut options: ReadOptions = from_value(Value::from(asked)).map_err(refuse)?;
+        let columns = from_value(Value::from(columns)).map_err(|refusal: Refusal| refusal.under("columns"));
+        options.columns = columns.map_err(|refusal| refuse(Columns::name_unread(refusal)))?;
+        if options.columns.weight.is_some() {
+            options.document_weights = Weights::File;
+        }
         match self.missing {
             Some(MissingArg::Error) => options.missing = Missing::Error,
             Some(MissingArg::Zero) => options.missing = Missing::Zero,
@@ -121,6 +148,11 @@ impl ReadArgs {
         }
         Ok(options)
     }
+}
+
+/// The columns of the data that a ranker was trained on, by its configuration. What split them is no feature.
+fn columns_of(config: &Value) -> Columns {
+    from_value(config["data"]["columns"].clone()).unwrap_or_default()
 }
 
 /// Parses the measures of `-m`, which may be repeated and are separated by commas; without any, parses `default`.

@@ -21,7 +21,7 @@ use crate::text::is_standard_stream;
 pub struct PredictArgs {
     /// A saved ranker, the folder of a `train` run, or a ranker of LightGBM, XGBoost, CatBoost or RankLib
     model: PathBuf,
-    /// LETOR files; `-` is standard input
+    /// LETOR text or tables; `-` is standard input
     #[arg(required = true)]
     data: Vec<PathBuf>,
     /// File to write; an existing file is replaced. Standard output when absent or `-`
@@ -83,7 +83,7 @@ impl PredictArgs {
             return Err(RankerError::NotTrees.into());
         }
         self.reading.check(&ranker)?;
-        let data = self.reading.read(&self.data, None)?;
+        let data = self.reading.read(&self.data, Some(&ranker))?;
         warn_of_missing_features(&self.model, &ranker, &data);
         if self.contributions {
             return self.explain(&ranker, &data, file, out);
@@ -93,7 +93,7 @@ impl PredictArgs {
         }
         let scores = during("scoring", || ranker.predict(&data, &device))?;
         let run = |mut out: &mut dyn Write| match &self.run_id {
-            None => scores.iter().try_for_each(|score| writeln!(out, "{score}")),
+            None => data.in_read_order(&scores).iter().try_for_each(|score| writeln!(out, "{score}")),
             Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(to_io),
         };
         let judgments = |mut out: &mut dyn Write| write_qrels(&mut out, &data).map_err(to_io);
@@ -123,13 +123,16 @@ impl PredictArgs {
     ) -> Result<(), Failure> {
         let background = match &self.background[..] {
             [] => None,
-            files => Some(self.reading.read(files, None)?),
+            files => Some(self.reading.read(files, Some(ranker))?),
         };
         let background = background.as_ref().unwrap_or(data);
         let Contributions { values, expected } =
             during("contributions of the features", || ranker.contributions(data, background))?;
         let lines = |out: &mut dyn Write| {
-            for own in values.chunks(ranker.model().features()) {
+            let features = ranker.model().features();
+            let rows: Vec<usize> = (0..data.documents()).collect();
+            for row in data.in_read_order(&rows) {
+                let own = &values[row * features..(row + 1) * features];
                 own.iter().try_for_each(|value| write!(out, "{value}\t"))?;
                 writeln!(out, "{expected}")?;
             }

@@ -23,17 +23,24 @@ pub struct Scored {
 }
 
 impl Scored {
-    /// Scores the data with a saved ranker.
-    pub fn by_ranker(path: &Path, data: &RankingDataset, device: &Device) -> Result<Self, Failure> {
-        let ranker = input::ranker(path, device)?;
-        warn_of_missing_features(path, &ranker, data);
+    /// Scores the data with a ranker, which was loaded from `path`.
+    pub fn by_ranker(path: &Path, ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Self, Failure> {
+        if let Some(names) = &ranker.metadata().feature_names
+            && ranker.metadata().config["import"].is_null()
+            && let Some(at) = names.iter().zip(&data.feature_names).position(|(name, other)| name != other)
+        {
+            let (found, expected) = (&data.feature_names[at], &names[at]);
+            let place = format!("feature {} of {}", at + 1, path.display());
+            return Err(Failure::input(format!("{place}: found column `{found}` in the data, expected `{expected}`")));
+        }
+        warn_of_missing_features(path, ranker, data);
         let scores = during(&format!("scoring with {}", path.display()), || ranker.predict(data, device))?;
         Ok(Self { scores, places: None, convention: Some(ranker.metadata().convention.clone()) })
     }
 
-    /// Reads the scores from a file with one score per line.
+    /// Reads the scores from a file with one score per line, in the order in which the documents were read.
     pub fn from_file(path: &Path, data: &RankingDataset) -> Result<Self, Failure> {
-        let written = input::scores(path, data.documents())?;
+        let written = data.from_read_order(&input::scores(path, data.documents())?);
         // Finite scores stay finite.
         let narrow =
             |score: f64| if score.is_infinite() { score as f32 } else { (score as f32).clamp(f32::MIN, f32::MAX) };

@@ -14,6 +14,7 @@ use super::table::Table;
 use crate::data::RankingDataset;
 use crate::experiment::{Document, ExperimentConfig, JOBS, KeptRun, OutputFolder, REPORT, settle};
 use crate::json::json;
+use crate::ranker::Ranker;
 use crate::report::{studies_page, study_page};
 use crate::study::{
     Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
@@ -211,7 +212,7 @@ impl StudyArgs {
     fn source(&self) -> Result<Source, Failure> {
         input::once(self.files.iter().chain(&self.scores).chain(&self.against))?;
         self.runs().try_for_each(|run| settle(run))?;
-        let read = |data: &[PathBuf]| self.reading.read(data, None);
+        let read = |data: &[PathBuf], ranker: Option<&Ranker>| self.reading.read(data, ranker);
         match (&self.scores, &self.config, self.files.as_slice()) {
             (None, Some(config), []) => training(config),
             (None, None, [_, ..]) if self.runs().all(|run| KeptRun::is_in(run)) => {
@@ -227,14 +228,18 @@ impl StudyArgs {
             }
             (None, None, []) => Ok(Source::Generated { queries: self.queries as usize, seed: self.seed }),
             (Some(scores), None, files) => {
-                let data = read(files)?;
+                let data = read(files, None)?;
                 let by = |scores: &Path| Ok(subject(scores, files, &data, &Scored::from_file(scores, &data)?));
                 self.rankings(scores, by)
             }
             (None, None, [model, files @ ..]) if !files.is_empty() => {
-                let data = read(files)?;
                 let device = input::device(&self.device)?;
-                let by = |model: &Path| Ok(subject(model, files, &data, &Scored::by_ranker(model, &data, &device)?));
+                let ranker = input::ranker(model, &device)?;
+                let data = read(files, Some(&ranker))?;
+                let by = |model: &Path| {
+                    let ranker = input::ranker(model, &device)?;
+                    Ok(subject(model, files, &data, &Scored::by_ranker(model, &ranker, &data, &device)?))
+                };
                 self.rankings(model, by)
             }
             _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or neither")),

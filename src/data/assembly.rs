@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::columns::Keys;
+use super::columns::Like;
 use super::dataset::RankingDataset;
 use super::error::DataError;
 #[cfg(feature = "columnar")]
@@ -41,13 +43,26 @@ pub(super) struct Assembly<'a> {
     /// Number of files and readers.
     #[cfg(feature = "columnar")]
     pub inputs: usize,
+    /// What the files are compared with.
+    pub like: &'a Like<'a>,
     /// What says the number of features, as the end of a refusal of more.
     pub features_from: &'static str,
-    /// Number of columns of features in the tables so far that have a column for each.
+    /// The names of the features in the tables so far that have a column for each.
     #[cfg(feature = "columnar")]
-    pub feature_columns: Option<usize>,
-    /// File (index into `files`) and line or row where each query began.
-    begun: HashMap<String, (usize, usize)>,
+    pub feature_columns: Option<Vec<String>>,
+    /// Number of files whose features have names.
+    #[cfg(feature = "columnar")]
+    pub named_files: usize,
+    /// The values of the column that splits the queries, one for each run of documents so far.
+    #[cfg(feature = "columnar")]
+    pub keys: Option<Keys>,
+    /// Where each query began.
+    begun: HashMap<String, Begun>,
+    /// Whether documents of the current file are put together by query.
+    puts_together: bool,
+    /// Runs of documents of the current file that belong to the query of an earlier run, with that run. Until the end
+    /// of the file each run is a query of the dataset.
+    apart: Vec<(usize, usize)>,
     files: Vec<PathBuf>,
     /// The number of the last feature of each file.
     widths: Vec<usize>,
@@ -56,21 +71,39 @@ pub(super) struct Assembly<'a> {
 /// How refusals of more features end where an option says how many there are.
 pub(super) const OPTION: &str = " (option `features`)";
 
+/// What was read.
+pub(crate) struct Assembled {
+    pub data: RankingDataset,
+    /// The number of the last feature of each file.
+    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
+    pub widths: Vec<FileWidth>,
+    /// The values of the column that splits the queries, one for each query.
+    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
+    pub keys: Option<Keys>,
+}
+
 /// Reads inputs one after another, each by `read`, into one dataset.
 pub(super) fn assemble<'a>(
     inputs: impl IntoIterator<Item = Input>,
     options: &'a ReadOptions,
-    features_from: &'static str,
+    like: &'a Like<'a>,
     mut read: impl FnMut(&mut Assembly<'a>, Input) -> Result<(), DataError>,
-) -> Result<(RankingDataset, Vec<FileWidth>), DataError> {
+) -> Result<Assembled, DataError> {
     options.check()?;
-    let mut assembly = Assembly::new(options, features_from);
+    let mut assembly = Assembly::new(options, like);
     let inputs: Vec<Input> = inputs.into_iter().collect();
     assembly.expect(&inputs);
     for input in inputs {
         read(&mut assembly, input)?;
     }
     assembly.finish()
+}
+
+/// Where a query began: the file (index into `files`), its line or row, and the run of documents.
+struct Begun {
+    file: usize,
+    line: usize,
+    run: usize,
 }
 
 /// A query that occurs again after another one, and where it began.
@@ -81,7 +114,7 @@ pub(super) struct Again {
 }
 
 impl<'a> Assembly<'a> {
-    pub fn new(options: &'a ReadOptions, features_from: &'static str) -> Self {
+    pub fn new(options: &'a ReadOptions, like: &'a Like<'a>) -> Self {
         Self {
             options,
             dataset: RankingDataset { offsets: vec![0], ..RankingDataset::default() },
@@ -96,10 +129,17 @@ impl<'a> Assembly<'a> {
             in_file: None,
             #[cfg(feature = "columnar")]
             inputs: 0,
-            features_from,
+            like,
+            features_from: like.features_from.unwrap_or(OPTION),
             #[cfg(feature = "columnar")]
             feature_columns: None,
+            #[cfg(feature = "columnar")]
+            named_files: 0,
+            #[cfg(feature = "columnar")]
+            keys: None,
             begun: HashMap::new(),
+            puts_together: false,
+            apart: Vec::new(),
             files: Vec::new(),
             widths: Vec::new(),
         }
@@ -116,7 +156,9 @@ impl<'a> Assembly<'a> {
         self.expected_bytes = bytes.fold(0, u64::saturating_add);
     }
 
-    pub fn begin_file(&mut self, path: &Path) {
+    /// Begins a file. With `puts_together`, [`put_together`](Self::put_together) is called at its end.
+    pub fn begin_file(&mut self, path: &Path, puts_together: bool) {
+        self.puts_together = puts_together;
         self.files.push(path.to_path_buf());
         self.widths.push(0);
     }
@@ -129,7 +171,8 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds consecutive documents of a query that begin at `line`. They join the query before them if it is the same
-    /// and in the same file, which began after `documents_before` documents.
+    /// and in the same file, which began after `documents_before` documents. A query that comes again in another file is
+    /// an error, and so is one of the same file unless documents are put together.
     pub fn add_group(
         &mut self,
         query: String,
@@ -145,10 +188,14 @@ impl<'a> Assembly<'a> {
             }
             return Ok(());
         }
-        if let Some(&(file, first_line)) = self.begun.get(&query) {
-            return Err(Again { query, first_path: self.files[file].clone(), first_line });
+        let (file, run) = (self.files.len() - 1, self.dataset.query_ids.len());
+        match self.begun.get(&query) {
+            Some(begun) if self.puts_together && begun.file == file => self.apart.push((run, begun.run)),
+            Some(begun) => {
+                return Err(Again { query, first_path: self.files[begun.file].clone(), first_line: begun.line });
+            }
+            None => drop(self.begun.insert(query.clone(), Begun { file, line, run })),
         }
-        self.begun.insert(query.clone(), (self.files.len() - 1, line));
         self.dataset.query_ids.push(query);
         self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
         Ok(())
@@ -161,7 +208,8 @@ impl<'a> Assembly<'a> {
         while self.begun.contains_key(&number.to_string()) {
             number += 1;
         }
-        self.begun.insert(number.to_string(), (self.files.len() - 1, 1));
+        let begun = Begun { file: self.files.len() - 1, line: 1, run: self.dataset.queries() };
+        self.begun.insert(number.to_string(), begun);
         self.dataset.query_ids.push(number.to_string());
         self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
     }
@@ -177,6 +225,99 @@ impl<'a> Assembly<'a> {
         }
     }
 
+    /// Whether a query of the current file came again after another one.
+    #[cfg(feature = "columnar")]
+    pub fn is_apart(&self) -> bool {
+        !self.apart.is_empty()
+    }
+
+    /// Puts the documents of each query of the current file together, in the order of the file: a query stands where its
+    /// first document stood. The file began after `documents_before` documents; `refuse` makes the error of values that
+    /// differ within a query, of the first document, from 0, its value, and that of the documents before.
+    pub fn put_together(
+        &mut self,
+        documents_before: usize,
+        refuse: &dyn Fn(usize, Differing) -> DataError,
+    ) -> Result<(), DataError> {
+        if self.apart.is_empty() {
+            return Ok(());
+        }
+        let first = self.dataset.offsets.partition_point(|&offset| offset < documents_before);
+        let mut home: Vec<usize> = (first..self.dataset.queries()).collect();
+        for (run, begun) in self.apart.drain(..) {
+            home[run - first] = begun;
+        }
+        self.check_runs(first, &home, refuse)?;
+        let mut order: Vec<usize> = (first..self.dataset.queries()).collect();
+        order.sort_by_key(|&run| home[run - first]);
+        let documents: Vec<usize> = order.iter().flat_map(|&run| self.dataset.range(run)).collect();
+        let data = &mut self.dataset;
+        let (mut ids, mut offsets) = (data.query_ids.split_off(first), vec![documents_before]);
+        for &run in &order {
+            let end = offsets[offsets.len() - 1] + data.range(run).len();
+            if home[run - first] == run {
+                data.query_ids.push(std::mem::take(&mut ids[run - first]));
+                offsets.push(end);
+            } else if let Some(last) = offsets.last_mut() {
+                *last = end;
+            }
+        }
+        data.offsets.truncate(first);
+        data.offsets.append(&mut offsets);
+        for (query, id) in data.query_ids.iter().enumerate().skip(first) {
+            if let Some(begun) = self.begun.get_mut(id) {
+                begun.run = query;
+            }
+        }
+        reorder(&mut data.labels, documents_before, &documents);
+        reorder(&mut data.document_ids, documents_before, &documents);
+        reorder(&mut self.document_weights, documents_before, &documents);
+        self.rows.reorder(documents_before, &documents);
+        data.read_order.extend(data.read_order.len()..documents_before);
+        data.read_order.extend(documents);
+        Ok(())
+    }
+
+    /// Compares what runs of the same query say of it, and keeps one for each query. `home` is the first run of each,
+    /// from `first` on.
+    fn check_runs(
+        &mut self,
+        first: usize,
+        home: &[usize],
+        refuse: &dyn Fn(usize, Differing) -> DataError,
+    ) -> Result<(), DataError> {
+        let starts = &self.dataset.offsets;
+        let begins = |run: usize| starts[run];
+        if self.query_weights.len() > first {
+            for (run, &home) in (first..).zip(home) {
+                let (found, expected) = (self.query_weights[run], self.query_weights[home]);
+                if found != expected {
+                    let (found, expected) = (found.to_string(), expected.to_string());
+                    return Err(refuse(begins(run), Differing { what: Differs::QueryWeight, found, expected }));
+                }
+            }
+            keep_first(&mut self.query_weights, first, home);
+        }
+        #[cfg(feature = "columnar")]
+        match &mut self.keys {
+            Some(Keys::Groups(groups)) => {
+                if let Some((run, &home)) = (first..).zip(home).find(|&(run, &home)| groups[run] != groups[home]) {
+                    let (found, expected) = (groups[run].clone(), groups[home].clone());
+                    return Err(refuse(begins(run), Differing { what: Differs::Group, found, expected }));
+                }
+                keep_first(groups, first, home);
+            }
+            Some(Keys::Times(times)) => {
+                for (run, &home) in (first..).zip(home) {
+                    times[home] = times[home].max(times[run]);
+                }
+                keep_first(times, first, home);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
     /// Asks for the memory that documents of the current file take in the matrix.
     pub fn ask_memory(&self, documents: usize, features: usize, bytes: u64) -> Result<(), DataError> {
         let file = self.files.last().map(|path| path.display().to_string()).unwrap_or_default();
@@ -184,7 +325,7 @@ impl<'a> Assembly<'a> {
         Ok(Refusal::ask_memory(&file, what, bytes, ADVICE)?)
     }
 
-    fn finish(mut self) -> Result<(RankingDataset, Vec<FileWidth>), DataError> {
+    fn finish(mut self) -> Result<Assembled, DataError> {
         let features = self.options.features.unwrap_or(self.rows.count);
         let most_cells = self.options.most_cells(self.bytes);
         if self.dataset.documents().saturating_mul(features) > most_cells
@@ -211,9 +352,54 @@ impl<'a> Assembly<'a> {
         if self.options.document_weights == Weights::File {
             self.dataset = self.dataset.with_document_weights(self.document_weights)?;
         }
+        if !self.dataset.read_order.is_empty() {
+            self.dataset.read_order.extend(self.dataset.read_order.len()..self.dataset.documents());
+        }
+        #[cfg(feature = "columnar")]
+        if self.named_files == self.files.len() {
+            let names = self.feature_columns.take().filter(|names| names.len() == self.dataset.feature_count);
+            self.dataset.feature_names = names.unwrap_or_default();
+        }
         let widths = self.files.into_iter().zip(self.widths).map(|(path, features)| FileWidth { path, features });
-        Ok((self.dataset, widths.collect()))
+        #[cfg(feature = "columnar")]
+        let keys = self.keys;
+        #[cfg(not(feature = "columnar"))]
+        let keys = None;
+        Ok(Assembled { data: self.dataset, widths: widths.collect(), keys })
     }
+}
+
+/// What differs between documents of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Differs {
+    QueryWeight,
+    #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
+    Group,
+}
+
+/// Values that differ between documents of a query.
+pub(super) struct Differing {
+    pub what: Differs,
+    pub found: String,
+    pub expected: String,
+}
+
+/// Puts the values of the documents from `first` on into an order: the document that comes to each place. Does nothing
+/// where no document has a value.
+fn reorder<T: Default>(values: &mut Vec<T>, first: usize, order: &[usize]) {
+    if values.len() > first {
+        let mut old = values.split_off(first);
+        values.extend(order.iter().map(|&document| std::mem::take(&mut old[document - first])));
+    }
+}
+
+/// Keeps the values of the runs that are the first of their query; `home` is the first run of each, from `first` on.
+fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
+    let mut run = 0;
+    values.retain(|_| {
+        run += 1;
+        run <= first || home[run - 1 - first] == run - 1
+    });
 }
 
 #[cfg(feature = "columnar")]

@@ -35,6 +35,11 @@ pub struct RankingDataset {
     pub query_weights: Vec<f32>,
     /// The weight of each document in training, 0 or above; empty when all weigh the same. Measures do not read it.
     pub document_weights: Vec<f32>,
+    /// The name of each feature; empty when the source has none.
+    pub feature_names: Vec<String>,
+    /// The place of each document among those read, from 0, if reading put rows together by query; empty when the
+    /// documents are in the order in which they were read.
+    pub read_order: Vec<usize>,
 }
 
 impl RankingDataset {
@@ -91,6 +96,18 @@ impl RankingDataset {
         if !matches!(self.document_ids.len(), 0) && self.document_ids.len() != documents {
             let expected = format!("0 or {documents}, the documents");
             return Err(inconsistent("number of document identifiers", self.document_ids.len(), expected));
+        }
+        if !matches!(self.feature_names.len(), 0) && self.feature_names.len() != self.feature_count {
+            let expected = format!("0 or {}, the features", self.feature_count);
+            return Err(inconsistent("number of names of features", self.feature_names.len(), expected));
+        }
+        if !self.read_order.is_empty() {
+            let mut places = self.read_order.clone();
+            places.sort_unstable();
+            if !places.into_iter().eq(0..documents) {
+                let expected = format!("each place from 0 to {} once, or none", documents.saturating_sub(1));
+                return Err(inconsistent("the order of reading", "another order", expected));
+            }
         }
         self.check_query_weights()?;
         self.check_document_weights()?;
@@ -219,6 +236,41 @@ impl RankingDataset {
         &self.features[d * self.feature_count..(d + 1) * self.feature_count]
     }
 
+    /// Returns one value per document, such as scores, in the order in which the documents were read.
+    ///
+    /// # Panics
+    /// If there is another number of values than of documents, and the documents are in another order.
+    pub fn in_read_order<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
+        if self.read_order.is_empty() {
+            return values.to_vec();
+        }
+        let mut read = vec![T::default(); values.len()];
+        self.read_order.iter().zip(values).for_each(|(&place, &value)| read[place] = value);
+        read
+    }
+
+    /// Returns one value per document in the order of the dataset, of values in the order in which the documents were
+    /// read.
+    ///
+    /// # Panics
+    /// If there are fewer values than documents, and the documents are in another order.
+    pub fn from_read_order<T: Copy>(&self, read: &[T]) -> Vec<T> {
+        match &self.read_order[..] {
+            [] => read.to_vec(),
+            places => places.iter().map(|&place| read[place]).collect(),
+        }
+    }
+
+    /// Returns the number of documents that did not stand with the first documents of their query when they were read.
+    pub fn moved(&self) -> usize {
+        let apart = |q: usize| {
+            let places = &self.read_order[self.range(q)];
+            let together = places.windows(2).take_while(|pair| pair[0] + 1 == pair[1]).count() + 1;
+            places.len() - together
+        };
+        if self.read_order.is_empty() { 0 } else { (0..self.queries()).map(apart).sum() }
+    }
+
     /// Returns the features of query `q`: `[documents of the query x features]`, row-major.
     pub fn query_features(&self, q: usize) -> &[f32] {
         let range = self.range(q);
@@ -241,6 +293,7 @@ impl RankingDataset {
             feature_count: self.feature_count,
             labels: Vec::with_capacity(documents),
             offsets: vec![0],
+            feature_names: self.feature_names.clone(),
             ..RankingDataset::default()
         };
         for &q in queries {
@@ -295,6 +348,9 @@ impl RankingDataset {
         let mut out = RankingDataset { offsets: vec![0], ..RankingDataset::default() };
         let mut features = Vec::with_capacity(parts.iter().map(|part| part.features.len()).sum());
         out.feature_count = parts.first().map_or(0, |part| part.feature_count);
+        let names = parts.first().map(|part| &part.feature_names);
+        let names = names.filter(|names| parts.iter().all(|part| part.feature_names == **names));
+        out.feature_names = names.cloned().unwrap_or_default();
         let mut seen = HashSet::new();
         let has_ids = parts.iter().any(|part| !part.document_ids.is_empty());
         let has_weights = parts.iter().any(|part| !part.query_weights.is_empty());

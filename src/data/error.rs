@@ -35,9 +35,10 @@ pub enum DataError {
     },
     /// A query whose documents are not on consecutive lines of one file.
     #[error(
-        "{}:{line}:{column}: found query `{query}` again, expected its documents on consecutive lines (it began at {}:{first_line})",
+        "{}:{line}:{column}: found query `{query}` again, expected its documents on consecutive lines (it began at {}:{first_line}{})",
         path.display(),
-        first_path.display()
+        first_path.display(),
+        if path == first_path { "; option `sort` = true puts them together" } else { "" }
     )]
     InterleavedQuery {
         /// The file where the query occurs again.
@@ -79,6 +80,18 @@ pub enum DataError {
         /// The value found there.
         found: String,
         /// The value expected there.
+        expected: String,
+    },
+    /// A row of a table that cannot be read.
+    #[error("{}: row {row}: found {found}, expected {expected}", path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// Row, from 1, below the names of the columns.
+        row: usize,
+        /// The text found there.
+        found: String,
+        /// The text expected there.
         expected: String,
     },
     /// A table whose columns do not fit, or a file of another kind.

@@ -46,8 +46,8 @@ pub struct QueryFold {
 /// `train`, `vali` and `test`; parts `S1`, `S2`, ..., which are rotated; files `train`, `vali` and `test` of a single
 /// fold.
 ///
-/// File names end in `.txt`, `.txt.gz`, `.gz`, nothing, `.arrow` or `.parquet`, in that order of preference; `vali` may
-/// also be called `valid` or `validation`.
+/// File names end in `.txt`, `.txt.gz`, `.gz`, nothing, `.arrow`, `.parquet`, `.csv`, `.csv.gz`, `.tsv` or `.tsv.gz`, in
+/// that order of preference; `vali` may also be called `valid` or `validation`.
 ///
 /// # Errors
 /// [`DataError::Folds`] if the folder holds none of these, or if a number of the sequence or a file of a fold is
@@ -123,7 +123,7 @@ fn rotate(folder: &Path, parts: &[PathBuf]) -> Result<Vec<Fold>, DataError> {
 
 /// Endings of files, the preferred ones first. Text comes first, so that a folder stays what it was when a table is put
 /// beside its text.
-const ENDINGS: [&str; 6] = [".txt", ".txt.gz", ".gz", "", ".arrow", ".parquet"];
+const ENDINGS: [&str; 10] = [".txt", ".txt.gz", ".gz", "", ".arrow", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz"];
 
 /// Accepted names of the three sets.
 const SETS: [&[&str]; 3] = [&["train"], &["vali", "valid", "validation"], &["test"]];

@@ -12,6 +12,7 @@ mod clicks;
 #[cfg(feature = "columnar")]
 #[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]
 pub mod columnar;
+mod columns;
 mod dataset;
 mod document_weights;
 pub(crate) mod error;
@@ -44,6 +45,9 @@ pub(crate) mod windows;
 pub use batch::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch};
 pub use byte_size::ByteSize;
 pub use clicks::{ClickModel, Clicks};
+pub use columns::Columns;
+#[cfg(feature = "experiment")]
+pub(crate) use columns::Like;
 pub use dataset::RankingDataset;
 pub use error::DataError;
 pub use features::Features;
@@ -54,9 +58,9 @@ pub use input::Input;
 #[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;
 pub use normalizer::{Normalizer, NormalizerKind};
-#[cfg(feature = "experiment")]
-pub(crate) use reading::read_like;
 pub use reading::{read, read_from};
+#[cfg(feature = "experiment")]
+pub(crate) use reading::{read_like, separator_of_name};
 pub use segments::{Segments, SegmentsError};
 pub use statistics::Statistics;
 #[cfg(feature = "report")]

@@ -1,21 +1,22 @@
-//! Reads files of any format: text, or tables in Arrow and Parquet files, told apart by their first bytes.
+//! Reads files of any format: text, or tables in Arrow, Parquet and CSV files, told apart by how they begin.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::assembly::{Assembly, OPTION, assemble};
+use flate2::read::GzDecoder;
+
+use super::assembly::{Assembled, Assembly, assemble};
+use super::columns::Like;
 use super::dataset::RankingDataset;
 use super::error::DataError;
 use super::input::Input;
 use super::letor::read_text;
 use super::text::options::ReadOptions;
-#[cfg(feature = "experiment")]
-use super::widths::FileWidth;
 use crate::file_kind::FileKind;
 
-/// Reads files as one dataset, in the order given: LETOR text ([`letor`](super::letor)), or Arrow and Parquet files
-/// with the feature `columnar` (`data::columnar`), recognized by their first bytes.
+/// Reads files as one dataset, in the order given: LETOR text ([`letor`](super::letor)), or Arrow, Parquet, CSV and TSV
+/// files with the feature `columnar` (`data::columnar`), recognized by how they begin.
 ///
 /// # Errors
 /// The first fault in file order, with its place; see [`DataError`].
@@ -29,26 +30,24 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
 /// # Errors
 /// As [`read()`].
 pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
-    assemble(inputs, options, OPTION, read_input).map(|(data, _)| data)
+    read_like(inputs, options, &Like::default()).map(|read| read.data)
 }
 
-/// As [`read()`], with the number of the last feature of each file. Refusals of more features than the options allow
-/// end with `features_from`, which says where their number is from.
-#[cfg(feature = "experiment")]
+/// As [`read_from`], compared with what is known of the data.
 pub(crate) fn read_like(
-    paths: &[PathBuf],
+    inputs: impl IntoIterator<Item = Input>,
     options: &ReadOptions,
-    features_from: Option<&'static str>,
-) -> Result<(RankingDataset, Vec<FileWidth>), DataError> {
-    assemble(paths.iter().map(Input::from_path), options, features_from.unwrap_or(OPTION), read_input)
+    like: &Like,
+) -> Result<Assembled, DataError> {
+    assemble(inputs, options, like, read_input)
 }
 
 fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
     let (input, beginning) = beginning(input)?;
     // Text of another kind is not data; a table is read as what it is.
-    let is_table =
-        cfg!(feature = "columnar") && matches!(FileKind::of(&beginning), FileKind::Arrow | FileKind::Parquet);
-    let file = (input.is_file() && !is_table).then(|| input.name().to_path_buf());
+    let is_table = matches!(FileKind::of(&beginning), FileKind::Arrow | FileKind::Parquet)
+        || separator(input.name(), &beginning).is_some();
+    let file = (input.is_file() && !(cfg!(feature = "columnar") && is_table)).then(|| input.name().to_path_buf());
     read_one(assembly, input, &beginning).map_err(|error| match &file {
         Some(file) => error.or_kind(file, FileKind::Letor, EXPECTED),
         None => error,
@@ -56,14 +55,44 @@ fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
 }
 
 /// What is read.
-const EXPECTED: &str = "LETOR text, an Arrow file (the IPC file format) or a Parquet file";
+const EXPECTED: &str = "LETOR text, an Arrow file (the IPC file format), a Parquet file, or CSV or TSV with a header";
+
+/// The separator of the columns, if a file that begins so is CSV or TSV. The name decides where the beginning does not.
+fn separator(name: &Path, beginning: &[u8]) -> Option<u8> {
+    let mut text = beginning.to_vec();
+    if FileKind::of(beginning) == FileKind::Gzip {
+        text.clear();
+        // The beginning ends within the compressed text.
+        let _ = GzDecoder::new(beginning).take(BEGINNING as u64).read_to_end(&mut text);
+    }
+    match FileKind::of(&text) {
+        FileKind::Csv => Some(b','),
+        FileKind::Tsv => Some(b'\t'),
+        FileKind::Text | FileKind::Empty | FileKind::Numbers | FileKind::Configuration | FileKind::Binary => {
+            separator_of_name(name)
+        }
+        _ => None,
+    }
+}
+
+/// The separator of the columns that a name says: of `.csv` and `.tsv`, plain or `.gz`.
+pub(crate) fn separator_of_name(name: &Path) -> Option<u8> {
+    let name = name.file_name()?.to_str()?.to_ascii_lowercase();
+    match name.trim_end_matches(".gz").rsplit_once('.')?.1 {
+        "csv" => Some(b','),
+        "tsv" => Some(b'\t'),
+        _ => None,
+    }
+}
 
 #[cfg(feature = "columnar")]
 fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(), DataError> {
     use super::columnar::{self, Format};
 
-    if beginning == b"ARROW1" {
+    if beginning.starts_with(b"ARROW1") {
         columnar::read(assembly, input, Format::Arrow)
+    } else if let Some(separator) = separator(input.name(), beginning) {
+        columnar::read_csv(assembly, input, separator)
     } else if beginning.starts_with(b"PAR1") {
         columnar::read(assembly, input, Format::Parquet)
     } else {
@@ -74,9 +103,10 @@ fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(
 
 #[cfg(not(feature = "columnar"))]
 fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(), DataError> {
-    if beginning == b"ARROW1" || beginning.starts_with(b"PAR1") {
-        let expected = "text: tables need the feature `columnar`".to_owned();
-        let found = "an Arrow or Parquet file".to_owned();
+    let is_table = separator(input.name(), beginning).is_some();
+    if is_table || beginning.starts_with(b"ARROW1") || beginning.starts_with(b"PAR1") {
+        let expected = "LETOR text: tables need the feature `columnar`".to_owned();
+        let found = "a table in Arrow, Parquet or CSV".to_owned();
         return Err(DataError::Table { path: input.name().to_path_buf(), found, expected });
     }
     not_a_table(&input, beginning)?;
@@ -92,19 +122,24 @@ fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
     Err(DataError::Table { path: input.name().to_path_buf(), found: found.to_owned(), expected: EXPECTED.to_owned() })
 }
 
-/// Returns the first six bytes of a regular file or a reader, which is then read from its start. A pipe has none, since
+/// Bytes that tell formats apart.
+const BEGINNING: usize = 1 << 16;
+
+/// Returns the first bytes of a regular file or a reader, which is then read from its start. A pipe has none, since
 /// they could not be read again.
 fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
     let mut bytes = Vec::new();
     if input.is_file() {
         let path = input.name();
         if path.is_file() {
-            File::open(path).and_then(|file| file.take(6).read_to_end(&mut bytes)).map_err(DataError::io(path))?;
+            File::open(path)
+                .and_then(|file| file.take(BEGINNING as u64).read_to_end(&mut bytes))
+                .map_err(DataError::io(path))?;
         }
         return Ok((input, bytes));
     }
     let (name, reader) = input.into_parts();
     let Some(mut reader) = reader else { return Ok((Input::from_path(name), bytes)) };
-    reader.by_ref().take(6).read_to_end(&mut bytes).map_err(DataError::io(&name))?;
+    reader.by_ref().take(BEGINNING as u64).read_to_end(&mut bytes).map_err(DataError::io(&name))?;
     Ok((Input::from_reader(name, Cursor::new(bytes.clone()).chain(reader)), bytes))
 }

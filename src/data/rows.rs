@@ -116,6 +116,32 @@ impl Rows {
         self.rows += rows;
     }
 
+    /// Puts the last rows, from `first` on, into another order: `order` has the row that comes to each place. One row is
+    /// held beside the matrix.
+    pub fn reorder(&mut self, first: usize, order: &[usize]) {
+        let stride = self.stride;
+        let values = &mut self.values[first * stride..];
+        let mut is_done = vec![false; order.len()];
+        let mut held = vec![0.0; stride];
+        for start in 0..order.len() {
+            if is_done[start] || order[start] == first + start {
+                continue;
+            }
+            held.copy_from_slice(&values[start * stride..(start + 1) * stride]);
+            let mut place = start;
+            loop {
+                is_done[place] = true;
+                let from = order[place] - first;
+                if from == start {
+                    break;
+                }
+                values.copy_within(from * stride..(from + 1) * stride, place * stride);
+                place = from;
+            }
+            values[place * stride..(place + 1) * stride].copy_from_slice(&held);
+        }
+    }
+
     /// Returns the matrix with exactly `count` columns, where `count` is not less than the number in use.
     pub fn finish(mut self, count: usize) -> Vec<f32> {
         if count > self.stride {
@@ -135,6 +161,18 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::Rows;
+
+    #[test]
+    fn rows_come_into_the_order_asked_for() {
+        let mut rows = Rows::default();
+        let values: Vec<f32> = (0..14).map(|value| value as f32).collect();
+        rows.append_dense(&values, 2, 2, 7);
+        let order = [4, 2, 3, 6, 5];
+        rows.reorder(2, &order);
+        let expected: Vec<f32> =
+            [0, 1].iter().chain(&order).flat_map(|row| [2 * row, 2 * row + 1]).map(|value| value as f32).collect();
+        assert_eq!(rows.values, expected);
+    }
 
     #[test]
     fn a_line_of_many_features_is_moved_only_a_few_times() {

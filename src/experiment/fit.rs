@@ -151,7 +151,7 @@ fn fit_normalized(
     let values = &evaluations[name].per_query[0];
     let extremes = ExtremeQueries::of_report(config.measure.select, data, &scores, values);
     let metadata = Metadata {
-        feature_names: None,
+        feature_names: Some(train.feature_names.clone()).filter(|names| !names.is_empty()),
         config: config.normalized_by(normalizer.kind()).resolved(),
         convention,
         measures: named(&evaluations),

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use super::config::{DataConfig, SyntheticConfig};
 use crate::data::letor::{ReadOptions, Weights};
 use crate::data::widths::{FileWidth, fewer_features};
-use crate::data::{self, DataError, RankingDataset, folds};
+use crate::data::{self, DataError, Input, Like, RankingDataset, folds};
 use crate::distributed::{OneProcess, Processes};
 use crate::refusal::Refusal;
+use crate::text::counted;
 
 /// Training, validation and test queries; the latter two may be absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,33 +111,39 @@ impl DataConfig {
         validation: &[PathBuf],
         test: &[PathBuf],
     ) -> Result<Told, DataError> {
-        let mut widths = Vec::new();
+        let (mut widths, mut moved) = (Vec::new(), Vec::new());
         // What says how many features there are.
         let of_train = self.read.features.is_none().then_some(", as in the training data");
-        let mut read = |paths: &[PathBuf], options: &ReadOptions, key, features_from| {
-            let (mut data, files) = data::read_like(paths, options, features_from).map_err(about(key))?;
-            widths.extend(files);
+        let mut read = |paths: &[PathBuf], options: &ReadOptions, key, like: &Like| {
+            let inputs = paths.iter().map(Input::from_path);
+            let mut read = data::read_like(inputs, options, like).map_err(about(key))?;
+            widths.append(&mut read.widths);
+            let mut data = read.data;
+            moved.extend(moved_in_words(key, &data));
             if let Some((memory, window)) = self.streaming() {
                 let unfit = |source| DataError::Key { key: "data.memory", source: Box::new(about_set(key)(source)) };
                 data.stream(memory, window).map_err(unfit)?;
             }
             Ok::<_, DataError>(data)
         };
-        let train = read(train, &self.read, "data.train", None)?;
+        let options = self.read_options();
+        let train = read(train, &options, "data.train", &Like::default())?;
         // Sparse files may lack the last features; the training set decides how many there are.
         // Weights are of training alone.
         let like_train = ReadOptions {
             features: Some(train.feature_count),
             query_weights: Weights::None,
             document_weights: Weights::None,
-            ..self.read.clone()
+            ..options
         };
+        let like = Like { features_from: of_train, feature_names: &train.feature_names, ..Like::default() };
         let mut other = |paths: &[PathBuf], key| match paths {
             [] => Ok(None),
-            paths => read(paths, &like_train, key, of_train).map(Some),
+            paths => read(paths, &like_train, key, &like).map(Some),
         };
         let (validation, test) = (other(validation, "data.validation")?, other(test, "data.test")?);
-        let warnings = self.warnings(&widths, train.feature_count);
+        let mut warnings = self.warnings(&widths, train.feature_count);
+        warnings.append(&mut moved);
         Ok(Told { split: Split { fold, validation, test, train }, warnings })
     }
 
@@ -157,6 +164,13 @@ impl DataConfig {
         warnings.dedup();
         warnings
     }
+}
+
+/// What is to be known of a set whose rows did not stand together by query.
+fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
+    let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
+    (moved > 0)
+        .then(|| format!("{key}: {moved} of {rows} stood apart from the rows of their query, and were put there"))
 }
 
 /// The folds of a folder.

@@ -356,6 +356,9 @@ fn resized(data: &RankingDataset, features: usize) -> Result<RankingDataset, Ran
         document_ids: data.document_ids.clone(),
         query_weights: data.query_weights.clone(),
         document_weights: data.document_weights.clone(),
+        // Names of features that are not there are not known.
+        feature_names: Vec::new(),
+        read_order: data.read_order.clone(),
     })
 }
 

@@ -22,6 +22,7 @@ mod kept;
 mod manifest;
 mod manual;
 mod memory;
+mod own_tables;
 mod pages;
 mod parts;
 mod queries;

@@ -11,6 +11,7 @@ use crate::cli::scored::Scored;
 use crate::data::trec::JudgedRun;
 use crate::file_kind::FileKind;
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
+use crate::ranker::Ranker;
 
 /// The measures of two systems or more.
 pub(super) struct Systems {
@@ -33,14 +34,20 @@ impl Systems {
         measures: &[Measure],
     ) -> Result<Self, Failure> {
         let device = input::device(&args.device)?;
-        let data = args.reading.read(&[data.to_path_buf()], None)?;
-        let score = |path: &PathBuf| match path.extension() {
-            _ if path.is_dir() => Scored::by_ranker(path, &data, &device),
-            Some(extension) if extension == "safetensors" => Scored::by_ranker(path, &data, &device),
-            _ if FileKind::of_file(path).is_some_and(FileKind::is_ranker) => Scored::by_ranker(path, &data, &device),
-            _ => Scored::from_file(path, &data),
+        let is_ranker = |path: &PathBuf| {
+            path.is_dir()
+                || path.extension().is_some_and(|extension| extension == "safetensors")
+                || FileKind::of_file(path).is_some_and(FileKind::is_ranker)
         };
-        let scored = systems.iter().map(score).collect::<Result<Vec<_>, _>>()?;
+        let load = |path: &PathBuf| is_ranker(path).then(|| input::ranker(path, &device)).transpose();
+        let rankers = systems.iter().map(load).collect::<Result<Vec<_>, _>>()?;
+        // Every ranker has to take the columns that the first one does.
+        let data = args.reading.read(&[data.to_path_buf()], rankers.iter().flatten().next())?;
+        let score = |(path, ranker): (&PathBuf, &Option<Ranker>)| match ranker {
+            Some(ranker) => Scored::by_ranker(path, ranker, &data, &device),
+            None => Scored::from_file(path, &data),
+        };
+        let scored = systems.iter().zip(&rankers).map(score).collect::<Result<Vec<_>, _>>()?;
         let convention = match &args.convention {
             Some(text) => input::convention(text)?,
             None => in_common(&scored),

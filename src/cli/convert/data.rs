@@ -9,6 +9,7 @@ use super::super::input;
 use super::ConvertArgs;
 use super::ranker::NAMES;
 use crate::data::columnar::Format;
+use crate::data::separator_of_name;
 use crate::experiment::RANKER;
 use crate::file_kind::FileKind;
 use crate::text::{counted, harmless, is_standard_stream};
@@ -23,8 +24,9 @@ impl ConvertArgs {
             let found = "found a name for a table";
             return Err(Failure::input(format!("{place}: {found}, expected one for the ranker {from}: {NAMES}")));
         }
-        let is_table =
-            FileKind::of_file(&self.from).is_none_or(|kind| !matches!(kind, FileKind::Letor | FileKind::Gzip));
+        let is_table = FileKind::of_file(&self.from)
+            .is_none_or(|kind| !matches!(kind, FileKind::Letor | FileKind::Gzip))
+            || separator_of_name(&self.from).is_some();
         let names = if is_table { ".arrow, .parquet or .txt" } else { ".arrow or .parquet" };
         if format.is_none() && !(is_table && extension.is_some_and(|extension| extension == "txt")) {
             let what = if is_table { "the table" } else { "the text" };
@@ -55,7 +57,8 @@ impl ConvertArgs {
 /// Returns whether a file is named as a table is, or begins as data do.
 pub(super) fn is_data(path: &Path) -> bool {
     let begins = || FileKind::of_file(path).is_some_and(FileKind::is_data);
-    !is_standard_stream(path) && (Format::from_path(path).is_some() || begins())
+    let is_named = || Format::from_path(path).is_some() || separator_of_name(path).is_some();
+    !is_standard_stream(path) && (is_named() || begins())
 }
 
 /// Returns whether a file or folder holds a ranker.

@@ -23,8 +23,9 @@ pub(super) fn evaluate_ranker(
 ) -> Result<(), Failure> {
     let device = input::device(&args.device)?;
     let asked = asked(args)?;
-    let data = args.reading.read(data, None)?;
-    show(args, &Scored::by_ranker(model, &data, &device)?, &data, asked, out)
+    let ranker = input::ranker(model, &device)?;
+    let data = args.reading.read(data, Some(&ranker))?;
+    show(args, &Scored::by_ranker(model, &ranker, &data, &device)?, &data, asked, out)
 }
 
 pub(super) fn evaluate_scores(

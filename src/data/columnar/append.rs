@@ -13,12 +13,13 @@ use super::map::FileMap;
 use super::schema::{Features, Layout, check_width, is_list_of_float32};
 use super::stored::Stored;
 use super::unfit;
-use super::values::{Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, with_nan};
-use crate::data::assembly::{Again, Assembly, zero_missing};
+use super::values::{Uneven, first_length, floats, items, plain_items, shown, side_by_side, texts, times, with_nan};
+use crate::data::assembly::{Again, Assembly, Differing, Differs, zero_missing};
+use crate::data::columns::{KeyColumn, Keys};
 use crate::data::error::DataError;
 use crate::data::in_file::InFile;
 use crate::data::letor::{LABEL, LARGEST};
-use crate::data::text::options::{MISSING_HINT, Missing};
+use crate::data::text::options::{MISSING_HINT, Missing, ReadOptions};
 use crate::memory::product;
 use crate::text::counted;
 
@@ -80,10 +81,38 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
     }
 
+    /// The options of the reader.
+    pub fn options(&self) -> &ReadOptions {
+        self.assembly.options
+    }
+
+    /// Sets the largest number of cells of the dataset, which grows with the text that is read.
+    pub fn allow(&mut self, most_cells: usize) {
+        self.most_cells = most_cells;
+    }
+
+    /// Makes room for `rows` rows; before the first row, for as many as the files hold if `bytes` bytes of all hold
+    /// these.
+    pub fn expect_like(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
+        let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
+        let documents = self.assembly.dataset.documents();
+        if self.assembly.rows.rows == 0 {
+            let all = u128::from(self.assembly.expected_bytes) * rows as u128 / bytes.max(1) as u128;
+            let most = self.assembly.options.most_cells(self.assembly.expected_bytes) / width.max(1);
+            let expected = usize::try_from(all + all / 64).unwrap_or(usize::MAX).min(most).max(rows);
+            self.assembly.ask_memory(expected, width, product([expected, width, size_of::<f32>()]))?;
+            self.assembly.rows.expect(expected, width);
+        }
+        let growth = self.assembly.rows.grows_by(rows, width);
+        self.assembly.ask_memory(documents.saturating_add(rows), width, growth)
+    }
+
     /// Refuses a table that lacks columns of features or has more of them: those behind would be taken for others.
-    fn check_columns(&mut self) -> Result<(), DataError> {
+    pub fn check_columns(&mut self) -> Result<(), DataError> {
         let Features::Each(columns) = &self.layout.features else { return Ok(()) };
-        let before = self.assembly.feature_columns.replace(columns.len());
+        self.assembly.named_files += usize::from(self.layout.names.is_some());
+        let names = self.layout.names.clone().unwrap_or_else(|| vec![String::new(); columns.len()]);
+        let before = self.assembly.feature_columns.replace(names).map(|before| before.len());
         let asked = self.assembly.options.features;
         match asked.or(before) {
             Some(expected) if expected != columns.len() => Err(unfit(
@@ -157,13 +186,33 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Compares the number of rows with what the file stated, and hands over the features that stay in it.
-    pub fn finish(self, rows: usize) -> Result<(), DataError> {
+    /// Compares the number of rows with what the file stated, if it did, puts them together by query, and hands over
+    /// the features that stay in the file.
+    pub fn finish(mut self, rows: Option<usize>) -> Result<(), DataError> {
         let found = self.assembly.dataset.documents() - self.documents_before;
-        if found != rows {
+        if let Some(rows) = rows.filter(|rows| found != *rows) {
             return Err(unfit(self.path, counted(found, "row"), format!("{rows}, as it states")));
         }
         self.assembly.note_width(self.layout.width.unwrap_or(0));
+        if self.assembly.is_apart() {
+            if let Some(stored) = self.stored.take() {
+                let width = stored.width;
+                self.copy_stored(stored, width)?;
+            }
+            let (path, before) = (self.path, self.documents_before);
+            let key = self.assembly.like.key.map(|key| key.name().to_owned()).unwrap_or_default();
+            let refuse = |document: usize, Differing { what, found, expected }: Differing| DataError::Cell {
+                path: path.to_path_buf(),
+                row: document - before + 1,
+                column: match what {
+                    Differs::QueryWeight => "query_weight".to_owned(),
+                    Differs::Group => key.clone(),
+                },
+                found,
+                expected: format!("{expected}, as in the query's rows before"),
+            };
+            return self.assembly.put_together(before, &refuse);
+        }
         self.assembly.in_file = self.stored.map(|stored| {
             let width = stored.width;
             InFile::new(Box::new(stored), width)
@@ -175,6 +224,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.append_queries(batch)?;
         let labels = self.numbers(batch, self.layout.label, LABEL)?;
         self.append_weights(batch)?;
+        self.append_keys(batch)?;
         if let Some(column) = self.layout.document {
             let ids = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
             let documents = self.assembly.dataset.documents() + batch.num_rows();
@@ -209,10 +259,7 @@ impl<'a, 'b> Appender<'a, 'b> {
                 row,
                 column: batch.schema_ref().field(column).name().clone(),
                 found: format!("query `{query}` again"),
-                expected: format!(
-                    "its documents in consecutive rows (it began at {}:{first_line})",
-                    first_path.display()
-                ),
+                expected: format!("its documents in one file (it began at {}:{first_line})", first_path.display()),
             })?;
             start = end;
         }
@@ -235,6 +282,52 @@ impl<'a, 'b> Appender<'a, 'b> {
                     Some(first) => {
                         let expected = format!("{first}, as in the query's rows before");
                         return Err(self.cell(batch, column, row, &expected));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what splits the queries: the group of each run of rows, or its latest time.
+    fn append_keys(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        let (Some(key), Some(column)) = (self.assembly.like.key, self.layout.key) else { return Ok(()) };
+        let before = self.assembly.dataset.documents();
+        let runs = |row: usize, assembly: &Assembly| {
+            assembly.dataset.offsets.partition_point(|&offset| offset <= before + row) - 1
+        };
+        match key {
+            KeyColumn::Group(_) => {
+                let groups = texts(batch.column(column)).map_err(|error| self.unreadable(error))?;
+                for row in 0..groups.len() {
+                    if groups.is_null(row) || groups.value(row).is_empty() {
+                        return Err(self.cell(batch, column, row, "the group of a query"));
+                    }
+                    let (run, group) = (runs(row, self.assembly), groups.value(row));
+                    let keys = self.assembly.keys.get_or_insert_with(|| Keys::Groups(Vec::new()));
+                    let Keys::Groups(found) = keys else { continue };
+                    match found.get(run) {
+                        None => found.push(group.to_owned()),
+                        Some(first) if first == group => {}
+                        Some(first) => {
+                            let expected = format!("{first}, as in the query's rows before");
+                            return Err(self.cell(batch, column, row, &expected));
+                        }
+                    }
+                }
+            }
+            KeyColumn::Time(_) => {
+                let times = times(batch.column(column)).map_err(|error| self.unreadable(error))?;
+                for row in 0..times.len() {
+                    if times.is_null(row) || !times.value(row).is_finite() {
+                        return Err(self.cell(batch, column, row, "a number, a date or a time (ISO 8601)"));
+                    }
+                    let (run, time) = (runs(row, self.assembly), times.value(row));
+                    let keys = self.assembly.keys.get_or_insert_with(|| Keys::Times(Vec::new()));
+                    let Keys::Times(found) = keys else { continue };
+                    match found.get_mut(run) {
+                        None => found.push(time),
+                        Some(latest) => *latest = latest.max(time),
                     }
                 }
             }

@@ -1,16 +1,18 @@
-//! Arrow and Parquet files: a table with one row per document.
+//! Arrow, Parquet, CSV and TSV files: a table with one row per document.
 //!
 //! | column | contents |
 //! |---|---|
 //! | `label` | the label: a finite number of at least 0 |
-//! | `query` or `qid` | the identifier of the query: text or an integer; its rows are consecutive, in one file |
+//! | `query` or `qid` | the identifier of the query: text or an integer; its rows are in one file |
 //! | `document` or `docid` | optional: the identifier of the document, text or an integer; null for none |
 //! | `weight` | optional: the weight of the document in training, with [`Weights::File`](super::letor::Weights::File) |
 //! | `query_weight` | optional: the weight of the query, the same in each of its rows, with [`Weights::File`](super::letor::Weights::File) |
 //! | `features` | the features: a list of numbers, of the same length in each row |
 //!
-//! Without a column `features` of lists, every other column is a feature, in the order of the file, and holds numbers;
-//! beside one, other columns are not read. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and
+//! [`Columns`](super::Columns) gives columns other names, and drops some. Without a column `features` of lists, every
+//! other column is a feature, in the order of the file, and holds numbers; beside one, other columns are not read. Files
+//! of a set with a column for each feature have the same names of features, in any order. Rows that do not stand
+//! together by query are put together, and [`read_order`](crate::data::RankingDataset::read_order) says where they stood. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and
 //! becomes the nearest `f32`. A null and NaN are a missing value ([`Missing`](super::letor::Missing)); an infinite
 //! value is an error, and so is one that is infinite as `f32`. The rows are those of the same text:
 //! [`data_hash`](crate::data::RankingDataset::data_hash) does not tell them apart.
@@ -19,8 +21,11 @@
 //! It is mapped into memory, so another program may replace it while it is read, but must not change it in place. Of a
 //! Parquet file a part is decoded at a time.
 //!
-//! Features that an uncompressed Arrow file, the only one of its set, holds as lists of 32-bit floats without nulls
-//! stay in the file ([`Features`](super::Features)). They are looked through when they are first used
+//! CSV has a header, columns separated by commas, and fields in `"` where they hold commas or line ends; TSV has tabs.
+//! Either may be compressed by gzip. An empty field, `nan`, `null` and `NA` are missing, `true` is 1 and `false` is 0.
+//!
+//! Features that an uncompressed Arrow file, the only one of its set, holds as lists of 32-bit floats without nulls,
+//! its rows standing together by query, stay in the file ([`Features`](super::Features)). They are looked through when they are first used
 //! ([`check_values`](crate::data::RankingDataset::check_values)); other values are when the file is read.
 //!
 //! Sizes that a file states are compared with what it holds before memory is asked for, and the limits of
@@ -29,6 +34,7 @@
 mod append;
 mod arrow;
 mod blocks;
+mod csv;
 mod map;
 mod parquet;
 mod schema;
@@ -50,6 +56,7 @@ use super::input::Input;
 use super::text::options::{Groups, ReadOptions};
 use crate::refusal::Refusal;
 use append::Appender;
+pub(super) use csv::read_csv;
 use schema::Layout;
 pub(super) use write::TableWriter;
 
@@ -112,11 +119,8 @@ const COUNTED_RATIO: u64 = 4;
 pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Result<(), DataError> {
     let path = &input.name().to_path_buf();
     let options = assembly.options;
-    if options.groups == Groups::QueryFile {
-        let expected = format!("`auto` or `qid`: {} has a column of queries", path.display());
-        return Err(Refusal::new("groups", "query-file", expected).into());
-    }
-    assembly.begin_file(path);
+    check_groups(options, path)?;
+    assembly.begin_file(path, true);
     let (bytes, map) = map::bytes_of(input, options.max_decompressed_bytes)?;
     let table = open(bytes, format, path, assembly)?;
     let layout = Layout::of(table.schema(), path, assembly)?;
@@ -136,8 +140,17 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     while let Some(batch) = guarded(path, format, || batches.next().transpose())? {
         appender.append(&batch)?;
     }
-    appender.finish(rows)?;
+    appender.finish(Some(rows))?;
     assembly.bytes += bytes_that_count;
+    Ok(())
+}
+
+/// Refuses to take the queries from a file beside a table.
+fn check_groups(options: &ReadOptions, path: &Path) -> Result<(), DataError> {
+    if options.groups == Groups::QueryFile {
+        let expected = format!("`auto` or `qid`: {} has a column of queries", path.display());
+        return Err(Refusal::new("groups", "query-file", expected).into());
+    }
     Ok(())
 }
 

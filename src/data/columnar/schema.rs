@@ -1,14 +1,16 @@
 //! Which column of a table is what.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use arrow_schema::{DataType, Schema};
 
 use super::unfit;
 use crate::data::assembly::Assembly;
+use crate::data::columns::{Columns, KeyColumn, Like};
 use crate::data::error::DataError;
 use crate::data::text::options::Weights;
-use crate::text::counted;
+use crate::text::{counted, did_you_mean, nearest};
 
 /// The places of the columns: in the file, and in its batches after [`Layout::project`].
 #[derive(Debug)]
@@ -18,9 +20,13 @@ pub(super) struct Layout {
     pub document: Option<usize>,
     pub weight: Option<usize>,
     pub query_weight: Option<usize>,
+    /// The column that splits the queries.
+    pub key: Option<usize>,
     pub features: Features,
     /// Number of features, unless the first row says it.
     pub width: Option<usize>,
+    /// The names of the features, of a column each whose names differ.
+    pub names: Option<Vec<String>>,
 }
 
 /// The columns of the features.
@@ -32,44 +38,75 @@ pub(super) enum Features {
     Each(Vec<usize>),
 }
 
-const LABEL: &[&str] = &["label"];
-const QUERY: &[&str] = &["query", "qid"];
-const DOCUMENT: &[&str] = &["document", "docid"];
-const WEIGHT: &[&str] = &["weight"];
-const QUERY_WEIGHT: &[&str] = &["query_weight"];
+/// What a column is for: the option that names it, and its usual names.
+struct Role {
+    option: &'static str,
+    usual: &'static [&'static str],
+}
+
+const LABEL: Role = Role { option: "label", usual: &["label"] };
+const QUERY: Role = Role { option: "query", usual: &["query", "qid"] };
+const DOCUMENT: Role = Role { option: "id", usual: &["document", "docid"] };
+const WEIGHT: Role = Role { option: "weight", usual: &["weight"] };
+const QUERY_WEIGHT: Role = Role { option: "query_weight", usual: &["query_weight"] };
+const ROLES: [Role; 5] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT];
 const FEATURES: &str = "features";
+
+impl Role {
+    /// The name that columns have for it.
+    fn named<'a>(&self, columns: &'a Columns) -> Option<&'a str> {
+        let Columns { label, query, id, weight, .. } = columns;
+        let names = [("label", label), ("query", query), ("id", id), ("weight", weight)];
+        names.into_iter().find(|(option, _)| *option == self.option)?.1.as_deref()
+    }
+}
+
+/// Returns whether a column of this name holds text, whatever its values look like.
+pub(super) fn is_text(name: &str, assembly: &Assembly) -> bool {
+    let options = &assembly.options.columns;
+    let ranker = assembly.like.ranker.as_ref();
+    let is_of = |role: Role| {
+        let named = [role.named(options), ranker.and_then(|columns| role.named(columns))];
+        named.contains(&Some(name)) || (named[0].is_none() && role.usual.contains(&name))
+    };
+    is_of(QUERY) || is_of(DOCUMENT) || assembly.like.key.is_some_and(|key| key.name() == name)
+}
 
 impl Layout {
     /// Finds the columns and checks their types.
     pub fn of(schema: &Schema, path: &Path, assembly: &Assembly) -> Result<Self, DataError> {
-        let options = assembly.options;
-        let columns = Columns { schema, path };
-        let label = columns.required(LABEL, is_number, "numbers")?;
-        let query = columns.required(QUERY, is_identifier, "text or integers")?;
-        let document = columns.optional(DOCUMENT, is_identifier, "text or integers")?;
-        let weight = columns.optional(WEIGHT, is_number, "numbers")?;
-        let query_weight = columns.optional(QUERY_WEIGHT, is_number, "numbers")?;
+        let (options, like) = (assembly.options, assembly.like);
+        let columns = Table { schema, path, options: &options.columns, like };
+        columns.check_dropped()?;
+        let label = columns.required(&LABEL, is_number, "numbers")?;
+        let query = columns.required(&QUERY, is_identifier, "text or integers")?;
+        let document = columns.optional(&DOCUMENT, is_identifier, "text or integers")?;
+        let weight = columns.optional(&WEIGHT, is_number, "numbers")?;
+        let query_weight = columns.optional(&QUERY_WEIGHT, is_number, "numbers")?;
+        let key = like.key.map(|key| columns.key(key)).transpose()?;
         let asked = [
-            ("document_weights", WEIGHT[0], options.document_weights, weight),
-            ("query_weights", QUERY_WEIGHT[0], options.query_weights, query_weight),
+            ("document_weights", WEIGHT.usual[0], options.document_weights, weight),
+            ("query_weights", QUERY_WEIGHT.usual[0], options.query_weights, query_weight),
         ];
         if let Some((option, name, ..)) =
             asked.iter().find(|(.., source, column)| *source == Weights::File && column.is_none())
         {
             return Err(unfit(path, "no such column", format!("a column `{name}` (option `{option}` = \"file\")")));
         }
-        let (features, width) = columns.features(&[Some(label), Some(query), document, weight, query_weight])?;
+        let taken = [Some(label), Some(query), document, weight, query_weight, key];
+        let (features, width, names) = columns.features(&taken, assembly)?;
         check_width(path, width, assembly)?;
         let weight = weight.filter(|_| options.document_weights == Weights::File);
         let query_weight = query_weight.filter(|_| options.query_weights == Weights::File);
-        Ok(Self { label, query, document, weight, query_weight, features, width })
+        Ok(Self { label, query, document, weight, query_weight, key, features, width, names })
     }
 
     /// Returns the columns in use, in the order of the file, and counts among these from now on.
     pub fn project(&mut self) -> Vec<usize> {
-        let mut places = vec![&mut self.label, &mut self.query];
-        places.extend([&mut self.document, &mut self.weight, &mut self.query_weight].into_iter().flatten());
-        match &mut self.features {
+        let Self { label, query, document, weight, query_weight, key, features, .. } = self;
+        let mut places = vec![label, query];
+        places.extend([document, weight, query_weight, key].into_iter().flatten());
+        match features {
             Features::List(column) => places.push(column),
             Features::Each(columns) => places.extend(columns),
         }
@@ -94,49 +131,108 @@ pub(super) fn check_width(path: &Path, width: Option<usize>, assembly: &Assembly
     }
 }
 
-struct Columns<'a> {
+/// The columns of a table, and what is asked of them.
+struct Table<'a> {
     schema: &'a Schema,
     path: &'a Path,
+    options: &'a Columns,
+    like: &'a Like<'a>,
 }
 
-impl Columns<'_> {
-    fn required(&self, names: &[&str], fits: fn(&DataType) -> bool, expected: &str) -> Result<usize, DataError> {
-        self.optional(names, fits, expected)?.ok_or_else(|| {
-            let quoted = |names: &mut dyn Iterator<Item = &str>| {
-                names.map(|name| format!("`{}`", name.escape_debug())).collect::<Vec<_>>().join(", ")
-            };
-            const SHOWN: usize = 8;
-            let there = self.schema.fields();
-            let more = if there.len() > SHOWN { format!(", ... ({} in all)", there.len()) } else { String::new() };
-            let found = quoted(&mut there.iter().take(SHOWN).map(|field| field.name().as_str()));
-            unfit(self.path, format!("columns {found}{more}"), format!("a column `{}`", names.join("` or `")))
+impl Table<'_> {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.schema.fields().iter().map(|field| field.name().as_str())
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.names().position(|other| other == name)
+    }
+
+    /// Whether a column is not read. What a ranker did not read in training is not read either.
+    fn is_dropped(&self, name: &str) -> bool {
+        let ranker = self.like.ranker.as_ref().map(|columns| &columns.drop);
+        [Some(&self.options.drop), ranker]
+            .into_iter()
+            .flatten()
+            .any(|dropped| dropped.iter().any(|other| other == name))
+    }
+
+    /// Refuses to drop a column that is not there: it may be misspelled, and be taken for a feature. Where the features
+    /// are known, none is.
+    fn check_dropped(&self) -> Result<(), DataError> {
+        if !self.like.feature_names.is_empty() {
+            return Ok(());
+        }
+        match self.options.drop.iter().find(|name| self.place(name).is_none()) {
+            Some(name) => Err(self.lacks(name, &format!("a column {} (option `columns.drop`)", shown(name)))),
+            None => Ok(()),
+        }
+    }
+
+    fn required(&self, role: &Role, fits: fn(&DataType) -> bool, expected: &str) -> Result<usize, DataError> {
+        self.optional(role, fits, expected)?.ok_or_else(|| {
+            let usual: Vec<String> = role.usual.iter().map(|name| shown(name)).collect();
+            let expected = format!("a column {}, or another by option `columns.{}`", usual.join(" or "), role.option);
+            self.lacks(role.usual[0], &expected)
         })
     }
 
-    fn optional(
-        &self,
-        names: &[&str],
-        fits: fn(&DataType) -> bool,
-        expected: &str,
-    ) -> Result<Option<usize>, DataError> {
+    fn optional(&self, role: &Role, fits: fn(&DataType) -> bool, expected: &str) -> Result<Option<usize>, DataError> {
+        if let Some(name) = role.named(self.options) {
+            let place = self.place(name).filter(|_| !self.is_dropped(name));
+            let expected_name = || format!("a column {} (option `columns.{}`)", shown(name), role.option);
+            let column = place.ok_or_else(|| self.lacks(name, &expected_name()))?;
+            return self.fitting(column, fits, expected).map(Some);
+        }
+        let of_ranker = self.like.ranker.as_ref().and_then(|columns| role.named(columns));
+        if let Some(column) = of_ranker.and_then(|name| self.place(name)) {
+            return self.fitting(column, fits, expected).map(Some);
+        }
         let fields = self.schema.fields();
-        let mut there = (0..fields.len()).filter(|&column| names.contains(&fields[column].name().as_str()));
+        let is_one = |name: &str| role.usual.contains(&name) && !self.is_dropped(name);
+        let mut there = (0..fields.len()).filter(|&column| is_one(fields[column].name()));
         let Some(column) = there.next() else { return Ok(None) };
-        let field = &fields[column];
         if let Some(other) = there.next() {
-            let found = format!("columns `{}` and `{}`", field.name(), fields[other].name());
+            let found = format!("columns `{}` and `{}`", fields[column].name(), fields[other].name());
             return Err(unfit(self.path, found, "one of them"));
         }
-        if !fits(field.data_type()) {
-            return Err(self.of_type(column, expected));
-        }
-        Ok(Some(column))
+        self.fitting(column, fits, expected).map(Some)
     }
 
-    fn features(&self, others: &[Option<usize>]) -> Result<(Features, Option<usize>), DataError> {
+    fn key(&self, key: &KeyColumn) -> Result<usize, DataError> {
+        let name = key.name();
+        let lacks = || self.lacks(name, &format!("a column {}, by which the data are split", shown(name)));
+        let column = self.place(name).ok_or_else(lacks)?;
+        match key {
+            KeyColumn::Group(_) => self.fitting(column, is_identifier, "text or integers, as groups have"),
+            KeyColumn::Time(_) => self.fitting(column, is_time, "numbers, dates, times or text of these"),
+        }
+    }
+
+    fn fitting(&self, column: usize, fits: fn(&DataType) -> bool, expected: &str) -> Result<usize, DataError> {
+        if fits(self.schema.field(column).data_type()) { Ok(column) } else { Err(self.of_type(column, expected)) }
+    }
+
+    /// The error of a table that lacks a column.
+    fn lacks(&self, name: &str, expected: &str) -> DataError {
+        const SHOWN: usize = 8;
+        let there = self.schema.fields().len();
+        let more = if there > SHOWN { format!(", ... ({there} in all)") } else { String::new() };
+        let found: Vec<String> = self.names().take(SHOWN).map(shown).collect();
+        let near = did_you_mean(&nearest(name, self.names()).filter(|near| near != name));
+        unfit(self.path, format!("columns {}{more}", found.join(", ")), format!("{expected}{near}"))
+    }
+
+    /// Returns the columns of the features, with their number and their names.
+    #[allow(clippy::type_complexity)]
+    fn features(
+        &self,
+        taken: &[Option<usize>],
+        assembly: &Assembly,
+    ) -> Result<(Features, Option<usize>, Option<Vec<String>>), DataError> {
         let fields = self.schema.fields();
-        let lists = fields.iter().position(|field| field.name() == FEATURES && item(field.data_type()).is_some());
-        if let Some(column) = lists {
+        let lists = |column: &usize| fields[*column].name() == FEATURES && item(fields[*column].data_type()).is_some();
+        if let Some(column) = (0..fields.len()).find(lists) {
             let data_type = fields[column].data_type();
             if !item(data_type).is_some_and(is_number) {
                 return Err(self.of_type(column, "lists of numbers"));
@@ -145,17 +241,81 @@ impl Columns<'_> {
                 DataType::FixedSizeList(_, width) => Some(usize::try_from(*width).unwrap_or(usize::MAX)),
                 _ => None,
             };
-            return Ok((Features::List(column), width));
+            return Ok((Features::List(column), width, None));
         }
-        let each: Vec<usize> = (0..fields.len()).filter(|&column| !others.contains(&Some(column))).collect();
+        let is_other = |column: &usize| !taken.contains(&Some(*column)) && !self.is_dropped(fields[*column].name());
+        let each: Vec<usize> = (0..fields.len()).filter(is_other).collect();
         if each.is_empty() {
             return Err(unfit(self.path, "no features", "a column `features` of lists, or one column per feature"));
         }
-        if let Some(&column) = each.iter().find(|&&column| !is_number(fields[column].data_type())) {
-            return Err(self.of_type(column, "numbers, as every column of a feature has"));
-        }
+        let each = match (self.like.feature_names, &assembly.feature_columns) {
+            ([], None) => {
+                self.check_features(&each)?;
+                each
+            }
+            ([], Some(before)) => self.in_order(&each, before, "the files before")?,
+            (known, _) if self.like.ranker.is_some() => self.in_order(&each, known, "the ranker")?,
+            (known, _) => self.in_order(&each, known, "the training data")?,
+        };
+        let names: Vec<String> = each.iter().map(|&column| fields[column].name().clone()).collect();
+        let mut seen = HashSet::new();
+        let are_names = names.iter().all(|name| !name.is_empty() && seen.insert(name.as_str()));
         let width = each.len();
-        Ok((Features::Each(each), Some(width)))
+        Ok((Features::Each(each), Some(width), are_names.then_some(names)))
+    }
+
+    /// Refuses columns that are no features: those without numbers, and those with a name for another use.
+    fn check_features(&self, each: &[usize]) -> Result<(), DataError> {
+        let fields = self.schema.fields();
+        let no_numbers = |column: &&usize| !is_number(fields[**column].data_type());
+        let without: Vec<&str> = each.iter().filter(no_numbers).map(|&column| fields[column].name().as_str()).collect();
+        if let Some(&column) = each.iter().find(no_numbers) {
+            let expected = format!("numbers, as every column of a feature has {}", self.to_drop(&without));
+            return Err(self.of_type(column, &expected));
+        }
+        let has_use = |name: &str| ROLES.iter().any(|role| role.usual.contains(&name));
+        match each.iter().map(|&column| fields[column].name().as_str()).find(|name| has_use(name)) {
+            Some(name) => {
+                let found = format!("column {} beside one that another option names", shown(name));
+                Err(unfit(self.path, found, format!("no feature of that name {}", self.to_drop(&[name]))))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The option that leaves columns out, with those that it leaves out already.
+    fn to_drop(&self, names: &[&str]) -> String {
+        let dropped = self.options.drop.iter().map(String::as_str).chain(names.iter().copied());
+        let quoted: Vec<String> = dropped.map(|name| format!("{name:?}")).collect();
+        format!("(option `columns.drop` = [{}] leaves it out)", quoted.join(", "))
+    }
+
+    /// Returns the columns of features in the order of the names that are known.
+    fn in_order(&self, each: &[usize], known: &[String], of: &str) -> Result<Vec<usize>, DataError> {
+        let fields = self.schema.fields();
+        let named = |name: &str| each.iter().copied().find(|&column| fields[column].name() == name);
+        if known.iter().any(String::is_empty) {
+            return Ok(each.to_vec());
+        }
+        let ordered: Option<Vec<usize>> = known.iter().map(|name| named(name)).collect();
+        let Some(ordered) = ordered else {
+            let lacking = known.iter().find(|name| named(name).is_none()).map_or("", String::as_str);
+            let near = nearest(lacking, each.iter().map(|&column| fields[column].name().as_str()));
+            let found = format!("no column {} among {} of features", shown(lacking), counted(each.len(), "column"));
+            let expected = format!("one of each feature of {of}{}", did_you_mean(&near));
+            return Err(unfit(self.path, found, expected));
+        };
+        let other = each.iter().find(|column| !ordered.contains(column));
+        if let Some(&other) = other.filter(|_| self.like.ranker.is_none()) {
+            let name = fields[other].name();
+            let found = format!("column {} among {} of features", shown(name), counted(each.len(), "column"));
+            let expected = format!("{}, one of each feature of {of} {}", known.len(), self.to_drop(&[name]));
+            return Err(unfit(self.path, found, expected));
+        }
+        match ordered.iter().find(|&&column| !is_number(fields[column].data_type())) {
+            Some(&column) => Err(self.of_type(column, "numbers, as every column of a feature has")),
+            None => Ok(ordered),
+        }
     }
 
     fn of_type(&self, column: usize, expected: &str) -> DataError {
@@ -163,6 +323,11 @@ impl Columns<'_> {
         let found = format!("column `{}` of type {}", field.name().escape_debug(), field.data_type());
         unfit(self.path, found, expected)
     }
+}
+
+/// A name as messages quote it.
+fn shown(name: &str) -> String {
+    format!("`{}`", name.escape_debug())
 }
 
 /// The type of the items, if a column holds lists.
@@ -188,4 +353,8 @@ fn is_identifier(data_type: &DataType) -> bool {
         DataType::Dictionary(_, values) => is_identifier(values),
         other => other.is_integer(),
     }
+}
+
+fn is_time(data_type: &DataType) -> bool {
+    is_number(data_type) || data_type.is_temporal() || is_identifier(data_type)
 }

@@ -1,11 +1,11 @@
 //! Columns of any type as floats or text.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float32Type;
-use arrow_array::{Array, ArrayRef, Float32Array, LargeStringArray, RecordBatch};
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, LargeStringArray, RecordBatch};
 use arrow_buffer::ScalarBuffer;
 use arrow_cast::{cast, display::array_value_to_string};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
 use rayon::prelude::*;
 
 use crate::text::shortened;
@@ -28,6 +28,30 @@ pub(super) fn floats(column: &dyn Array) -> Result<Float32Array, ArrowError> {
 /// Returns a column of identifiers as text; nulls stay nulls.
 pub(super) fn texts(column: &dyn Array) -> Result<LargeStringArray, ArrowError> {
     Ok(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone())
+}
+
+/// Returns a column of numbers, dates or times as numbers that ascend with time; text is read as either. What cannot be
+/// read becomes null.
+pub(super) fn times(column: &dyn Array) -> Result<Float64Array, ArrowError> {
+    let seconds = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let numbers = |column: &dyn Array| -> Result<Float64Array, ArrowError> {
+        Ok(cast(column, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
+    };
+    let is_text = matches!(column.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    if column.data_type().is_temporal() {
+        let micros = match column.data_type() {
+            DataType::Time32(_) | DataType::Time64(_) | DataType::Duration(_) | DataType::Interval(_) => {
+                cast(column, &DataType::Int64)?
+            }
+            _ => cast(column, &seconds)?,
+        };
+        return numbers(&cast(&micros, &DataType::Int64)?);
+    }
+    let plain = numbers(column)?;
+    if !is_text || plain.null_count() == column.null_count() {
+        return Ok(plain);
+    }
+    numbers(&cast(&cast(column, &seconds)?, &DataType::Int64)?)
 }
 
 /// Returns floats with NaN in place of nulls; without nulls, those of the array itself.

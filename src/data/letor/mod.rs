@@ -4,7 +4,7 @@
 //! * `NULL` and `nan` are missing values, which are refused, replaced or kept ([`Missing`]).
 //! * Several files are read as one set; a file may be gzip-compressed (recognized by its first bytes); lines end with
 //!   LF or CRLF; blank lines and comment lines are skipped.
-//! * All documents of a query are on consecutive lines of one file. Without `qid:`, the file `FILE.query` beside
+//! * All documents of a query are on consecutive lines of one file, or, with the option `sort`, on any lines of it. Without `qid:`, the file `FILE.query` beside
 //!   `FILE` holds the size of each query, one number per line (LightGBM's convention).
 //! * With [`Weights::File`], `FILE.query_weights` beside `FILE` holds the weight of each query in training, or
 //!   `FILE.weight` that of each document (LightGBM's convention), one number per line.
@@ -30,7 +30,8 @@ pub(super) use read::read_text;
 
 use std::path::PathBuf;
 
-use super::assembly::{OPTION, assemble};
+use super::assembly::assemble;
+use super::columns::Like;
 use super::dataset::RankingDataset;
 use super::error::DataError;
 use super::input::Input;
@@ -52,7 +53,7 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
 /// # Errors
 /// As [`read()`].
 pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
-    assemble(inputs, options, OPTION, read_text).map(|(data, _)| data)
+    assemble(inputs, options, &Like::default(), read_text).map(|read| read.data)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::parse::{Fault, Parsed, Rules};
 use super::{parse, query_file, weight_file};
-use crate::data::assembly::{Again, Assembly, too_many_cells};
+use crate::data::assembly::{Again, Assembly, Differing, too_many_cells};
 use crate::data::error::DataError;
 use crate::data::input::Input;
 use crate::data::text::options::{Groups, ReadOptions, Weights};
@@ -77,7 +77,15 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
     let options = assembly.options;
     check_beside(options, path, is_file)?;
-    assembly.begin_file(path);
+    if !options.columns.is_default() {
+        let expected = "a table: option `columns` names columns, and text has none";
+        return Err(DataError::Table { path: path.clone(), found: "text".to_owned(), expected: expected.to_owned() });
+    }
+    if let Some(key) = assembly.like.key {
+        let expected = format!("a table with a column `{}`, by which the data are split", key.name());
+        return Err(DataError::Table { path: path.clone(), found: "text".to_owned(), expected });
+    }
+    assembly.begin_file(path, options.sort);
     let mut source = Source::open(input, options)?;
     let documents_before = assembly.dataset.documents();
     let mut state = FileState { path, lines: 0, documents_before, has_queries: None, is_file };
@@ -92,12 +100,21 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
             assembly.add_numbered_group(size);
         }
     }
+    if options.document_weights == Weights::File {
+        assembly.document_weights.extend(weight_file::of_documents(path, documents)?);
+    }
+    // Lines say nothing of their query but its identifier.
+    let refuse = |line, differing: Differing| DataError::Syntax {
+        path: path.clone(),
+        line,
+        column: 1,
+        found: differing.found,
+        expected: differing.expected,
+    };
+    assembly.put_together(documents_before, &refuse)?;
     if options.query_weights == Weights::File {
         let queries = assembly.dataset.queries() - assembly.query_weights.len();
         assembly.query_weights.extend(weight_file::of_queries(path, queries)?);
-    }
-    if options.document_weights == Weights::File {
-        assembly.document_weights.extend(weight_file::of_documents(path, documents)?);
     }
     Ok(())
 }

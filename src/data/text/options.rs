@@ -1,7 +1,8 @@
-//! Options for reading files: those of LETOR text, which Arrow and Parquet files and the TREC formats share.
+//! Options for reading files: those of LETOR text, which tables and the TREC formats share.
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::columns::Columns;
 use crate::refusal::Refusal;
 
 /// What a missing value becomes: `NULL`, as in LETOR 3.0's raw files, or `nan`.
@@ -94,6 +95,13 @@ pub struct ReadOptions {
     /// Source of the weights of documents. Default: none.
     #[serde(skip_serializing_if = "Weights::is_none")]
     pub document_weights: Weights,
+    /// Whether lines of LETOR text are put together by query, within a file, if they do not stand together. Default:
+    /// false, they are refused. Rows of tables always are put together.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sort: bool,
+    /// Which column of a table is what; a configuration has a section of its own for it.
+    #[serde(skip)]
+    pub columns: Columns,
     /// Largest feature index. Default: 1,000,000.
     pub max_feature_index: usize,
     /// Largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default: 16
@@ -118,6 +126,8 @@ impl Default for ReadOptions {
             groups: Groups::default(),
             query_weights: Weights::default(),
             document_weights: Weights::default(),
+            sort: false,
+            columns: Columns::default(),
             max_feature_index: 1_000_000,
             max_cells: None,
             max_line_bytes: 64 << 20,

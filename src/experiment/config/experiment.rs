@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::document::{ConfigError, Document};
 use super::search::SearchConfig;
 use super::sections::{CrossValidationConfig, DataConfig, MeasureConfig};
-use crate::data::NormalizerKind;
 use crate::data::letor::{Missing, Weights};
+use crate::data::{Columns, NormalizerKind};
 use crate::json::{Map, Value, json};
 use crate::learner::registry::LearnerEntry;
 use crate::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
@@ -107,7 +107,7 @@ impl ExperimentConfig {
     }
 
     pub(super) fn read(document: &Document) -> Result<Self, Refusal> {
-        let mut config: Self = document.value_as().map_err(name_scorers)?;
+        let mut config: Self = document.value_as().map_err(|refusal| Columns::name_unread(name_scorers(refusal)))?;
         if config.name.is_empty() {
             config.name = document.stem();
         }
@@ -186,7 +186,7 @@ impl ExperimentConfig {
 
     /// Refuses weights that no file has, or that the learner or the loss does not take.
     fn check_weights(&self) -> Result<(), Refusal> {
-        let read = &self.data.read;
+        let read = &self.data.read_options();
         type Takes = fn(&LearnerEntry) -> bool;
         let kinds: [(Weights, &str, Takes); 2] = [
             (read.query_weights, "query", |entry| entry.takes_query_weights),
@@ -196,14 +196,19 @@ impl ExperimentConfig {
             if source.is_none() {
                 continue;
             }
-            let key = format!("data.read.{of}_weights");
+            let (key, found, none) = match &self.data.columns.weight {
+                Some(column) if of == "document" => {
+                    ("data.columns.weight".to_owned(), format!("{column:?}"), "no such column")
+                }
+                _ => (format!("data.read.{of}_weights"), "\"file\"".to_owned(), "\"none\""),
+            };
             if self.data.synthetic.is_some() {
-                return Err(Refusal::new(key, "\"file\"", "\"none\": generated queries have no files"));
+                return Err(Refusal::new(key, found, format!("{none}: generated queries have no files")));
             }
             if !self.learner_entry().is_some_and(takes) {
                 let (kind, others) = (self.learner_kind(), learners_that_do(takes));
-                let expected = format!("\"none\": the learner `{kind}` takes no {of} weights; {others}");
-                return Err(Refusal::new(key, "\"file\"", expected));
+                let expected = format!("{none}: the learner `{kind}` takes no {of} weights; {others}");
+                return Err(Refusal::new(key, found, expected));
             }
         }
         // A loss that cannot be built has been refused with its learner.

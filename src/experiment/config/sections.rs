@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::letor::{Missing, ReadOptions};
-use crate::data::{ByteSize, HiddenScorer, SynthConfig};
+use crate::data::letor::{Missing, ReadOptions, Weights};
+use crate::data::{ByteSize, Columns, HiddenScorer, SynthConfig};
 use crate::measure::{Convention, Measure};
 use crate::refusal::Refusal;
 
@@ -31,6 +31,9 @@ pub struct DataConfig {
     /// Generated queries instead of files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<SyntheticConfig>,
+    /// Which column of a table is what.
+    #[serde(skip_serializing_if = "Columns::is_default")]
+    pub columns: Columns,
     /// How files are read.
     pub read: ReadOptions,
     /// Bytes of each file that are in memory at most; features are streamed then.
@@ -50,6 +53,7 @@ impl Default for DataConfig {
             validation: vec![],
             test: vec![],
             synthetic: None,
+            columns: Columns::default(),
             read: ReadOptions::default(),
             memory: None,
             window: None,
@@ -125,6 +129,15 @@ pub struct CrossValidationConfig {
 const WINDOW: ByteSize = ByteSize::mib(256);
 
 impl DataConfig {
+    /// How files are read, and which column is what. A column of weights that is named is read.
+    pub(in crate::experiment) fn read_options(&self) -> ReadOptions {
+        let document_weights = match self.columns.weight {
+            Some(_) => Weights::File,
+            None => self.read.document_weights,
+        };
+        ReadOptions { columns: self.columns.clone(), document_weights, ..self.read.clone() }
+    }
+
     /// How the features are streamed, if they are: bytes in memory, and bytes of a window.
     pub(in crate::experiment) fn streaming(&self) -> Option<(ByteSize, ByteSize)> {
         Some((self.memory?, self.window.unwrap_or(WINDOW)))

@@ -1,0 +1,308 @@
+//! CSV and TSV files with a header: blocks of whole rows, decoded at the same time, each by another thread.
+//!
+//! The decoder reads most blocks into numbers at once. A block with other spellings of a number, or with a fault, is
+//! decoded as text, which says what is where.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, Float32Array, RecordBatch};
+use arrow_csv::ReaderBuilder;
+use arrow_csv::reader::Format;
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use rayon::prelude::*;
+
+use super::append::Appender;
+use super::schema::{self, Layout};
+use super::{check_groups, unfit};
+use crate::data::assembly::Assembly;
+use crate::data::error::{DataError, quoted};
+use crate::data::input::Input;
+use crate::data::text::source::Source;
+
+/// Rows from which a column is taken for numbers or text.
+const SAMPLE: usize = 1000;
+
+/// Reads a file or reader of columns between separators, and appends it to the dataset.
+pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator: u8) -> Result<(), DataError> {
+    let path = &input.name().to_path_buf();
+    check_groups(assembly.options, path)?;
+    assembly.begin_file(path, true);
+    let mut source = Source::open(input, assembly.options)?;
+    let mut next = Vec::new();
+    next_rows(&mut source, &mut next, path, assembly.options.max_line_bytes)?;
+    let names = take_header(&mut next, separator, path)?;
+    if next.is_empty() {
+        next_rows(&mut source, &mut next, path, assembly.options.max_line_bytes)?;
+    }
+    let types = types(&names, &next, separator, path, assembly)?;
+    let layout = Layout::of(&types, path, assembly)?;
+    let before = assembly.bytes;
+    let most = assembly.options.most_cells(before + source.bytes_that_count());
+    let mut appender = Appender::new(assembly, path, layout, most);
+    appender.check_columns()?;
+    let columns = appender.layout.project();
+    let decoder = Decoder { types: Arc::new(types), columns, separator, path };
+    let mut rows = 0;
+    while !next.is_empty() {
+        // Twice the threads, so that all have work until the last block.
+        let mut blocks = vec![std::mem::take(&mut next)];
+        while blocks.len() < 2 * rayon::current_num_threads() {
+            next_rows(&mut source, &mut next, path, appender.options().max_line_bytes)?;
+            if next.is_empty() {
+                break;
+            }
+            blocks.push(std::mem::take(&mut next));
+        }
+        let decoded: Vec<Result<RecordBatch, Fault>> = blocks.par_iter().map(|block| decoder.decode(block)).collect();
+        appender.allow(appender.options().most_cells(before + source.bytes_that_count()));
+        let bytes: usize = blocks.iter().map(Vec::len).sum();
+        let of_blocks: usize = decoded.iter().flatten().map(RecordBatch::num_rows).sum();
+        appender.expect_like(of_blocks, bytes)?;
+        for batch in decoded {
+            let batch = batch.map_err(|fault| fault.at(rows, path))?;
+            rows += batch.num_rows();
+            appender.append(&batch)?;
+        }
+        if next.is_empty() {
+            next_rows(&mut source, &mut next, path, appender.options().max_line_bytes)?;
+        }
+    }
+    if rows == 0 {
+        return Err(unfit(path, "no document", "at least one row below the names of the columns"));
+    }
+    appender.finish(None)?;
+    assembly.bytes += source.bytes_that_count();
+    Ok(())
+}
+
+/// Replaces `block` by the next whole rows; empty at the end. A row ends where a line ends outside of quotes.
+fn next_rows(source: &mut Source, block: &mut Vec<u8>, path: &Path, most: usize) -> Result<(), DataError> {
+    source.next_block(block)?;
+    source.check_lines(block)?;
+    let mut more = Vec::new();
+    let mut quotes = memchr::memchr_iter(b'"', block).count();
+    while quotes % 2 == 1 {
+        source.next_block(&mut more)?;
+        if more.is_empty() {
+            break;
+        }
+        quotes += memchr::memchr_iter(b'"', &more).count();
+        block.append(&mut more);
+        if block.len() > most.max(2 * crate::data::text::source::BLOCK) {
+            return Err(DataError::Limit {
+                path: path.to_path_buf(),
+                found: format!("a quote that does not end within {} bytes", block.len()),
+                limit: format!("{most} bytes"),
+                option: "max_line_bytes",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Takes the first row off a block: the names of the columns.
+fn take_header(block: &mut Vec<u8>, separator: u8, path: &Path) -> Result<Vec<String>, DataError> {
+    let mut is_quoted = false;
+    let end = block.iter().position(|&byte| {
+        is_quoted ^= byte == b'"';
+        byte == b'\n' && !is_quoted
+    });
+    let header: Vec<u8> = block.drain(..end.map_or(block.len(), |end| end + 1)).collect();
+    let expected = "names of columns, in UTF-8, in the first line";
+    let names = fields(&header, separator).ok_or_else(|| unfit(path, quoted(header.trim_ascii_end()), expected))?;
+    if header.trim_ascii().is_empty() {
+        return Err(unfit(path, "no text in the first line", expected));
+    }
+    if let [only] = &names[..] {
+        let by = if separator == b'\t' { "tabs" } else { "commas" };
+        let expected = format!("names of several columns, separated by {by}");
+        return Err(unfit(path, format!("the first line {}", quoted(only.as_bytes())), expected));
+    }
+    if names.iter().all(|name| name.trim().parse::<f64>().is_ok()) {
+        return Err(unfit(path, format!("numbers in the first line {}", quoted(header.trim_ascii_end())), expected));
+    }
+    for (at, name) in names.iter().enumerate() {
+        if names[..at].contains(name) {
+            return Err(unfit(path, format!("two columns `{}`", name.escape_debug()), "a name of its own for each"));
+        }
+    }
+    Ok(names)
+}
+
+/// The fields of a row; `None` if it is not text.
+fn fields(row: &[u8], separator: u8) -> Option<Vec<String>> {
+    let format = Format::default().with_header(true).with_delimiter(separator);
+    let (schema, _) = format.infer_schema(row, Some(0)).ok()?;
+    Some(schema.fields().iter().map(|field| field.name().clone()).collect())
+}
+
+/// The columns, each of numbers or of text: a column is text if it has to be, or if its first value is not a number.
+fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &Assembly) -> Result<Schema, DataError> {
+    let as_text = |name: &String| Field::new(name, DataType::Utf8, true);
+    let all_text = Schema::new(names.iter().map(as_text).collect::<Vec<_>>());
+    let columns = (0..names.len()).collect();
+    let decoder = Decoder { types: Arc::new(all_text), columns, separator, path };
+    let sample = decoder.records(block, &decoder.types, SAMPLE).map_err(|()| decoder.fault(block).at(0, path))?;
+    let is_number = |column: usize| {
+        let texts = sample.as_ref().map(|sample| sample.column(column).as_string::<i32>());
+        let first = texts.and_then(|texts| texts.iter().flatten().find(|text| !is_missing(text)).map(str::to_owned));
+        first.is_none_or(|text| number(&text).is_some())
+    };
+    let typed = |(column, name): (usize, &String)| {
+        let is_text = schema::is_text(name, assembly) || !is_number(column);
+        Field::new(name, if is_text { DataType::Utf8 } else { DataType::Float32 }, true)
+    };
+    Ok(Schema::new(names.iter().enumerate().map(typed).collect::<Vec<_>>()))
+}
+
+/// What is wrong with a row of a block, counted from 0.
+struct Fault {
+    row: usize,
+    /// The column, unless it is the row.
+    column: Option<String>,
+    found: String,
+    expected: String,
+}
+
+impl Fault {
+    /// The error, in a block that begins after `rows` rows.
+    fn at(self, rows: usize, path: &Path) -> DataError {
+        let Self { row, column, found, expected } = self;
+        match column {
+            Some(column) => DataError::Cell { path: path.to_path_buf(), row: rows + row + 1, column, found, expected },
+            None => DataError::Row { path: path.to_path_buf(), row: rows + row + 1, found, expected },
+        }
+    }
+}
+
+/// What decodes blocks.
+struct Decoder<'a> {
+    types: Arc<Schema>,
+    /// The columns that are decoded, ascending.
+    columns: Vec<usize>,
+    separator: u8,
+    path: &'a Path,
+}
+
+impl Decoder<'_> {
+    /// Decodes a block of whole rows.
+    fn decode(&self, block: &[u8]) -> Result<RecordBatch, Fault> {
+        let rows = memchr::memchr_iter(b'\n', block).count();
+        if let Ok(batch) = self.records(block, &self.types, rows) {
+            return Ok(batch.unwrap_or_else(|| RecordBatch::new_empty(Arc::new(self.decoded_types()))));
+        }
+        self.decode_text(block, rows)
+    }
+
+    fn decoded_types(&self) -> Schema {
+        Schema::new(self.columns.iter().map(|&column| self.types.field(column).clone()).collect::<Vec<_>>())
+    }
+
+    /// Decodes at most so many rows of a block, if all can be decoded.
+    fn records(&self, block: &[u8], types: &Arc<Schema>, rows: usize) -> Result<Option<RecordBatch>, ()> {
+        let reader = ReaderBuilder::new(types.clone()).with_delimiter(self.separator).with_batch_size(rows.max(1));
+        let mut decoder = reader.with_projection(self.columns.clone()).build_decoder();
+        let mut rest = block;
+        while !rest.is_empty() && decoder.capacity() > 0 {
+            let read = decoder.decode(rest).map_err(|_| ())?;
+            rest = &rest[read..];
+        }
+        let capacity = decoder.capacity();
+        if capacity > 0 {
+            decoder.decode(&[]).map_err(|_| ())?;
+            // A quote without an end leaves a row open, which the end of the input ends.
+            if decoder.capacity() < capacity {
+                return Err(());
+            }
+        }
+        decoder.flush().map_err(|_| ())
+    }
+
+    /// Decodes a block as text, and reads the numbers in it.
+    fn decode_text(&self, block: &[u8], rows: usize) -> Result<RecordBatch, Fault> {
+        let as_text = |field: &Arc<Field>| Field::new(field.name(), DataType::Utf8, true);
+        let all_text = Arc::new(Schema::new(self.types.fields().iter().map(as_text).collect::<Vec<_>>()));
+        let texts = self.records(block, &all_text, rows).map_err(|()| self.fault(block))?;
+        let types = Arc::new(self.decoded_types());
+        let Some(texts) = texts else { return Ok(RecordBatch::new_empty(types)) };
+        let mut first: Option<Fault> = None;
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(types.fields().len());
+        for (field, column) in types.fields().iter().zip(texts.columns()) {
+            if field.data_type() == &DataType::Utf8 {
+                arrays.push(column.clone());
+                continue;
+            }
+            let texts = column.as_string::<i32>();
+            let value = |text: Option<&str>| match text.filter(|text| !is_missing(text)) {
+                Some(text) => number(text).map(Some),
+                None => Some(None),
+            };
+            let numbers: Vec<Option<Option<f32>>> = texts.iter().map(value).collect();
+            let wrong = numbers.iter().position(Option::is_none);
+            if let Some(row) = wrong.filter(|row| first.as_ref().is_none_or(|first| *row < first.row)) {
+                let found = quoted(texts.value(row).as_bytes());
+                first = Some(Fault { row, column: Some(field.name().clone()), found, expected: "a number".to_owned() });
+            }
+            arrays.push(Arc::new(numbers.into_iter().map(Option::flatten).collect::<Float32Array>()));
+        }
+        match first {
+            Some(fault) => Err(fault),
+            None => RecordBatch::try_new(types, arrays).map_err(|error| self.unexpected(&error)),
+        }
+    }
+
+    fn unexpected(&self, error: &ArrowError) -> Fault {
+        let expected = format!("rows of {}", self.path.display());
+        Fault { row: 0, column: None, found: error.to_string(), expected }
+    }
+
+    /// What is wrong with a block that cannot be decoded: a row of another number of fields, or one that is not text.
+    fn fault(&self, block: &[u8]) -> Fault {
+        let count = self.types.fields().len();
+        let (mut row, mut start, mut is_quoted) = (0, 0, false);
+        for (at, &byte) in block.iter().enumerate() {
+            is_quoted ^= byte == b'"';
+            if byte != b'\n' || (is_quoted && at + 1 < block.len()) {
+                continue;
+            }
+            let line = &block[start..=at];
+            start = at + 1;
+            if line.trim_ascii_end().is_empty() {
+                continue;
+            }
+            if let Err(error) = std::str::from_utf8(line) {
+                let valid = fields(&line[..error.valid_up_to()], self.separator).map_or(0, |fields| fields.len());
+                let column = self.types.fields().get(valid.saturating_sub(1)).map(|field| field.name().clone());
+                let found = format!("bytes such as 0x{:02x}", line[error.valid_up_to()]);
+                return Fault { row, column, found, expected: "text in UTF-8".to_owned() };
+            }
+            let there = fields(line, self.separator).map_or(0, |fields| fields.len());
+            if there != count {
+                let found = format!("{} in {}", crate::text::counted(there, "field"), quoted(line.trim_ascii_end()));
+                return Fault { row, column: None, found, expected: format!("{count}, as the first line has") };
+            }
+            row += 1;
+        }
+        let (found, expected) = ("a quote without an end".to_owned(), "rows that can be read".to_owned());
+        Fault { row: row.saturating_sub(1), column: None, found, expected }
+    }
+}
+
+/// Whether a field is that of a missing value.
+fn is_missing(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || ["null", "nan", "na", "n/a", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Reads a number, or a truth value as 0 or 1.
+fn number(text: &str) -> Option<f32> {
+    let text = text.trim();
+    match text.parse() {
+        Ok(number) => Some(number),
+        Err(_) if text.eq_ignore_ascii_case("true") => Some(1.0),
+        Err(_) if text.eq_ignore_ascii_case("false") => Some(0.0),
+        Err(_) => None,
+    }
+}

@@ -1,0 +1,174 @@
+//! Tables as other programs write them: columns of other names, CSV, rows that do not stand together by query, and
+//! splits.
+
+use std::fs;
+use std::io::Write;
+
+use super::Bench;
+
+const COLUMNS: &str = r#"
+[data.columns]
+label = "rating"
+query = "session"
+id = "url"
+drop = ["title"]
+"#;
+
+const CONFIG: &str = r#"
+learner = { kind = "regression" }
+measure = { report = ["map"] }
+[data]
+train = ["own.csv"]
+test = ["own.csv"]
+"#;
+
+/// Rows of ten sessions, of which each has four, with a feature that says the rating and one that does not.
+fn rows() -> Vec<String> {
+    let row = |row: usize| {
+        let (session, rating) = (row / 4, row * 7 % 3);
+        let (price, day) = (row * 13 % 29, 1 + session);
+        format!("s{session},u{row},{rating},\"title, {row}\",{price}.5,{}.25,2024-05-{day:02},user{}", rating * 2, session / 2)
+    };
+    (0..40).map(row).collect()
+}
+
+const HEADER: &str = "session,url,rating,title,price,clicks,day,user\n";
+
+fn table(rows: &[String]) -> String {
+    format!("{HEADER}{}\n", rows.join("\n"))
+}
+
+/// The rows in another order: of each session the first two, then the others.
+fn shuffled() -> Vec<String> {
+    let (rows, mut apart) = (rows(), Vec::new());
+    for half in [0, 2] {
+        apart.extend(rows.chunks(4).flat_map(|session| session[half..half + 2].to_vec()));
+    }
+    apart
+}
+
+/// A table with the columns of [`COLUMNS`] alone, and one whose rows stand apart.
+fn bench() -> Bench {
+    let bench = Bench::default();
+    let plain = |text: String| -> String {
+        // The day and the user are for splits.
+        text.lines().map(|line| format!("{}\n", line.rsplitn(3, ',').last().unwrap())).collect()
+    };
+    bench.write("own.csv", &plain(table(&rows())));
+    bench.write("apart.csv", &plain(table(&shuffled())));
+    bench.write("run.toml", &format!("{CONFIG}{COLUMNS}"));
+    bench
+}
+
+#[test]
+fn a_table_with_columns_of_other_names_goes_through_every_command() {
+    let bench = bench();
+    bench.output(&["train", "run.toml", "--out", "run"]);
+    // The ranker knows the columns, and takes its features by name.
+    let scores = bench.output(&["predict", "run", "own.csv"]);
+    assert_eq!(scores.lines().count(), 40);
+    let moved = "clicks,extra,session,price,rating\n4.25,word,a,0.5,2\n0.25,word,a,0.5,0\n";
+    bench.write("moved.csv", moved);
+    let of_moved: Vec<f32> = bench.output(&["predict", "run", "moved.csv"]).lines().map(|line| line.parse().unwrap()).collect();
+    assert!(of_moved[0] > of_moved[1], "{of_moved:?}");
+    let message = bench.refused(&["predict", "run", &bench.write("less.csv", "rating,session,clicks\n1,a,2\n").display().to_string()]);
+    assert!(message.contains("found no column `price` among 1 column of features, expected one of each feature of the ranker"), "{message}");
+    let measured = bench.output(&["eval", "run", "own.csv"]);
+    assert!(measured.contains("ndcg@10"), "{measured}");
+    let by_hand = ["--read", "columns.label=rating", "--read", "columns.query=session", "--read", "columns.id=url", "--read", "columns.drop=[\"title\"]"];
+    for out in ["own.arrow", "own.parquet", "own.txt"] {
+        let line = bench.output(&[&["convert", "own.csv", out][..], &by_hand].concat());
+        assert!(line.contains("10 queries, 40 documents, 2 features"), "{line}");
+        assert_eq!(bench.output(&["predict", "run", out]), scores, "{out}");
+    }
+    fs::write(bench.path("scores.txt"), &scores).unwrap();
+    assert_eq!(bench.output(&[&["eval", "--scores", "scores.txt", "own.csv"][..], &by_hand].concat()), bench.output(&["eval", "run", "own.csv", "-c", "standard"]));
+    let report = fs::read_to_string(bench.path("run/config.toml")).unwrap();
+    assert!(report.contains("label = \"rating\""), "{report}");
+    let importance = bench.output(&["importance", "run", "own.csv"]);
+    assert!(importance.contains("clicks") && importance.contains("price"), "{importance}");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&fs::read(bench.path("own.csv")).unwrap()).unwrap();
+    fs::write(bench.path("own.csv.gz"), gzip.finish().unwrap()).unwrap();
+    fs::write(bench.path("own.tsv"), fs::read_to_string(bench.path("own.csv")).unwrap().replace(", ", ". ").replace(',', "\t")).unwrap();
+    for file in ["own.csv.gz", "own.tsv"] {
+        assert_eq!(bench.output(&["predict", "run", file]), scores, "{file}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_columns_is_refused_before_anything_is_written() {
+    let bench = bench();
+    for (set, expected) in [
+        ("data.columns.label=ratng", "own.csv: found columns `session`, `url`, `rating`, `title`, `price`, `clicks`, expected a column `ratng` (option `columns.label`); did you mean `rating`?"),
+        ("data.columns.lable=x", "data.columns.lable: unknown field `lable`"),
+        ("data.columns.teacher=x", "data.columns.teacher: scores of a teacher are not read from a table"),
+        ("data.columns.labels=x", "data.columns.labels: a table has one column of labels, which `label` names"),
+        ("data.columns.position=x", "data.columns.position: positions of shown documents are not read from a table"),
+        ("data.columns.drop=", "own.csv: found column `title` of type Utf8, expected numbers, as every column of a feature has (option `columns.drop` = [\"title\"] leaves it out)"),
+        ("data.columns.weight=price", "data.columns.weight: found \"price\", expected no such column: the learner `regression` takes no document weights"),
+    ] {
+        let message = bench.refused(&["train", "run.toml", "--out", "run", "--set", set]);
+        assert!(message.contains(expected), "{set}: {message}");
+        assert!(!bench.path("run").exists());
+    }
+    for (read, expected) in [
+        ("columns.lable=rating", "--read columns.lable: unknown field `lable`"),
+        ("columns.teacher=x", "--read columns.teacher: scores of a teacher are not read from a table"),
+        ("columns.label=3", "--read columns.label: found 3, expected a string"),
+    ] {
+        let message = bench.refused(&["convert", "own.csv", "own.arrow", "--read", read]);
+        assert!(message.contains(expected), "{read}: {message}");
+    }
+    bench.write("bad.csv", "rating,session,f\n1,a,1\n1,a,many\n");
+    let message = bench.refused(&["convert", "bad.csv", "bad.arrow", "--read", "columns.label=rating", "--read", "columns.query=session"]);
+    assert!(message.contains("bad.csv: row 2, column `f`: found `many`, expected a number"), "{message}");
+    assert!(!bench.path("bad.arrow").exists() && !bench.path("own.arrow").exists());
+}
+
+#[test]
+fn rows_that_stand_apart_are_put_together_and_scores_keep_the_order_of_the_file() {
+    let bench = bench();
+    bench.output(&["train", "run.toml", "--out", "run"]);
+    let note = "note: 20 of 40 rows stood apart from the rows of their query, and were put there; scores keep the order of the file";
+    let predicted = bench.run(&["predict", "run", "apart.csv", "--out", "apart.txt"]).success();
+    let said = String::from_utf8(predicted.get_output().stderr.clone()).unwrap();
+    assert!(said.contains(note), "{said}");
+    let scores: Vec<String> = bench.output(&["predict", "run", "own.csv"]).lines().map(str::to_owned).collect();
+    let apart: Vec<String> = fs::read_to_string(bench.path("apart.txt")).unwrap().lines().map(str::to_owned).collect();
+    let score_of = |row: &String| scores[rows().iter().position(|other| other == row).unwrap()].clone();
+    assert_eq!(apart, shuffled().iter().map(score_of).collect::<Vec<_>>());
+    // Scores in the order of the file are those of the ranker, and so are runs.
+    let measured = bench.output(&["eval", "run", "own.csv"]);
+    let columns = ["--read", "columns.label=rating", "--read", "columns.query=session", "--read", "columns.id=url", "--read", "columns.drop=[\"title\"]"];
+    assert_eq!(bench.output(&["eval", "run", "apart.csv"]), measured);
+    let of_scores = bench.output(&[&["eval", "--scores", "apart.txt", "apart.csv", "-c", "standard"][..], &columns].concat());
+    assert_eq!(of_scores, bench.output(&["eval", "run", "own.csv", "-c", "standard"]));
+    let run = |file: &str| bench.output(&["predict", "run", file, "--run-id", "tag"]);
+    let sorted = |text: String| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(run("apart.csv")), sorted(run("own.csv")));
+    // Training says it, and learns the same.
+    let apart = "data.train=[\"apart.csv\"]";
+    let trained = bench.run(&["train", "run.toml", "--out", "other", "--set", apart]).success();
+    let said = String::from_utf8(trained.get_output().stderr.clone()).unwrap();
+    assert!(said.contains("data.train: 20 of 40 rows stood apart from the rows of their query"), "{said}");
+    assert_eq!(bench.output(&["predict", "other", "own.csv"]).lines().count(), 40);
+}
+
+#[test]
+fn text_that_stands_apart_is_refused_unless_it_is_to_be_sorted() {
+    let bench = Bench::default();
+    bench.write("a.txt", "0 qid:a 1:1\n1 qid:b 1:2\n2 qid:a 1:3\n1 qid:b 1:4\n");
+    bench.write("run.toml", "data = { train = [\"a.txt\"] }\nlearner = { kind = \"regression\" }\n");
+    let message = bench.refused(&["train", "run.toml", "--out", "run"]);
+    assert!(message.contains("a.txt:3:3: found query `a` again, expected its documents on consecutive lines (it began at ") && message.contains("option `sort` = true puts them together"), "{message}");
+    assert!(!bench.path("run").exists());
+    bench.output(&["train", "run.toml", "--out", "run", "--set", "data.read.sort=true"]);
+    bench.refused(&["predict", "run", "a.txt"]);
+    let scores: Vec<f32> = bench.output(&["predict", "run", "a.txt", "--read", "sort=true"]).lines().map(|line| line.parse().unwrap()).collect();
+    assert!(scores.is_sorted(), "{scores:?}");
+}
