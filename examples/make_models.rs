@@ -49,7 +49,7 @@ fn train(config: &ExperimentConfig) -> Result<Ranker, Box<dyn Error>> {
         interrupt: Interrupt::default(),
         processes: &OneProcess,
     };
-    Ok(fit(config, &config.data.split()?, config.seed, &options)?.ranker)
+    Ok(fit(config, &config.data.split(config.seed)?, config.seed, &options)?.ranker)
 }
 
 /// Scores and measures of a ranker on a few generated queries.

@@ -41,7 +41,9 @@ macro_rules! page {
         #[doc = "[recommender.md]: crate::guide::recommender"]
         #[doc = "[rerank.md]: crate::guide::rerank"]
         #[doc = "[runs.md]: crate::guide::runs"]
+        #[doc = "[splitting.md]: crate::guide::splitting"]
         #[doc = "[studies.md]: crate::guide::studies"]
+        #[doc = "[table.md]: crate::guide::table"]
         #[doc = "[troubleshooting.md]: crate::guide::troubleshooting"]
         #[doc = "[tutorial.md]: crate::guide::tutorial"]
         #[doc = "[CONFIG.md]: crate::guide#other-pages"]
@@ -77,6 +79,8 @@ page!(compare, "Tests between systems on the same queries.");
 page!(studies, "What the papers claim, checked on data at hand.");
 page!(clicks, "Learning from clicks without position bias.");
 page!(data, "Text and tables.");
+page!(table, "From a table to a ranker.");
+page!(splitting, "Queries to train, to select and to test on.");
 page!(machines, "Fits of a scheduler, and one fit in several processes.");
 page!(recommender, "A recommender over the whole catalog.");
 page!(lightgbm, "Parameters of LightGBM, and models in both directions.");

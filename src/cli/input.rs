@@ -152,7 +152,11 @@ impl ReadArgs {
 
 /// The columns of the data that a ranker was trained on, by its configuration. What split them is no feature.
 fn columns_of(config: &Value) -> Columns {
-    from_value(config["data"]["columns"].clone()).unwrap_or_default()
+    let mut columns: Columns = from_value(config["data"]["columns"].clone()).unwrap_or_default();
+    for by in [&config["data"]["split"]["by"], &config["cv"]["split"]["by"]] {
+        columns.drop.extend([&by["group"], &by["time"]].into_iter().filter_map(Value::as_str).map(str::to_owned));
+    }
+    columns
 }
 
 /// Parses the measures of `-m`, which may be repeated and are separated by commas; without any, parses `default`.

@@ -79,7 +79,7 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Measure the permutation importance of features
     Importance(importance::ImportanceArgs),
-    /// Convert rankers (ONNX, LightGBM, XGBoost, Solr, ...) and data (Arrow, Parquet, LETOR)
+    /// Convert rankers (ONNX, LightGBM, XGBoost, Solr, ...) and data (CSV, Arrow, Parquet, LETOR)
     Convert(convert::ConvertArgs),
     /// Evaluate a loss and its gradient on given lists
     Loss(loss::LossArgs),

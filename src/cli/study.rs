@@ -268,7 +268,7 @@ fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Sc
 /// Reads the data of a configuration.
 fn training(path: &Path) -> Result<Source, Failure> {
     let config = ExperimentConfig::from_document(&Document::read(path, &[])?)?;
-    let split = config.data.split()?;
+    let split = config.data.split(config.seed)?;
     Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
 }
 

@@ -4,12 +4,15 @@
 //! `f + K - 1`, counted cyclically from 1. With the five parts of LETOR, fold 1 trains on S1 S2 S3, validates on S4
 //! and tests on S5. Every query is tested once.
 
+use std::hash::RandomState;
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use super::columns::Keys;
 use super::dataset::RankingDataset;
 use super::error::DataError;
 use crate::refusal::Refusal;
@@ -79,25 +82,125 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
 /// # Errors
 /// [`Refusal`] for fewer than three parts or more parts than queries.
 pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<QueryFold>, Refusal> {
-    if parts < 3 || parts > dataset.queries() {
-        let expected = format!("from 3 to {}, the number of queries", dataset.queries());
-        return Err(Refusal::new("folds", parts, expected));
+    split_by(dataset, None, parts, seed)
+}
+
+/// [`split`] of queries that stay together by their keys. By time, folds are not rotated: of as many parts as folds and
+/// two more, fold `f` trains on parts `1 .. f`, validates on part `f + 1` and tests on part `f + 2`.
+///
+/// # Errors
+/// [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
+pub(crate) fn split_by(
+    dataset: &RankingDataset,
+    keys: Option<&Keys>,
+    folds: usize,
+    seed: u64,
+) -> Result<Vec<QueryFold>, Refusal> {
+    let units = units(dataset, keys, seed_for(seed, "folds", 0));
+    let is_by_time = matches!(keys, Some(Keys::Times(_)));
+    let more = if is_by_time { 2 } else { 0 };
+    if folds < 3 || folds > units.len().saturating_sub(more) {
+        let of = match keys {
+            None => "queries",
+            Some(Keys::Groups(_)) => "groups",
+            Some(Keys::Times(_)) => "times, less two",
+        };
+        let expected = format!("from 3 to {}, the number of {of}", units.len().saturating_sub(more));
+        return Err(Refusal::new("folds", folds, expected));
     }
-    let mut queries: Vec<usize> = (0..dataset.queries()).collect();
-    queries.shuffle(&mut ChaCha8Rng::seed_from_u64(seed_for(seed, "folds", 0)));
+    let parts = if is_by_time {
+        let count = folds + more;
+        let parts = cut(units, &vec![1.0 / count as f64; count]);
+        if parts.iter().any(Vec::is_empty) {
+            let expected = "fewer folds: more queries have the same time than a part has";
+            return Err(Refusal::new("folds", folds, expected));
+        }
+        parts
+    } else {
+        deal(units, folds)
+    };
     let of_parts = |members: &mut dyn Iterator<Item = usize>| {
-        let mut chosen: Vec<usize> =
-            members.flat_map(|part| queries.iter().copied().skip(part).step_by(parts)).collect();
+        let mut chosen: Vec<usize> = members.flat_map(|part| parts[part].iter().copied()).collect();
         chosen.sort_unstable();
         chosen
     };
-    let fold = |first: usize| QueryFold {
-        number: first + 1,
-        train: of_parts(&mut train_parts(first, parts)),
-        validation: of_parts(&mut std::iter::once((first + parts - 2) % parts)),
-        test: of_parts(&mut std::iter::once((first + parts - 1) % parts)),
+    let fold = |first: usize| {
+        let mut train: Box<dyn Iterator<Item = usize>> =
+            if is_by_time { Box::new(0..=first) } else { Box::new(train_parts(first, folds)) };
+        let [validation, test] =
+            if is_by_time { [first + 1, first + 2] } else { [folds - 2, folds - 1].map(|part| (first + part) % folds) };
+        QueryFold {
+            number: first + 1,
+            train: of_parts(&mut train),
+            validation: of_parts(&mut std::iter::once(validation)),
+            test: of_parts(&mut std::iter::once(test)),
+        }
     };
-    Ok((0..parts).map(fold).collect())
+    Ok((0..folds).map(fold).collect())
+}
+
+/// Splits the queries of a dataset into sets of these shares of them. Queries that stay together are in the set in which
+/// the middle one of them falls. By time the sets follow one another; else queries or groups are shuffled by the seed.
+pub(crate) fn split_by_shares(
+    dataset: &RankingDataset,
+    keys: Option<&Keys>,
+    shares: &[f64],
+    seed: u64,
+) -> Vec<Vec<usize>> {
+    cut(units(dataset, keys, seed_for(seed, "split", 0)), shares)
+}
+
+/// Queries that stay together, shuffled, or in the order of their time.
+fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<usize>> {
+    let mut units: Vec<Vec<usize>> = match keys {
+        None => (0..dataset.queries()).map(|query| vec![query]).collect(),
+        Some(Keys::Groups(groups)) => {
+            let mut of_group: IndexMap<&str, Vec<usize>, RandomState> = IndexMap::default();
+            for (query, group) in groups.iter().enumerate() {
+                of_group.entry(group).or_default().push(query);
+            }
+            of_group.into_values().collect()
+        }
+        Some(Keys::Times(times)) => {
+            let mut queries: Vec<usize> = (0..times.len()).collect();
+            queries.sort_by(|&a, &b| times[a].total_cmp(&times[b]));
+            return queries.chunk_by(|&a, &b| times[a] == times[b]).map(<[usize]>::to_vec).collect();
+        }
+    };
+    units.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    units
+}
+
+/// Deals units out to parts: each to the first of those with the fewest queries.
+fn deal(units: Vec<Vec<usize>>, parts: usize) -> Vec<Vec<usize>> {
+    let mut dealt = vec![Vec::new(); parts];
+    for unit in units {
+        if let Some(part) = dealt.iter_mut().min_by_key(|part| part.len()) {
+            part.extend(unit);
+        }
+    }
+    dealt
+}
+
+/// Cuts units into sets of these shares of the queries, in their order; the queries of a set ascend.
+fn cut(units: Vec<Vec<usize>>, shares: &[f64]) -> Vec<Vec<usize>> {
+    let all: usize = units.iter().map(Vec::len).sum();
+    let ends = shares.iter().scan(0.0, |end, share| {
+        *end += share * all as f64;
+        Some(*end)
+    });
+    let ends: Vec<f64> = ends.collect();
+    let last = shares.iter().rposition(|share| *share > 0.0).unwrap_or(0);
+    let mut sets = vec![Vec::new(); shares.len()];
+    let mut before = 0;
+    for unit in units {
+        let middle = before as f64 + unit.len() as f64 / 2.0;
+        before += unit.len();
+        // The last end may be rounded down.
+        sets[ends.iter().position(|end| middle < *end).map_or(last, |set| set.min(last))].extend(unit);
+    }
+    sets.iter_mut().for_each(|set| set.sort_unstable());
+    sets
 }
 
 /// Iterates over the training parts (from 0) of the fold that begins at part `first`.
@@ -302,5 +405,90 @@ mod tests {
         assert_ne!(folds, split(&dataset, 3, 8).unwrap());
         assert!(split(&dataset, 2, 7).is_err());
         assert!(split(&dataset, 8, 7).is_err());
+    }
+
+    fn queries(count: usize) -> RankingDataset {
+        RankingDataset::from_groups(vec![0.0; count], 1, vec![0.0; count], &vec![1; count]).unwrap()
+    }
+
+    #[test]
+    fn parts_of_queries_are_every_so_many_of_the_shuffled_ones() {
+        let dataset = queries(11);
+        let mut shuffled: Vec<usize> = (0..11).collect();
+        shuffled.shuffle(&mut ChaCha8Rng::seed_from_u64(seed_for(7, "folds", 0)));
+        for (fold, part) in split(&dataset, 4, 7).unwrap().iter().zip([3, 0, 1, 2]) {
+            let mut expected: Vec<usize> = shuffled.iter().copied().skip(part).step_by(4).collect();
+            expected.sort_unstable();
+            assert_eq!(fold.test, expected);
+        }
+    }
+
+    #[test]
+    fn queries_of_a_group_are_never_on_both_sides() {
+        let dataset = queries(20);
+        let groups: Vec<String> = (0..20).map(|query| (query * query % 7).to_string()).collect();
+        let keys = Keys::Groups(groups.clone());
+        let of = |queries: &[usize]| {
+            queries.iter().map(|&query| groups[query].as_str()).collect::<std::collections::BTreeSet<_>>()
+        };
+        let folds = split_by(&dataset, Some(&keys), 3, 1).unwrap();
+        let mut tested: Vec<usize> = folds.iter().flat_map(|fold| fold.test.clone()).collect();
+        tested.sort_unstable();
+        assert_eq!(tested, (0..20).collect::<Vec<_>>());
+        let by_shares = split_by_shares(&dataset, Some(&keys), &[0.6, 0.2, 0.2], 1);
+        let by_shares = [&by_shares[0][..], &by_shares[1], &by_shares[2]];
+        for [train, validation, test] in
+            folds.iter().map(|fold| [&fold.train[..], &fold.validation, &fold.test]).chain([by_shares])
+        {
+            assert!(
+                of(train).is_disjoint(&of(validation))
+                    && of(train).is_disjoint(&of(test))
+                    && of(validation).is_disjoint(&of(test))
+            );
+            assert_eq!(train.len() + validation.len() + test.len(), 20);
+        }
+        assert_eq!(
+            split_by(&dataset, Some(&keys), 5, 1).unwrap_err().to_string(),
+            "folds = 5: expected from 3 to 4, the number of groups"
+        );
+    }
+
+    #[test]
+    fn by_time_training_is_before_validation_and_validation_before_test() {
+        let dataset = queries(10);
+        let times: Vec<f64> = [5, 1, 9, 3, 3, 7, 0, 8, 2, 6].map(f64::from).to_vec();
+        let keys = Keys::Times(times.clone());
+        let shares = split_by_shares(&dataset, Some(&keys), &[0.6, 0.2, 0.2], 1);
+        assert_eq!(shares, [vec![0, 1, 3, 4, 6, 8], vec![5, 9], vec![2, 7]]);
+        assert_eq!(shares, split_by_shares(&dataset, Some(&keys), &[0.6, 0.2, 0.2], 2));
+        for fold in split_by(&dataset, Some(&keys), 3, 1).unwrap() {
+            let ends = |queries: &[usize]| {
+                let times = queries.iter().map(|&query| times[query]);
+                (times.clone().fold(f64::MAX, f64::min), times.fold(f64::MIN, f64::max))
+            };
+            assert!(ends(&fold.train).1 < ends(&fold.validation).0 && ends(&fold.validation).1 < ends(&fold.test).0);
+        }
+        let same = Keys::Times(vec![1.0; 10]);
+        assert_eq!(
+            split_by(&dataset, Some(&same), 3, 1).unwrap_err().expected,
+            "from 3 to 0, the number of times, less two"
+        );
+    }
+
+    #[test]
+    fn shares_of_queries_are_rounded_and_none_is_lost() {
+        for count in 1..40 {
+            for shares in [[0.6, 0.2, 0.2], [1.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.9, 0.1, 0.0], [1.0 / 3.0; 3]] {
+                let sets = split_by_shares(&queries(count), None, &shares, 3);
+                let mut end = 0.0;
+                let mut before = 0;
+                for (set, share) in sets.iter().zip(shares) {
+                    end += share * count as f64;
+                    before += set.len();
+                    assert!((before as f64 - end).abs() <= 0.5 + 1e-9, "{count} {shares:?}");
+                }
+                assert_eq!(before, count);
+            }
+        }
     }
 }

@@ -47,7 +47,7 @@ pub use byte_size::ByteSize;
 pub use clicks::{ClickModel, Clicks};
 pub use columns::Columns;
 #[cfg(feature = "experiment")]
-pub(crate) use columns::Like;
+pub(crate) use columns::{KeyColumn, Keys, Like};
 pub use dataset::RankingDataset;
 pub use error::DataError;
 pub use features::Features;

@@ -103,7 +103,7 @@ impl Trial {
     /// [`ExperimentError`] of the data or the fit; [`ExperimentError::Interrupted`].
     pub fn run(config: &ExperimentConfig, options: &TrialOptions) -> Result<Self, ExperimentError> {
         let open = options.begun.elapsed().as_secs_f64();
-        let mut split = config.data.split()?;
+        let mut split = config.data.split(config.seed)?;
         let scored = split.test.as_ref().or(split.validation.as_ref()).unwrap_or(&split.train).clone();
         let sets =
             [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];

@@ -22,8 +22,8 @@ mod train_run;
 pub(crate) use agreement::agree;
 pub use config::grid::{Point, label, points};
 pub use config::{
-    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, RangeConfig, RangeScale,
-    Rung, SearchConfig, SyntheticConfig, resolved_toml,
+    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, FoldsConfig, MeasureConfig,
+    RangeConfig, RangeScale, Rung, SearchConfig, SplitBy, SplitConfig, SyntheticConfig, resolved_toml,
 };
 #[cfg(feature = "cli")]
 pub(crate) use config::{from_toml, written_value};

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::config::{DataConfig, SyntheticConfig};
+use super::config::{DataConfig, SplitBy, SplitConfig, SyntheticConfig};
 use crate::data::letor::{ReadOptions, Weights};
 use crate::data::widths::{FileWidth, fewer_features};
-use crate::data::{self, DataError, Input, Like, RankingDataset, folds};
+use crate::data::{self, DataError, Input, Keys, Like, RankingDataset, folds};
 use crate::distributed::{OneProcess, Processes};
 use crate::refusal::Refusal;
 use crate::text::counted;
@@ -65,25 +65,26 @@ impl Split {
 }
 
 impl DataConfig {
-    /// The one split that `train` uses. Files that lack features are logged as a warning.
+    /// The one split that `train` uses, in which `seed` shuffles queries that are split. Files that lack features are
+    /// logged as a warning.
     ///
     /// # Errors
     /// [`DataError`] of the folder, the files or the generator.
-    pub fn split(&self) -> Result<Split, DataError> {
-        let Told { split, warnings } = self.told_split()?;
+    pub fn split(&self, seed: u64) -> Result<Split, DataError> {
+        let Told { split, warnings } = self.told_split(seed)?;
         warnings.iter().for_each(|warning| log::warn!("{warning}"));
         Ok(split)
     }
 
     /// The split, and what is to be known of its files.
-    pub(super) fn told_split(&self) -> Result<Told, DataError> {
-        let told = self.unchecked_split()?;
+    pub(super) fn told_split(&self, seed: u64) -> Result<Told, DataError> {
+        let told = self.unchecked_split(seed)?;
         told.split.check(&OneProcess)?;
         Ok(told)
     }
 
     /// The split, whose features may not have been looked through.
-    pub(crate) fn unchecked_split(&self) -> Result<Told, DataError> {
+    pub(crate) fn unchecked_split(&self, seed: u64) -> Result<Told, DataError> {
         match (&self.folds, &self.synthetic) {
             (Some(folder), _) => {
                 let found = discover(folder)?;
@@ -95,6 +96,7 @@ impl DataConfig {
                 self.read_fold(&fold)
             }
             (None, Some(synthetic)) => Ok(Told { split: synthetic.split()?, warnings: Vec::new() }),
+            (None, None) if let Some(split) = &self.split => self.read_shares(split, seed),
             (None, None) => self.read_split(1, &self.train, &self.validation, &self.test),
         }
     }
@@ -102,6 +104,38 @@ impl DataConfig {
     /// A fold of the folder, whose features may not have been looked through.
     pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Told, DataError> {
         self.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))
+    }
+
+    /// The training files, and the values of the column that splits their queries, with what is to be known of them.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn read_keyed(&self, by: &SplitBy) -> Result<(RankingDataset, Option<Keys>, Vec<String>), DataError> {
+        let column = by.column();
+        let like = Like { key: column.as_ref(), ..Like::default() };
+        let inputs = self.train.iter().map(Input::from_path);
+        let read = data::read_like(inputs, &self.read_options(), &like).map_err(about("data.train"))?;
+        let mut warnings = self.warnings(&read.widths, read.data.feature_count);
+        warnings.extend(moved_in_words("data.train", &read.data));
+        Ok((read.data, read.keys, warnings))
+    }
+
+    /// The training files, split by shares.
+    fn read_shares(&self, split: &SplitConfig, seed: u64) -> Result<Told, DataError> {
+        let (whole, keys, warnings) = self.read_keyed(&split.by)?;
+        let sets = folds::split_by_shares(&whole, keys.as_ref(), &split.shares, seed);
+        if let Some(at) = sets.iter().zip(split.shares).position(|(set, share)| set.is_empty() && share > 0.0) {
+            let counts: Vec<usize> = sets.iter().map(Vec::len).collect();
+            let name = ["train", "select", "test"][at];
+            let expected = format!("shares that leave a query to {name} on: the sets would have {counts:?} queries");
+            return Err(Refusal::new("data.split.shares", format!("{:?}", split.shares), expected).into());
+        }
+        // Weights are of training alone.
+        let other = |queries: &Vec<usize>| {
+            let without =
+                |set: RankingDataset| RankingDataset { query_weights: vec![], document_weights: vec![], ..set };
+            (!queries.is_empty()).then(|| without(whole.select(queries)))
+        };
+        let (validation, test) = (other(&sets[1]), other(&sets[2]));
+        Ok(Told { split: Split { fold: 1, train: whole.select(&sets[0]), validation, test }, warnings })
     }
 
     fn read_split(

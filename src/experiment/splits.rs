@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::config::{CrossValidationConfig, DataConfig, SyntheticConfig};
+use super::config::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, SyntheticConfig};
 use super::record::{DataReport, Sets};
 use super::split::{Split, Told, discover};
 use crate::data::folds::{self, Fold, QueryFold};
@@ -54,20 +54,29 @@ impl DataConfig {
         let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
         let mut warnings = Vec::new();
         let mut read = |label: &str| {
-            let told = self.told_split()?;
+            let told = self.told_split(seed)?;
             warnings.extend(told.warnings.into_iter().map(|warning| (label.to_string(), warning)));
             Ok::<_, DataError>(told.split)
         };
-        let source = match (&self.folds, cv.split) {
+        let source = match (&self.folds, &cv.split) {
             (Some(folder), _) => {
                 let mut folds = discover(folder)?;
                 check_folds(&cv.folds, folds.iter().map(|fold| fold.number))?;
                 folds.retain(|fold| asked(fold.number));
                 Source::Files { data: Box::new(self.clone()), folds, last: Mutex::new(None) }
             }
-            (None, Some(parts)) => {
-                let whole = read("all folds")?.train;
-                let mut folds = folds::split(&whole, parts, seed).map_err(|refusal| refusal.at("cv.split"))?;
+            (None, Some(FoldsConfig { folds, by })) => {
+                let (whole, keys) = match by {
+                    SplitBy::Query => (read("all folds")?.train, None),
+                    by => {
+                        let (whole, keys, told) = self.read_keyed(by)?;
+                        whole.check_values()?;
+                        warnings.extend(told.into_iter().map(|warning| ("all folds".to_owned(), warning)));
+                        (whole, keys)
+                    }
+                };
+                let folds = folds::split_by(&whole, keys.as_ref(), *folds, seed);
+                let mut folds = folds.map_err(|refusal| refusal.at("cv.split"))?;
                 check_folds(&cv.folds, folds.iter().map(|fold| fold.number))?;
                 folds.retain(|fold| asked(fold.number));
                 Source::Queries { whole: Box::new(whole), folds }
@@ -86,7 +95,11 @@ impl DataConfig {
     fn check_test(&self) -> Result<(), Refusal> {
         let (key, found) = match &self.synthetic {
             Some(SyntheticConfig { test_queries: 0, .. }) => ("data.synthetic.test_queries", "0"),
-            None if self.test.is_empty() => ("data.test", "nothing"),
+            None if self.split.as_ref().is_some_and(|split| split.shares[2] == 0.0) => {
+                let shares = self.split.as_ref().map(|split| format!("{:?}", split.shares)).unwrap_or_default();
+                return Err(Refusal::new("data.split.shares", shares, "a third share above 0: queries to test on"));
+            }
+            None if self.test.is_empty() && self.split.is_none() => ("data.test", "nothing"),
             _ => return Ok(()),
         };
         let expected = "queries to test on, or cv.split = the number of folds, or folds of the data in data.folds";

@@ -81,7 +81,7 @@ impl<'p> TrainRun<'p> {
         if leads {
             OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
         }
-        let Told { mut split, mut warnings } = config.data.unchecked_split()?;
+        let Told { mut split, mut warnings } = config.data.unchecked_split(config.seed)?;
         warnings.extend(config.warning_without_validation().filter(|_| split.validation.is_none()));
         if let Some(ranker) = &start_ranker {
             config.check_start_ranker(ranker, &split).map_err(|refusal| document.place(&refusal))?;

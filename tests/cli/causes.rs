@@ -167,7 +167,7 @@ fn defect_18_a_file_of_another_kind_is_called_what_it_is() {
     fs::create_dir(bench.path("nothing")).unwrap();
     bench.write("empty", "");
     let rankers = "a ranker of burn-rank, LightGBM (text), XGBoost (JSON), CatBoost (JSON) or RankLib (XML)";
-    let data = "LETOR text, an Arrow file (the IPC file format) or a Parquet file";
+    let data = "LETOR text, an Arrow file (the IPC file format), a Parquet file, or CSV or TSV with a header";
     for (args, expected) in [
         (&["predict", "d.txt", "d.txt"][..], format!("d.txt: found LETOR text, expected {rankers}")),
         (&["models", "show", "d.txt"], format!("d.txt: found LETOR text, expected {rankers}")),

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use burn_rank::data::NormalizerKind;
 use burn_rank::data::letor::{Absent, Groups, Missing, ReadOptions, Weights};
+use burn_rank::data::{Columns, NormalizerKind};
 use burn_rank::device::BACKENDS;
 use burn_rank::experiment::{
     ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, MeasureConfig, RangeConfig, RangeScale,
-    SearchConfig, SyntheticConfig,
+    SearchConfig, SplitConfig, SyntheticConfig,
 };
 use burn_rank::json::from_value;
 use burn_rank::learner::ada_rank::{Directions, Emphasis};
@@ -360,6 +360,8 @@ fn every_key_of_the_other_sections_is_listed() {
         ("## `[data]`", keys::<DataConfig>(), json!(DataConfig::default())),
         ("### `[data.synthetic]`", keys::<SyntheticConfig>(), json!(SyntheticConfig::default())),
         ("### `[data.read]`", keys::<ReadOptions>(), json!(ReadOptions::default())),
+        ("### `[data.columns]`", keys::<Columns>(), json!(Columns::default())),
+        ("### `[data.split]`", keys::<SplitConfig>(), json!(SplitConfig::default())),
         ("### `scorer.input`", keys::<InputConfig>(), json!(InputConfig::default())),
         ("### Conventions", keys::<Convention>(), json!({})),
         ("## `[measure]`", keys::<MeasureConfig>(), json!(MeasureConfig::default())),

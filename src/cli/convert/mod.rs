@@ -17,7 +17,8 @@ use crate::data::columnar;
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
     /// A saved ranker, the folder of a `train` run, or a ranker of LightGBM (text), XGBoost (JSON), CatBoost (JSON) or
-    /// RankLib (XML); or data: text (`-` for standard input), an Arrow or a Parquet file
+    /// RankLib (XML); or data: text (`-` for standard input), an Arrow, Parquet, CSV or TSV
+    /// file
     from: PathBuf,
     /// File to write; an existing file is replaced. Of a ranker, NAME.onnx: ONNX, raw features in; NAME.txt: RankLib
     /// text of a linear ranker, LightGBM text of a sum of trees; NAME.xml: RankLib XML; NAME.safetensors: a saved

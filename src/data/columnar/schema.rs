@@ -112,6 +112,8 @@ impl Layout {
         }
         let mut used: Vec<usize> = places.iter().map(|place| **place).collect();
         used.sort_unstable();
+        // One column may have two uses.
+        used.dedup();
         for place in places {
             *place = used.partition_point(|column| column < place);
         }
@@ -273,14 +275,18 @@ impl Table<'_> {
             let expected = format!("numbers, as every column of a feature has {}", self.to_drop(&without));
             return Err(self.of_type(column, &expected));
         }
-        let has_use = |name: &str| ROLES.iter().any(|role| role.usual.contains(&name));
-        match each.iter().map(|&column| fields[column].name().as_str()).find(|name| has_use(name)) {
-            Some(name) => {
-                let found = format!("column {} beside one that another option names", shown(name));
-                Err(unfit(self.path, found, format!("no feature of that name {}", self.to_drop(&[name]))))
+        for &column in each {
+            let name = fields[column].name().as_str();
+            if name.is_empty() {
+                let found = format!("column {} without a name", column + 1);
+                return Err(unfit(self.path, found, format!("a name for each feature {}", self.to_drop(&[name]))));
             }
-            None => Ok(()),
+            if let Some(role) = ROLES.iter().find(|role| role.usual.contains(&name)) {
+                let found = format!("column {}, although `columns.{}` names another", shown(name), role.option);
+                return Err(unfit(self.path, found, format!("no feature of that name {}", self.to_drop(&[name]))));
+            }
         }
+        Ok(())
     }
 
     /// The option that leaves columns out, with those that it leaves out already.

@@ -141,7 +141,7 @@ fn faults_are_reported_with_their_place() {
 fn a_query_that_occurs_again_is_refused() {
     let interleaved = message("0 qid:1 1:1\n0 qid:2 1:1\n0 qid:1 1:1\n", &ReadOptions::default());
     assert!(interleaved.starts_with(":3:3: found query `1` again"), "{interleaved}");
-    assert!(interleaved.ends_with("data.txt:1)"), "{interleaved}");
+    assert!(interleaved.ends_with("data.txt:1; option `sort` = true puts them together)"), "{interleaved}");
     // Also where two files meet: a query must be in one file.
     let (_folder, paths) = files(&[("a", b"0 qid:1 1:1\n"), ("b", b"0 qid:1 1:1\n")]);
     let error = read(&paths, &ReadOptions::default()).unwrap_err();

@@ -31,9 +31,9 @@ impl ExperimentConfig {
             let mut points = self.points_of_grid(document)?.into_iter().filter(|point| !point.is_empty());
             return points.try_for_each(|point| at_point(document, GRID, &point).map(|_| ()));
         };
-        let folds = match (self.cv.folds.as_slice(), self.cv.split) {
+        let folds = match (self.cv.folds.as_slice(), &self.cv.split) {
             ([], None) => vec![1],
-            ([], Some(split)) => (1..=split).collect(),
+            ([], Some(split)) => (1..=split.folds).collect(),
             (folds, _) => folds.to_vec(),
         };
         for fold in folds {

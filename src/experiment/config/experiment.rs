@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{ConfigError, Document};
 use super::search::SearchConfig;
-use super::sections::{CrossValidationConfig, DataConfig, MeasureConfig};
+use super::sections::{CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy};
 use crate::data::letor::{Missing, Weights};
 use crate::data::{Columns, NormalizerKind};
 use crate::json::{Map, Value, json};
@@ -18,6 +18,7 @@ use crate::op::Instructions;
 use crate::ranker::{Model, TreeEnsemble};
 use crate::refusal::{Refusal, UnknownName};
 use crate::scorer::ScorerConfig;
+use crate::text::counted;
 
 /// One experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -175,6 +176,17 @@ impl ExperimentConfig {
             synthetic.check()?;
         }
         data.read.check().map_err(|refusal| refusal.under("data.read"))?;
+        if let Some(split) = &data.split {
+            if data.train.is_empty() {
+                return Err(Refusal::fault("data.split", "requires data.train"));
+            }
+            for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
+                if !files.is_empty() {
+                    return Err(Refusal::new(key, counted(files.len(), "file"), "none with data.split"));
+                }
+            }
+            split.check().map_err(|refusal| refusal.under("data.split"))?;
+        }
         match data.fold {
             0 => Err(Refusal::new("data.fold", 0, "at least 1")),
             fold if fold > 1 && data.folds.is_none() => {
@@ -256,11 +268,20 @@ impl ExperimentConfig {
 
     fn check_cross_validation(&self) -> Result<(), Refusal> {
         let CrossValidationConfig { folds, seeds, split } = &self.cv;
-        if let Some(parts) = split.filter(|parts| *parts < 3) {
-            return Err(Refusal::new("cv.split", parts, "at least 3"));
-        }
-        if let Some(parts) = split.filter(|_| self.data.folds.is_some()) {
-            return Err(Refusal::new("cv.split", parts, "none with data.folds, which is already split"));
+        if let Some(FoldsConfig { folds, by }) = split {
+            let refuse = |expected: &str| Err(Refusal::new("cv.split", folds, expected));
+            if *folds < 3 {
+                return refuse("at least 3");
+            }
+            if self.data.folds.is_some() {
+                return refuse("none with data.folds, which is already split");
+            }
+            if self.data.split.is_some() {
+                return refuse("none with data.split: one of them splits the data");
+            }
+            if self.data.synthetic.is_some() && *by != SplitBy::Query {
+                return Err(Refusal::fault("cv.split.by", "expected \"query\": generated queries have no columns"));
+            }
         }
         if let Some(at) = folds.iter().position(|fold| *fold == 0) {
             return Err(Refusal::new(format!("cv.folds[{at}]"), 0, "at least 1"));

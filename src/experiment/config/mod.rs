@@ -16,4 +16,6 @@ pub(crate) use document::{from_toml, written_value};
 pub use experiment::ExperimentConfig;
 pub use resolved::resolved_toml;
 pub use search::{RangeConfig, RangeScale, Rung, SearchConfig};
-pub use sections::{CrossValidationConfig, DataConfig, MeasureConfig, SyntheticConfig};
+pub use sections::{
+    CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy, SplitConfig, SyntheticConfig,
+};

@@ -1,11 +1,14 @@
 //! The sections of a configuration beside `[loss]`, `[scorer]` and `[learner]`: data, measures, cross-validation.
 
+use std::fmt;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data::letor::{Missing, ReadOptions, Weights};
-use crate::data::{ByteSize, Columns, HiddenScorer, SynthConfig};
+use crate::data::{ByteSize, Columns, HiddenScorer, KeyColumn, SynthConfig};
 use crate::measure::{Convention, Measure};
 use crate::refusal::Refusal;
 
@@ -34,6 +37,9 @@ pub struct DataConfig {
     /// Which column of a table is what.
     #[serde(skip_serializing_if = "Columns::is_default")]
     pub columns: Columns,
+    /// Splits the training files into queries to train on, to select on and to test on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitConfig>,
     /// How files are read.
     pub read: ReadOptions,
     /// Bytes of each file that are in memory at most; features are streamed then.
@@ -54,10 +60,120 @@ impl Default for DataConfig {
             test: vec![],
             synthetic: None,
             columns: Columns::default(),
+            split: None,
             read: ReadOptions::default(),
             memory: None,
             window: None,
         }
+    }
+}
+
+/// A split of the training files for one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SplitConfig {
+    /// What queries are split by.
+    pub by: SplitBy,
+    /// The shares of the queries that train, select and test.
+    pub shares: [f64; 3],
+}
+
+impl Default for SplitConfig {
+    fn default() -> Self {
+        Self { by: SplitBy::Query, shares: [0.6, 0.2, 0.2] }
+    }
+}
+
+/// What queries are split by.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SplitBy {
+    /// Each query by itself, shuffled by the seed.
+    #[default]
+    Query,
+    /// Queries with the same value in this column stay together, shuffled by the seed.
+    Group(String),
+    /// The earliest queries train and the latest test. A query has the time of its latest row in this column.
+    Time(String),
+}
+
+impl SplitBy {
+    /// The column that is read for it.
+    pub(in crate::experiment) fn column(&self) -> Option<KeyColumn> {
+        match self {
+            Self::Query => None,
+            Self::Group(name) => Some(KeyColumn::Group(name.clone())),
+            Self::Time(name) => Some(KeyColumn::Time(name.clone())),
+        }
+    }
+}
+
+impl SplitConfig {
+    /// Refuses shares that are no shares.
+    ///
+    /// # Errors
+    /// [`Refusal`] of `shares`.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let shares = &self.shares;
+        let are_shares = shares.iter().all(|share| (0.0..=1.0).contains(share)) && shares[0] > 0.0;
+        if are_shares && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9 {
+            return Ok(());
+        }
+        let expected = "three shares from 0 to 1 that sum to 1, to train, select and test on, the first above 0";
+        Err(Refusal::new("shares", format!("{shares:?}"), expected))
+    }
+}
+
+/// Folds of the training files: a number of folds by query, or a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoldsConfig {
+    /// Number of folds.
+    pub folds: usize,
+    /// What queries are split by.
+    pub by: SplitBy,
+}
+
+/// [`FoldsConfig`] as a table.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FoldsTable {
+    folds: usize,
+    #[serde(default)]
+    by: SplitBy,
+}
+
+impl Serialize for FoldsConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.by {
+            SplitBy::Query => self.folds.serialize(serializer),
+            by => FoldsTable { folds: self.folds, by: by.clone() }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FoldsConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = FoldsConfig;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("a number of folds, or a table with `folds` and `by`")
+            }
+
+            fn visit_u64<E: de::Error>(self, folds: u64) -> Result<FoldsConfig, E> {
+                let folds = usize::try_from(folds).unwrap_or(usize::MAX);
+                Ok(FoldsConfig { folds, by: SplitBy::Query })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FoldsConfig, A::Error> {
+                let FoldsTable { folds, by } = FoldsTable::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(FoldsConfig { folds, by })
+            }
+        }
+
+        deserializer.deserialize_any(Either)
     }
 }
 
@@ -120,9 +236,9 @@ pub struct CrossValidationConfig {
     pub folds: Vec<usize>,
     /// Seeds to average over; the experiment's seed when empty.
     pub seeds: Vec<u64>,
-    /// Folds to split the training files into, by query, when the data have no folds of their own.
+    /// Folds to split the training files into when the data have no folds of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub split: Option<usize>,
+    pub split: Option<FoldsConfig>,
 }
 
 /// Bytes of features among which a streamed epoch shuffles, where a configuration does not say it.
@@ -157,6 +273,9 @@ impl DataConfig {
         }
         if self.synthetic.is_some() {
             return refuse("none: generated queries are in memory".to_owned());
+        }
+        if self.split.is_some() {
+            return refuse("none with data.split, which copies queries into memory".to_owned());
         }
         if matches!(self.read.missing, Missing::Zero | Missing::QueryMin) {
             return refuse(

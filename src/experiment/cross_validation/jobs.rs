@@ -308,7 +308,7 @@ impl Job<'_> {
             description: String::new(),
             grid: Map::new(),
             search: None,
-            cv: CrossValidationConfig { split: self.config.cv.split, ..CrossValidationConfig::default() },
+            cv: CrossValidationConfig { split: self.config.cv.split.clone(), ..CrossValidationConfig::default() },
             ..self.config.clone()
         };
         let mut hash = Sha256::new();

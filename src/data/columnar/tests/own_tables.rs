@@ -67,7 +67,7 @@ fn rows_of_many_blocks_and_quoted_line_ends_are_read_in_order() {
     for row in 0..120_000 {
         text += &format!("q{},{},\"two\nlines, {row}\",{}\n", row / 10, row % 3, row);
     }
-    assert!(text.len() > 2 * crate::data::text::source::BLOCK);
+    assert!(text.len() > crate::data::text::source::BLOCK);
     let options = named(Columns { id: Some("note".into()), ..Columns::default() });
     let data = read_named("large.csv", text.as_bytes(), &options).unwrap();
     assert_eq!((data.queries(), data.documents(), data.feature_count), (12_000, 120_000, 1));
@@ -116,6 +116,10 @@ fn faults_of_csv_have_their_row_and_column() {
         (
             "label;query;f\n1;a;2\n",
             "a.csv: found the first line `label;query;f`, expected names of several columns, separated by commas",
+        ),
+        (
+            ",label,query,f\n0,1,a,2\n",
+            "a.csv: found column 1 without a name, expected a name for each feature (option `columns.drop` = [\"\"] leaves it out)",
         ),
         ("label,query,f,f\n1,a,2,3\n", "a.csv: found two columns `f`, expected a name of its own for each"),
         (
@@ -188,7 +192,7 @@ fn columns_have_the_names_that_the_options_give_them() {
     let both = "label,clicks,query,f\n1,0,a,1\n";
     let by_clicks = named(Columns { label: Some("clicks".into()), ..Columns::default() });
     let message = read_named("both.csv", both.as_bytes(), &by_clicks).unwrap_err().to_string();
-    let expected = "found column `label` beside one that another option names, expected no feature of that name (option \
+    let expected = "found column `label`, although `columns.label` names another, expected no feature of that name (option \
                     `columns.drop` = [\"label\"] leaves it out)";
     assert!(message.ends_with(expected), "{message}");
     let text = message_of_text(&by_clicks);
