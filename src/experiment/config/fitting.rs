@@ -63,8 +63,8 @@ impl ExperimentConfig {
         let data = FittingData { train: &RankingDataset::default(), has_validation: false };
         let epochs = &self.fitting(Some(data)).learner["epochs"];
         Some(format!(
-            "no validation queries: the fit has {epochs} epochs, a number that suits other data; name validation files in \
-             data.validation, and it has as many as suit these data"
+            "no validation queries: the fit has {epochs} epochs, a number that suits other data; with `data.split = {{}}`, which \
+             keeps some training queries apart, or files in data.validation, it has as many as suit these data"
         ))
     }
 }
