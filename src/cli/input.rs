@@ -104,7 +104,7 @@ impl ReadArgs {
         let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
         if moved > 0 {
             let what = format!("{moved} of {rows} stood apart from the rows of their query, and were put there");
-            terminal::say(format_args!("note: {what}; scores keep the order of the file"));
+            terminal::say(format_args!("note: {what}"));
         }
         Ok(data)
     }

@@ -379,6 +379,7 @@ pub(super) enum Differs {
 
 /// Values that differ between documents of a query.
 pub(super) struct Differing {
+    #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
     pub what: Differs,
     pub found: String,
     pub expected: String,

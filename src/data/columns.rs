@@ -50,6 +50,7 @@ impl Columns {
 
 /// What the files of a set are compared with beside the options.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(not(feature = "columnar"), allow(dead_code))]
 pub(crate) struct Like<'a> {
     /// What says the number of features, as the end of a refusal of more; the option if `None`.
     pub features_from: Option<&'static str>,

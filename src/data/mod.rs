@@ -58,9 +58,11 @@ pub use input::Input;
 #[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;
 pub use normalizer::{Normalizer, NormalizerKind};
-pub use reading::{read, read_from};
 #[cfg(feature = "experiment")]
-pub(crate) use reading::{read_like, separator_of_name};
+pub(crate) use reading::read_like;
+#[cfg(feature = "cli")]
+pub(crate) use reading::separator_of_name;
+pub use reading::{read, read_from};
 pub use segments::{Segments, SegmentsError};
 pub use statistics::Statistics;
 #[cfg(feature = "report")]
