@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::json::{Map, Value, from_value};
+use crate::json::{Map, Value, from_value, json};
 use burn::tensor::Device;
 use clap::{Args, ValueEnum};
 
@@ -81,7 +81,6 @@ enum MissingArg {
 impl ReadArgs {
     /// Reads files as one set, with the columns of the ranker's training data if a ranker scores them.
     pub fn read(&self, files: &[PathBuf], ranker: Option<&Ranker>) -> Result<RankingDataset, Failure> {
-        let options = self.options()?;
         let known = ranker.map(Ranker::metadata);
         let names = known.and_then(|known| known.feature_names.as_deref());
         let is_ours = known.is_some_and(|known| known.config["import"].is_null());
@@ -90,13 +89,31 @@ impl ReadArgs {
             ranker: known.map(|known| columns_of(&known.config)),
             ..Like::default()
         };
+        Self::read_with(files, &self.options()?, &like)
+    }
+
+    /// Reads files as one set whose missing values stay missing unless something else is asked for. `number` stands for
+    /// them too; a table has columns of these names, where there are any.
+    pub fn read_as_it_is(
+        &self,
+        files: &[PathBuf],
+        number: Option<f64>,
+        feature_names: &[String],
+    ) -> Result<RankingDataset, Failure> {
+        let asked = self.options()?;
+        let missing = if asked.missing == Missing::Error { Missing::Keep } else { asked.missing };
+        let options = ReadOptions { missing, missing_value: number.or(asked.missing_value), ..asked };
+        Self::read_with(files, &options, &Like { feature_names, ..Like::default() })
+    }
+
+    fn read_with(files: &[PathBuf], options: &ReadOptions, like: &Like) -> Result<RankingDataset, Failure> {
         let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
         let what = match files {
             [file] => format!("reading {}", file.display()),
             files => format!("reading {} files", files.len()),
         };
         let data = during(&what, || {
-            let data = data::read_like(inputs, &options, &like)?.data;
+            let data = data::read_like(inputs, options, like)?.data;
             data.keep_in_memory(RESIDENT);
             data.check_values()?;
             Ok::<_, DataError>(data)
@@ -107,6 +124,15 @@ impl ReadArgs {
             terminal::say(format_args!("note: {what}"));
         }
         Ok(data)
+    }
+
+    /// What is asked for, as keys of `[data.read]`.
+    pub fn keys(&self) -> Result<Map, Failure> {
+        let mut keys = assignments("--read", &self.options)?;
+        if self.missing.is_some() {
+            keys.insert("missing".to_string(), json!(self.options()?.missing));
+        }
+        Ok(keys)
     }
 
     /// Returns whether nothing is asked for.

@@ -3,6 +3,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod check;
 mod clicks;
 mod compare;
 mod convert;
@@ -13,6 +14,7 @@ mod execution_args;
 mod failure;
 mod files;
 mod importance;
+mod init;
 mod input;
 mod judged;
 mod loss;
@@ -65,6 +67,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Look for faults in data before training
+    Check(check::CheckArgs),
+    /// Write a first configuration for data
+    Init(init::InitArgs),
     /// Train one ranker from a config file
     Train(train::TrainArgs),
     /// Cross-validate, with an optional grid or search
@@ -120,6 +126,8 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     panics::install();
     let mut out = terminal::output();
     let done = match cli.command {
+        Command::Check(args) => args.run(&mut *out),
+        Command::Init(args) => args.run(&mut *out),
         Command::Train(args) => args.run(&mut *out),
         Command::Cv(args) => args.run(&mut *out),
         Command::Report(args) => args.run(&mut *out),

@@ -46,9 +46,31 @@ impl Table {
     }
 }
 
+/// Breaks a text into lines of at most `width` characters, between words; a longer word has a line of its own.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Table;
+    use super::{Table, wrapped};
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("extraordinary a", 5), ["extraordinary", "a"]);
+        assert_eq!(wrapped("", 5), [""]);
+    }
 
     #[test]
     fn columns_are_aligned() {

@@ -8,6 +8,8 @@
 mod assembly;
 mod batch;
 mod byte_size;
+#[cfg(feature = "cli")]
+pub(crate) mod check;
 mod clicks;
 #[cfg(feature = "columnar")]
 #[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]

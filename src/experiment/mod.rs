@@ -13,6 +13,8 @@ mod fit;
 mod folder;
 mod keep;
 mod kept;
+#[cfg(feature = "cli")]
+pub(crate) mod proposal;
 mod record;
 mod split;
 mod splits;

@@ -5,6 +5,7 @@ mod common;
 
 mod bad_input;
 mod causes;
+mod check;
 mod clicks;
 mod columnar;
 mod commands;
@@ -18,6 +19,7 @@ mod exactness;
 mod folders;
 mod guide;
 mod importance;
+mod init;
 mod kept;
 mod manifest;
 mod manual;

@@ -92,7 +92,10 @@ fn every_command_has_a_manual_page() {
 fn an_unknown_page_is_refused_with_the_nearest_name() {
     let bench = Bench::default();
     let message = bench.refused(&["man", "trian"]);
-    assert!(message.contains("man: found `trian`, expected a command of `burn-rank`: train, cv,"), "{message}");
+    assert!(
+        message.contains("man: found `trian`, expected a command of `burn-rank`: check, init, train, cv,"),
+        "{message}"
+    );
     assert!(message.ends_with("; did you mean `train`?\n"), "{message}");
     let message = bench.refused(&["man", "train", "now"]);
     assert!(message.contains("found `now`, expected nothing, since `burn-rank train` has no commands"), "{message}");

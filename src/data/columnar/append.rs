@@ -52,6 +52,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         let is_whole = asked.is_none_or(|asked| self.layout.width.is_none_or(|width| width == asked));
         let field = schema.field(column);
         if self.assembly.inputs == 1
+            && self.assembly.options.missing_value.is_none()
             && is_whole
             && is_list_of_float32(field.data_type())
             && self.layout.width != Some(0)
@@ -357,6 +358,11 @@ impl<'a, 'b> Appender<'a, 'b> {
         let documents = self.assembly.dataset.documents() + batch.num_rows();
         self.check_cells(documents, width.max(self.assembly.rows.count))?;
         let mut values = Cow::Borrowed(&values[..]);
+        if self.assembly.options.missing_value.is_some() {
+            // Before infinite values are refused: the number may lie beyond 32 bits.
+            let number = self.assembly.options.missing_number();
+            values.to_mut().iter_mut().filter(|value| **value == number).for_each(|value| *value = f32::NAN);
+        }
         if values.par_chunks(ROWS).any(|part| part.iter().any(|value| !value.is_finite())) {
             self.check_values(batch, &values, width)?;
             if self.assembly.options.missing == Missing::Zero {

@@ -17,6 +17,8 @@ pub(in crate::data) const LARGEST: &str = "of at most 3.4028235e38 in size, the 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub missing: Missing,
+    /// The number that stands for a missing value; NaN where none does.
+    pub missing_number: f32,
     /// The value of a feature that a line leaves out.
     pub absent: f32,
     pub groups: Groups,
@@ -33,6 +35,7 @@ impl Rules {
     pub fn new(options: &ReadOptions, most_cells: usize, features_from: &'static str) -> Self {
         Self {
             missing: options.missing,
+            missing_number: options.missing_number(),
             absent: options.absent_value(),
             groups: options.groups,
             largest_index: options.features.unwrap_or(options.max_feature_index),
@@ -254,20 +257,23 @@ impl Parser<'_> {
     #[inline]
     fn value(&mut self, start: usize, index: usize) -> Result<(f32, usize), Fault> {
         match parse_f32(self.text, start) {
-            Some((value, at)) if value.is_finite() && self.ends_token(at) => Ok((value, at)),
-            Some((_, at)) if self.ends_token(at) => {
+            Some((value, at)) if value.is_finite() && value != self.rules.missing_number && self.ends_token(at) => {
+                Ok((value, at))
+            }
+            Some((value, at)) if self.ends_token(at) && value != self.rules.missing_number => {
                 Err(self.fault(start, &format!("a finite value of feature {index} {LARGEST}")))
             }
             _ => self.no_value(start, index),
         }
     }
 
-    /// Accepts `NULL` and `nan` if the options do.
+    /// Accepts `NULL`, `nan` and the number of the options if they do.
     #[cold]
     fn no_value(&mut self, start: usize, index: usize) -> Result<(f32, usize), Fault> {
         let end = self.token_end(start);
         let token = &self.text[start..end];
-        let is_missing = token.eq_ignore_ascii_case(b"NULL") || token.eq_ignore_ascii_case(b"nan");
+        let is_number = || parse_f32(self.text, start) == Some((self.rules.missing_number, end));
+        let is_missing = token.eq_ignore_ascii_case(b"NULL") || token.eq_ignore_ascii_case(b"nan") || is_number();
         match self.rules.missing {
             _ if !is_missing => Err(self.fault(start, &format!("a finite value of feature {index}"))),
             Missing::Zero => Ok((0.0, end)),

@@ -76,7 +76,7 @@ impl Weights {
 }
 
 /// Options for reading LETOR text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadOptions {
     /// Number of features: the dataset has exactly this many, and a larger index is an error. Default: the largest
@@ -87,6 +87,10 @@ pub struct ReadOptions {
     /// What a feature becomes that a line leaves out. Default: 0.
     #[serde(skip_serializing_if = "Absent::is_zero")]
     pub absent: Absent,
+    /// A number that stands for a missing value in the files, as a 32-bit float; a number beyond those stands for all
+    /// that are. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_value: Option<f64>,
     /// Source of the queries. Default: `auto`.
     pub groups: Groups,
     /// Source of the weights of queries. Default: none.
@@ -123,6 +127,7 @@ impl Default for ReadOptions {
             features: None,
             missing: Missing::default(),
             absent: Absent::default(),
+            missing_value: None,
             groups: Groups::default(),
             query_weights: Weights::default(),
             document_weights: Weights::default(),
@@ -138,11 +143,11 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Refuses options out of their ranges: every limit must be at least 1, and absent features can be missing only
-    /// where a missing value becomes something.
+    /// Refuses options out of their ranges: every limit must be at least 1, and absent features and a number can be
+    /// missing values only where a missing value becomes something.
     ///
     /// # Errors
-    /// [`Refusal`] of the first limit that is 0, or of `absent`.
+    /// [`Refusal`] of the first limit that is 0, of `absent`, or of `missing_value`.
     pub fn check(&self) -> Result<(), Refusal> {
         let limits = [
             ("features", self.features.map(|features| features as u64)),
@@ -158,8 +163,29 @@ impl ReadOptions {
                 let expected = "`zero`, or `keep`, `zero` or `query-min` for `missing`, which refuses missing values";
                 Err(Refusal::new("absent", "missing", expected))
             }
-            None => Ok(()),
+            None => self.check_missing_value(),
         }
+    }
+
+    fn check_missing_value(&self) -> Result<(), Refusal> {
+        let Some(value) = self.missing_value else { return Ok(()) };
+        if !value.is_finite() {
+            return Err(Refusal::new(
+                "missing_value",
+                value,
+                "a finite number; NULL and nan are missing values anyway",
+            ));
+        }
+        if self.missing == Missing::Error {
+            let expected = "none, or `keep`, `zero` or `query-min` for `missing`, which refuses missing values";
+            return Err(Refusal::new("missing_value", value, expected));
+        }
+        Ok(())
+    }
+
+    /// The number that stands for a missing value, as it is compared; NaN, which equals none, where there is none.
+    pub(crate) fn missing_number(&self) -> f32 {
+        self.missing_value.map_or(f32::NAN, |value| value as f32)
     }
 
     /// Returns the largest number of cells that `bytes` bytes of text may have.

@@ -230,6 +230,16 @@ impl Document {
         Ok(document)
     }
 
+    /// Whether a key is tried.
+    pub(super) fn tries(&self, key: &str) -> bool {
+        self.assigned.iter().any(|(assigned, _)| assigned == key)
+    }
+
+    /// Whether a section is tried, or a key in it.
+    pub(super) fn tries_in(&self, section: &str) -> bool {
+        self.assigned.iter().any(|(assigned, _)| assigned.split('.').next() == Some(section))
+    }
+
     /// Whether values that are tried have been assigned.
     pub(super) fn is_at_point(&self) -> bool {
         !self.assigned.is_empty()

@@ -109,6 +109,7 @@ impl ExperimentConfig {
 
     pub(super) fn read(document: &Document) -> Result<Self, Refusal> {
         let mut config: Self = document.value_as().map_err(|refusal| Columns::name_unread(name_scorers(refusal)))?;
+        config.leave_out_unread(document);
         if config.name.is_empty() {
             config.name = document.stem();
         }
@@ -133,6 +134,17 @@ impl ExperimentConfig {
         config.check_streaming()?;
         config.check_start(learner.as_mut())?;
         Ok(config)
+    }
+
+    /// Among learners that are tried, leaves the sections `[scorer]` and `[loss]` to those that read them.
+    fn leave_out_unread(&mut self, document: &Document) {
+        let Some(entry) = self.learner_entry().filter(|_| document.tries("learner")) else { return };
+        if !entry.takes_scorer && !document.tries_in("scorer") {
+            self.scorer = None;
+        }
+        if !entry.takes_loss && !document.tries_in("loss") {
+            self.loss = None;
+        }
     }
 
     /// Writes down the temperature that the learner gives a loss that names none. One that a grid or a search moves counts
@@ -559,6 +571,25 @@ mod tests {
             read("", &[start]).unwrap_err(),
             format!("--set {start}: start: found \"first\", expected {expected}")
         );
+    }
+
+    #[test]
+    fn learners_that_are_tried_leave_out_what_they_do_not_read() {
+        let learners = r#"[{ kind = "gradient" }, { kind = "boosted_trees" }, { kind = "rank_svm" }]"#;
+        let text = |more: &str| format!("[scorer]\nkind = \"mlp\"\n[grid]\nlearner = {learners}\n{more}");
+        let whole = format!("{BASE}{}", text("")).replace("approx_ndcg", "lambda_ndcg");
+        let document = Document::parse(Path::new("a.toml"), whole, &[]).unwrap();
+        let points = ExperimentConfig::from_document(&document).unwrap().grid_candidates(&document).unwrap();
+        let read_by: Vec<(bool, bool)> =
+            points.iter().map(|point| (point.config.scorer.is_some(), point.config.loss.is_some())).collect();
+        assert_eq!(read_by, [(true, true), (false, true), (false, false)]);
+        let lambda = "loss.name=lambda_ndcg";
+        let unread = "`boosted_trees` does not read the section [scorer]";
+        let error = read(&text("\"scorer.hidden\" = [[3], [4]]"), &[lambda]).unwrap_err();
+        assert!(error.contains(unread), "a key that no learner would read is tried: {error}");
+        let kinds = "[scorer]\nkind = \"mlp\"\n[grid]\n\"learner.kind\" = [\"gradient\", \"boosted_trees\"]";
+        let error = read(kinds, &[lambda]).unwrap_err();
+        assert!(error.contains(unread), "a kind has the other keys of the section: {error}");
     }
 
     #[test]

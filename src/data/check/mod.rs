@@ -1,0 +1,485 @@
+//! What may be wrong with data, looked for before anything is trained on them: `burn-rank check`.
+//!
+//! Sets are added one after another, so that the features of one set at a time are in memory. Numbers of features and
+//! documents count from 1.
+
+mod known;
+mod order;
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::dataset::RankingDataset;
+use super::statistics::Statistics;
+use crate::distributed::OneProcess;
+use crate::text::{counted, plural};
+pub(crate) use known::ISTELLA_MISSING;
+
+/// Values above this size are named: a scorer that takes features as they are learns of nothing else.
+const HUGE: f32 = 1e6;
+/// The largest label whose gain `2^y - 1` is a whole 32-bit number, as most tools keep it.
+const LARGEST_LABEL: f32 = 31.0;
+/// Values that are read at a time.
+const CELLS: usize = 1 << 22;
+/// Most examples of a finding.
+const EXAMPLES: usize = 5;
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Level {
+    /// What makes results wrong or training impossible.
+    Problem,
+    /// What is good to know.
+    Note,
+}
+
+/// What is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// A query of an earlier set.
+    SameQuery,
+    /// A document with the features of one of an earlier set.
+    SameDocument,
+    /// A set with another number of features.
+    FeatureCount,
+    /// A feature that orders documents as their labels do.
+    GivesLabelAway,
+    /// Documents that stand in the order of their labels.
+    SortedByLabel,
+    /// A label that a gain makes too much of, or nothing whole.
+    LabelLevel,
+    /// Queries without a relevant document.
+    NoRelevant,
+    /// Queries whose documents have one label.
+    OneLabel,
+    /// Documents with the features of another one of their query.
+    DuplicateDocument,
+    /// A feature with one value.
+    ConstantFeature,
+    /// A feature with values above a million in size.
+    HugeFeature,
+    /// Missing values.
+    MissingValue,
+    /// What a published set of this shape has otherwise.
+    Published,
+}
+
+/// Something that was found in a set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Finding {
+    pub level: Level,
+    pub kind: Kind,
+    /// Name of the set.
+    pub set: String,
+    /// Number of queries, documents or features that it is about.
+    pub count: usize,
+    /// The first of them, by identifier or number.
+    pub examples: Vec<String>,
+    /// In words.
+    pub message: String,
+}
+
+/// The counts of a set.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct SetReport {
+    pub name: String,
+    #[serde(flatten)]
+    pub statistics: Statistics,
+    /// Smallest and largest value of each feature.
+    pub ranges: Vec<(f32, f32)>,
+}
+
+impl SetReport {
+    /// The labels that occur, ascending.
+    pub fn labels(&self) -> impl Iterator<Item = f32> {
+        self.statistics.labels.iter().map(|(label, _)| *label)
+    }
+}
+
+/// What was found in all sets.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub sets: Vec<SetReport>,
+    /// Published sets of this shape.
+    pub published: Vec<String>,
+    /// Problems first.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Returns the number of problems.
+    pub fn problems(&self) -> usize {
+        self.findings.iter().filter(|finding| finding.level == Level::Problem).count()
+    }
+}
+
+/// Looks through sets, one after another.
+#[derive(Debug, Default)]
+pub(crate) struct Check {
+    sets: Vec<SetReport>,
+    findings: Vec<Finding>,
+    /// The set of each query and of the features of each document, by the hash of the features.
+    queries: HashMap<String, usize>,
+    documents: HashMap<u64, usize>,
+    /// The names of the features, where the first set has names.
+    names: Vec<String>,
+}
+
+impl Check {
+    /// The names of the features, where they are known.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Looks through a set; a missing value is NaN in it.
+    pub fn add(&mut self, name: &str, data: &RankingDataset) {
+        if self.sets.is_empty() {
+            self.names.clone_from(&data.feature_names);
+        }
+        let statistics = data.statistics();
+        let survey = data.features.survey(data.feature_count, &OneProcess);
+        let set = SetReport { name: name.to_string(), statistics, ranges: survey.ranges() };
+        let missing: Vec<usize> = (1..).zip(&survey.missing_of).filter(|(_, n)| **n > 0).map(|(f, _)| f).collect();
+        self.check_width(&set);
+        self.check_labels(&set, data);
+        self.check_order(&set, data);
+        self.check_features(&set, &survey.missing_of);
+        if !missing.is_empty() {
+            let share = 100.0 * set.statistics.missing_values as f64 / data.features.len().max(1) as f64;
+            let words = format!("{share:.3}% of the values are missing, in {}", self.in_words(&missing));
+            self.find(Level::Note, Kind::MissingValue, &set, &self.called(&missing), words);
+        }
+        drop(survey);
+        let hashes = hashes(data);
+        self.check_duplicates(&set, data, &hashes);
+        self.check_overlap(&set, data, &hashes);
+        self.sets.push(set);
+    }
+
+    /// Adds what the reader of a set had to know of it.
+    pub fn note(&mut self, set: &str, kind: Kind, message: String) {
+        let set = set.to_string();
+        self.findings.push(Finding { level: Level::Problem, kind, set, count: 1, examples: Vec::new(), message });
+    }
+
+    /// Puts together what was found.
+    pub fn finish(mut self) -> Report {
+        let (published, off) = known::recognize(&self.sets);
+        self.findings.extend(off);
+        // Stable: in the order of the sets.
+        self.findings.sort_by_key(|finding| finding.level == Level::Note);
+        Report { sets: self.sets, published, findings: self.findings }
+    }
+
+    fn find(&mut self, level: Level, kind: Kind, set: &SetReport, about: &[String], message: String) {
+        let examples = about.iter().take(EXAMPLES).cloned().collect();
+        let (set, count) = (set.name.clone(), about.len());
+        self.findings.push(Finding { level, kind, set, count, examples, message });
+    }
+
+    /// What features are called: by their names, or their numbers.
+    fn called(&self, features: &[usize]) -> Vec<String> {
+        let name = |feature: &usize| self.names.get(feature - 1).cloned().unwrap_or_else(|| feature.to_string());
+        features.iter().map(name).collect()
+    }
+
+    /// Features in words, by their names where they are known.
+    fn in_words(&self, features: &[usize]) -> String {
+        if self.names.is_empty() {
+            return features_in_words(features);
+        }
+        let mut named: Vec<String> =
+            self.called(features).iter().take(EXAMPLES).map(|name| format!("`{name}`")).collect();
+        if features.len() > EXAMPLES {
+            named.push(format!("{} more", features.len() - EXAMPLES));
+        }
+        format!("{} {}", plural(features.len(), "column"), listed(&named))
+    }
+
+    fn check_width(&mut self, set: &SetReport) {
+        let Some(first) = self.sets.first() else { return };
+        let (found, expected) = (set.statistics.features, first.statistics.features);
+        let words = format!("{} here, {expected} in {}", counted(found, "feature"), first.name);
+        // Sparse text may leave out the last features; a further one is refused.
+        let (level, words) = match found.cmp(&expected) {
+            Ordering::Equal => return,
+            Ordering::Less => {
+                (Level::Note, format!("{words}: in text the last ones are taken as 0, unless data.read says how many"))
+            }
+            Ordering::Greater => (Level::Problem, format!("{words}: say how many there are with data.read.features")),
+        };
+        self.find(level, Kind::FeatureCount, set, &[found.to_string()], words);
+    }
+
+    fn check_labels(&mut self, set: &SetReport, data: &RankingDataset) {
+        let Statistics { queries, single_label_queries, empty_queries, .. } = set.statistics;
+        let ids = |of: &dyn Fn(usize) -> bool| -> Vec<String> {
+            (0..data.queries()).filter(|&q| of(q)).map(|q| data.query_ids[q].clone()).collect()
+        };
+        if queries == single_label_queries {
+            let words = "no query has two labels: there is nothing to learn".to_string();
+            self.find(Level::Problem, Kind::OneLabel, set, &ids(&|q| !data.has_two_labels(q)), words);
+        } else if single_label_queries > 0 {
+            let ids = ids(&|q| !data.has_two_labels(q));
+            let words = format!(
+                "{single_label_queries} of {} {} one label only{}: nothing is learned there",
+                counted(queries, "query"),
+                have(single_label_queries),
+                as_in_query(&ids)
+            );
+            self.find(Level::Note, Kind::OneLabel, set, &ids, words);
+        }
+        if empty_queries > 0 {
+            let ids = ids(&|q| !data.has_relevant(q));
+            let words = format!(
+                "{empty_queries} of {} {} no relevant document, of label 1 or above{}",
+                counted(queries, "query"),
+                have(empty_queries),
+                as_in_query(&ids)
+            );
+            self.find(Level::Note, Kind::NoRelevant, set, &ids, words);
+        }
+        let labels: Vec<f32> = set.labels().collect();
+        let with = |of: &dyn Fn(f32) -> bool| -> Vec<String> {
+            labels.iter().filter(|label| of(**label)).map(f32::to_string).collect()
+        };
+        let large = with(&|label| label > LARGEST_LABEL);
+        if let Some(largest) = large.last() {
+            let words = format!(
+                "labels up to {largest}: one gain 2^y - 1 outweighs all others; grade them from 0 to 4, \
+                or take gain = \"linear\" in the convention and the loss"
+            );
+            self.find(Level::Problem, Kind::LabelLevel, set, &large, words);
+        }
+        let fractions = with(&|label| label.fract() != 0.0);
+        if !fractions.is_empty() {
+            let words = format!(
+                "labels that are not whole{}: fine for gains 2^y - 1 and y; a table of gains, TREC \
+                judgments and other tools take whole ones",
+                as_in(&fractions)
+            );
+            self.find(Level::Note, Kind::LabelLevel, set, &fractions, words);
+        }
+        if labels.len() > 1 && labels[0] >= 1.0 {
+            let words = format!("no label is 0, the lowest is {}: every document counts as relevant", labels[0]);
+            self.find(Level::Note, Kind::LabelLevel, set, &[labels[0].to_string()], words);
+        }
+    }
+
+    fn check_order(&mut self, set: &SetReport, data: &RankingDataset) {
+        let (features, places) = order::pairs(data);
+        for (feature, share) in (1..).zip(&features).filter_map(|(f, pairs)| Some((f, pairs.gives_away()?))) {
+            let share = 100.0 * share;
+            let words = format!(
+                "{} gives the label away: it orders {share:.1}% of the pairs of a query \
+                that it tells apart as their labels do, or the other way; leave it out if it is not known before",
+                self.in_words(&[feature])
+            );
+            self.find(Level::Problem, Kind::GivesLabelAway, set, &self.called(&[feature]), words);
+        }
+        if places.sorted().is_some() {
+            let words = "documents stand in the order of their labels: tools that leave ties in the order of the file \
+                measure too much; expected ties cannot"
+                .to_string();
+            self.find(Level::Note, Kind::SortedByLabel, set, &[], words);
+        }
+    }
+
+    fn check_features(&mut self, set: &SetReport, missing: &[usize]) {
+        let constant: Vec<usize> = (1..)
+            .zip(set.ranges.iter().zip(missing))
+            .filter(|(_, ((low, high), missing))| low == high && [0, set.statistics.documents].contains(missing))
+            .map(|(feature, _)| feature)
+            .collect();
+        if !constant.is_empty() {
+            let verb = if constant.len() == 1 { "has" } else { "have" };
+            let words = format!("{} {verb} one value in all documents", self.in_words(&constant));
+            self.find(Level::Note, Kind::ConstantFeature, set, &self.called(&constant), words);
+        }
+        let size = |(low, high): &(f32, f32)| low.abs().max(high.abs());
+        let huge: Vec<usize> = (1..).zip(&set.ranges).filter(|(_, range)| size(range) > HUGE).map(|(f, _)| f).collect();
+        let largest = set.ranges.iter().map(size).fold(0.0, f32::max);
+        if largest == f32::MAX {
+            let words = format!(
+                "{} reach {largest:e}, the largest 32-bit float: where it stands for a missing value, \
+                say so with --read missing_value={largest:e} and --missing",
+                self.in_words(&huge)
+            );
+            self.find(Level::Problem, Kind::HugeFeature, set, &self.called(&huge), words);
+        } else if !huge.is_empty() {
+            let verb = if huge.len() == 1 { "reaches" } else { "reach" };
+            let words = format!(
+                "{} {verb} {largest:.3e} in size: networks and linear rankers need a normalizer, as \
+                \"gauss\" or \"auto\"",
+                self.in_words(&huge)
+            );
+            self.find(Level::Note, Kind::HugeFeature, set, &self.called(&huge), words);
+        }
+    }
+
+    fn check_duplicates(&mut self, set: &SetReport, data: &RankingDataset, hashes: &[u64]) {
+        let of_query = |q: usize| -> (Vec<String>, usize) {
+            let mut first: HashMap<u64, f32> = HashMap::new();
+            let (mut again, mut otherwise) = (Vec::new(), 0);
+            for (place, d) in data.range(q).enumerate() {
+                match first.get(&hashes[d]) {
+                    Some(label) => {
+                        otherwise += usize::from(*label != data.labels[d]);
+                        again.push(format!("query {}, document {}", data.query_ids[q], place + 1));
+                    }
+                    None => {
+                        first.insert(hashes[d], data.labels[d]);
+                    }
+                }
+            }
+            (again, otherwise)
+        };
+        let found: Vec<(Vec<String>, usize)> = (0..data.queries()).into_par_iter().map(of_query).collect();
+        let otherwise: usize = found.iter().map(|(_, otherwise)| otherwise).sum();
+        let again: Vec<String> = found.into_iter().flat_map(|(again, _)| again).collect();
+        if !again.is_empty() {
+            let verb = if again.len() == 1 { "has" } else { "have" };
+            let labels = match otherwise {
+                0 => String::new(),
+                count => format!("; {count} of them with another label"),
+            };
+            let words = format!(
+                "{} {verb} the features of another one in the query{}{labels}",
+                counted(again.len(), "document"),
+                as_in(&again)
+            );
+            self.find(Level::Note, Kind::DuplicateDocument, set, &again, words);
+        }
+    }
+
+    /// Compares the set with those before it.
+    fn check_overlap(&mut self, set: &SetReport, data: &RankingDataset, hashes: &[u64]) {
+        let this = self.sets.len();
+        let mut again: Vec<Vec<String>> = vec![Vec::new(); this];
+        for id in &data.query_ids {
+            let first = *self.queries.entry(id.clone()).or_insert(this);
+            if first < this {
+                again[first].push(id.clone());
+            }
+        }
+        for (first, ids) in again.into_iter().enumerate().filter(|(_, ids)| !ids.is_empty()) {
+            let verb = if ids.len() == 1 { "is" } else { "are" };
+            let name = self.sets[first].name.clone();
+            let words = format!("{} {verb} in {name} too{}", counted(ids.len(), "query"), as_in_query(&ids));
+            self.find(Level::Problem, Kind::SameQuery, set, &ids, words);
+        }
+        let mut again: Vec<Vec<String>> = vec![Vec::new(); this];
+        for (q, id) in data.query_ids.iter().enumerate() {
+            for (place, d) in data.range(q).enumerate().filter(|(_, d)| hashes[*d] != EMPTY) {
+                let first = *self.documents.entry(hashes[d]).or_insert(this);
+                if first < this {
+                    again[first].push(format!("query {id}, document {}", place + 1));
+                }
+            }
+        }
+        for (first, documents) in again.into_iter().enumerate().filter(|(_, documents)| !documents.is_empty()) {
+            let verb = if documents.len() == 1 { "has" } else { "have" };
+            let name = self.sets[first].name.clone();
+            let count = counted(documents.len(), "document");
+            let words = format!("{count} {verb} the features of one in {name}{}", as_in(&documents));
+            self.find(Level::Note, Kind::SameDocument, set, &documents, words);
+        }
+    }
+}
+
+/// The hash of documents without a value but 0, which are alike wherever they are.
+const EMPTY: u64 = 0;
+
+/// A hash of the features of each document. Equal values have one hash, -0 and 0 and all missing values among them.
+fn hashes(data: &RankingDataset) -> Vec<u64> {
+    let width = data.feature_count;
+    let of_row = |row: &[f32]| {
+        if row.iter().all(|value| *value == 0.0) {
+            return EMPTY;
+        }
+        let mut hash = DefaultHasher::new();
+        for value in row {
+            hash.write_u32(if value.is_nan() { f32::NAN } else { value + 0.0 }.to_bits());
+        }
+        hash.finish().max(1)
+    };
+    let mut hashes = Vec::with_capacity(data.documents());
+    let mut rows = Vec::new();
+    for block in data.blocks(CELLS) {
+        let documents = data.offsets[block.start]..data.offsets[block.end];
+        rows.resize(documents.len() * width, 0.0);
+        data.features.copy_rows(width, documents.clone(), &mut rows);
+        match width {
+            0 => hashes.resize(hashes.len() + documents.len(), EMPTY),
+            _ => hashes.par_extend(rows.par_chunks(width).map(of_row)),
+        }
+    }
+    hashes
+}
+
+/// `, as in A`, where there is one.
+fn as_in(examples: &[String]) -> String {
+    examples.first().map(|example| format!(", as in {example}")).unwrap_or_default()
+}
+
+/// `, as in query A`, where there is one.
+fn as_in_query(ids: &[String]) -> String {
+    ids.first().map(|id| format!(", as in query {id}")).unwrap_or_default()
+}
+
+fn have(count: usize) -> &'static str {
+    if count == 1 { "has" } else { "have" }
+}
+
+/// Ascending numbers of features in words, neighbors together: "features 1, 3 to 5 and 9".
+pub(super) fn features_in_words(features: &[usize]) -> String {
+    /// Most numbers and ranges that are named.
+    const NAMED: usize = 8;
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for &feature in features {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == feature => *last = feature,
+            _ => ranges.push((feature, feature)),
+        }
+    }
+    let of_range = |(first, last): &(usize, usize)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    let mut named: Vec<String> = ranges.iter().take(NAMED).map(of_range).collect();
+    if ranges.len() > NAMED {
+        let rest: usize = ranges[NAMED..].iter().map(|(first, last)| last - first + 1).sum();
+        named.push(format!("{rest} more"));
+    }
+    format!("{} {}", plural(features.len(), "feature"), listed(&named))
+}
+
+/// "a, b and c".
+fn listed(words: &[String]) -> String {
+    match words.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbors_among_features_are_named_together() {
+        assert_eq!(features_in_words(&[7]), "feature 7");
+        assert_eq!(features_in_words(&[1, 2]), "features 1, 2");
+        assert_eq!(features_in_words(&[1, 3, 4, 5, 9]), "features 1, 3 to 5 and 9");
+        let odd: Vec<usize> = (0..12).map(|at| 2 * at + 1).collect();
+        assert_eq!(features_in_words(&odd), "features 1, 3, 5, 7, 9, 11, 13, 15 and 4 more");
+    }
+}

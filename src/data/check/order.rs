@@ -1,0 +1,127 @@
+//! How far something orders the documents of each query as their labels do.
+
+use rayon::prelude::*;
+
+use crate::data::RankingDataset;
+
+/// Documents that are looked at, at most, beside the last query.
+const DOCUMENTS: usize = 100_000;
+
+/// Pairs of documents of a query with different labels, counted over queries.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pairs {
+    all: u64,
+    /// Those that are ordered as the labels are.
+    alike: u64,
+    /// Those that are ordered the other way; ties are neither.
+    reversed: u64,
+}
+
+/// Fewer pairs show nothing.
+const PAIRS: u64 = 50;
+/// The least share of pairs that are told apart.
+const TOLD_APART: f64 = 0.5;
+/// The least share of them that are ordered as the labels are, or the other way.
+const ORDERED: f64 = 0.98;
+
+impl Pairs {
+    fn add(self, other: Self) -> Self {
+        Self { all: self.all + other.all, alike: self.alike + other.alike, reversed: self.reversed + other.reversed }
+    }
+
+    /// The share of the pairs told apart that one direction orders right, where it is so large that labels are no more
+    /// secret.
+    pub fn gives_away(&self) -> Option<f64> {
+        let told_apart = self.alike + self.reversed;
+        if self.all < PAIRS || (told_apart as f64) < TOLD_APART * self.all as f64 {
+            return None;
+        }
+        Some(self.alike.max(self.reversed) as f64 / told_apart as f64).filter(|share| *share >= ORDERED)
+    }
+
+    /// The share of all pairs that are ordered as the labels are, where it is as large as that.
+    pub fn sorted(&self) -> Option<f64> {
+        let share = self.alike as f64 / self.all.max(1) as f64;
+        Some(share).filter(|share| self.all >= PAIRS && *share >= ORDERED)
+    }
+
+    /// The pairs of one query. `levels` are the labels by their places among all labels of the query.
+    fn of_query(values: impl Iterator<Item = f32>, levels: &[usize], order: &mut Vec<(f32, usize)>) -> Self {
+        order.clear();
+        order.extend(values.zip(levels.iter().copied()).filter(|(value, _)| !value.is_nan()));
+        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut below = vec![0u64; levels.iter().max().map_or(0, |most| most + 1)];
+        let mut pairs = Self::default();
+        for tied in order.chunk_by(|a, b| a.0 == b.0) {
+            for (_, level) in tied {
+                pairs.alike += below[..*level].iter().sum::<u64>();
+                pairs.reversed += below[level + 1..].iter().sum::<u64>();
+            }
+            tied.iter().for_each(|(_, level)| below[*level] += 1);
+        }
+        // Those of missing values among them.
+        let mut counts = vec![0u64; below.len()];
+        levels.iter().for_each(|level| counts[*level] += 1);
+        let (sum, squares) = counts.iter().fold((0, 0), |(sum, squares), count| (sum + count, squares + count * count));
+        pairs.all = (sum * sum - squares) / 2;
+        pairs
+    }
+}
+
+/// The pairs that each feature orders, and those that the order in the file does, the first documents being the best.
+pub(super) fn pairs(data: &RankingDataset) -> (Vec<Pairs>, Pairs) {
+    let queries = sample(data);
+    let width = data.feature_count;
+    let of_query = |q: &usize| {
+        let (documents, levels) = (data.range(*q), levels(data.query_labels(*q)));
+        let mut rows = vec![0.0; documents.len() * width];
+        data.features.copy_rows(width, documents, &mut rows);
+        let mut order = Vec::new();
+        let of_feature =
+            |feature: usize| Pairs::of_query(rows.iter().skip(feature).step_by(width).copied(), &levels, &mut order);
+        let features: Vec<Pairs> = (0..width).map(of_feature).collect();
+        let places = (0..levels.len()).map(|place| -(place as f32));
+        (features, Pairs::of_query(places, &levels, &mut order))
+    };
+    let nothing = || (vec![Pairs::default(); width], Pairs::default());
+    let add = |(mut features, places): (Vec<Pairs>, Pairs), (more, more_places): (Vec<Pairs>, Pairs)| {
+        features.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.add(more));
+        (features, places.add(more_places))
+    };
+    queries.par_iter().map(of_query).reduce(nothing, add)
+}
+
+/// The place of each label among those of its query.
+fn levels(labels: &[f32]) -> Vec<usize> {
+    let mut all = labels.to_vec();
+    all.sort_unstable_by(f32::total_cmp);
+    all.dedup();
+    labels.iter().map(|label| all.partition_point(|other| other < label)).collect()
+}
+
+/// Queries with two labels from all of the data, so many that their documents suffice.
+fn sample(data: &RankingDataset) -> Vec<usize> {
+    let stride = data.documents().div_ceil(DOCUMENTS).max(1);
+    (0..data.queries()).step_by(stride).filter(|q| data.has_two_labels(*q)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_those_of_the_definition() {
+        let values = [0.5, f32::NAN, 0.5, 0.25, 1.0, -2.0];
+        let labels = [2.0, 0.0, 0.0, 1.0, 1.0, 0.0];
+        let (mut all, mut alike, mut reversed) = (0, 0, 0);
+        for (a, label) in labels.iter().enumerate() {
+            for (b, _) in labels.iter().enumerate().filter(|(_, other)| *other < label) {
+                all += 1;
+                alike += u64::from(values[a] > values[b]);
+                reversed += u64::from(values[a] < values[b]);
+            }
+        }
+        let found = Pairs::of_query(values.into_iter(), &levels(&labels), &mut Vec::new());
+        assert_eq!((found.all, found.alike, found.reversed), (all, alike, reversed));
+    }
+}

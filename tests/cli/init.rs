@@ -1,0 +1,256 @@
+//! `init`: configurations for data of five kinds, each of which runs as it is.
+
+use std::fmt::Write;
+use std::fs;
+
+use serde_json::Value;
+
+use super::Bench;
+use super::bad_input::contains;
+
+/// LETOR text of queries, each with so many documents of three features. `of_line` gives label and features of a
+/// document, by query and place.
+fn letor(queries: usize, documents: usize, of_line: impl Fn(usize, usize) -> (f64, [String; 3])) -> String {
+    let mut text = String::new();
+    for query in 0..queries {
+        for place in 0..documents {
+            let (label, values) = of_line(query, place);
+            writeln!(text, "{label} qid:{query} 1:{} 2:{} 3:{}", values[0], values[1], values[2]).unwrap();
+        }
+    }
+    text
+}
+
+/// Features that say something of a label.
+fn features(query: usize, place: usize, label: f64) -> [String; 3] {
+    let noise = |factor: usize| ((query * 31 + place * 17) * factor % 101) as f64 / 101.0;
+    [noise(3) + 0.3 * label, noise(7), noise(11) - 0.1 * label].map(|value| format!("{value:.4}"))
+}
+
+fn grades(query: usize, place: usize) -> (f64, [String; 3]) {
+    let label = ((query + 3 * place) % 7 / 2) as f64;
+    (label, features(query, place, label))
+}
+
+fn clicks(query: usize, place: usize) -> (f64, [String; 3]) {
+    let label = f64::from((query * 7 + place * 5).is_multiple_of(4));
+    (label, features(query, place, label))
+}
+
+fn one_positive(query: usize, place: usize) -> (f64, [String; 3]) {
+    let label = f64::from(place == query % 6);
+    (label, features(query, place, label))
+}
+
+fn missing(query: usize, place: usize) -> (f64, [String; 3]) {
+    let (label, mut values) = grades(query, place);
+    if (query + place).is_multiple_of(3) {
+        values[1] = "NULL".to_string();
+    }
+    (label, values)
+}
+
+/// What `init` writes for a file of these data, and its summary.
+fn written(bench: &Bench, text: &str) -> (String, String) {
+    bench.write("data.txt", text);
+    let summary = bench.output(&["init", "data.txt"]);
+    (fs::read_to_string(bench.path("data.toml")).unwrap(), summary)
+}
+
+/// Runs the configuration with few rounds; returns what `cv --json` says.
+fn cross_validated(bench: &Bench) -> Value {
+    let text = fs::read_to_string(bench.path("data.toml")).unwrap();
+    // The grid has the rounds of each learner.
+    let short = text.replace("epochs = 100", "epochs = 2").replace("rounds = 300", "rounds = 3");
+    bench.write("short.toml", &short);
+    serde_json::from_str(&bench.output(&["cv", "short.toml", "--json"])).unwrap()
+}
+
+#[test]
+fn graded_labels_get_a_network_and_a_grid_with_trees() {
+    let bench = Bench::default();
+    let (config, summary) = written(&bench, &letor(40, 6, grades));
+    contains_all(&config, &["kind = \"mlp\"", "hidden = [64]", "dropout = 0.3", "normalizer = \"auto\"", "split = 5"]);
+    contains_all(&config, &["batch_queries = 16", "learning_rate = 0.001", "select = \"ndcg@10\"", "boosted_trees"]);
+    assert!(summary.lines().count() <= 12 && summary.lines().all(|line| line.chars().count() <= 80), "{summary}");
+    contains_all(
+        &summary,
+        &["40 queries, 240 documents, 3 features", "a network", "written to", "burn-rank cv data.toml"],
+    );
+    let result = cross_validated(&bench);
+    assert_eq!(result["folds"].as_array().unwrap().len(), 5);
+    // It trains, too, as it is.
+    bench.output(&["train", "data.toml", "--set", "learner.epochs=2", "--out", "run"]);
+}
+
+#[test]
+fn binary_clicks_are_measured_as_such() {
+    let bench = Bench::default();
+    let (config, summary) = written(&bench, &letor(40, 8, clicks));
+    contains_all(&config, &["select = \"ndcg@10\"", "kind = \"gradient\""]);
+    contains_all(&summary, &["labels", "two levels", "0: 75.0%, 1: 25.0%"]);
+    cross_validated(&bench);
+}
+
+#[test]
+fn one_positive_per_query_is_measured_by_its_rank() {
+    let bench = Bench::default();
+    let (config, summary) = written(&bench, &letor(40, 6, one_positive));
+    contains_all(&config, &["select = \"mrr\"", "\"success@1\""]);
+    contains_all(&summary, &["one document of a query is relevant"]);
+    assert_eq!(cross_validated(&bench)["selected_on"], "validation");
+}
+
+#[test]
+fn few_queries_get_a_linear_scorer() {
+    let bench = Bench::default();
+    let (config, summary) = written(&bench, &letor(8, 6, grades));
+    contains_all(&config, &["[scorer]\nkind = \"linear\"", "learning_rate = 0.01", "# For trees"]);
+    contains_all(&summary, &["a linear scorer: 8 training queries with two labels"]);
+    cross_validated(&bench);
+    // What stands in a comment runs as well.
+    let text = fs::read_to_string(bench.path("short.toml")).unwrap();
+    let start = text.find("scorer = [").unwrap();
+    let end = text.find("# learner = ").unwrap();
+    bench.write("trees.toml", &format!("{}{}", &text[..start], &text[end + 2..]));
+    bench.output(&["cv", "trees.toml"]);
+    // Two queries cannot be cut into folds.
+    let bench = Bench::default();
+    let (config, _) = written(&bench, &letor(2, 6, grades));
+    assert!(!config.contains("[cv]"), "{config}");
+    bench.output(&["train", "data.toml", "--set", "learner.epochs=2", "--out", "run"]);
+}
+
+#[test]
+fn missing_values_get_trees_and_a_network_in_a_comment() {
+    let bench = Bench::default();
+    let (config, summary) = written(&bench, &letor(40, 6, missing));
+    contains_all(
+        &config,
+        &["missing = \"keep\"", "[learner]\nkind = \"boosted_trees\"", "\"learner.leaves\" = [31, 15, 7]"],
+    );
+    contains_all(&summary, &["boosted trees: values are missing", "missing values       80"]);
+    cross_validated(&bench);
+    // The block in the comment, in place of the sections that it names.
+    let text = fs::read_to_string(bench.path("short.toml")).unwrap();
+    let section = |text: &str, name: &str| {
+        let start = text.find(&format!("\n[{name}]\n")).unwrap() + 1;
+        let end = text[start..].find("\n\n").map_or(text.len(), |end| start + end + 1);
+        (start, end)
+    };
+    let comment = text[text.find("# [data.read]").unwrap()..].replace("#\n", "\n").replace("# ", "");
+    let mut network = text[..text.find("\n# A network takes").unwrap()].to_string();
+    for name in ["data.read", "learner", "grid"] {
+        let (start, end) = section(&network, name);
+        network.replace_range(start..end, "");
+    }
+    bench.write("network.toml", &format!("{network}\n{comment}"));
+    bench.output(&["cv", "network.toml"]);
+}
+
+#[test]
+fn labels_that_are_no_grades_are_their_own_gain() {
+    let bench = Bench::default();
+    let values = |query, place| {
+        let (label, values) = grades(query, place);
+        (label * 12.5, values)
+    };
+    let (config, _) = written(&bench, &letor(40, 6, values));
+    contains_all(
+        &config,
+        &[
+            "[loss]\nname = \"lambda_ndcg\"\ngain = \"linear\"",
+            "convention = { preset = \"standard\", gain = \"linear\" }",
+        ],
+    );
+    cross_validated(&bench);
+}
+
+#[test]
+fn files_are_sets_by_their_names_and_paths_start_at_the_configuration() {
+    let bench = Bench::default();
+    for (name, queries) in [("train.txt", 30), ("vali.txt", 8), ("test.txt", 9)] {
+        let text = letor(queries, 6, |query, place| grades(query + name.len() * 100, place));
+        bench.write(name, &text.replace("qid:", &format!("qid:{}", &name[..2])));
+    }
+    bench.output(&["init", "vali.txt", "train.txt", "test.txt"]);
+    let config = fs::read_to_string(bench.path("vali.toml")).unwrap();
+    contains_all(&config, &["train = [\"train.txt\"]", "validation = [\"vali.txt\"]", "test = [\"test.txt\"]"]);
+    assert!(!config.contains("[cv]"));
+    fs::create_dir(bench.path("configs")).unwrap();
+    bench.output(&["init", "train.txt", "vali.txt", "test.txt", "--out", "configs/mine.toml"]);
+    bench.output(&["train", "configs/mine.toml", "--set", "learner.epochs=2", "--out", "run"]);
+    let printed = bench.command(&["init", "train.txt", "vali.txt", "--out", "-"]).assert().success();
+    let (out, err) = (&printed.get_output().stdout, &printed.get_output().stderr);
+    let config = String::from_utf8(out.clone()).unwrap();
+    contains_all(&config, &["validation = [\"vali.txt\"]", "burn-rank train FILE.toml"]);
+    assert!(!config.contains("[grid]") && String::from_utf8_lossy(err).contains("first choice"));
+    bench.write("piped.toml", &config);
+    bench.output(&["train", "piped.toml", "--set", "learner.epochs=2", "--out", "piped"]);
+}
+
+#[test]
+fn a_folder_of_folds_is_named_by_its_folder() {
+    let bench = Bench::default();
+    fs::create_dir(bench.path("parts")).unwrap();
+    for part in 1..=4 {
+        let text = letor(12, 6, |query, place| grades(query + part * 13, place));
+        bench.write(&format!("parts/S{part}.txt"), &text.replace("qid:", &format!("qid:{part}")));
+    }
+    bench.output(&["init", "parts"]);
+    let config = fs::read_to_string(bench.path("parts.toml")).unwrap();
+    contains_all(&config, &["folds = \"parts\""]);
+    let short = config.replace("epochs = 100", "epochs = 2").replace("rounds = 300", "rounds = 3");
+    bench.write("parts.short.toml", &short);
+    let result: Value = serde_json::from_str(&bench.output(&["cv", "parts.short.toml", "--json"])).unwrap();
+    assert_eq!(result["folds"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn how_the_data_were_read_stands_in_the_configuration() {
+    let bench = Bench::default();
+    let text = letor(40, 6, missing);
+    bench.write("data.txt", &text.replace("NULL", "1.79769313486232e+308"));
+    bench.output(&["init", "data.txt"]);
+    let config = fs::read_to_string(bench.path("data.toml")).unwrap();
+    contains_all(&config, &["missing_value = 1.797e", "missing = \"keep\""]);
+    cross_validated(&bench);
+    bench.write("null.txt", &text);
+    bench.output(&["init", "null.txt", "--missing", "query-min", "--read", "max_feature_index=9"]);
+    let config = fs::read_to_string(bench.path("null.toml")).unwrap();
+    contains_all(&config, &["missing = \"query-min\"", "max_feature_index = 9", "kind = \"mlp\""]);
+    bench.output(&["train", "null.toml", "--set", "learner.epochs=2", "--out", "run"]);
+    // A test file with one feature more than the training file.
+    bench.write("train.txt", "1 qid:1 1:1\n0 qid:1 1:2\n1 qid:2 1:1\n0 qid:2 1:2\n");
+    bench.write("test.txt", "1 qid:3 1:1 4:2\n0 qid:3 1:2\n");
+    bench.output(&["init", "train.txt", "test.txt"]);
+    contains_all(&fs::read_to_string(bench.path("train.toml")).unwrap(), &["features = 4"]);
+    bench.output(&["train", "train.toml", "--set", "learner.epochs=2", "--out", "wide"]);
+}
+
+#[test]
+fn init_replaces_no_file_and_says_what_it_cannot_use() {
+    let bench = Bench::default();
+    let text = letor(30, 6, grades);
+    bench.write("data.txt", &text);
+    bench.write("data.toml", "mine");
+    contains(&bench.refused(&["init", "data.txt"]), &["data.toml: exists, expected a new file", "--out"]);
+    assert_eq!(fs::read_to_string(bench.path("data.toml")).unwrap(), "mine");
+    contains(&bench.refused(&["init", "absent.txt", "--out", "a.toml"]), &["absent.txt"]);
+    contains(&bench.refused(&["init", "-"]), &["found `-`, expected files"]);
+    contains(&bench.refused(&["init", ".", "data.txt", "--out", "a.toml"]), &["found a folder among several paths"]);
+    contains(&bench.refused(&["init", "data.txt", "--out", "none/a.toml"]), &["none/a.toml: cannot write"]);
+    bench.write("same.txt", "1 qid:1 1:1\n1 qid:1 1:2\n");
+    contains(&bench.refused(&["init", "same.txt"]), &["same.txt: found no training query with two labels"]);
+    bench.write("bad.txt", "1 qid:1 1:x\n");
+    contains(&bench.refused(&["init", "bad.txt"]), &["bad.txt:1:11: found `x`"]);
+    assert!(!bench.path("a.toml").exists() && !bench.path("same.toml").exists() && !bench.path("bad.toml").exists());
+    let record: Value =
+        serde_json::from_str(&bench.output(&["init", "data.txt", "--out", "b.toml", "--json"])).unwrap();
+    assert_eq!((record["choice"].as_str(), record["labels"].as_str()), (Some("network"), Some("grades")));
+    assert_eq!(record["train"]["queries"], 30);
+}
+
+fn contains_all(text: &str, parts: &[&str]) {
+    parts.iter().for_each(|part| assert!(text.contains(part), "`{part}` in:\n{text}"));
+}
