@@ -17,7 +17,11 @@ fn fit(learner: &dyn RankingLearner, train: &RankingDataset) {
     let context = FitContext {
         device: Device::flex(),
         seed: 1,
-        selection: Selection { measure: Measure::Ap(None), convention: Convention::preset("letor").expect("a preset") },
+        selection: Selection {
+            measure: Measure::Ap(None),
+            convention: Convention::preset("letor").expect("a preset"),
+            round: None,
+        },
         directory: None,
         resume: false,
         dashboard: false,

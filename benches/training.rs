@@ -43,7 +43,7 @@ fn ours(scorer: &ScorerConfig, train: &RankingDataset, validation: &RankingDatas
     let context = FitContext {
         device: Device::flex(),
         seed: 1,
-        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default() },
+        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default(), round: None },
         directory: None,
         resume: false,
         dashboard: false,

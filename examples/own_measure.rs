@@ -107,7 +107,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let context = FitContext {
         device: device.clone(),
         seed: 1,
-        selection: Selection { measure: exact, convention: convention.clone() },
+        selection: Selection { measure: exact, convention: convention.clone(), round: None },
         directory: None,
         resume: false,
         dashboard: false,

@@ -177,6 +177,7 @@ fn ranker_of(normalizer: Normalizer, model: Model, seed: u64) -> Result<Ranker, 
         measures: BTreeMap::new(),
         data_hash: String::new(),
         seed,
+        estimate: None,
         versions: Versions::current(),
     };
     Ok(Ranker::new(normalizer, model, metadata)?)

@@ -66,7 +66,7 @@ impl TreesBench {
         let context = FitContext {
             device: device.clone(),
             seed: self.seed,
-            selection: Selection { measure, convention },
+            selection: Selection { measure, convention, round: None },
             directory: None,
             resume: false,
             dashboard: false,

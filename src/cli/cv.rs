@@ -1,22 +1,25 @@
 //! `burn-rank cv CONFIG`: folds x grid or trials x seeds, one table.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use burn::tensor::Device;
 use clap::Args;
 
-use super::failure::Failure;
+use super::failure::{Context, Failure};
 use super::processes::together;
-use super::progress::Fits;
+use super::progress::{Fits, Rounds, during};
 use super::run_args::{FolderArgs, Opened, RunArgs};
 use super::signals::interrupt_on_signal;
-use super::table::Table;
-use crate::distributed::Processes;
+use super::table::{Table, wrapped};
+use crate::distributed::{OneProcess, Processes};
 use crate::experiment::{
-    Claim, CrossValidation, CrossValidationOptions, ExperimentError, FoldResult, KEPT, Keep, Measures, OutputFolder,
-    Part, PartDone, Report, RunKind, RunRecord, agree, cross_validate, cross_validate_part, merge_parts, resolved_toml,
+    CONFIG, Chosen, Claim, CrossValidation, CrossValidationOptions, DataConfig, ExperimentError, FoldResult, KEPT,
+    Keep, Measures, OutputFolder, Part, PartDone, REPORT, Report, RunKind, RunRecord, TrainRun, agree,
+    cross_validate_and_choose, cross_validate_part, merge_parts_and_choose, resolved_toml,
 };
+use crate::json::{Value, json};
 use crate::learner::StopReason;
 use crate::report::write_reports;
 use crate::text::{counted, harmless};
@@ -53,6 +56,11 @@ pub struct CvArgs {
     /// Puts together what the parts have left in the folder of --out
     #[arg(long, conflicts_with = "overwrite")]
     merge: bool,
+    /// Then trains the setting with the best mean validation value over folds and seeds once more, on the queries of all
+    /// folds, for the median of its best rounds, and writes the run to OUT: a new or empty folder, or that of an earlier
+    /// refit with --resume or --overwrite
+    #[arg(long, value_name = "OUT", conflicts_with = "part")]
+    refit: Option<PathBuf>,
     /// Fits at once [default: as many as cores and memory allow]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -67,15 +75,20 @@ pub struct CvArgs {
 impl CvArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let start = Instant::now();
-        if self.out.is_none() && self.folder.claim() != Claim::New {
+        if self.out.is_none() && self.refit.is_none() && self.folder.claim() != Claim::New {
             return Err(Failure::input("--resume and --overwrite need the folder of the run: --out DIR"));
         }
         if self.out.is_none() && (self.part.is_some() || self.merge) {
             return Err(Failure::input("--part and --merge need the folder that the parts share: --out DIR"));
         }
         let part: Option<Part> = self.part.as_deref().map(str::parse).transpose()?;
-        if self.quiet && self.out.is_none() && !self.json {
+        if self.quiet && self.out.is_none() && self.refit.is_none() && !self.json {
             return Err(Failure::input("--quiet needs a place for the result: --out DIR or --json"));
+        }
+        if let (Some(out), Some(refit)) = (&self.out, &self.refit)
+            && [out, refit].map(|path| std::path::absolute(path).ok()).windows(2).all(|both| both[0] == both[1])
+        {
+            return Err(Failure::input("--refit: found the folder of --out, expected another one"));
         }
         let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         if keep.any() && self.out.is_none() {
@@ -85,6 +98,9 @@ impl CvArgs {
             let opened = self.run.open()?;
             // Before a folder is made.
             opened.config.check_folds().map_err(ExperimentError::from)?;
+            if let Some(refit) = self.refit.as_ref().filter(|_| processes.leads()) {
+                check_folder(refit, self.folder.claim())?;
+            }
             let several = processes.count() > 1;
             if part.is_some() || self.merge || several {
                 opened.config.check_parts().map_err(ExperimentError::from)?;
@@ -162,6 +178,10 @@ impl CvArgs {
             progress: &fits,
             interrupt: interrupt_on_signal()?,
         };
+        let refit_data = match (&self.refit, work) {
+            (Some(_), Work::Whole | Work::Merge) => Some(during("reading the data", || config.refit_data())?),
+            _ => None,
+        };
         let fitting = Instant::now();
         if let Work::Part(part) = work {
             let done = cross_validate_part(document, config, part, &options);
@@ -169,11 +189,11 @@ impl CvArgs {
             return self.print_part(part, done?, out);
         }
         let report = match (&folder, work) {
-            (Some(folder), Work::Merge) => merge_parts(document, config, folder, &options),
-            _ => cross_validate(document, config, &options),
+            (Some(folder), Work::Merge) => merge_parts_and_choose(document, config, folder, &options),
+            _ => cross_validate_and_choose(document, config, &options),
         };
         fits.end();
-        let report = report.map_err(|error| match &folder {
+        let (report, chosen) = report.map_err(|error| match &folder {
             Some(folder) => folder.give_up(error),
             None => error,
         })?;
@@ -184,15 +204,75 @@ impl CvArgs {
             write_reports(folder, &Report::Cv(report), &record)?;
             folder.finish()?;
         }
-        self.print(&result, folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&result, keep, folder)), out)
+        let kept = folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&result, keep, folder));
+        let refit = match (&self.refit, refit_data) {
+            (Some(path), Some(data)) => Some((path, &chosen, data)),
+            _ => None,
+        };
+        if !self.json {
+            self.print(&result, kept, None, out)?;
+            out.flush()?;
+            let Some((path, chosen, data)) = refit else { return Ok(()) };
+            let documents = self.refit(&result, path, chosen, &data, device)?;
+            if !self.quiet {
+                write!(out, "{}", refitted(chosen, &result, documents, path))?;
+            }
+            return Ok(());
+        }
+        let refit = match refit {
+            Some((path, chosen, data)) => {
+                self.refit(&result, path, chosen, &data, device)?;
+                let mut record = Value::from(chosen);
+                record["out"] = json!(path);
+                Some(record)
+            }
+            None => None,
+        };
+        self.print(&result, kept, refit, out)
+    }
+
+    /// Trains the setting that was chosen on all queries; returns their number.
+    fn refit(
+        &self,
+        result: &CrossValidation,
+        path: &Path,
+        chosen: &Chosen,
+        data: &DataConfig,
+        device: &Device,
+    ) -> Result<usize, Failure> {
+        let (document, config) = chosen.configuration(data)?;
+        let rounds = Rounds::new(self.quiet, config.measure.select);
+        let claim = self.folder.claim();
+        let run = TrainRun::open(Instant::now(), &document, config, device, Some(path.into()), claim, &OneProcess)?;
+        rounds.read();
+        let report = self.out.as_ref().map(|out| out.join(REPORT).display().to_string());
+        let run = run.with_estimate(result.estimate(report));
+        let done = run.fit(false, &rounds, interrupt_on_signal()?, &write_reports)?;
+        match (done.fit.stop, &done.report) {
+            (StopReason::Interrupted, _) => Err(Failure::work(format!(
+                "interrupted; the model so far is in {}, the same command with --resume continues",
+                path.display()
+            ))),
+            (_, Report::Train(report)) => Ok(report.data.train.statistics.queries),
+            _ => Ok(0),
+        }
     }
 
     /// Prints the result, and what was kept.
-    fn print(&self, result: &CrossValidation, kept: Option<Kept>, out: &mut dyn Write) -> Result<(), Failure> {
+    fn print(
+        &self,
+        result: &CrossValidation,
+        kept: Option<Kept>,
+        refit: Option<Value>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         if self.json {
             let mut record = crate::json::json!(result);
             if let Some(kept) = kept {
                 record["kept"] = crate::json::json!({"files": kept.files, "bytes": kept.bytes});
+            }
+            if let Some(refit) = refit {
+                record["refit"] = refit;
             }
             writeln!(out, "{record}")?;
         } else if !self.quiet {
@@ -218,6 +298,36 @@ impl CvArgs {
         }
         Ok(())
     }
+}
+
+/// Refuses a folder that a refit may not write into, before any work.
+fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
+    // The configuration is known when the fits are made. One that is continued must be that of the folder.
+    let there = match claim {
+        Claim::Resume => std::fs::read_to_string(path.join(CONFIG)).unwrap_or_default(),
+        _ => String::new(),
+    };
+    OutputFolder::check(path, RunKind::Train, &there, claim).map_err(Failure::from).context("--refit")
+}
+
+/// What a refit has made, in words.
+fn refitted(chosen: &Chosen, result: &CrossValidation, queries: usize, path: &Path) -> String {
+    let (least, most) = (chosen.best_rounds.iter().min(), chosen.best_rounds.iter().max());
+    let rounds = match (least, most) {
+        (Some(least), Some(most)) if least != most => format!(", the median of {least} to {most}"),
+        _ => String::new(),
+    };
+    let setting = if chosen.setting == "-" { String::new() } else { format!(": {}", harmless(&chosen.setting)) };
+    let line = format!(
+        "refit{setting}: the best mean over folds on {} queries, {:.4}; trained on {} for {}{rounds}; written to {}. It has \
+         no test value of its own: the means above are its estimate.",
+        result.selected_on,
+        chosen.validation,
+        counted(queries, "query"),
+        counted(chosen.round(), "round"),
+        path.display()
+    );
+    wrapped(&line, 80).join("\n") + "\n"
 }
 
 /// The files that were kept.

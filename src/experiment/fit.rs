@@ -157,6 +157,7 @@ fn fit_normalized(
         measures: named(&evaluations),
         data_hash,
         seed,
+        estimate: None,
         versions: Versions::current(),
     };
     let ranker = Ranker::new(normalizer, fitted.model, metadata)?;

@@ -16,6 +16,7 @@ mod kept;
 #[cfg(feature = "cli")]
 pub(crate) mod proposal;
 mod record;
+mod refit;
 mod split;
 mod splits;
 mod start;
@@ -30,7 +31,8 @@ pub use config::{
 #[cfg(feature = "cli")]
 pub(crate) use config::{from_toml, written_value};
 pub use cross_validation::{
-    CrossValidationOptions, JobDone, JobProgress, Part, PartDone, cross_validate, cross_validate_part, merge_parts,
+    CrossValidationOptions, JobDone, JobProgress, Part, PartDone, cross_validate, cross_validate_and_choose,
+    cross_validate_part, merge_parts, merge_parts_and_choose,
 };
 pub use error::{ExperimentError, OutputError};
 pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
@@ -45,6 +47,7 @@ pub use record::{
     CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, MissingValue,
     PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, TrainReport, Trial,
 };
+pub use refit::Chosen;
 pub use split::Split;
 pub use splits::{SplitContents, Splits};
 #[cfg(feature = "cli")]

@@ -137,6 +137,19 @@ impl Splits {
         })
     }
 
+    /// The files of each split, where each has files of its own.
+    pub(super) fn files(&self) -> Option<&[Fold]> {
+        match &self.source {
+            Source::Files { folds, .. } => Some(folds),
+            _ => None,
+        }
+    }
+
+    /// Whether the splits are cut from one set.
+    pub(super) fn cuts(&self) -> bool {
+        matches!(self.source, Source::Queries { .. })
+    }
+
     /// What is in the split of an index. A split whose files have not been read yet is read.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use super::record::{DataReport, Report, RunRecord, Sets, TrainReport};
 use super::split::{Split, Told};
 use crate::distributed::Processes;
 use crate::learner::{Interrupt, Progress, StopReason};
-use crate::ranker::Ranker;
+use crate::ranker::{Estimate, Ranker};
 
 /// Writes the record of a finished run into its folder. `report::write_reports` makes the page as well.
 pub type WriteReports = dyn Fn(&OutputFolder, &Report, &RunRecord) -> Result<(), OutputError>;
@@ -33,6 +33,7 @@ pub struct TrainRun<'p> {
     /// Open in the first process alone.
     folder: Option<OutputFolder>,
     resume: bool,
+    estimate: Option<Estimate>,
     processes: &'p dyn Processes,
 }
 
@@ -107,12 +108,31 @@ impl<'p> TrainRun<'p> {
         let folder = leads.then(open).transpose()?;
         let resume = matches!(claim, Claim::Resume);
         let device = device.clone();
-        Ok(Self { start, config, device, start_ranker, split, data, warnings, path, folder, resume, processes })
+        Ok(Self {
+            start,
+            config,
+            device,
+            start_ranker,
+            split,
+            data,
+            warnings,
+            path,
+            folder,
+            resume,
+            estimate: None,
+            processes,
+        })
     }
 
     /// The configuration.
     pub fn config(&self) -> &ExperimentConfig {
         &self.config
+    }
+
+    /// The same run, whose ranker and card say what a cross-validation estimates of them.
+    #[must_use]
+    pub fn with_estimate(self, estimate: Estimate) -> Self {
+        Self { estimate: Some(estimate), ..self }
     }
 
     /// Fits the ranker and writes it with its card, then its record by `write_reports`, in the first process. A fit
@@ -139,6 +159,7 @@ impl<'p> TrainRun<'p> {
             path,
             mut folder,
             resume,
+            estimate,
             processes,
         } = self;
         warnings.iter().for_each(|warning| progress.warn(warning));
@@ -153,10 +174,13 @@ impl<'p> TrainRun<'p> {
             processes,
         };
         let fitted = fit_in_place(&config, &mut split, config.seed, &options);
-        let fit = fitted.map_err(|error| match &folder {
+        let mut fit = fitted.map_err(|error| match &folder {
             Some(folder) => folder.give_up(error),
             None => error,
         })?;
+        if let Some(estimate) = estimate {
+            fit.ranker = fit.ranker.with_estimate(estimate);
+        }
         let fit_time = fitting.elapsed();
         let report = Report::Train(TrainReport::new(&config, data, &split, &fit));
         let mut written = path;

@@ -77,7 +77,11 @@ pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
     FitContext {
         device: Device::flex(),
         seed: 7,
-        selection: Selection { measure: Measure::Ap(None), convention: Convention::preset("letor").expect("a preset") },
+        selection: Selection {
+            measure: Measure::Ap(None),
+            convention: Convention::preset("letor").expect("a preset"),
+            round: None,
+        },
         directory,
         resume: false,
         dashboard: false,

@@ -153,8 +153,31 @@ pub struct Metadata {
     pub data_hash: String,
     /// Seed of the run.
     pub seed: u64,
+    /// What a cross-validation says of it, where it was trained on all queries and none is left to test it on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
     /// Versions that it was made with.
     pub versions: Versions,
+}
+
+/// The estimate of a ranker that was trained on all queries of a cross-validation: means over the test queries of
+/// rankers that were chosen and trained in the same way, each on a part of the queries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Estimate {
+    /// Mean of each measure over the folds.
+    pub measures: BTreeMap<String, f64>,
+    /// Standard error of each mean.
+    pub standard_errors: BTreeMap<String, f64>,
+    /// Test queries of all folds.
+    pub queries: usize,
+    /// Number of folds.
+    pub folds: usize,
+    /// Number of seeds that are averaged over.
+    pub seeds: usize,
+    /// The report that has it, by the path that the cross-validation was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
 }
 
 /// A trained ranker: normalizer, model and metadata.
@@ -214,6 +237,13 @@ impl Ranker {
     /// Returns the metadata.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+
+    /// The same ranker, with what a cross-validation says of it.
+    #[must_use]
+    pub fn with_estimate(mut self, estimate: Estimate) -> Self {
+        self.metadata.estimate = Some(estimate);
+        self
     }
 
     /// Returns one score per document, in the order of the data. The data must be raw: the ranker normalizes them
@@ -385,6 +415,7 @@ mod tests {
             measures: BTreeMap::from([("validation ndcg@10".to_string(), 0.1 + 0.2)]),
             data_hash: "abc".into(),
             seed: u64::MAX,
+            estimate: None,
             versions: Versions::current(),
         };
         Ranker::new(Normalizer::fit(&data(), NormalizerKind::ZScore), model, metadata).unwrap()

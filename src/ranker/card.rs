@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::artifact::Ranker;
+use super::artifact::{Estimate, Ranker};
 use super::model::Model;
 use crate::scorer::Scorer;
-use crate::text::{acts_on_terminal, escape_markdown, markdown_code};
+use crate::text::{acts_on_terminal, counted, escape_markdown, markdown_code};
 
 /// Text between the table of a card and the configuration.
 const BETWEEN: &str = "\n\nScores order the documents of one query; they are not comparable between queries, nor \
@@ -28,11 +28,23 @@ impl Ranker {
         for (measure, value) in &metadata.measures {
             row(&escape_markdown(measure), format!("{value:.4}"));
         }
+        if let Some(estimate) = &metadata.estimate {
+            for (measure, value) in &estimate.measures {
+                let error = estimate.standard_errors.get(measure).map(|error| format!(" ± {error:.4}"));
+                row(
+                    &escape_markdown(&format!("cross-validated {measure}")),
+                    format!("{value:.4}{}", error.unwrap_or_default()),
+                );
+            }
+        }
         row("training data (SHA-256)", markdown_code(&metadata.data_hash));
         row("seed", metadata.seed.to_string());
         let versions = &metadata.versions;
         let [burn_rank, burn] = [&versions.burn_rank, &versions.burn].map(|version| escape_markdown(version));
         row("made with", format!("burn-rank {burn_rank}, burn {burn}, file format {}", versions.format));
+        if let Some(estimate) = &metadata.estimate {
+            card.push_str(&about(estimate));
+        }
         card.push_str(BETWEEN);
         // JSON leaves some characters as they are that a terminal acts on.
         for c in serde_json::to_string_pretty(&metadata.config).unwrap_or_default().chars() {
@@ -44,6 +56,22 @@ impl Ranker {
         card.push_str("\n```\n");
         card
     }
+}
+
+/// Where the figures of a ranker without test queries are from.
+fn about(estimate: &Estimate) -> String {
+    let Estimate { queries, folds, seeds, report, .. } = estimate;
+    let place = match report {
+        Some(report) => format!(" They stand in {}.", markdown_code(report)),
+        None => " The cross-validation kept no report.".to_string(),
+    };
+    format!(
+        "\n\nThis ranker was trained on all queries and has no test value of its own. The cross-validated figures are means over \
+         {} in {} with {}, of rankers that were chosen and trained in the same way, each on a part of the queries.{place}",
+        counted(*queries, "test query"),
+        counted(*folds, "fold"),
+        counted(*seeds, "seed")
+    )
 }
 
 fn describe(model: &Model) -> String {

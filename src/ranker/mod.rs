@@ -21,7 +21,7 @@ mod permutation;
 mod tree_ensemble;
 mod tree_shap;
 
-pub use artifact::{Contributions, Metadata, Ranker, RankerError, Versions};
+pub use artifact::{Contributions, Estimate, Metadata, Ranker, RankerError, Versions};
 #[cfg(feature = "export")]
 #[cfg_attr(docsrs, doc(cfg(feature = "export")))]
 pub use export::{ExportError, ExportFormat};

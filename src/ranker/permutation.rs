@@ -137,6 +137,7 @@ mod tests {
             measures: Default::default(),
             data_hash: String::new(),
             seed: 1,
+            estimate: None,
             versions: Versions::current(),
         };
         Ranker::new(Normalizer::fit(&data(), NormalizerKind::None), Model::Trees(trees), metadata).unwrap()

@@ -139,3 +139,24 @@ fn a_killed_successive_halving_resumes_to_the_same_bytes() {
     let learner = learner("gradient").replace("epochs = 12\nwarmup = 3\n", "");
     killed_and_resumed("cv", &(in_folds(&learner) + search), &["report.json"], 21);
 }
+
+/// The fits of the folds are there, so that a kill meets the refit.
+#[test]
+fn a_killed_refit_resumes_to_the_same_bytes() {
+    let bench = Bench::default();
+    bench.write("run.toml", &in_folds(learner("gradient")));
+    bench.output(&["cv", "run.toml", "--out", "cv"]);
+    let args = |out: &'static str| ["cv", "run.toml", "--out", "cv", "--resume", "--refit", out];
+    let start = Instant::now();
+    bench.output(&args("whole"));
+    let whole = start.elapsed();
+    let mut random = ChaCha8Rng::seed_from_u64(22);
+    for _ in 0..2 {
+        kill(&bench, &args("killed"), whole, random.random_range(0.3..1.0));
+    }
+    bench.output(&args("killed"));
+    for name in RESULTS {
+        let read = |run: &str| fs::read(bench.path(run).join(name)).unwrap();
+        assert_eq!(read("killed"), read("whole"), "{name}");
+    }
+}

@@ -29,6 +29,7 @@ mod pages;
 mod parts;
 mod queries;
 mod readme;
+mod refit;
 mod replaced;
 mod report;
 mod runs;

@@ -85,6 +85,7 @@ fn ranker(normalizer: NormalizerKind, model: Model) -> Ranker {
         measures: BTreeMap::new(),
         data_hash: String::new(),
         seed: 1,
+        estimate: None,
         versions: Versions::current(),
     };
     Ranker::new(Normalizer::fit(&train(), normalizer), model, metadata).unwrap()

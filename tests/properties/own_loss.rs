@@ -159,7 +159,7 @@ fn fit_in(
     let context = FitContext {
         device: Device::flex(),
         seed: 3,
-        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default() },
+        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default(), round: None },
         directory,
         resume,
         dashboard: false,

@@ -126,7 +126,7 @@ fn learners_select_by_it() {
         let context = FitContext {
             device: Device::flex(),
             seed: 1,
-            selection: Selection { measure, convention: Convention::default() },
+            selection: Selection { measure, convention: Convention::default(), round: None },
             directory: None,
             resume: false,
             dashboard: false,

@@ -40,7 +40,7 @@ fn learned(train: &RankingDataset, [validation, test]: [&RankingDataset; 2], see
     let context = FitContext {
         device: Device::flex(),
         seed,
-        selection: Selection { measure, convention: convention.clone() },
+        selection: Selection { measure, convention: convention.clone(), round: None },
         directory: None,
         resume: false,
         dashboard: false,

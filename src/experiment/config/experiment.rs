@@ -128,6 +128,9 @@ impl ExperimentConfig {
         config.check_data()?;
         config.check_cross_validation()?;
         config.check_search()?;
+        if config.measure.round == Some(0) {
+            return Err(Refusal::new("measure.round", 0, "at least 1"));
+        }
         let mut learner = config.learner().map_err(refusal_of)?;
         config.check_weights()?;
         config.check_missing()?;
@@ -367,7 +370,8 @@ impl ExperimentConfig {
 
     /// What selects rounds and grid points.
     pub fn selection(&self) -> Selection {
-        Selection { measure: self.measure.select, convention: self.measure.convention.clone() }
+        let MeasureConfig { convention, select, round, .. } = &self.measure;
+        Selection { measure: *select, convention: convention.clone(), round: *round }
     }
 
     /// The measures to report, the selecting one first, each once.

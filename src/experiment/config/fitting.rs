@@ -46,7 +46,9 @@ impl ExperimentConfig {
     /// The configuration of a fit to one split, which has everything that the split decides, but for the normalizer
     /// that `auto` takes.
     pub(in crate::experiment) fn fitted_to(&self, split: &Split) -> Self {
-        let data = FittingData { train: &split.train, has_validation: split.validation.is_some() };
+        // A round that is given was found by validation, among as many.
+        let has_validation = split.validation.is_some() || self.measure.round.is_some();
+        let data = FittingData { train: &split.train, has_validation };
         let mut config = self.clone();
         config.complete_learner(self.fitting(Some(data)).learner);
         config
@@ -59,7 +61,7 @@ impl ExperimentConfig {
 
     /// What a user is told of a fit without validation queries, whose number of epochs nothing finds.
     pub(in crate::experiment) fn warning_without_validation(&self) -> Option<String> {
-        self.open_keys().find(|key| *key == "epochs")?;
+        self.open_keys().find(|key| *key == "epochs").filter(|_| self.measure.round.is_none())?;
         let data = FittingData { train: &RankingDataset::default(), has_validation: false };
         let epochs = &self.fitting(Some(data)).learner["epochs"];
         Some(format!(
@@ -119,6 +121,17 @@ mod tests {
         assert_eq!(fitting(&["loss.name=approx_ndcg", "learner.optimizer={kind=\"sgd\"}"]), sgd);
         let all_at_once = [auto, json!(0.0), Value::Null, json!(0.01)];
         assert_eq!(fitting(&["loss.name=approx_ndcg", "learner.optimizer={kind=\"lbfgs\"}"]), all_at_once);
+    }
+
+    #[test]
+    fn a_round_that_is_given_is_one_of_as_many_as_with_validation_queries() {
+        let (given, other) = (read(&["loss.name=list_net", "measure.round=7"]), read(&["loss.name=list_net"]));
+        let epochs = |config: &ExperimentConfig, validates| {
+            config.fitted_to(&split(20, 5.0, validates)).learner["epochs"].clone()
+        };
+        assert_eq!(epochs(&given, false), epochs(&other, true));
+        assert_ne!(epochs(&other, false), epochs(&other, true));
+        assert_eq!(given.warning_without_validation(), None);
     }
 
     #[test]

@@ -219,12 +219,20 @@ pub struct MeasureConfig {
     pub select: Measure,
     /// What is reported.
     pub report: Vec<Measure>,
+    /// The round that is taken, from 1, after which the fit ends; the best one when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<usize>,
 }
 
 impl Default for MeasureConfig {
     fn default() -> Self {
         let report = [Measure::Ndcg(Some(1)), Measure::Ndcg(Some(5)), Measure::Ndcg(Some(10)), Measure::Ap(None)];
-        Self { convention: Convention::default(), select: Measure::Ndcg(Some(10)), report: report.to_vec() }
+        Self {
+            convention: Convention::default(),
+            select: Measure::Ndcg(Some(10)),
+            report: report.to_vec(),
+            round: None,
+        }
     }
 }
 

@@ -13,13 +13,14 @@ use sha2::{Digest, Sha256};
 
 use super::options::{CrossValidationOptions, JobDone, JobProgress};
 use crate::experiment::config::candidates::Candidate;
-use crate::experiment::config::{CrossValidationConfig, ExperimentConfig, Rung};
+use crate::experiment::config::{CrossValidationConfig, ExperimentConfig, Rung, grid};
 use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{FitOptions, fit_in_place};
 use crate::experiment::folder::OutputFolder;
 use crate::experiment::folder::{JOBS, RANKER, RESULT};
 use crate::experiment::record::FitReport;
+use crate::experiment::refit::Chosen;
 use crate::experiment::splits::{SplitContents, Splits};
 use crate::learner::{Progress, Round, SURROGATE, StopReason};
 use crate::measure::mean_of;
@@ -149,6 +150,25 @@ impl Jobs<'_> {
         };
         let better = |best: usize, other: usize| if selections[other] > selections[best] { other } else { best };
         stayed.into_iter().reduce(better).unwrap_or(0)
+    }
+
+    /// The candidate with the best mean selection measure over folds and seeds; the first of equals. One without a value in
+    /// a fold is only taken where all are.
+    pub(super) fn best_of_all(&self, results: &[JobResult]) -> Chosen {
+        let of_folds: Vec<Vec<f64>> = (0..self.contents.len()).map(|split| self.selections(results, split)).collect();
+        let value = |candidate: usize| mean(of_folds.iter().map(|of_fold| of_fold[candidate]));
+        let values: Vec<f64> = (0..self.choices()).map(value).collect();
+        let merit = |candidate: usize| if values[candidate].is_nan() { f64::NEG_INFINITY } else { values[candidate] };
+        let better = |best: usize, other: usize| if merit(other) > merit(best) { other } else { best };
+        let best = (0..self.choices()).reduce(better).unwrap_or(0);
+        let Candidate { point, config, .. } = &self.candidates[0][best];
+        let of_fold = |split| self.of_candidate(results, split, best).iter().map(|result| result.fit.best_round);
+        Chosen {
+            config: config.clone(),
+            setting: grid::label(point),
+            validation: values[best],
+            best_rounds: (0..self.contents.len()).flat_map(of_fold).collect(),
+        }
     }
 
     /// The fits of the candidate that each fold selects: fold by fold, seed by seed.

@@ -11,12 +11,13 @@ mod summary;
 
 pub use options::{CrossValidationOptions, JobDone, JobProgress};
 pub use part::Part;
-pub use parts::{PartDone, cross_validate_part, merge_parts};
+pub use parts::{PartDone, cross_validate_part, merge_parts, merge_parts_and_choose};
 
 use super::config::candidates::Candidate;
 use super::config::{Document, ExperimentConfig};
 use super::error::ExperimentError;
 use super::record::CrossValidationReport;
+use super::refit::Chosen;
 use super::splits::SplitContents;
 use crate::data::trec;
 use crate::refusal::Refusal;
@@ -34,10 +35,22 @@ pub fn cross_validate(
     config: &ExperimentConfig,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
+    cross_validate_and_choose(document, config, options).map(|(report, _)| report)
+}
+
+/// [`cross_validate`], and the setting that did best over all folds and seeds on the queries that select.
+///
+/// # Errors
+/// As [`cross_validate`].
+pub fn cross_validate_and_choose(
+    document: &Document,
+    config: &ExperimentConfig,
+    options: &CrossValidationOptions,
+) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
     with_jobs(document, config, options, |jobs| {
         let mut results = if jobs.rungs.is_empty() { jobs.run_all(options)? } else { jobs.run_rungs(options)? };
         keep(config, jobs, &mut results, options)?;
-        summarize(config, jobs, &results)
+        Ok((summarize(config, jobs, &results)?, jobs.best_of_all(&results)))
     })
 }
 

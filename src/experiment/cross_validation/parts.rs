@@ -10,6 +10,7 @@ use crate::experiment::config::{Document, ExperimentConfig, SearchConfig};
 use crate::experiment::error::ExperimentError;
 use crate::experiment::folder::OutputFolder;
 use crate::experiment::record::CrossValidationReport;
+use crate::experiment::refit::Chosen;
 use crate::refusal::Refusal;
 
 /// Most parts that a message names.
@@ -48,17 +49,30 @@ pub fn cross_validate_part(
     })
 }
 
-/// Puts together what the parts of a cross-validation have left in its folder, to the report of a run without parts,
-/// and keeps of the selected fits what the options ask for.
+/// [`merge_parts_and_choose`] without the setting.
 ///
 /// # Errors
-/// [`ExperimentError::Missing`] where a part has not made all its fits; those of [`cross_validate_part`].
+/// As [`merge_parts_and_choose`].
 pub fn merge_parts(
     document: &Document,
     config: &ExperimentConfig,
     folder: &OutputFolder,
     options: &CrossValidationOptions,
 ) -> Result<CrossValidationReport, ExperimentError> {
+    merge_parts_and_choose(document, config, folder, options).map(|(report, _)| report)
+}
+
+/// Puts together what the parts of a cross-validation have left in its folder, to the report of a run without parts,
+/// and keeps of the selected fits what the options ask for. Returns the setting that did best over all folds and seeds, too.
+///
+/// # Errors
+/// [`ExperimentError::Missing`] where a part has not made all its fits; those of [`cross_validate_part`].
+pub fn merge_parts_and_choose(
+    document: &Document,
+    config: &ExperimentConfig,
+    folder: &OutputFolder,
+    options: &CrossValidationOptions,
+) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
     config.check_parts()?;
     with_jobs(document, config, options, |jobs| {
         let made = jobs.made(folder);
@@ -70,7 +84,7 @@ pub fn merge_parts(
         }
         let mut results: Vec<_> = made.into_iter().flatten().collect();
         keep(config, jobs, &mut results, options)?;
-        summarize(config, jobs, &results)
+        Ok((summarize(config, jobs, &results)?, jobs.best_of_all(&results)))
     })
 }
 

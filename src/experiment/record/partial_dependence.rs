@@ -103,6 +103,7 @@ mod tests {
             measures: Default::default(),
             data_hash: String::new(),
             seed: 1,
+            estimate: None,
             versions: Versions::current(),
         };
         let empty = RankingDataset::from_groups(vec![0.0; 3], 3, vec![0.0], &[1]).unwrap();

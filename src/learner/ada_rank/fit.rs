@@ -185,6 +185,7 @@ impl RankingLearner for AdaRank {
         }
         let boosted = Selection {
             measure: self.config.measure.unwrap_or(context.selection.measure),
+            round: None,
             convention: self.config.convention.as_ref().unwrap_or(&context.selection.convention).clone(),
         };
         let judge = Judge::new(&boosted)?;

@@ -223,7 +223,7 @@ fn a_measure_that_a_process_cannot_take_is_refused_by_all() {
     // A document that no convention can grade.
     data.labels[7] = -1.0;
     let convention = crate::measure::Convention::preset("letor").unwrap();
-    let selection = crate::learner::shared::context::Selection { measure: Measure::Ap(None), convention };
+    let selection = crate::learner::shared::context::Selection { measure: Measure::Ap(None), convention, round: None };
     let judge = Judge::new(&selection).unwrap();
     let refused = |processes: &dyn Processes| {
         let context = FitContext { processes, ..testing::context(None) };

@@ -137,7 +137,7 @@ impl Iterative for Boosting<'_> {
 
     fn recorded(&mut self, recorded: &Recorded, state: &mut State) -> Result<Option<StopReason>, LearnerError> {
         if let (Some(annealing), Some(state)) = (&self.annealing, &mut state.anneal) {
-            annealing.observe(state, recorded.improved);
+            annealing.observe(state, recorded.rose);
         }
         Ok(None)
     }

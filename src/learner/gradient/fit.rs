@@ -102,7 +102,7 @@ impl Iterative for Run<'_> {
 
     fn recorded(&mut self, recorded: &Recorded, _: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
         self.log.write(recorded.round)?;
-        self.session.close_epoch(recorded.improved);
+        self.session.close_epoch(recorded);
         if let Some(dashboard) = &mut self.dashboard {
             dashboard.show(Shown {
                 epoch: self.epoch,

@@ -26,7 +26,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{ask_training, learnable, parameter};
 use crate::learner::shared::context::FitContext;
-use crate::learner::shared::rounds::Set;
+use crate::learner::shared::rounds::{Recorded, Set};
 use crate::loss::TrainingLoss;
 use crate::ranker::Prepared;
 use crate::scorer::{Scorer, ScorerConfig};
@@ -244,13 +244,13 @@ impl<'a> Session<'a> {
         LearnerError::Solver { learner: NAME, reason }
     }
 
-    /// Records whether the epoch was the best so far.
-    pub(super) fn close_epoch(&mut self, improved: bool) {
-        if improved {
+    /// Keeps the epoch if it is the one to take so far.
+    pub(super) fn close_epoch(&mut self, recorded: &Recorded) {
+        if recorded.improved {
             self.best = self.in_use();
         }
         if let Some(anneal) = &self.config.anneal {
-            self.anneal.observe(anneal, improved);
+            self.anneal.observe(anneal, recorded.rose);
         }
     }
 

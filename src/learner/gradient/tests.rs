@@ -60,7 +60,7 @@ fn data() -> (RankingDataset, RankingDataset) {
 
 fn context<'a>(directory: Option<&'a Path>, progress: &'a dyn Progress) -> FitContext<'a> {
     FitContext {
-        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default() },
+        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default(), round: None },
         progress,
         ..testing::context(directory)
     }

@@ -19,6 +19,9 @@ pub struct Selection {
     pub measure: Measure,
     /// Convention in which the measure is computed.
     pub convention: Convention,
+    /// The round to take whatever is measured, from 1, after which the fit ends; the best one when absent. A learner
+    /// that ends by itself before it gives its last round.
+    pub round: Option<usize>,
 }
 
 /// A request to stop, shared with a signal handler.

@@ -126,8 +126,10 @@ impl Made {
 /// A round in the history, with the value of the selection measure on each query (`None` where it does not count).
 pub(crate) struct Recorded<'a> {
     pub(crate) round: &'a Round,
-    /// Whether it is the best so far.
+    /// Whether it is the one to take so far.
     pub(crate) improved: bool,
+    /// Whether it is better than all before.
+    pub(crate) rose: bool,
     /// Where the round was measured on the training data.
     pub(crate) on_train: Option<&'a [Option<f64>]>,
     /// Where there are validation data.
@@ -138,6 +140,7 @@ pub(crate) struct Recorded<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct History {
     rounds: Vec<Round>,
+    /// The round to take so far: the best, or the last where the round to take is given.
     best_round: usize,
 }
 
@@ -152,16 +155,20 @@ impl History {
         &self.rounds
     }
 
-    /// The best round so far, counted from 1; 0 before the first.
+    /// The round to take so far, counted from 1; 0 before the first.
     pub(crate) fn best_round(&self) -> usize {
         self.best_round
     }
 
-    /// Whether a round is better than all before: by the selection measure on validation data, else on training data,
-    /// else by the smallest objective; the earliest of equals stays.
+    /// Whether a round is better than the best before: by the selection measure on validation data, else on training
+    /// data, else by the smallest objective; the earliest of equals stays.
     fn would_improve(&self, round: &Round) -> bool {
-        let merit = |round: &Round| round.validation.or(round.train).unwrap_or(-round.objective);
         self.best_round.checked_sub(1).is_none_or(|best| merit(round) > merit(&self.rounds[best]))
+    }
+
+    /// Whether a round is better than every one before.
+    fn tops_all(&self, round: &Round) -> bool {
+        self.rounds.iter().all(|before| merit(round) > merit(before))
     }
 
     fn push(&mut self, round: Round, improved: bool) {
@@ -170,6 +177,11 @@ impl History {
             self.best_round = self.rounds.len();
         }
     }
+}
+
+/// What rounds are compared by.
+fn merit(round: &Round) -> f64 {
+    round.validation.or(round.train).unwrap_or(-round.objective)
 }
 
 /// A fit to be driven: its data and context, checked, and what limits it.
@@ -257,14 +269,18 @@ impl<'a> Rounds<'a> {
     /// Why no further round is to be made: an end that was read back or asked for, all rounds done, an interruption, or
     /// no better round for too long.
     fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
-        let made = run.history.rounds.len();
+        let (made, taken) = (run.history.rounds.len(), self.context.selection.round);
         if run.stopped.is_some() {
             run.stopped
-        } else if self.most.is_some_and(|most| made >= most) {
+        } else if self.most.into_iter().chain(taken).any(|most| made >= most) {
             Some(StopReason::Completed)
         } else if self.context.processes.agree(self.context.interrupt.is_due(made)) {
             Some(StopReason::Interrupted)
-        } else if self.patience.is_some_and(|patience| made - run.history.best_round >= patience) {
+        } else if self
+            .patience
+            .filter(|_| taken.is_none())
+            .is_some_and(|patience| made - run.history.best_round >= patience)
+        {
             Some(StopReason::EarlyStopped)
         } else {
             None
@@ -293,10 +309,13 @@ impl<'a> Rounds<'a> {
         let average = |values: &Option<Vec<Option<f64>>>| values.as_deref().and_then(mean);
         let (train, validation) = (average(&on_train), average(&on_validation));
         let round = Round { round: run.history.next(), objective, train, validation, figures };
-        let improved = counts && run.history.would_improve(&round);
+        let is_given = self.context.selection.round.is_some();
+        let rose = counts && if is_given { run.history.tops_all(&round) } else { run.history.would_improve(&round) };
+        // Where the round to take is given, it is the last one so far.
+        let improved = if is_given { counts } else { rose };
         self.context.progress.round(&round);
         let (on_train, on_validation) = (on_train.as_deref(), on_validation.as_deref());
-        let recorded = Recorded { round: &round, improved, on_train, on_validation };
+        let recorded = Recorded { round: &round, improved, rose, on_train, on_validation };
         let stop = learner.recorded(&recorded, &mut run.state)?;
         run.history.push(round, improved);
         Ok(stop)
@@ -315,6 +334,9 @@ fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     // The measure that selects is also what some learners fit.
     hash.update(context.selection.measure.to_string());
     hash.update(serde_json::to_vec(&context.selection.convention).unwrap_or_default());
+    if let Some(round) = context.selection.round {
+        hash.update(round.to_le_bytes());
+    }
     for data in [Some(rounds.train), rounds.validation].into_iter().flatten() {
         hash.update(data.fingerprint());
     }
@@ -377,7 +399,10 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         let fit = fit_hash(rounds, params);
         let saved =
             if rounds.context.resume { read::<S>(path.as_deref(), &fit, rounds.context.processes)? } else { None };
-        rounds.context.progress.begin(rounds.learner, rounds.most);
+        rounds
+            .context
+            .progress
+            .begin(rounds.learner, rounds.most.into_iter().chain(rounds.context.selection.round).min());
         let (history, stopped, state) = match saved {
             Some(Saved { history, best_round, stop, state, .. }) => {
                 (History { rounds: history, best_round }, stop, state)
@@ -546,6 +571,34 @@ mod tests {
         let rounds = Rounds::new("test", &data, None, &context).unwrap().most(9).patience(Some(2));
         let fitted = rounds.drive(&(), &mut counter(&long)).unwrap();
         assert_eq!((fitted.history.len(), fitted.best_round, fitted.stop), (4, 2, StopReason::EarlyStopped));
+    }
+
+    #[test]
+    fn a_round_that_is_given_is_taken_whatever_is_measured_and_ends_the_fit() {
+        let taken = |objectives: &[f64], round| {
+            let mut context = testing::context(None);
+            context.selection.round = Some(round);
+            let fitted = drive(&mut counter(objectives), 0, &context).unwrap();
+            (fitted.best_round, fitted.history.len(), fitted.stop)
+        };
+        // The second is the best, and patience would end the fit after the fifth.
+        let objectives = [3.0, 2.0, 1.0, 1.0];
+        assert_eq!(taken(&objectives, 3), (3, 3, StopReason::Completed));
+        assert_eq!(taken(&objectives, 1), (1, 1, StopReason::Completed));
+        assert_eq!(taken(&objectives, 9), (4, 4, StopReason::Completed), "no more than the learner makes");
+        assert_eq!(taken(&[3.0, -2.0, 1.0], 2), (1, 2, StopReason::Completed), "a round on the way is none to take");
+    }
+
+    #[test]
+    fn a_state_of_a_round_that_is_given_is_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut context = testing::context(Some(folder.path()));
+        context.selection.round = Some(2);
+        drive(&mut counter(&[3.0, 2.0, 1.0]), 1, &context).unwrap();
+        context.resume = true;
+        assert_eq!(drive(&mut counter(&[3.0, 2.0, 1.0]), 1, &context).unwrap().history.len(), 2);
+        context.selection.round = Some(3);
+        assert!(drive(&mut counter(&[3.0, 2.0, 1.0]), 1, &context).unwrap_err().contains("state of another fit"));
     }
 
     #[test]

@@ -251,6 +251,7 @@ pub(super) mod testing {
             measures: BTreeMap::new(),
             data_hash: data.data_hash(),
             seed: 1,
+            estimate: None,
             versions: Versions::current(),
         };
         Ranker::new(Normalizer::fit(data, kind), model, metadata).unwrap()

@@ -120,6 +120,7 @@ impl Ranker {
             measures: BTreeMap::new(),
             data_hash: "unknown".into(),
             seed: 0,
+            estimate: None,
             versions: Versions::current(),
         };
         let ranker = Self::new(Normalizer::unfitted(features), Model::Trees(trees), metadata);

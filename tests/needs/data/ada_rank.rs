@@ -21,7 +21,7 @@ fn test_map(config: &AdaRankConfig) -> Vec<f64> {
         let context = FitContext {
             device: Device::flex(),
             seed: 1,
-            selection: Selection { measure: Measure::Ap(None), convention: convention.clone() },
+            selection: Selection { measure: Measure::Ap(None), convention: convention.clone(), round: None },
             directory: None,
             resume: false,
             dashboard: false,

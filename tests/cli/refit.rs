@@ -1,0 +1,242 @@
+//! `cv --refit`: the setting that did best over all folds, trained on the queries of all of them.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::bad_input::contains;
+use super::{Bench, SMALL, files, grid};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn read(path: &Path) -> Value {
+    json(&fs::read_to_string(path).unwrap())
+}
+
+/// A network on 30 generated queries, cut into three folds, with two learning rates.
+fn network() -> Bench {
+    let bench = Bench::default();
+    let config = SMALL
+        .replace("train_queries = 20", "train_queries = 30")
+        .replace("test_queries = 8", "test_queries = 0")
+        .replace("validation_queries = 8", "validation_queries = 0")
+        .replace("epochs = 3", "epochs = 5\npatience = 2");
+    let grid = "[cv]\nsplit = 3\nseeds = [1, 2]\n\n[grid]\n\"learner.learning_rate\" = [0.00001, 0.01]\n";
+    bench.write("network.toml", &format!("{config}{grid}"));
+    bench
+}
+
+#[test]
+fn the_best_setting_over_all_folds_is_trained_on_all_queries_for_the_median_of_its_rounds() {
+    let bench = network();
+    let record = json(&bench.output(&["cv", "network.toml", "--out", "cv", "--refit", "best", "--json"]));
+    let refit = &record["refit"];
+    // The means over folds of what each point of the grid reached, in the report.
+    let report = read(&bench.path("cv/report.json"));
+    let details = report["details"].as_array().unwrap();
+    let mean = |point: usize| {
+        let values = details.iter().map(|fold| fold["points"][point].as_f64().unwrap());
+        values.sum::<f64>() / details.len() as f64
+    };
+    let best = if mean(1) > mean(0) { 1 } else { 0 };
+    assert_eq!(refit["setting"], report["points"][best]);
+    assert!((refit["validation"].as_f64().unwrap() - mean(best)).abs() < 1e-12);
+    let mut rounds: Vec<u64> = refit["best_rounds"].as_array().unwrap().iter().map(|r| r.as_u64().unwrap()).collect();
+    assert_eq!(rounds.len(), 6);
+    // Those of folds that selected it are in the report.
+    for (at, fold) in report["folds"].as_array().unwrap().iter().enumerate() {
+        if fold["selected"] == refit["setting"] {
+            let of_fold: Vec<u64> =
+                details[at]["fits"].as_array().unwrap().iter().map(|fit| fit["best_round"].as_u64().unwrap()).collect();
+            assert_eq!(of_fold, rounds[2 * at..2 * at + 2]);
+        }
+    }
+    rounds.sort_unstable();
+    assert_eq!(refit["round"].as_u64(), Some(rounds[2]), "the lower median");
+    let trained = read(&bench.path("best/report.json"));
+    assert_eq!(trained["data"]["train"]["statistics"]["queries"], 30);
+    assert!(trained["data"]["test"].is_null() && trained["data"]["validation"].is_null(), "{trained}");
+    assert_eq!(trained["best_round"].as_u64(), Some(rounds[2]));
+    assert_eq!(trained["rounds"].as_u64(), Some(rounds[2]), "no early stop, and no further round");
+    // Its configuration makes the same ranker, to the byte but for the estimate.
+    bench.output(&["train", "best/config.toml", "--out", "again"]);
+    let scores = |run: &str| bench.output(&["predict", run, "data.txt"]);
+    bench.output(&["synth", "--queries", "5", "--features", "10", "--out", "data.txt"]);
+    assert_eq!(scores("best"), scores("again"));
+}
+
+#[test]
+fn the_card_says_that_there_is_no_test_value_and_where_the_estimate_stands() {
+    let bench = network();
+    let text = bench.output(&["cv", "network.toml", "--out", "cv", "--refit", "best"]);
+    let said = text.lines().skip_while(|line| !line.starts_with("refit"));
+    assert!(said.clone().count() > 0 && said.clone().all(|line| line.chars().count() <= 80), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("It has no test value of its own: the means above are its estimate."), "{text}");
+    let report = read(&bench.path("cv/report.json"));
+    let estimate = report["measures"]["ndcg@10"].as_f64().unwrap();
+    let error = report["standard_errors"]["ndcg@10"].as_f64().unwrap();
+    let card = fs::read_to_string(bench.path("best/README.md")).unwrap();
+    for part in [
+        "has no test value of its own",
+        "30 test queries in 3 folds with 2 seeds",
+        "They stand in `cv/report.json`.",
+        &format!("| cross-validated ndcg@10 | {estimate:.4} ± {error:.4} |"),
+    ] {
+        assert!(card.contains(part), "`{part}` in:\n{card}");
+    }
+    let shown = bench.output(&["models", "show", "best", "--json"]);
+    assert_eq!(json(&shown)["metadata"]["estimate"]["folds"], 3, "{shown}");
+    // Without a folder there is no report to point to.
+    let bench = grid("{ split = 3 }");
+    bench.output(&["cv", "grid.toml", "--refit", "best", "--quiet"]);
+    let card = fs::read_to_string(bench.path("best/README.md")).unwrap();
+    assert!(card.contains("The cross-validation kept no report."), "{card}");
+}
+
+#[test]
+fn trees_and_learners_that_choose_among_costs_are_trained_again_too() {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "40", "--features", "5", "--parts", "5", "--out", "parts"]);
+    let config = |learner: &str, loss: &str| {
+        format!("data = {{ folds = \"parts\" }}\nlearner = {learner}\n{loss}\nmeasure = {{ report = [\"map\"] }}\n")
+    };
+    for (name, learner, loss) in [
+        (
+            "trees",
+            "{ kind = \"boosted_trees\", rounds = 8, leaves = 4, min_documents = 5 }",
+            "loss = { name = \"lambda_ndcg\" }",
+        ),
+        ("svm", "{ kind = \"rank_svm\", c = [0.01, 1.0, 100.0] }", ""),
+    ] {
+        bench.write(&format!("{name}.toml"), &config(learner, loss));
+        let record = json(&bench.output(&["cv", &format!("{name}.toml"), "--refit", name, "--json"]));
+        let trained = read(&bench.path(&format!("{name}/report.json")));
+        assert_eq!(trained["best_round"], record["refit"]["round"], "{name}");
+        assert_eq!(trained["data"]["train"]["statistics"]["queries"], 40, "{name}: each query of the parts once");
+    }
+}
+
+#[test]
+fn folders_of_folds_give_each_query_once() {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "12", "--features", "5", "--parts", "3", "--out", "parts"]);
+    let part = |number: usize| fs::read_to_string(bench.path(&format!("parts/S{number}.txt"))).unwrap();
+    let fold = |number: usize, sets: [String; 3]| {
+        fs::create_dir_all(bench.path(&format!("folds/Fold{number}"))).unwrap();
+        for (name, text) in ["train", "vali", "test"].iter().zip(sets) {
+            bench.write(&format!("folds/Fold{number}/{name}.txt"), &text);
+        }
+    };
+    fold(1, [part(1), part(2), part(3)]);
+    fold(2, [part(2), part(3), part(1)]);
+    let config = "data = { folds = \"folds\" }\nlearner = { kind = \"regression\" }\n";
+    bench.write("a.toml", config);
+    bench.output(&["cv", "a.toml", "--refit", "best"]);
+    assert_eq!(read(&bench.path("best/report.json"))["data"]["train"]["statistics"]["queries"], 12);
+    // A fold with a part of another one's queries, and others.
+    fold(2, [part(2), part(3), part(1) + "0 qid:new 1:1\n1 qid:new 1:2\n"]);
+    let message = bench.refused(&["cv", "a.toml", "--refit", "other"]);
+    contains(&message, &["data.folds", "Fold2/test.txt, of whose 5 queries earlier folds hold 4", "each query once"]);
+    assert!(!bench.path("other").exists());
+}
+
+#[test]
+fn sets_of_their_own_are_put_together() {
+    let bench = Bench::default();
+    let config = SMALL.replace("kind = \"mlp\"\nhidden = [8]", "kind = \"linear\"");
+    bench.write("a.toml", &config);
+    bench.output(&["cv", "a.toml", "--refit", "best"]);
+    assert_eq!(read(&bench.path("best/report.json"))["data"]["train"]["statistics"]["queries"], 36);
+    for name in ["train", "vali", "test"] {
+        bench.output(&["synth", "--queries", "9", "--features", "4", "--seed", &name.len().to_string(), "--out", name]);
+        let text = fs::read_to_string(bench.path(name)).unwrap().replace("qid:", &format!("qid:{name}"));
+        bench.write(&format!("{name}.txt"), &text);
+    }
+    let data = "data = { train = [\"train.txt\"], validation = [\"vali.txt\"], test = [\"test.txt\"] }";
+    bench.write("b.toml", &format!("{data}\nlearner = {{ kind = \"regression\" }}\n"));
+    bench.output(&["cv", "b.toml", "--refit", "files"]);
+    assert_eq!(read(&bench.path("files/report.json"))["data"]["train"]["statistics"]["queries"], 27);
+}
+
+#[test]
+fn an_occupied_folder_is_refused_before_any_work() {
+    let bench = grid("{ split = 3 }");
+    fs::create_dir(bench.path("mine")).unwrap();
+    bench.write("mine/notes.txt", "mine");
+    let message = bench.refused(&["cv", "grid.toml", "--out", "cv", "--refit", "mine"]);
+    contains(&message, &["--refit", "mine"]);
+    assert_eq!(files(&bench.path("mine")), ["notes.txt"]);
+    assert!(!bench.path("cv").exists(), "nothing is done before");
+    bench.output(&["cv", "grid.toml", "--out", "cv", "--refit", "best"]);
+    let before = fs::read(bench.path("best/ranker.safetensors")).unwrap();
+    contains(&bench.refused(&["cv", "grid.toml", "--refit", "best"]), &["--refit", "best", "--overwrite"]);
+    contains(&bench.refused(&["cv", "grid.toml", "--out", "best", "--refit", "best"]), &["found the folder of --out"]);
+    contains(
+        &bench.refused(&["cv", "grid.toml", "--out", "new", "--refit", "cv"]),
+        &["holds a run of another command"],
+    );
+    assert!(!bench.path("new").exists());
+    bench.output(&["cv", "grid.toml", "--out", "cv", "--refit", "best", "--overwrite"]);
+    assert!(before == fs::read(bench.path("best/ranker.safetensors")).unwrap(), "the same bytes");
+    bench.output(&["cv", "grid.toml", "--out", "cv", "--refit", "best", "--resume"]);
+    assert!(before == fs::read(bench.path("best/ranker.safetensors")).unwrap(), "the same bytes");
+    let message = bench.run(&["cv", "grid.toml", "--out", "cv", "--refit", "best", "--part", "1/2"]).code(2);
+    assert!(String::from_utf8_lossy(&message.get_output().stderr).contains("cannot be used with"));
+}
+
+#[test]
+fn a_refit_after_the_folds_and_of_parts_is_that_of_one_command() {
+    let bench = network();
+    bench.output(&["cv", "network.toml", "--out", "whole", "--refit", "one"]);
+    bench.output(&["cv", "network.toml", "--out", "cv"]);
+    // The folds are there; only the refit is made.
+    bench.output(&["cv", "network.toml", "--out", "cv", "--refit", "two", "--resume"]);
+    let ranker = |run: &str| bench.output(&["models", "show", run, "--json"]);
+    let without_report = |text: String| text.replace("whole/report.json", "").replace("cv/report.json", "");
+    assert_eq!(without_report(ranker("one")), without_report(ranker("two")));
+    // A folder of parts that are put together.
+    for part in ["1/2", "2/2"] {
+        bench.output(&["cv", "network.toml", "--out", "parts", "--part", part]);
+    }
+    bench.output(&["cv", "network.toml", "--out", "parts", "--merge", "--refit", "three"]);
+    assert_eq!(without_report(ranker("one")), ranker("three").replace("parts/report.json", ""));
+}
+
+#[test]
+fn a_search_in_several_folds_has_no_setting_to_refit() {
+    let bench = grid("{ split = 3 }");
+    let text = fs::read_to_string(bench.path("grid.toml")).unwrap();
+    let start = text.find("grid = ").unwrap();
+    let search = "[search]\nkind = \"random\"\ntrials = 2\nspace = { \"learner.lambda\" = { from = 0.1, to = 1.0 } }\n";
+    bench.write("search.toml", &format!("{}{search}", &text[..start]));
+    let message = bench.refused(&["cv", "search.toml", "--out", "cv", "--refit", "best"]);
+    contains(&message, &["search", "[grid] for --refit"]);
+    assert!(!bench.path("best").exists());
+}
+
+#[test]
+fn a_column_that_queries_are_split_by_is_no_feature_of_the_refit() {
+    let bench = Bench::default();
+    let row = |query: usize, place: usize| {
+        let label = (query + place) % 3;
+        format!("{label},q{query},2024-05-{:02},{}.{}\n", query + 1, label, place * 7 % 10)
+    };
+    let rows: String = (0..12).flat_map(|query| (0..4).map(move |place| row(query, place))).collect();
+    bench.write("days.csv", &format!("label,query,day,match\n{rows}"));
+    let common = "learner = { kind = \"regression\" }\n";
+    for (name, split) in [
+        ("one", "data = { train = [\"days.csv\"], split = { by = { time = \"day\" } } }\n"),
+        ("folds", "data = { train = [\"days.csv\"] }\ncv = { split = { folds = 3, by = { time = \"day\" } } }\n"),
+    ] {
+        bench.write(&format!("{name}.toml"), &format!("{split}{common}"));
+        bench.output(&["cv", &format!("{name}.toml"), "--refit", name]);
+        let trained = read(&bench.path(&format!("{name}/report.json")));
+        assert_eq!(trained["data"]["train"]["statistics"]["queries"], 12, "{name}");
+        assert_eq!(trained["data"]["train"]["statistics"]["features"], 1, "{name}");
+        bench.output(&["predict", name, "days.csv", "--out", "scores.txt"]);
+    }
+}
