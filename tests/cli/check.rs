@@ -335,3 +335,30 @@ fn what_cannot_be_checked_is_refused() {
     let piped = bench.command(&["check", "-"]).write_stdin(clean("a", 3)).assert().success();
     contains(&String::from_utf8_lossy(&piped.get_output().stdout), &["24"]);
 }
+
+#[test]
+fn columns_of_a_table_are_called_by_their_names() {
+    let bench = Bench::default();
+    let mut noise = Noise(5);
+    let mut row = |query: usize| {
+        let grade = (3.0 * noise.next()).floor();
+        let matches = noise.next();
+        format!("{grade},search {query},/item/{matches},{matches},{},7\n", 2.0 * grade + 0.5)
+    };
+    let rows: String = (0..30).flat_map(|query| [query; 8]).map(&mut row).collect();
+    bench.write("shop.csv", &format!("grade,search,url,match,bought,shop\n{rows}"));
+    let columns = ["columns.label=grade", "columns.query=search", "columns.id=url"];
+    let read: Vec<&str> = columns.iter().flat_map(|column| ["--read", column]).collect();
+    let found = report(&bench, &[&["shop.csv"][..], &read].concat());
+    let expected = [("problem", "gives_label_away"), ("note", "constant_feature")];
+    assert_eq!(kinds(&found), expected.map(|(level, kind)| (level.to_string(), kind.to_string())));
+    let text = bench.output(&[&["check", "shop.csv"][..], &read].concat());
+    contains(&text, &["column `bought` gives the label away", "column `shop` has one value in all documents"]);
+    // What the data were read with stands in the configuration.
+    bench.output(&[&["init", "shop.csv"][..], &read].concat());
+    let config = std::fs::read_to_string(bench.path("shop.toml")).unwrap();
+    contains(&config, &["[data.columns] label = \"grade\" query = \"search\" id = \"url\""]);
+    let short = config.replace("epochs = 100", "epochs = 1").replace("rounds = 300", "rounds = 2");
+    bench.write("short.toml", &short);
+    bench.output(&["cv", "short.toml", "--quiet", "--refit", "best"]);
+}
