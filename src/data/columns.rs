@@ -84,7 +84,7 @@ impl KeyColumn {
 
 /// The values of a [`KeyColumn`], one for each query.
 #[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(not(feature = "experiment"), allow(dead_code))]
+#[cfg_attr(not(all(feature = "experiment", feature = "columnar")), allow(dead_code))]
 pub(crate) enum Keys {
     /// The group of each query.
     Groups(Vec<String>),

@@ -22,6 +22,7 @@ mod splits;
 mod start;
 mod train_run;
 
+#[cfg(feature = "cli")]
 pub(crate) use agreement::agree;
 pub use config::grid::{Point, label, points};
 pub use config::{
