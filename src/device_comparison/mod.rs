@@ -17,6 +17,7 @@ mod trial;
 
 pub use comparison::{DeviceComparison, DeviceRow, MergeError, Quality, RowSeconds, Trials};
 pub use first_batch::FirstBatchError;
+#[cfg(feature = "cli")]
 pub(crate) use setting::precision;
 pub use setting::{DeviceSetting, SettingError};
 pub use trial::{PeakBytes, Trial, TrialOptions, TrialSeconds};
