@@ -164,6 +164,15 @@ impl CvArgs {
             Work::Part(part) => Claim::Part { of: part.of() },
             Work::Merge => Claim::Merge,
         };
+        // A folder that is in the way is told before the data are read, and data that cannot be read leave none behind.
+        if let (Some(path), Some(_)) = (&self.out, &self.refit) {
+            let resolved = resolved_toml(document, config)?;
+            OutputFolder::check(path, RunKind::CrossValidation, &resolved, claim)?;
+        }
+        let refit_data = match (&self.refit, work) {
+            (Some(_), Work::Whole | Work::Merge) => Some(during("reading the data", || config.refit_data())?),
+            _ => None,
+        };
         let mut folder = self.open(opened, claim)?;
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
@@ -177,10 +186,6 @@ impl CvArgs {
             threads,
             progress: &fits,
             interrupt: interrupt_on_signal()?,
-        };
-        let refit_data = match (&self.refit, work) {
-            (Some(_), Work::Whole | Work::Merge) => Some(during("reading the data", || config.refit_data())?),
-            _ => None,
         };
         let fitting = Instant::now();
         if let Work::Part(part) = work {

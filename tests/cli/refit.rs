@@ -240,3 +240,11 @@ fn a_column_that_queries_are_split_by_is_no_feature_of_the_refit() {
         bench.output(&["predict", name, "days.csv", "--out", "scores.txt"]);
     }
 }
+
+#[test]
+fn data_that_cannot_be_read_leave_no_folder_behind() {
+    let bench = network();
+    let files = "data={train=[\"none.txt\"]}";
+    bench.refused(&["cv", "network.toml", "--set", files, "--out", "cv", "--refit", "best"]);
+    assert!(!bench.path("cv").exists() && !bench.path("best").exists());
+}
