@@ -284,8 +284,8 @@ fn a_finished_run_is_read_while_another_one_grows_in_its_folder() {
     };
     let before = read(&bench);
     let growing = [("train", "r"), ("cv", "cv")].map(|(command, run)| {
-        let child =
-            start(&bench, &[command, "g.toml", "-q", "--out", run, "--overwrite", "--set", "learner.epochs=5000"]);
+        let endless = ["--set", "learner.epochs=50000", "--set", "learner.patience=50000"];
+        let child = start(&bench, &[&[command, "g.toml", "-q", "--out", run, "--overwrite"], &endless[..]].concat());
         wait_for(&bench.path(run).join(if run == "r" { ".next/state.json" } else { ".next/jobs" }));
         child
     });
