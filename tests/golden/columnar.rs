@@ -20,7 +20,8 @@ fn files_of_pyarrow_and_polars_hold_the_data_of_the_text() {
     for entry in std::fs::read_dir(&folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "arrow" || extension == "parquet") {
-            let table = of(path.clone());
+            // Text has no names of features.
+            let table = RankingDataset { feature_names: Vec::new(), ..of(path.clone()) };
             assert_eq!(table, text, "{}", path.display());
             assert_eq!(table.data_hash(), text.data_hash(), "{}", path.display());
             tables += 1;
