@@ -200,7 +200,10 @@ fn the_library_changes_nothing_of_its_process() {
 fn parallel_code_carries_the_execution_to_its_threads() {
     // Loops over numbers alone, which call nothing that depends on the execution.
     let arithmetic = [
+        "data/check/mod.rs",
+        "data/check/order.rs",
         "data/columnar/append.rs",
+        "data/columnar/csv.rs",
         "data/columnar/values.rs",
         "data/features.rs",
         "data/fit_normalizer.rs",
