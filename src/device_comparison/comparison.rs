@@ -8,7 +8,9 @@ use super::first_batch::FirstBatchError;
 use super::setting::DeviceSetting;
 use super::trial::{PeakBytes, Trial};
 use crate::json::Value;
-use crate::measure::significance::{Equivalence, EquivalenceVerdict, SignificanceError, equivalence};
+use crate::measure::significance::{
+    Equivalence, EquivalenceVerdict, SignificanceError, equivalence, mean, standard_error,
+};
 use crate::ranker::Versions;
 
 /// Largest error of loss and gradient on the first batch, of their largest component, in 32 bits and in 16.
@@ -282,18 +284,16 @@ impl DeviceRow {
 impl Quality {
     /// The mean over queries of each seed, then over seeds.
     fn over(trials: &[Trial]) -> Option<Self> {
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         let of_seed = |trial: &Trial| mean(&trial.values.iter().flatten().copied().collect::<Vec<f64>>());
         let means: Vec<f64> = trials.iter().map(of_seed).collect();
-        let seeds = means.len() as f64;
-        let all = (!means.is_empty()).then(|| mean(&means))?;
-        let variance = means.iter().map(|value| (value - all).powi(2)).sum::<f64>() / (seeds - 1.0);
-        Some(Self { mean: all, standard_error: (means.len() > 1).then(|| (variance / seeds).sqrt()) })
+        let several = means.len() > 1;
+        (!means.is_empty())
+            .then(|| Self { mean: mean(&means), standard_error: several.then(|| standard_error(&means)) })
     }
 }
 
 /// The median, the mean of the middle two for an even number; `None` for no values.
-fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() % 2 {

@@ -30,23 +30,21 @@ impl FirstBatchError {
         if self.loss.is_nan() || self.gradient.is_nan() { f64::INFINITY } else { self.loss.max(self.gradient) }
     }
 
-    /// The errors of the first training queries of a normalized data set, as many as a step takes. Their scores are those of
-    /// the scorer before training on the CPU, so that every device gets the same numbers. `None` for learners that take
-    /// no loss or no scorer.
+    /// The errors of one batch of normalized training queries. The scorer before training scores them on the CPU, so that
+    /// every device gets the same numbers. `None` for learners that take no loss or no scorer.
     ///
     /// # Errors
     /// [`ExperimentError`] of the loss or the scorer.
     pub fn measure(
         config: &ExperimentConfig,
-        train: &RankingDataset,
+        queries: &RankingDataset,
         device: &Device,
     ) -> Result<Option<Self>, ExperimentError> {
         let (Some(scorer), Some(loss)) = (&config.scorer, &config.loss) else { return Ok(None) };
         let loss = loss.build().map_err(LearnerError::from)?;
-        let step = config.resolved()["learner"]["batch_queries"].as_u64().unwrap_or(16) as usize;
-        let queries: Vec<usize> = (0..train.queries().min(step)).collect();
-        let batch = RankingBatch::assemble(train, &queries, &host());
-        let scorer = scorer.init(train.feature_count, config.seed, &host()).map_err(LearnerError::from)?;
+        let all: Vec<usize> = (0..queries.queries()).collect();
+        let batch = RankingBatch::assemble(queries, &all, &host());
+        let scorer = scorer.init(queries.feature_count, config.seed, &host()).map_err(LearnerError::from)?;
         let scores = scorer.forward(batch.features, batch.mask.clone());
         let shape = scores.dims();
         let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect::<Vec<f64>>();

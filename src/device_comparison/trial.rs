@@ -9,13 +9,13 @@ use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::comparison::median;
 use super::first_batch::FirstBatchError;
 use crate::data::{Normalizer, RankingDataset};
 use crate::distributed::OneProcess;
-use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, Split, fit_in_place};
+use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
 use crate::learner::{Interrupt, Progress, Round};
 use crate::memory;
-use crate::op::Execution;
 use crate::ranker::{Ranker, Versions};
 use crate::text::hexadecimal;
 
@@ -78,13 +78,14 @@ pub struct TrialSeconds {
 /// Largest memory in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakBytes {
-    /// Of the process until the end of the fit.
+    /// Of the process until the end of the fit, with a raw copy of the queries that are scored after it.
     pub host: Option<u64>,
     /// On the device.
     pub device: Option<u64>,
 }
 
 /// How a trial is run.
+#[derive(Debug)]
 pub struct TrialOptions<'a> {
     /// The open device.
     pub device: &'a Device,
@@ -92,15 +93,13 @@ pub struct TrialOptions<'a> {
     pub begun: Instant,
     /// Value of the selecting measure whose time is wanted.
     pub target: Option<f64>,
-    /// Asks for an early stop.
-    pub interrupt: Interrupt,
 }
 
 impl Trial {
     /// Fits the configuration with its seed and measures the fit.
     ///
     /// # Errors
-    /// [`ExperimentError`] of the data or the fit; [`ExperimentError::Interrupted`].
+    /// [`ExperimentError`] of the data or the fit.
     pub fn run(config: &ExperimentConfig, options: &TrialOptions) -> Result<Self, ExperimentError> {
         let open = options.begun.elapsed().as_secs_f64();
         let mut split = config.data.split(config.seed)?;
@@ -118,15 +117,14 @@ impl Trial {
             resume: false,
             dashboard: false,
             progress: &clock,
-            interrupt: options.interrupt.clone(),
+            interrupt: Interrupt::default(),
             processes: &OneProcess,
         };
         let documents = split.train.documents();
+        let fitting = Instant::now();
         let fit = fit_in_place(config, &mut split, config.seed, &fit_options)?;
-        if options.interrupt.requested() {
-            return Err(ExperimentError::Interrupted { finished: 0, all: 1 });
-        }
         let peak = memory::peak();
+        let record = RunRecord::new(&config.device, fitting.elapsed(), options.begun.elapsed());
         let mut of_sets = ["test", "validation", "train"].into_iter();
         let (set, evaluation) = of_sets
             .find_map(|set| Some((set, fit.evaluations.get(set)?)))
@@ -146,9 +144,9 @@ impl Trial {
             score_documents_per_second: scoring_speed(&fit.ranker, &scored, options.device)?,
             seconds: TrialSeconds { open, compile: times.compile, round: times.round, target: times.target },
             peak_bytes: PeakBytes { host: peak, device: None },
-            threads: rayon::current_num_threads(),
-            instructions: Execution::current().instructions().to_string(),
-            platform: format!("{} {}", std::env::consts::ARCH, std::env::consts::OS),
+            threads: record.threads,
+            instructions: record.instructions,
+            platform: record.platform,
             versions: Versions::current(),
         })
     }
@@ -163,9 +161,11 @@ fn first_batch(
     if config.data.memory.is_some() {
         return Ok(None);
     }
-    let mut train = split.train.clone();
-    Normalizer::fit(&train, config.normalizer).apply(&mut train)?;
-    FirstBatchError::measure(config, &train, device)
+    let normalizer = Normalizer::fit(&split.train, config.normalizer);
+    let step = config.resolved()["learner"]["batch_queries"].as_u64().unwrap_or(16) as usize;
+    let mut queries = split.train.select(&(0..split.train.queries().min(step)).collect::<Vec<usize>>());
+    normalizer.apply(&mut queries)?;
+    FirstBatchError::measure(config, &queries, device)
 }
 
 /// The median speed of scoring, after one pass that is not counted.
@@ -178,14 +178,7 @@ fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Res
         black_box(ranker.predict(data, device)?);
         times.push(start.elapsed().as_secs_f64());
     }
-    Ok(median(&times[1..]).map(|seconds| data.documents() as f64 / seconds))
-}
-
-/// The upper median; `None` for no values.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
+    Ok(median(times.split_off(1)).map(|seconds| data.documents() as f64 / seconds))
 }
 
 /// Times of the rounds of a fit.
@@ -211,7 +204,7 @@ impl Clock {
     fn times(&self, target: Option<f64>) -> Times {
         let marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();
-        let round = median(&ends.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<f64>>());
+        let round = median(ends.windows(2).map(|pair| pair[1] - pair[0]).collect());
         let compile = round.zip(ends.first()).map(|(round, first)| (first - round).max(0.0));
         let best = marks.rounds.iter().filter_map(|(_, value)| *value).reduce(f64::max);
         let reached = |target: f64| marks.rounds.iter().find(|(_, value)| value.is_some_and(|value| value >= target));

@@ -150,3 +150,21 @@ fn a_device_whose_fit_fails_has_a_row_that_says_why() {
     assert!(message.contains("no device could run the configuration: flex: seed 1: "), "{message}");
     assert!(message.contains("train.txt:2"), "{message}");
 }
+
+#[test]
+fn fits_on_other_data_are_not_mixed_and_files_of_the_user_stay() {
+    let bench = Bench::default();
+    compared(&bench);
+    let again = ["devices", "compare", "small.toml", "--devices", "flex,flex@baseline,flex+threads=1", "--seeds", "2"];
+    let again = [&again[..], &["--target", "ndcg@10=0.01", "--out", "out"]].concat();
+    // As after the data have changed between two parts of a comparison.
+    let fit = bench.path("out/trial-2-seed-2.json");
+    let mut trial: Value = serde_json::from_str(&fs::read_to_string(&fit).unwrap()).unwrap();
+    trial["data"]["train"] = "another".into();
+    fs::write(&fit, trial.to_string()).unwrap();
+    let message = bench.refused(&[&again[..], &["--resume"]].concat());
+    assert!(message.contains("out: holds fits on other data"), "{message}");
+    bench.write("out/trial-notes.json", "mine");
+    bench.output(&[&again[..], &["--overwrite"]].concat());
+    assert_eq!(fs::read_to_string(bench.path("out/trial-notes.json")).unwrap(), "mine");
+}

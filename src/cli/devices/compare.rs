@@ -128,6 +128,13 @@ impl CompareArgs {
             }
         }
         drop(work);
+        let mut data = runs.iter().filter_map(|(_, trials)| trials.as_ref().ok()).flatten().map(|trial| &trial.data);
+        if data.next().is_some_and(|first| data.any(|other| other != first)) {
+            return Err(Failure::input(format!(
+                "{}: holds fits on other data; choose another --out, or --overwrite it",
+                self.out.display()
+            )));
+        }
         let failed: Vec<String> = runs
             .iter()
             .filter_map(|(setting, trials)| Some(format!("{setting}: {}", trials.as_ref().err()?)))
@@ -205,7 +212,7 @@ impl CompareArgs {
         for entry in fs::read_dir(&self.out)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with("trial-") && name.ends_with(".json") {
+            if is_trial_name(&name) {
                 fs::remove_file(entry.path())?;
             }
         }
@@ -311,6 +318,15 @@ fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
     Ok(Ended::Failed(said.unwrap_or_else(|| format!("the process ended with {status} and said nothing"))))
 }
 
+/// Whether a file has the name of a fit.
+fn is_trial_name(name: &str) -> bool {
+    let numbers = name.strip_prefix("trial-").and_then(|rest| rest.strip_suffix(".json")?.split_once("-seed-"));
+    numbers.is_some_and(|(number, seed)| {
+        number.parse::<usize>().is_ok_and(|number| number > 0) && seed.parse::<u64>().is_ok()
+    })
+}
+
+/// The name of the file of a fit; devices count from 0.
 fn trial_name(number: usize, seed: u64) -> String {
     format!("trial-{}-seed-{seed}.json", number + 1)
 }

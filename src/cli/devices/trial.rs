@@ -9,7 +9,6 @@ use crate::cli::execution_args::work_on_this_thread;
 use crate::cli::failure::Failure;
 use crate::cli::run_args::RunArgs;
 use crate::device_comparison::{Trial, TrialOptions};
-use crate::learner::Interrupt;
 
 /// Arguments of `devices trial`.
 #[derive(Debug, Args)]
@@ -26,8 +25,7 @@ impl TrialArgs {
         let begun = Instant::now();
         work_on_this_thread();
         let opened = self.run.open()?;
-        let options =
-            TrialOptions { device: &opened.device, begun, target: self.target, interrupt: Interrupt::default() };
+        let options = TrialOptions { device: &opened.device, begun, target: self.target };
         let trial = opened.execution.scope(|| Trial::run(&opened.config, &options))?;
         let text = serde_json::to_string(&trial).map_err(Failure::work)?;
         Ok(writeln!(out, "{text}")?)

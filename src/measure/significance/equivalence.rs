@@ -13,7 +13,7 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::{SignificanceError, mean, standard_deviation};
+use super::{SignificanceError, mean, standard_error};
 
 /// The standard error that stands in place of 0, for systems that differ without any scatter.
 const LEAST_ERROR: f64 = 1e-6;
@@ -109,8 +109,7 @@ pub fn equivalence(differences: &[Vec<f64>], margin: f64) -> Result<Equivalence,
     let by_seed: Vec<f64> = differences.iter().map(|of_seed| mean(of_seed)).collect();
     let by_query: Vec<f64> =
         (0..queries).map(|q| mean(&differences.iter().map(|of_seed| of_seed[q]).collect::<Vec<f64>>())).collect();
-    let error = |of: &[f64]| standard_deviation(of) / (of.len() as f64).sqrt();
-    let standard_error = error(&by_query).max(error(&by_seed)).max(LEAST_ERROR);
+    let standard_error = standard_error(&by_query).max(standard_error(&by_seed)).max(LEAST_ERROR);
     let difference = mean(&by_seed);
     let reach = |level: f64, seeds: usize, error: f64| {
         let freedom = (queries.min(seeds) - 1) as f64;

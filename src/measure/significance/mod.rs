@@ -211,8 +211,13 @@ fn check_values(values: &[f64]) -> Result<(), SignificanceError> {
 }
 
 /// The mean; NaN of nothing.
-fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     mean_of(values.iter().copied()).unwrap_or(f64::NAN)
+}
+
+/// The standard error of the mean of two values or more.
+pub(crate) fn standard_error(values: &[f64]) -> f64 {
+    standard_deviation(values) / (values.len() as f64).sqrt()
 }
 
 /// Computes the standard deviation with n - 1 degrees of freedom.

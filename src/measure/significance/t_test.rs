@@ -3,7 +3,7 @@
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::{SignificanceError, mean, standard_deviation};
+use super::{SignificanceError, mean, standard_error};
 
 /// Result of a paired t-test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -30,7 +30,7 @@ pub fn t_test(differences: &[f64], confidence: f64) -> Result<TTest, Significanc
         return Err(SignificanceError::TooFew { what: "queries", found: queries, expected: 2 });
     }
     let freedom = queries - 1;
-    let (mean, error) = (mean(differences), standard_deviation(differences) / (queries as f64).sqrt());
+    let (mean, error) = (mean(differences), standard_error(differences));
     let t = if mean == 0.0 { 0.0 } else { mean / error };
     let student = StudentsT::new(0.0, 1.0, freedom as f64).expect("there is at least one degree of freedom");
     let reach = error * student.inverse_cdf((1.0 + confidence) / 2.0);
