@@ -1,8 +1,8 @@
-//! The table of `docs/PUBLISHED.md`: our five-fold results beside the published ones.
+//! The table of `benchmarks/published.md`: our five-fold results beside the published ones.
 //!
 //! ```text
 //! .ci/tables                                     makes every result, and records what made it
-//! cargo run --example published_table            writes docs/PUBLISHED.md
+//! cargo run --example published_table            writes benchmarks/published.md
 //! cargo run --example published_table -- --check fails if that file is not what the results say
 //! ```
 //!
@@ -68,12 +68,12 @@ const COLUMNS: [(&str, &str); 6] = [
 
 fn main() -> Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/published");
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/PUBLISHED.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("benchmarks/published.md");
     let text = render(&folder)?;
     match std::env::args().nth(1).as_deref() {
         None => fs::write(page, text)?,
         Some("--check") if fs::read_to_string(&page)? == text => {}
-        Some("--check") => return Err("docs/PUBLISHED.md is not what the results say: run this again".into()),
+        Some("--check") => return Err("benchmarks/published.md is not what the results say: run this again".into()),
         Some(other) => return Err(format!("found {other}, expected nothing or --check").into()),
     }
     Ok(())

@@ -21,7 +21,7 @@ import pyarrow
 import pyarrow.parquet
 import ray
 
-# The largest difference from `burn-rank predict`, relative above 1: that of docs/EXPORT.md for ONNX.
+# The largest difference from `burn-rank predict`, relative above 1: that of docs/how-to/export.md for ONNX.
 TOLERANCE = 1e-5
 
 

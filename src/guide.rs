@@ -2,28 +2,28 @@
 //!
 //! # Other pages
 //!
-//! The guide links to pages that are not part of this documentation. They are files of the repository, and most of them
-//! also of the package:
+//! The guide links to pages that are not part of this documentation. They are files of the repository:
 //!
 //! | file | contents |
 //! |---|---|
-//! | `docs/CONFIG.md` | every key of a configuration file, with its default |
-//! | `docs/LOSSES.md` | every loss on the same data, and which to choose |
-//! | `docs/FORMULAS.md` | the formula of each loss |
-//! | `docs/PUBLISHED.md` | published tables, computed again |
-//! | `docs/EXPORT.md`, `docs/IMPORT.md` | rankers in other systems, and from them |
-//! | `docs/TREES.md` | boosted trees next to other libraries |
-//! | `docs/BACKENDS.md` | what has run on which backend |
-//! | `docs/PERFORMANCE.md` | speed, and what rounds where |
-//! | `docs/SCALE.md`, `docs/FAST_SUMS.md` | data larger than memory, and long lists |
-//! | `docs/guide/python.md` | the Python package |
+//! | `docs/reference/configuration.md` | every key of a configuration file, with its default |
+//! | `docs/explanation/formulas.md` | the formula of each loss |
+//! | `docs/explanation/fast_sums.md` | sums over pairs of long lists |
+//! | `docs/how-to/export.md`, `docs/how-to/import.md` | rankers in other systems, and from them |
+//! | `docs/how-to/backends.md` | what has run on which backend |
+//! | `docs/how-to/large_data.md` | data larger than memory |
+//! | `docs/tutorials/python.md` | the Python package |
+//! | `benchmarks/losses.md` | every loss on the same data, and which to choose |
+//! | `benchmarks/published.md` | published tables, computed again |
+//! | `benchmarks/trees.md` | boosted trees next to other libraries |
+//! | `benchmarks/performance.md` | speed, and what rounds where |
 //! | `examples` | programs, each with its command in `examples/README.md` |
 //! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |
 
-/// A page of `docs/guide`. Of two definitions of a link the first one counts: these lead to other modules in place of
-/// files, which this documentation does not have.
+/// A page of `docs`. Of two definitions of a link the first one counts: these lead to other modules in place of files,
+/// which this documentation does not have.
 macro_rules! page {
-    ($name:ident, $about:literal) => {
+    ($folder:literal, $name:ident, $about:literal) => {
         #[doc = $about]
         #[doc = ""]
         #[doc = "[choose_a_loss.md]: crate::guide::choose_a_loss"]
@@ -44,45 +44,45 @@ macro_rules! page {
         #[doc = "[splitting.md]: crate::guide::splitting"]
         #[doc = "[studies.md]: crate::guide::studies"]
         #[doc = "[table.md]: crate::guide::table"]
+        #[doc = "[train.md]: crate::guide::train"]
         #[doc = "[troubleshooting.md]: crate::guide::troubleshooting"]
-        #[doc = "[tutorial.md]: crate::guide::tutorial"]
-        #[doc = "[CONFIG.md]: crate::guide#other-pages"]
-        #[doc = "[LOSSES.md]: crate::guide#other-pages"]
-        #[doc = "[FORMULAS.md]: crate::guide#other-pages"]
-        #[doc = "[PUBLISHED.md]: crate::guide#other-pages"]
-        #[doc = "[EXPORT.md]: crate::guide#other-pages"]
-        #[doc = "[IMPORT.md]: crate::guide#other-pages"]
-        #[doc = "[BACKENDS.md]: crate::guide#other-pages"]
-        #[doc = "[PERFORMANCE.md]: crate::guide#other-pages"]
-        #[doc = "[TREES.md]: crate::guide#other-pages"]
-        #[doc = "[SCALE.md]: crate::guide#other-pages"]
-        #[doc = "[FAST_SUMS.md]: crate::guide#other-pages"]
+        #[doc = "[configuration.md]: crate::guide#other-pages"]
+        #[doc = "[losses.md]: crate::guide#other-pages"]
+        #[doc = "[formulas.md]: crate::guide#other-pages"]
+        #[doc = "[published.md]: crate::guide#other-pages"]
+        #[doc = "[export.md]: crate::guide#other-pages"]
+        #[doc = "[import.md]: crate::guide#other-pages"]
+        #[doc = "[backends.md]: crate::guide#other-pages"]
+        #[doc = "[performance.md]: crate::guide#other-pages"]
+        #[doc = "[trees.md]: crate::guide#other-pages"]
+        #[doc = "[large_data.md]: crate::guide#other-pages"]
+        #[doc = "[fast_sums.md]: crate::guide#other-pages"]
         #[doc = "[python.md]: crate::guide#other-pages"]
         #[doc = "[CONTRIBUTING.md]: crate::guide#other-pages"]
         #[doc = "[examples]: crate::guide#other-pages"]
         #[doc = ""]
-        #[doc = include_str!(concat!("../docs/guide/", stringify!($name), ".md"))]
+        #[doc = include_str!(concat!("../docs/", $folder, "/", stringify!($name), ".md"))]
         pub mod $name {}
     };
 }
 
-page!(tutorial, "From a LETOR file to a ranker.");
-page!(model, "From an empty project to your own model, trained on NDCG.");
-page!(install, "The command, the library, and platforms.");
-page!(choose_a_loss, "Which loss to start with.");
-page!(rerank, "A reranker, from flat scores to the best checkpoint.");
-page!(hardware, "The same ranker on other hardware.");
-page!(cookbook, "Short answers to common tasks.");
-page!(conventions, "The meaning of a measure's value.");
-page!(runs, "The folder of a run, and runs in scripts.");
-page!(compare, "Tests between systems on the same queries.");
-page!(studies, "What the papers claim, checked on data at hand.");
-page!(clicks, "Learning from clicks without position bias.");
-page!(data, "Text and tables.");
-page!(table, "From a table to a ranker.");
-page!(splitting, "Queries to train, to select and to test on.");
-page!(machines, "Fits of a scheduler, and one fit in several processes.");
-page!(recommender, "A recommender over the whole catalog.");
-page!(lightgbm, "Parameters of LightGBM, and models in both directions.");
-page!(troubleshooting, "Results that surprise without an error.");
-page!(glossary, "Terms of the field, and of this crate.");
+page!("tutorials", train, "From a LETOR file to a ranker.");
+page!("tutorials", model, "From an empty project to your own model, trained on NDCG.");
+page!("tutorials", table, "From a table to a ranker.");
+page!("tutorials", rerank, "A reranker, from flat scores to the best checkpoint.");
+page!("tutorials", hardware, "The same ranker on other hardware.");
+page!("start", install, "The command, the library, and platforms.");
+page!("how-to", choose_a_loss, "Which loss to start with.");
+page!("how-to", clicks, "Learning from clicks without position bias.");
+page!("how-to", compare, "Tests between systems on the same queries.");
+page!("how-to", cookbook, "Short answers to common tasks.");
+page!("how-to", data, "Text and tables.");
+page!("how-to", lightgbm, "Parameters of LightGBM, and models in both directions.");
+page!("how-to", machines, "Fits of a scheduler, and one fit in several processes.");
+page!("how-to", recommender, "A recommender over the whole catalog.");
+page!("how-to", splitting, "Queries to train, to select and to test on.");
+page!("how-to", troubleshooting, "Results that surprise without an error.");
+page!("reference", glossary, "Terms of the field, and of this crate.");
+page!("reference", runs, "The folder of a run, and runs in scripts.");
+page!("explanation", conventions, "The meaning of a measure's value.");
+page!("explanation", studies, "What the papers claim, checked on data at hand.");

@@ -22,7 +22,7 @@
 //! # Where to go
 //! - **In your own model**: the [`prelude`], then [which loss](loss#which-loss) and [a whole training loop](guide::model);
 //!   [`measure`] has the exact values.
-//! - **From files, without writing Rust**: the [tutorial](guide::tutorial) of the command line, from a LETOR file to a
+//! - **From files, without writing Rust**: the [tutorial](guide::train) of the command line, from a LETOR file to a
 //!   ranker.
 //! - **What a number means**: [conventions](guide::conventions).
 //! - **From clicks**: [without position bias](guide::clicks).

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How unequal the gradients of queries are: the table under "Unit gradients" of docs/LOSSES.md.
+"""How unequal the gradients of queries are: the table under "Unit gradients" of benchmarks/losses.md.
 
     python3 benches/python/gradient_shares.py target/release/burn-rank
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Perceptrons by their defaults beside LightGBM: NDCG@10 and MAP of test queries. The first table of docs/LOSSES.md.
+"""Perceptrons by their defaults beside LightGBM: NDCG@10 and MAP of test queries. The first table of benchmarks/losses.md.
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy lightgbm
     /tmp/peers/bin/python benches/python/neural_quality.py target/release/burn-rank --out FOLDER [SET ..] [--seeds 1,2,3] [--threads N]

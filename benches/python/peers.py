@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of docs/PERFORMANCE.md, "Beside rax and allRank": what burn-rank, LightGBM, rax and allRank train on and measure, and the time of ApproxNDCG.
+"""The tables of benchmarks/performance.md, "Beside rax and allRank": what burn-rank, LightGBM, rax and allRank train on and measure, and the time of ApproxNDCG.
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy torch lightgbm jax rax scikit-learn torchvision gcsfs
     /tmp/peers/bin/pip install --no-deps allRank

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of docs/TREES.md: our trees beside LightGBM, XGBoost and CatBoost, in three steps that can be stopped and run again.
+"""The table of benchmarks/trees.md: our trees beside LightGBM, XGBoost and CatBoost, in three steps that can be stopped and run again.
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy scipy lightgbm xgboost catboost
     P="/tmp/peers/bin/python benches/python/tree_table.py --binary target/release/burn-rank --data DATA --work /tmp/trees"

@@ -1,4 +1,4 @@
-"""docs/guide/python.md does what it says: its Python blocks run, and print what is shown. So do the examples."""
+"""docs/tutorials/python.md does what it says: its Python blocks run, and print what is shown. So do the examples."""
 
 import contextlib
 import io
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT.parent / "docs" / "guide" / "python.md"
+PAGE = ROOT.parent / "docs" / "tutorials" / "python.md"
 BLOCK = re.compile(r"^(It prints:\n\n)?```(\w+)\n(.*?)^```$", re.M | re.S)
 
 

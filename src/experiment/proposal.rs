@@ -1,7 +1,7 @@
 //! `Proposal`: a first configuration for data that have been looked at, as commented TOML (`burn-rank init`).
 //!
 //! Networks come first: with `gauss`, dropout and patience they are level with tuned trees or above them on most data
-//! (docs/TREES.md has the trees). Trees come first where values are missing, a line where there is too little to learn
+//! (benchmarks/trees.md has the trees). Trees come first where values are missing, a line where there is too little to learn
 //! from. Whatever comes first, one `cv` compares it with the others.
 
 use std::fmt::Write;
@@ -164,7 +164,7 @@ impl Seen {
         let labels = self.labels();
         let gain = if labels == Labels::Values { ", gain = \"linear\"" } else { "" };
         let mut text = format!(
-            "# A first configuration by `burn-rank init`. Every key is described in docs/CONFIG.md.\n#   {command}\nseed = 1\n\
+            "# A first configuration by `burn-rank init`. Every key is described in docs/reference/configuration.md.\n#   {command}\nseed = 1\n\
              # Features by their ranks among the training values, or z-scores, as the data ask for.\nnormalizer = \"auto\"\n"
         );
         text += &self.data();
@@ -278,7 +278,7 @@ impl Seen {
             return String::new();
         }
         if !self.selects() {
-            return "\n# With validation queries, a [grid] compares learners: see docs/CONFIG.md.\n".to_string();
+            return "\n# With validation queries, a [grid] compares learners: see docs/reference/configuration.md.\n".to_string();
         }
         let inline = |keys: &[(&str, String)]| {
             let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();

@@ -1,4 +1,4 @@
-//! docs/CONFIG.md lists every key that a configuration file may have, with its default, and its examples are valid.
+//! docs/reference/configuration.md lists every key that a configuration file may have, with its default, and its examples are valid.
 //! What there is to list comes from the types: from what they say they expect in place of a key or a value that they do
 //! not have, and from what they are by default.
 
@@ -48,12 +48,12 @@ const KEYS_OF_KINDS: [&str; 5] = ["kind", "key", "meaning", "range", "default"];
 const KINDS: [&str; 3] = ["kind", "what", "example"];
 
 fn page() -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/CONFIG.md")).unwrap()
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/configuration.md")).unwrap()
 }
 
 /// The text below a heading, subsections included.
 fn section<'a>(page: &'a str, heading: &str) -> &'a str {
-    let start = page.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("docs/CONFIG.md has no `{heading}`"));
+    let start = page.find(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("docs/reference/configuration.md has no `{heading}`"));
     let text = &page[start + 1 + heading.len()..];
     let level = heading.find(' ').unwrap();
     let ends = (1..=level).filter_map(|level| text.find(&format!("\n{} ", "#".repeat(level))));
@@ -260,7 +260,7 @@ fn every_parameter_of_every_loss_is_listed() {
         for (key, default) in (entry.defaults)(&burn_rank::json::Map::new()) {
             let default = json!(default);
             let row = rows.iter().find(|row| code(row[0])[0] == key && code(row[4]).contains(&entry.name));
-            let row = row.unwrap_or_else(|| panic!("docs/CONFIG.md has no `{key}` of {}", entry.name));
+            let row = row.unwrap_or_else(|| panic!("docs/reference/configuration.md has no `{key}` of {}", entry.name));
             assert!(
                 says(row[3], &serde_json::to_value(&default).unwrap()),
                 "{} {key}: the page says {}, the sources {default}",
@@ -297,7 +297,7 @@ fn every_parameter_of_every_cell_is_listed() {
         let spec = LossSpec::parse(&format!("{}:{}", cell.measure.name(), cell.relaxation.name()));
         for (key, default) in spec.resolved().unwrap() {
             let row =
-                row_of_cell(&rows, cell, &key).unwrap_or_else(|| panic!("docs/CONFIG.md has no `{key}` of {spec}"));
+                row_of_cell(&rows, cell, &key).unwrap_or_else(|| panic!("docs/reference/configuration.md has no `{key}` of {spec}"));
             met.insert(row.join("|"));
             if key != "measure" && key != "relaxation" {
                 let default = serde_json::to_value(json!(default)).unwrap();
@@ -310,7 +310,7 @@ fn every_parameter_of_every_cell_is_listed() {
 
 #[test]
 fn the_table_of_cells_in_the_page_of_losses_is_that_of_the_sources() {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/LOSSES.md")).unwrap();
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("benchmarks/losses.md")).unwrap();
     let relaxations: Vec<String> = RelaxationName::ALL.iter().map(|name| format!("`{}`", name.name())).collect();
     let header: Vec<&str> = ["measure"].into_iter().chain(relaxations.iter().map(String::as_str)).collect();
     let rows = table(section(&page, "## Any measure through any relaxation"), &header);

@@ -1,4 +1,4 @@
-//! The pages of `docs/guide` do what they say: a block after "File `NAME`:" is written, commands in `sh` run one after the
+//! The pages of `docs` do what they say: a block after "File `NAME`:" is written, commands in `sh` run one after the
 //! other in an empty folder, and a block after "It prints:" is the output. Commands in `bash` need something else: a
 //! build, a GPU, other data. The Rust blocks are run as the crate's documentation.
 
@@ -68,15 +68,17 @@ fn follow(page: &Path) -> usize {
 
 #[test]
 fn every_command_of_the_guide_runs() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
     let mut commands = 0;
-    for entry in fs::read_dir(guide).unwrap() {
-        commands += follow(&entry.unwrap().path());
+    for folder in ["start", "tutorials", "how-to", "reference", "explanation"] {
+        for entry in fs::read_dir(docs.join(folder)).unwrap() {
+            commands += follow(&entry.unwrap().path());
+        }
     }
     assert!(commands > 15, "{commands} commands");
 }
 
-/// The program of docs/guide/model.md as a reader pastes it, but for where it prints.
+/// The program of docs/tutorials/model.md as a reader pastes it, but for where it prints.
 mod first_model {
     use std::cell::RefCell;
 
@@ -101,7 +103,7 @@ mod first_model {
 
     #[test]
     fn the_program_of_the_page_on_models_prints_what_it_says() {
-        let page = pages::page("docs/guide/model.md");
+        let page = pages::page("docs/tutorials/model.md");
         assert_eq!(pages::blocks(&page, "rust")[0], include_str!("first_model/main.rs"), "the page and the program");
         main().unwrap();
         let printed = PRINTED.take();

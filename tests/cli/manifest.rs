@@ -116,7 +116,7 @@ fn rankers_record_the_locked_version_of_burn() {
 
 #[test]
 fn the_dependencies_in_the_guide_are_those_of_the_manifest() {
-    let page = fs::read_to_string(root().join("docs/guide/model.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/tutorials/model.md")).unwrap();
     let block = page.split("```toml\n").find(|block| block.starts_with("[dependencies]")).unwrap();
     let given: Table = block.split("```").next().unwrap().parse().unwrap();
     let manifest = manifest();
@@ -126,6 +126,6 @@ fn the_dependencies_in_the_guide_are_those_of_the_manifest() {
         assert!(features.contains_key(feature.as_str().unwrap()), "no feature {feature}");
     }
     for feature in features.keys().filter(|feature| !feature.starts_with('_') && *feature != "default") {
-        assert!(page.contains(&format!("`{feature}`")), "docs/guide/model.md does not name the feature {feature}");
+        assert!(page.contains(&format!("`{feature}`")), "docs/tutorials/model.md does not name the feature {feature}");
     }
 }

@@ -1,5 +1,5 @@
 //! The pages outside the guide do what they say: every command in README.md runs, and prints what
-//! the page says. A line that is not run is named here, with the reason. The Python blocks of docs/EXPORT.md are run by
+//! the page says. A line that is not run is named here, with the reason. The Python blocks of docs/how-to/export.md are run by
 //! `tests/needs/export_page.rs`.
 
 use std::fs;
@@ -12,7 +12,7 @@ use super::common::pages::{blocks, page};
 const LEFT_OUT: [(&str, &str, &str); 2] = [
     ("README.md", "cargo install --locked --path .", "builds the whole crate again"),
     (
-        "docs/EXPORT.md",
+        "docs/how-to/export.md",
         "java -jar RankLib.jar -load ranker.txt -rank test.txt -score scores.txt",
         "RankLib comes with its own releases; tests/python/exports.py reads its text by its formula",
     ),
@@ -119,7 +119,7 @@ fn the_readme_counts_the_losses() {
 
 #[test]
 fn the_page_on_exports_has_no_command_of_ours() {
-    assert_eq!(commands("docs/EXPORT.md"), [""; 0]);
+    assert_eq!(commands("docs/how-to/export.md"), [""; 0]);
 }
 
 #[test]

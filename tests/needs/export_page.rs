@@ -1,4 +1,4 @@
-//! The Python blocks of docs/EXPORT.md read what `convert` wrote.
+//! The Python blocks of docs/how-to/export.md read what `convert` wrote.
 
 use std::fs;
 use std::process::Command;
@@ -38,7 +38,7 @@ pub fn the_python_of_the_page_on_exports_reads_exports() {
     bench.output(&["convert", "linear/ranker.safetensors", "ranker.onnx"]);
     bench.output(&["convert", "trees/ranker.safetensors", "ranker.txt"]);
     fs::copy(bench.path("linear/ranker.safetensors"), bench.path("ranker.safetensors")).unwrap();
-    let blocks = blocks(&page("docs/EXPORT.md"), "python");
+    let blocks = blocks(&page("docs/how-to/export.md"), "python");
     assert_eq!(blocks.len(), 3);
     // The blocks run one after the other, and the scores of each are kept. The first and the last read the same ranker.
     let mut script = String::from("found = []\n");

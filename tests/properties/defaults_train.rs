@@ -50,7 +50,7 @@ fn overfitted(loss: &dyn RankingLoss, seed: u64) -> f64 {
     found.means[0].1
 }
 
-/// What a surrogate is to reach. Through the two relaxations that docs/LOSSES.md has for contrast, no temperature was
+/// What a surrogate is to reach. Through the two relaxations that benchmarks/losses.md has for contrast, no temperature was
 /// found that reaches more from every seed.
 fn bar(spec: &LossSpec) -> f64 {
     match spec.to_string() {

@@ -32,7 +32,7 @@ const READING: &str = "\
 Inputs:
   compare A B [C...] DATA        saved rankers (.safetensors, or the folder of a
                                  `train` run), rankers of LightGBM, XGBoost,
-                                 CatBoost and RankLib (docs/IMPORT.md), and files
+                                 CatBoost and RankLib (docs/how-to/import.md), and files
                                  of one score per line, on one LETOR file
   compare A B [C...] --qrels Q   TREC runs
   compare A B [C...]             folders of finished `train` or `cv` runs that

@@ -26,7 +26,7 @@ const READING: &str = "\
 Inputs:
   eval MODEL DATA...           a saved ranker, the folder of a `train` run, or a
                                ranker of LightGBM, XGBoost, CatBoost or RankLib
-                               (docs/IMPORT.md), on LETOR text
+                               (docs/how-to/import.md), on LETOR text
   eval --scores FILE DATA...   one score per line, in the order of the documents
                                (LightGBM and XGBoost write such files)
   eval --qrels Q --run R       a TREC run; qrels `query iteration document

@@ -42,7 +42,7 @@ pub enum Steps {
 }
 
 /// How many times as warm as for scorers a temperature is, in spreads of scores, that a configuration does not name.
-/// Found on validation queries (docs/TREES.md).
+/// Found on validation queries (benchmarks/trees.md).
 const WARMTH: f64 = 5.0;
 
 /// `l2` of leaves that are a balance. Documents weigh by their slopes there, so that a few may decide a leaf of many.

@@ -95,7 +95,7 @@ mod tests {
             assert_pair(difference, DType::F32, f64::exp(60.0) * (difference - 59.0), f64::exp(60.0));
         }
         assert!(ENTRY.formula.ends_with("beyond s_j - s_i = 60 its tangent, in float64 beyond 680"));
-        let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/FORMULAS.md"));
+        let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/explanation/formulas.md"));
         assert!(page.contains("e^{60} (s_j - s_i - 59)"));
     }
 }

@@ -1,7 +1,7 @@
 //! The temperature of a surrogate that names none: in spreads of scores, one for each relaxation.
 //!
 //! Those of the papers, in scores, train badly from scratch, since a temperature means nothing until one knows the
-//! spread of the scores. docs/LOSSES.md says how these were found, on validation queries alone.
+//! spread of the scores. benchmarks/losses.md says how these were found, on validation queries alone.
 
 use super::cells::Cell;
 use super::names::{MeasureName, RelaxationName};
