@@ -6,7 +6,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `docs/reference/configuration.md` | every key of a configuration file, with its default |
+//! | `docs/reference/configuration` | every key of a configuration file, with its default |
 //! | `docs/explanation/formulas.md` | the formula of each loss |
 //! | `docs/explanation/fast_sums.md` | sums over pairs of long lists |
 //! | `docs/how-to/export.md`, `docs/how-to/import.md` | rankers in other systems, and from them |

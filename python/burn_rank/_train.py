@@ -78,7 +78,7 @@ def train(
 ) -> Run:
     """Fits one ranker from a configuration, as ``burn-rank train`` does: ranker, state, log and report go into a folder.
 
-    ``config`` is the path of a file, its text (a ``str`` with a line break), or a dict with the same keys; docs/reference/configuration.md
+    ``config`` is the path of a file, its text (a ``str`` with a line break), or a dict with the same keys; docs/reference/configuration
     lists them. ``overrides`` replace keys, as in ``{"learner.epochs": 10}``; ``None`` removes one. The folder is ``out``,
     or ``runs/NAME``: a new or empty one, or with ``resume`` or ``overwrite`` that of an earlier run. ``start`` is a saved
     ranker of trees to start from.

@@ -54,7 +54,7 @@ DEFAULT_LOSSES = {"boosted_trees": "lambda_ndcg", "gradient": "list_net"}
 class RankingEstimator(BaseEstimator):
     """Fits a ranker to arrays.
 
-    ``learner``, ``loss`` and ``scorer`` are names, or dicts with the keys that docs/reference/configuration.md lists, as in
+    ``learner``, ``loss`` and ``scorer`` are names, or dicts with the keys that docs/reference/configuration lists, as in
     ``{"kind": "boosted_trees", "rounds": 200}`` and ``{"name": "approx_ndcg", "alpha": 10.0}``. ``normalizer`` is the key
     ``normalizer`` of a configuration; ``measure`` and ``convention`` select among rounds and are those of :meth:`score`.
     ``progress`` is as in :func:`burn_rank.train`.

@@ -2,7 +2,7 @@
 //!
 //! A [`Document`] is the text of a configuration with its overrides, an [`ExperimentConfig`] what it says. [`fit()`]
 //! runs it on one split of the data, [`cross_validate`] on folds x grid x seeds; [`Report`] is what both leave.
-//! `docs/reference/configuration.md` lists the keys, `examples/make_models.rs` runs files from Rust.
+//! `docs/reference/configuration` lists the keys, `examples/make_models.rs` runs files from Rust.
 
 mod agreement;
 mod config;

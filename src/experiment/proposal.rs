@@ -164,7 +164,7 @@ impl Seen {
         let labels = self.labels();
         let gain = if labels == Labels::Values { ", gain = \"linear\"" } else { "" };
         let mut text = format!(
-            "# A first configuration by `burn-rank init`. Every key is described in docs/reference/configuration.md.\n#   {command}\nseed = 1\n\
+            "# A first configuration by `burn-rank init`. Every key is described in docs/reference/configuration.\n#   {command}\nseed = 1\n\
              # Features by their ranks among the training values, or z-scores, as the data ask for.\nnormalizer = \"auto\"\n"
         );
         text += &self.data();
@@ -278,7 +278,8 @@ impl Seen {
             return String::new();
         }
         if !self.selects() {
-            return "\n# With validation queries, a [grid] compares learners: see docs/reference/configuration.md.\n".to_string();
+            return "\n# With validation queries, a [grid] compares learners: see docs/reference/configuration.\n"
+                .to_string();
         }
         let inline = |keys: &[(&str, String)]| {
             let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
