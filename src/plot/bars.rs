@@ -13,7 +13,7 @@ const BINS: usize = 20;
 pub struct Group {
     /// Name in a legend.
     pub name: String,
-    /// What the bars show.
+    /// The kind of figure that the bars show.
     pub ink: Ink,
     /// Height of the bar of each category.
     pub shares: Vec<f64>,

@@ -17,7 +17,7 @@ pub struct Differences {
     pub x_name: String,
     /// The values, in any order; one that is not finite is left out.
     pub values: Vec<f64>,
-    /// What values above 0 show, and what those below.
+    /// The kinds of figure above 0 and below 0.
     pub inks: [Ink; 2],
 }
 

@@ -3,7 +3,7 @@
 
 use plotters::style::RGBColor;
 
-/// What a stroke or a fill shows.
+/// The meaning of a stroke or a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
     /// Labels of axes.
@@ -22,7 +22,7 @@ pub enum Ink {
     Test,
     /// A surrogate, on the training queries.
     Surrogate,
-    /// What a learner minimizes.
+    /// The objective of a learner.
     Objective,
 }
 

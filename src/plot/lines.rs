@@ -15,13 +15,13 @@ const MARKED_POINTS: usize = 40;
 pub struct Line {
     /// Name in a legend.
     pub name: String,
-    /// What the curve shows.
+    /// The kind of figure that the curve shows.
     pub ink: Ink,
     /// The points, ascending in x; one that is not finite breaks the curve.
     pub points: Vec<(f64, f64)>,
 }
 
-/// How an axis places its values.
+/// The scale of an axis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
@@ -56,11 +56,11 @@ pub struct Lines {
     pub marks: Vec<f64>,
     /// Labels for 1, 2, ... in place of the numbers.
     pub x_labels: Option<Vec<String>>,
-    /// How values are placed across; places with labels of their own are not scaled.
+    /// The scale of the horizontal axis. Places with explicit labels are not scaled.
     pub across: Scale,
-    /// How values are placed upward.
+    /// The scale of the vertical axis.
     pub upward: Scale,
-    /// Heights that the plot includes besides those of the curves, so that plots can be compared.
+    /// Further heights that the axis includes, so that plots can be compared.
     pub heights: Vec<f64>,
 }
 

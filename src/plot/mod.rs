@@ -1,8 +1,8 @@
 //! Plots as inline SVG, drawn by plotters.
 //!
-//! A plot has no colors of its own: each stroke and fill has a class named after what it shows ([`Ink`]), and the
-//! style sheet of the page chooses the colors of the light and the dark scheme. A plot has no size of its own either:
-//! it scales to the width that it is given.
+//! A plot fixes no colors: each stroke and fill has a class named after its meaning ([`Ink`]), and the style sheet of
+//! the page chooses the colors of the light and the dark scheme. A plot fixes no size either: it scales to the
+//! available width.
 
 mod axis;
 mod bars;
@@ -25,7 +25,7 @@ use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
 /// Units per pixel: plotters places everything on whole units.
 const UNITS: u32 = 10;
 
-/// Width of a plot, in pixels of its own coordinates.
+/// Width of a plot, in the plot's own pixels.
 const WIDTH: u32 = 480;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;

@@ -12,7 +12,7 @@ pub struct Point {
     pub x: f64,
     /// Height.
     pub y: f64,
-    /// What the point shows.
+    /// The kind of figure that the point shows.
     pub ink: Ink,
 }
 
@@ -27,7 +27,7 @@ pub struct Scatter {
     pub points: Vec<Point>,
     /// Labels for 1, 2, ... in place of the numbers.
     pub x_labels: Option<Vec<String>>,
-    /// How values are placed across; places with labels of their own are not scaled.
+    /// The scale of the horizontal axis. Places with explicit labels are not scaled.
     pub across: Scale,
 }
 

@@ -1,5 +1,4 @@
-//! Learning curves: what the learner minimizes, and the exact measure beside its surrogate, so that the gap between the
-//! two is visible.
+//! Learning curves: the objective of the learner, and the exact measure next to its surrogate, so the gap is visible.
 
 use crate::json::Value;
 
@@ -34,7 +33,7 @@ impl Curves<'_> {
             .then(details(&format!("Every {word}"), self.table(fit)))
     }
 
-    /// Draws the measures alone.
+    /// Draws only the measures.
     pub(super) fn measures(&self, fit: &FitReport, title: &str) -> Html {
         let curve = |ink: Ink, name: String, value: &dyn Fn(&Round) -> Option<f64>| Line {
             name,
@@ -43,7 +42,7 @@ impl Curves<'_> {
         };
         let lines = [
             curve(Ink::Surrogate, format!("surrogate{}, training", self.loss()), &surrogate),
-            // Beside a surrogate, the exact measure over the same queries: other queries would add to the gap.
+            // The exact measure next to a surrogate is over the same queries: other queries would add to the gap.
             match fit.history.iter().any(|round| exact_learnable(round).is_some()) {
                 true => curve(Ink::Train, "exact, the same queries".to_string(), &exact_learnable),
                 false => curve(Ink::Train, "exact, training".to_string(), &|round| round.train),

@@ -1,4 +1,4 @@
-//! What rankers of trees make of each feature.
+//! The importance of each feature to rankers of trees.
 
 use super::html::{Html, Table, figure, figures, note, section};
 use super::number;

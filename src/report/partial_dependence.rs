@@ -1,4 +1,4 @@
-//! How the mean score of a ranker of trees moves with its most important features.
+//! Plots of the mean score of a ranker of trees over the values of its most important features.
 
 use super::html::{Html, Table, details, figure, figures, note, section};
 use super::number;
@@ -48,7 +48,7 @@ fn table(found: &PartialDependence) -> Html {
     let mut table = Table::new(name.clone(), [name.as_str(), "share of documents at most this", "mean score"]);
     let last = (found.values.len() - 1).max(1);
     for (place, (&value, &score)) in found.values.iter().zip(&found.scores).enumerate() {
-        // Of equal values, the last one has the share.
+        // The last of several equal values has the share.
         if found.values.get(place + 1) == Some(&value) {
             continue;
         }

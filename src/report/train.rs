@@ -41,7 +41,7 @@ fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
         let counts = format!("{} convention, {}", report.convention.name, number::counted(measures.queries, "query"));
         Fact::new(format!("{set} {selection}"), value, counts)
     };
-    // The measures that matter most come first; those of the training queries say the least.
+    // The most important measures come first; the measures of the training queries say the least.
     let sets: Vec<_> = report.measures.iter().collect();
     let shown = sets.iter().rev().take((sets.len() - 1).max(1));
     let mut facts: Vec<Fact> = shown.map(|(set, measures)| measured(set, measures)).collect();

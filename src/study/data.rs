@@ -5,7 +5,7 @@ use crate::experiment::{ExperimentConfig, Split};
 /// Data to train on, as a configuration of `train` names them.
 #[derive(Debug, Clone)]
 pub struct Training {
-    /// Where the data come from.
+    /// The origin of the data, for messages and tables.
     pub origin: String,
     /// The configuration; a study replaces its learner and loss.
     pub config: ExperimentConfig,

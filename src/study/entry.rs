@@ -13,18 +13,18 @@ use crate::text::nearest;
 pub struct StudyEntry {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// The purpose of the study, in one line.
     pub summary: &'static str,
-    /// Where the paper states it.
+    /// The place in the paper that states the claims.
     pub paper: &'static str,
-    /// What it varies; the first is meant where no name is given.
+    /// The parameters that the study varies. A list of values without a name is for the first.
     pub parameters: &'static [Parameter],
     /// The sources that it can examine.
     pub takes: &'static [Kind],
     pub(super) run: fn(&Setting) -> Result<Findings, StudyError>,
 }
 
-/// What a study varies.
+/// A parameter that a study varies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
     /// Name on the command line, in tables and on axes.
@@ -49,10 +49,10 @@ pub enum Domain {
     },
 }
 
-/// How a study is made, besides what it examines.
+/// Options of a study, apart from its source.
 #[derive(Clone, Copy)]
 pub struct StudyOptions<'a> {
-    /// Values of parameters in place of their own; without a name, of the first parameter.
+    /// Values that replace the default values of parameters. Values without a name are for the first parameter.
     pub over: &'a [(Option<String>, Vec<f64>)],
     /// Whether to take a quick look: fewer values, epochs and samples.
     pub quick: bool,
@@ -80,7 +80,7 @@ impl StudyProgress for Silent {
     fn step(&self, _: &str, _: usize, _: usize) {}
 }
 
-/// What the function of a study is given.
+/// The input of the function that makes a study.
 pub(super) struct Setting<'a> {
     pub(super) source: &'a Source,
     pub(super) quick: bool,
@@ -95,8 +95,9 @@ impl Setting<'_> {
         &found.expect("a parameter of the study").1
     }
 
-    /// Returns the scored queries, generated ones where no ranking was given; of runs those of the first with one of
-    /// these losses, or else of the first.
+    /// Returns the scored queries: the given ranking, else generated queries. Of several runs it takes the first with
+    /// one
+    /// of these losses, or else the first.
     pub(super) fn subject(&self, losses: &[&str]) -> Subject {
         match self.source {
             Source::Ranking(subject) | Source::Rankings(subject, _) => subject.clone(),

@@ -42,15 +42,15 @@ pub enum StudyError {
     Source {
         /// The study.
         study: &'static str,
-        /// What was given.
+        /// The kind of the given source.
         found: &'static str,
-        /// What the study takes.
+        /// The kinds of source that the study accepts.
         expected: String,
     },
     /// A score that is not finite.
     #[error("{origin}: found the score {found}, expected finite numbers")]
     Score {
-        /// Where the queries come from.
+        /// The origin of the queries.
         origin: String,
         /// The score.
         found: f64,
@@ -58,13 +58,13 @@ pub enum StudyError {
     /// Scored queries of which none has a relevant and an irrelevant document.
     #[error("{origin}: found no query with a relevant and an irrelevant document, expected one or more")]
     NothingToRank {
-        /// Where the queries come from.
+        /// The origin of the queries.
         origin: String,
     },
     /// Data to train on that have no queries to test on.
     #[error("{origin}: found no queries to test on, expected some in data.test or data.folds")]
     NothingToTest {
-        /// Where the data come from.
+        /// The origin of the data.
         origin: String,
     },
     /// No run to examine.

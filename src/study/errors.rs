@@ -1,4 +1,4 @@
-//! Where two rankers err: by labels of a pair, and by number of pairs of a query (direct-optimization, Figures 14 to
+//! Errors of two rankers, by labels of a pair and by number of pairs of a query (direct-optimization, Figures 14 to
 //! 16).
 //!
 //! A pair is two documents of a query with different labels; it is an error if the lower label has the higher score,
@@ -132,7 +132,7 @@ struct Compared {
 struct Rates {
     pairs: usize,
     errors: [f64; 2],
-    /// Of each query with such pairs.
+    /// The error rate of each ranker on each query with such pairs.
     queries: [Vec<f64>; 2],
 }
 
@@ -247,8 +247,8 @@ fn fewer_errors(rates: &Rates) -> Judged {
     Judged::new(fewer.above_zero(), found).number("first rate", first).number("second rate", second)
 }
 
-/// Compares the gains of the half of the queries with fewer pairs with those of the other half. The halves are
-/// different queries, so that their errors add up.
+/// Compares the mean gain of the queries with fewer pairs (the first half) with the mean gain of the other half. The
+/// halves are different queries, so their errors add up.
 fn gains_at_few_pairs(gains: &[f64]) -> Judged {
     let (few, many) = gains.split_at(gains.len() / 2);
     let (few, many) = (Mean::of(few), Mean::of(many));

@@ -14,14 +14,14 @@ use crate::ranker::Versions;
 pub struct StudyReport {
     /// Name of the study.
     pub study: String,
-    /// What it shows.
+    /// The purpose of the study, in one line.
     pub summary: String,
-    /// Where the paper states it.
+    /// The place in the paper that states the claims.
     pub paper: String,
-    /// Whether it was made with less of everything.
+    /// Whether the study was a quick look: fewer values, epochs and samples.
     #[serde(default)]
     pub quick: bool,
-    /// What was found.
+    /// The findings of the study.
     #[serde(flatten)]
     pub findings: Findings,
     /// Versions.
@@ -31,23 +31,23 @@ pub struct StudyReport {
 /// Tables, curves and claims.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
-    /// What was examined.
+    /// The subject of the study.
     #[serde(flatten)]
     pub about: About,
     /// Tables; the first has one row for each value of the study's parameter.
     pub tables: Vec<Table>,
     /// Curves.
     pub curves: Vec<Curves>,
-    /// What the paper claims, and what was found of it here.
+    /// The claims of the paper, with the findings here.
     pub claims: Vec<Claim>,
 }
 
-/// What was examined.
+/// The subject of a study.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct About {
-    /// Where the queries come from.
+    /// The origin of the queries.
     pub subject: String,
-    /// Queries with something to rank, where the study is of scored queries.
+    /// The number of queries with something to rank, if the study examines scored queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<usize>,
     /// Their documents.
@@ -61,9 +61,9 @@ pub struct About {
 /// Figures by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// What is shown.
+    /// The title of the table.
     pub title: String,
-    /// Names of the columns; the first is that of the row names.
+    /// Names of the columns; the first column holds the row names.
     pub columns: Vec<String>,
     /// Name and values of each row; `None` for a value that is not defined.
     pub rows: Vec<(String, Vec<Option<f64>>)>,
@@ -72,7 +72,7 @@ pub struct Table {
 /// Figures over the values of a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curves {
-    /// What is shown.
+    /// The title of the plot.
     pub title: String,
     /// The parameter.
     pub parameter: String,
@@ -91,11 +91,11 @@ pub struct Curves {
 pub struct Claim {
     /// The theorem, table or example.
     pub source: String,
-    /// What is claimed.
+    /// The claim, in words.
     pub claim: String,
-    /// What was found.
+    /// The finding, in words.
     pub found: String,
-    /// What that says of the claim, here.
+    /// The judgment of the claim by this finding.
     pub verdict: Verdict,
     /// The numbers that the verdict rests on.
     pub numbers: BTreeMap<String, f64>,

@@ -38,14 +38,14 @@ fn most(documents: usize) -> f64 {
     (documents - 1) as f64 / 2.0
 }
 
-/// What one step does at one alpha.
+/// Errors of the positions of one step function at one alpha.
 #[derive(Default)]
 struct Errors {
-    /// Of each document.
+    /// The error of each document.
     documents: Bounded,
-    /// The largest of each query.
+    /// The largest error of each query.
     queries: Bounded,
-    /// The mean of each query.
+    /// The mean error of each query.
     means: Vec<f64>,
 }
 

@@ -1,7 +1,7 @@
-//! What cross-validations kept, as a source of studies: the test queries of all folds, with the scores of each run.
+//! Finished cross-validations as a source of studies: the test queries of all folds, with the scores of each run.
 //!
-//! Every query is scored by the ranker of the fold in which it was tested, so that no ranker is judged by queries that
-//! it was trained on. Where a run has several seeds, the first one is taken.
+//! Every query is scored by the ranker of the fold in which it was tested, so no ranker is judged by its training
+//! queries. If a run has several seeds, the first one counts.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub struct Runs {
 /// The test queries of one run.
 #[derive(Debug, Clone)]
 pub struct RunSubject {
-    /// Its name in tables: that of the experiment.
+    /// The name of the experiment, which names the run in tables.
     pub name: String,
     /// The kind of its learner.
     pub learner: String,

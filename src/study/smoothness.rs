@@ -62,7 +62,7 @@ fn bound(query: &ScoredQuery, sigma: f64, ndcg: f64) -> Option<f64> {
     (mu > 0.0).then(|| (-mu / sigma).exp() * most)
 }
 
-/// What training at one sigma gives.
+/// The ranker that was trained at one sigma, with its measures and errors.
 struct AtSigma {
     sigma: f64,
     weights: Vec<f64>,
@@ -75,7 +75,7 @@ struct AtSigma {
     exponent: f64,
     /// The largest difference that a change of scale makes (Lemma 1).
     scaled: f64,
-    /// The norm of the gradient of each query beside the bound of section 5.2.
+    /// The norm of the gradient of each query, with the bound of section 5.2.
     slopes: Bounded,
     largest_slope: f64,
     /// `24 (B R m)^2 / (sigma sqrt(n))`

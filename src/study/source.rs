@@ -1,11 +1,12 @@
-//! What a study examines: generated queries, a ranking, two rankings, data to train on, or what cross-validations kept.
+//! The sources that a study examines: generated queries, one ranking, two rankings, data to train on, or finished
+//! cross-validations.
 
 use super::data::Training;
 use super::error::StudyError;
 use super::runs::Runs;
 use super::subject::Subject;
 
-/// What a study examines.
+/// The source that a study examines.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// Whatever the study generates itself.
@@ -21,7 +22,7 @@ pub enum Source {
     Rankings(Subject, Subject),
     /// Data to train on.
     Training(Box<Training>),
-    /// What cross-validations kept of the same folds.
+    /// Finished cross-validations over the same folds, with the scores or rankers that they kept.
     Runs(Box<Runs>),
 }
 

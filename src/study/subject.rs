@@ -22,7 +22,7 @@ pub struct ScoredQuery {
 /// Scored queries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Subject {
-    /// Where the queries come from.
+    /// The origin of the queries.
     pub origin: String,
     /// The queries with a relevant (label 1 or above) and an irrelevant document; no others.
     pub queries: Vec<ScoredQuery>,

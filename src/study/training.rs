@@ -16,7 +16,7 @@ use crate::measure::{Convention, Measure};
 
 /// Generated queries to train, to select and to test on.
 const GENERATED: [usize; 3] = [80, 40, 160];
-/// Those of a quick study.
+/// The numbers of a quick study.
 const QUICK: [usize; 3] = [16, 8, 24];
 
 /// Queries to train, select and test on.

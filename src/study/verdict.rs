@@ -18,7 +18,7 @@ const STANDARD_ERRORS: f64 = 2.0;
 /// The standard errors that a fit must be away from its limit to fail: more, since a study fits some thirty.
 const STANDARD_ERRORS_OF_FITS: f64 = 3.0;
 
-/// What a study says of a claim.
+/// The verdict of a study on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -68,11 +68,11 @@ impl Verdict {
     }
 }
 
-/// A verdict with what it rests on.
+/// A verdict with its finding and its numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
-    /// What was found, in words.
+    /// The finding, in words.
     pub(super) found: String,
     /// The numbers, by name.
     pub(super) numbers: BTreeMap<String, f64>,
@@ -107,7 +107,7 @@ impl Judged {
     }
 }
 
-/// Errors beside their bounds.
+/// Errors with their bounds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bounded {
     errors: Vec<f64>,
@@ -231,8 +231,9 @@ impl Mean {
         }
     }
 
-    /// Judges whether the mean is within `margin` of `target`: the interval of two standard errors must lie inside to
-    /// hold, that of three outside to fail.
+    /// Judges whether the mean is within `margin` of `target`. To hold, the interval of two standard errors must lie
+    /// inside;
+    /// to fail, the interval of three must lie outside.
     pub(super) fn near(self, target: f64, margin: f64) -> Verdict {
         let off = (self.mean - target).abs();
         match () {

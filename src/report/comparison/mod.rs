@@ -21,7 +21,7 @@ pub struct ComparisonReport {
     pub convention: Convention,
     /// Number of queries.
     pub queries: usize,
-    /// Those without a relevant document.
+    /// Number of queries without a relevant document.
     pub empty_queries: usize,
     /// Name of each system.
     pub systems: Vec<String>,
@@ -29,7 +29,7 @@ pub struct ComparisonReport {
     pub query_ids: Vec<String>,
     /// Every measure; the first decides which queries are shown.
     pub measures: Vec<ComparedMeasure>,
-    /// How the tests were made.
+    /// The settings of the tests.
     pub config: ComparisonConfig,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`, and a linear ranking
 //! function `norm (cos theta, sin theta)` scores them. `F` of an order is the mean over the pairs of documents of the
-//! score of the upper minus that of the lower, and `E` is average precision. The exponential bounds are
+//! difference of their scores, upper minus lower, and `E` is average precision. The exponential bounds are
 //!
 //! * type one: `exp(-E(sigma))`, with `sigma` the order of the scores;
 //! * type two: the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect ones `pi`, by
@@ -142,7 +142,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     Ok(findings)
 }
 
-/// What was found on one data set.
+/// The findings on one data set.
 struct DataSet {
     figure: &'static str,
     variances: (f64, f64),
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(far.theorem_3(0, 2.0 * norm).verdict, Verdict::Holds);
     }
 
-    /// Where the condition does not hold, type two may be the larger.
+    /// Without the condition of Theorem 3, type two may be the larger.
     #[test]
     fn without_its_condition_theorem_3_breaks() {
         let of = data_set(2.0, 10.0);

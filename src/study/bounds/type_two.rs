@@ -14,14 +14,15 @@ pub(super) struct Orders {
     precisions: Vec<f64>,
 }
 
-/// What the orders of one query give.
+/// The findings over all orders of one query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TypeTwo {
     /// Average precision of the order of the scores.
     pub(super) precision: f64,
     /// The least `F` of a perfect order minus the largest of an imperfect one.
     pub(super) gap: f64,
-    /// The loss (6): the largest `1 - E` of an imperfect order whose `F` is that of a perfect one or more.
+    /// The loss (6): the largest `1 - E` of an imperfect order whose `F` is at least as large as the `F` of a perfect
+    /// one.
     pub(super) loss: f64,
     /// The largest `(1 - E) exp(-(F* - F))`, by factor of the scores.
     pub(super) exponential: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Discounts and cut-offs with what the theorems say of them, for generated documents.
+//! Discounts and cut-offs with the statements of the theorems about them, for generated documents.
 //!
 //! Of every ranking function the mean relevance at canonical score `s` is `y(s) = a + b s`, so that the integrals of
 //! the paper have closed forms. With `y(1) = a + b` and `t = 1 - s`: `(1 - beta) int_0^c y(1 - t) t^(-beta) dt = y(1)
@@ -60,7 +60,7 @@ impl Cut {
     }
 }
 
-/// How a limit is approached.
+/// The rate at which a measure approaches its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rate {
     /// In `1 / log n` and its square.
@@ -72,7 +72,7 @@ pub(super) enum Rate {
 }
 
 impl Rate {
-    /// Returns the terms besides the constant at `n`.
+    /// Returns the terms at `n` without the constant.
     pub(super) fn terms(self, n: f64) -> Vec<f64> {
         match self {
             Rate::Logarithms => vec![1.0 / n.ln(), n.ln().powi(-2)],

@@ -145,7 +145,7 @@ fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
     Some(Claim::new(theorem, claim, judged.number("at the largest n", last)))
 }
 
-/// Judges whether flips of two ranking functions die out (or go on, where the theorem says so).
+/// Judges whether flips of two ranking functions die out (or continue, if the theorem says so).
 fn distinguishable(case: &Case, series: &Series, at: usize) -> Option<Claim> {
     let (theorem, keeps_apart) = case.distinguishes?;
     let (early, late) = series.flips(at);
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(no_limit(case, &[(0.3, 0.3)]).unwrap().verdict, Verdict::Open);
     }
 
-    /// The logarithm settles and the halving discount does not, which each theorem says of its own discount only.
+    /// The logarithm settles and the halving discount does not: each theorem makes its claim for its discount only.
     #[test]
     fn generated_documents_tell_the_discounts_apart() {
         let series = Series::draw(&Population::Generated, &[100, 1000, 10_000], 40, 1, |_| ());

@@ -11,7 +11,7 @@ use crate::study::subject::Subject;
 /// The ranking functions, from the best to the worst: by quality, by the quality of every other document, at random.
 pub(super) const RANKERS: [&str; 3] = ["good", "middling", "random"];
 
-/// What documents are drawn from.
+/// The distribution that documents are drawn from.
 #[derive(Debug, Clone)]
 pub(super) enum Population {
     /// A quality `u`, uniform on `[0, 1]`, and labels 2 and 1 with probability `.05 + .1 u` and `.25 + .3 u`.

@@ -1,8 +1,8 @@
-//! Bounds of the instance: what the approximate positions of a query themselves allow, equal scores included.
+//! Bounds of the instance: the largest errors that the approximate positions of a query allow, equal scores included.
 //!
-//! The theorems say nothing of equal scores, where a document has no rank of its own. But the documents that share a
-//! score share a range of ranks, and the exact measure is the mean over their orders. So each term of the surrogate is
-//! off by at most its largest distance to a term with a rank of that range:
+//! The theorems say nothing about equal scores, because tied documents have no single rank. But the documents that
+//! share a score share a range of ranks, and the exact measure is the mean over their orders. So each term of the
+//! surrogate is off by at most its largest distance to a term with a rank of that range:
 //!
 //! * NDCG: `1 / Z sum_x G(y_x) max_r |D(p_x) - D(r)|`,
 //! * AP: `1 / R sum_y max_{r, c} |S_y - (1 + c) / r|`, where `S_y` is the term of ApproxAP, and `c` counts the relevant

@@ -1,12 +1,12 @@
 //! Compares ApproxNDCG and ApproxAP with NDCG and AP (approximation-framework, Figures 1 to 3, Theorems 5 to 7).
 //!
-//! Let `epsilon` be the largest error of a position. ApproxNDCG is off by less than `epsilon / (2 ln 2)`. If `epsilon <
-//! 1/2`, ApproxAP is off by less than `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 /
-//! (i (i - epsilon))`, with `i` from 1 to the number of relevant documents. Both measures lie in `[0, 1]`, as do their
-//! surrogates, so that a bound of 1 or more is vacuous. Where scores are equal the theorems are silent, and each query
-//! has a bound of its own (`instance.rs`). Theorem 7 is judged on a class of ranking functions that can be gone through
-//! (`theorem_7.rs`). rho is the mean error over queries: of a ranking at hand, and after each epoch of a training
-//! (`over_training.rs`).
+//! Let `epsilon` be the largest error of a position. ApproxNDCG is off by less than `epsilon / (2 ln 2)`. If
+//! `epsilon < 1/2`, ApproxAP is off by less than
+//! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`, with `i` from 1
+//! to the number of relevant documents. Both measures lie in `[0, 1]`, as do their surrogates, so a bound of 1 or more
+//! is vacuous. The theorems say nothing about equal scores; each such query gets a separate bound (`instance.rs`).
+//! Theorem 7 is judged on a class of ranking functions that can be gone through (`theorem_7.rs`). rho is the mean error
+//! over queries: of a ranking at hand, and after each epoch of a training (`over_training.rs`).
 
 mod instance;
 mod over_training;
@@ -54,7 +54,7 @@ fn errors(
     Ok(found)
 }
 
-/// Errors of both surrogates, beside the bounds of the theorems and those of the instance.
+/// Errors of both surrogates, with the bounds of the theorems and the bounds of the instance.
 #[derive(Default)]
 struct Errors {
     /// By alpha.
@@ -65,7 +65,7 @@ struct Errors {
     instance_ap: Vec<Vec<OfInstance>>,
 }
 
-/// Errors beside the bounds of each query from its own positions.
+/// Errors with the bounds of each query, computed from its own positions.
 struct OfInstance {
     bounded: Bounded,
     bounds: Vec<f64>,
@@ -116,7 +116,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
         findings.curves = curves(&errors, alphas, betas);
         findings.claims = claims(&errors, alphas, betas);
     }
-    // A ranking alone says nothing of how it was trained.
+    // A ranking does not show how it was trained.
     if kind != Kind::Ranking {
         over_training::extend(&mut findings, setting, alphas, betas)?;
         theorem_7::extend(&mut findings, setting, alphas)?;

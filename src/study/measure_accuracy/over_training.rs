@@ -13,9 +13,9 @@ use crate::study::verdict::{Mean, falls};
 const SIZES: [(usize, usize); 2] = [(40, 10), (8, 3)];
 /// The learning rate, as in the paper.
 const RATE: f64 = 0.01;
-/// What Figure 1 fixes.
+/// The beta that Figure 1 fixes.
 const BETA: f64 = 10.0;
-/// What Figure 2 fixes.
+/// The alpha that Figure 2 fixes.
 const ALPHA: f64 = 100.0;
 
 /// Errors over a training.
@@ -84,8 +84,9 @@ pub(super) fn extend(
     Ok(())
 }
 
-/// Trains from weights 0 and notes the errors. At equal scores the measure is a mean over orders, so the first errors
-/// are of that.
+/// Trains from weights 0 and notes the error after each epoch. At equal scores the measure is a mean over orders, and
+/// so
+/// are the first errors.
 fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epochs: usize) -> Result<Path, StudyError> {
     let mut weights = vec![0.0; linear.features()];
     let mut path = Path { name, rho: Vec::new(), queries: vec![0.0; linear.queries.len()] };
@@ -98,7 +99,7 @@ fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epoch
         let errors: Vec<f64> =
             surrogates.iter().zip(measured(&subject, measure)?).map(|(soft, exact)| (soft - exact).abs()).collect();
         path.rho.push(Mean::of(&errors).mean);
-        // The epochs after the first are those of the figures.
+        // The figures show the epochs after the first.
         if epoch > 0 {
             path.queries.iter_mut().zip(&errors).for_each(|(sum, error)| *sum += error / epochs as f64);
         }

@@ -6,12 +6,13 @@
 //! measures differ by at most `2^max(y) n (e_1 + e_2)`. The gain is the paper's, `2^y`. Three forms are judged:
 //!
 //! * as stated: `e_3 = 1 - erf^2(delta / (2 sigma))`, for `(n - 1) e_3 < 1`. The statement lacks the factor
-//!   `(n - 1) / 4` of the proof, and its condition is weaker than that of the proof, which needs `4 / 5` for `1`.
+//!   `(n - 1) / 4` of the proof, and its condition is weaker than the condition of the proof, which needs `4 / 5` for
+//!   `1`.
 //! * as proved: `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))`, for `5 e_3 < 1`.
 //! * as corrected: also with `e_1 / ln 2`. Equation (1) of the proof differentiates `1 / log2(2 + r)` without the
 //!   factor `1 / ln 2`; two documents with `delta = 4 sigma` break it.
 //!
-//! Both measures lie in `[0, 1]`, so that a bound of 1 or more is vacuous.
+//! Both measures lie in `[0, 1]`, so a bound of 1 or more is vacuous.
 
 mod pool;
 mod theorem_1;
@@ -58,8 +59,8 @@ fn epsilon_1(documents: usize, delta: f64, sigma: f64) -> f64 {
     (documents - 1) as f64 * sigma / (2.0 * delta * PI.sqrt()) * (-(delta / (2.0 * sigma)).powi(2)).exp()
 }
 
-/// The bound of Theorem 2, if it has one: `None` for equal scores, and where its condition does not hold or the root is
-/// of a negative number.
+/// The bound of Theorem 2, if it has one: `None` for equal scores, if its condition does not hold, or for the root of a
+/// negative number.
 fn theorem_2(documents: usize, delta: f64, largest_label: f64, sigma: f64, form: Form) -> Option<f64> {
     let n = documents as f64;
     // 1 - erf^2 without cancellation.
@@ -94,7 +95,7 @@ fn discount_error(scores: &[f64], sigma: f64) -> f64 {
     (0..scores.len()).map(of).fold(0.0, f64::max)
 }
 
-/// What is found at one sigma.
+/// Errors at one sigma.
 #[derive(Default)]
 struct Errors {
     soft: Vec<f64>,

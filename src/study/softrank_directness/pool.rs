@@ -65,7 +65,7 @@ fn soft(subject: &Subject, sigma: f64) -> Result<Vec<f64>, StudyError> {
     subject.queries.iter().map(|query| query.surrogate(&spec)).collect()
 }
 
-/// What stands in place of the optima of SoftNDCG and of NDCG.
+/// Returns the members that represent the optimum of SoftNDCG and the optimum of NDCG.
 fn optima(members: &[Member]) -> Option<(&Member, &Member)> {
     let all: Vec<&Member> = members.iter().collect();
     let trained: Vec<&Member> = members.iter().filter(|member| member.trained_by_soft_ndcg).collect();

@@ -1,13 +1,13 @@
 //! Theorem 1 on a problem with two features, where both optima are known.
 //!
 //! `omega_1` is the best ranking function for SoftNDCG and `omega_2` the best for NDCG, among `(cos theta, sin theta)`,
-//! on the same training queries. NDCG changes only where two documents change places, so that trying one angle between
-//! each two such places finds its optimum; SoftNDCG is smooth, and is tried on a fine grid and then between its points.
-//! With `epsilon_i` the largest `|SoftNDCG - NDCG|` of a query at `omega_i`, the theorem says that the expected NDCG of
-//! the two differ by at most `2 epsilon_1 + epsilon_2`.
+//! on the same training queries. NDCG changes only where two documents change places, so one angle between each two
+//! such places finds its optimum; SoftNDCG is smooth, and is tried on a fine grid and then between its points. With
+//! `epsilon_i` the largest `|SoftNDCG - NDCG|` of a query at `omega_i`, the theorem says that the expected NDCG of the
+//! two differ by at most `2 epsilon_1 + epsilon_2`.
 //!
-//! Its proof takes `O_1(omega_2) >= O_1(omega_1)` for each query, but the optima are of means: for single queries the
-//! claim may fail, and for an expectation over other queries than those of the training.
+//! Its proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, but `omega_1` and `omega_2` maximize means. So the
+//! claim may fail for single queries, and for an expectation over queries outside the training set.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -120,7 +120,7 @@ fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError>
     Ok(best.1)
 }
 
-/// What the theorem compares, on some queries.
+/// The values that the theorem compares, on some queries.
 struct Compared {
     first: Values,
     second: Values,
