@@ -154,7 +154,7 @@ pub(crate) fn root_cause(error: impl Display) -> String {
 /// Makes the device, or says why it cannot.
 type Select = Box<dyn Fn() -> Result<Device, String>>;
 
-/// What cannot fail before its first computation.
+/// Returns a selector of a device that cannot fail before its first computation.
 #[allow(dead_code, reason = "depends on the features")]
 fn lazy(device: impl Fn() -> Device + 'static) -> Select {
     Box::new(move || Ok(device()))

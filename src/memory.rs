@@ -82,8 +82,8 @@ pub(crate) fn available() -> Option<u64> {
     Some(left.map_or(machine, |left| left.min(machine)))
 }
 
-/// Bytes that the control groups of a line of `/proc/self/cgroup` leave, where one of them has a limit: that of the
-/// process, or one around it. What the group holds of files is given back when memory is short.
+/// Returns the bytes that the control groups of a line of `/proc/self/cgroup` leave, if the group of the process or one
+/// around it has a limit. The group's cached files count as free: the kernel drops them when memory is short.
 fn left_by_group(line: &str, root: &Path) -> Option<u64> {
     let mut parts = line.splitn(3, ':').skip(1);
     // Version 2 has one hierarchy without a name; version 1 has one for each resource.
@@ -99,7 +99,7 @@ fn left_by_group(line: &str, root: &Path) -> Option<u64> {
         let cached = statistics.lines().find_map(|line| line.strip_prefix(cached)?.trim().parse().ok()).unwrap_or(0);
         Some(number(limit)?.saturating_sub(number(used)?.saturating_sub(cached)))
     };
-    // In a container the path may be that of the host, which is not there; the root is the container's then.
+    // In a container the path may belong to the host and be absent here; the root is then the container's group.
     let around = group.ancestors().take_while(|group| group.starts_with(&folder));
     around.filter_map(left).min()
 }

@@ -8,7 +8,7 @@ use crate::text::{did_you_mean, nearest, one_of, shown};
 /// A key whose value cannot be used.
 ///
 /// As text it is `key = found: expected ...`; [`message`](Self::message) leaves the key out, for a caller that has
-/// already named it.
+/// already printed it.
 ///
 /// ```
 /// use burn_rank::refusal::Refusal;
@@ -21,13 +21,13 @@ use crate::text::{did_you_mean, nearest, one_of, shown};
 pub struct Refusal {
     /// The dotted key, with positions in lists from 0: `scorer.hidden[0]`. Empty for the whole of what was read.
     pub key: String,
-    /// What stands there.
+    /// The value found.
     pub found: Found,
-    /// What may stand there; empty where `found` says it all.
+    /// The valid values; empty if `found` says everything.
     pub expected: String,
 }
 
-/// What a [`Refusal`] found.
+/// The value that a [`Refusal`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
@@ -39,16 +39,16 @@ pub enum Found {
     Unknown(Box<UnknownName>),
     /// Nothing, where this field has to be.
     Missing(String),
-    /// A fault in words of its own.
+    /// A fault in words.
     Fault(String),
 }
 
 /// A name where only certain ones may stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownName {
-    /// What it should name: `field`, `variant`, `parameter`.
+    /// The kind of name that was expected: `field`, `variant`, `parameter`.
     pub what: &'static str,
-    /// What should have it, where the key does not say.
+    /// The thing that should have such a name, if the key does not say.
     pub of: Option<&'static str>,
     /// The name found.
     pub name: String,
@@ -95,15 +95,16 @@ impl Refusal {
         self
     }
 
-    /// A fault in words of its own.
+    /// Creates a refusal that states a fault in words.
     pub fn fault(key: impl Into<String>, words: impl Display) -> Self {
         Self { key: key.into(), found: Found::Fault(words.to_string()), expected: String::new() }
     }
 
-    /// Asks for the memory that the value at `key` makes `what` take, before it is taken. `advice` says what to lower.
+    /// Checks that the memory that the value at `key` makes `what` use is free, before it is used. `advice` says what
+    /// to lower.
     ///
     /// # Errors
-    /// Where that is more than is free.
+    /// A refusal of the key if the bytes exceed the free memory.
     pub(crate) fn ask_memory(key: &str, what: impl Display, bytes: u64, advice: impl Display) -> Result<(), Refusal> {
         memory::ask(bytes).map_err(|shortage| Self::fault(key, format_args!("{what} {shortage}: {advice}")))
     }
@@ -128,7 +129,8 @@ impl Refusal {
         }
     }
 
-    /// What was found and what was expected, without the key; the nearest valid name of an unknown one.
+    /// Returns the found and the expected value as text, without the key, and the nearest valid name for an unknown
+    /// one.
     pub fn message(&self) -> String {
         let expected = match self.expected.as_str() {
             "" => String::new(),

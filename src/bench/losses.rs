@@ -45,7 +45,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// How the primitives of a loss are computed.
+/// The path that computes the primitives of a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "snake_case")]
@@ -122,7 +122,7 @@ pub struct LossRow {
     /// The same peak in bytes per document of the lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_bytes_per_document: Option<f64>,
-    /// How fused kernels were told to take sums over pairs.
+    /// The way in which fused kernels took sums over pairs.
     pub sums: SumPath,
 }
 
@@ -177,7 +177,7 @@ impl LossBench {
         let mut times = vec![Vec::new(); paths.len()];
         for _ in 0..self.repeats {
             for (times, &path) in times.iter_mut().zip(&paths) {
-                // As in training, a timed run follows one like it, and finds its memory and threads ready.
+                // Each timed run follows one like it, as in training, and finds its memory and threads ready.
                 run(path)?;
                 let start = times.len();
                 let burst = Instant::now();

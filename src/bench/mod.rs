@@ -25,7 +25,7 @@ pub enum BenchError {
     /// Not `BATCHxDOCUMENTS`.
     #[error("shape `{found}`: expected BATCHxDOCUMENTS, both at least 1, such as 64x128")]
     Shape {
-        /// What was given.
+        /// The given shape.
         found: String,
     },
     /// A parameter of the benchmark, or of the scorer, out of its range.
@@ -48,7 +48,7 @@ pub enum BenchError {
     Device {
         /// Name of the device.
         device: String,
-        /// What the backend said.
+        /// The message of the backend.
         reason: String,
     },
 }

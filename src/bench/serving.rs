@@ -52,7 +52,7 @@ pub struct ServingBench {
 pub struct ServingRow {
     /// `burn-rank/DEVICE`
     pub peer: String,
-    /// What the ranker is.
+    /// The kind of the ranker.
     pub ranker: String,
     /// Documents of the query.
     pub documents: usize,

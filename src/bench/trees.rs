@@ -45,7 +45,7 @@ pub struct TreesRow {
     pub fit_s: f64,
     /// Seconds in the fastest fit.
     pub best_fit_s: f64,
-    /// Peak memory of the process less that of the features, in MiB; none where it cannot be measured.
+    /// Peak memory of the process minus the memory of the features, in MiB; none where it cannot be measured.
     pub peak_mib: Option<f64>,
     /// Seconds to score all documents, in the median of the fits.
     pub predict_s: f64,

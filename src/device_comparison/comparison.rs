@@ -23,7 +23,7 @@ pub struct DeviceComparison {
     pub name: String,
     /// The resolved configuration, without device, instructions and precision.
     pub config: Value,
-    /// The measure, with its convention, and the set of queries that it is of.
+    /// The measure, with its convention.
     pub measure: String,
     /// Set of queries.
     pub set: String,
@@ -47,11 +47,11 @@ pub struct DeviceRow {
     /// Name of the machine's table, in a table of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// Why there is no result.
+    /// The error that left no result.
     pub failure: Option<String>,
     /// The selecting measure over seeds.
     pub quality: Option<Quality>,
-    /// Whether the ranker is that of the first device; `None` for the first, and where either failed.
+    /// Whether the ranker equals the ranker of the first device; `None` for the first device, and if either failed.
     pub equivalence: Option<Equivalence>,
     /// Largest errors of the first batch over seeds.
     pub error: Option<FirstBatchError>,
@@ -108,7 +108,7 @@ pub enum MergeError {
         first: String,
         /// The table that differs.
         second: String,
-        /// What differs.
+        /// The property in which the configurations differ.
         what: &'static str,
     },
     /// Values that cannot be compared.
@@ -196,7 +196,7 @@ fn seeds(rows: &[DeviceRow]) -> Option<Vec<u64>> {
     Some(row.trials.iter().map(|trial| trial.seed).collect())
 }
 
-/// Whether the rankers of a row are those of the first device.
+/// Tests whether the rankers of a row equal the rankers of the first device.
 fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Option<Equivalence>, SignificanceError> {
     let pairs = || first.iter().zip(&row.trials);
     let differences: Vec<Vec<f64>> = pairs()

@@ -1,4 +1,4 @@
-//! How a configuration is run: `DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]`.
+//! The setting in which a configuration is run: `DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -22,14 +22,14 @@ use crate::text::hexadecimal;
 /// Time for which scoring is repeated, and most repetitions.
 const SCORING: (Duration, usize) = (Duration::from_millis(300), 50);
 
-/// What a trial measured. `None` stands for what was not or cannot be measured.
+/// The measurements of one trial. `None` stands for a value that was not or cannot be measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Seed of the fit.
     pub seed: u64,
-    /// What the values are of: the selecting measure and its convention.
+    /// The selecting measure with its convention.
     pub measure: String,
-    /// Set of queries that the values are of: `test`, else `validation`, else `train`.
+    /// The set of queries that the values belong to: `test`, else `validation`, else `train`.
     pub set: String,
     /// Value of each query; `None` where the convention excludes it.
     pub values: Vec<Option<f64>>,
@@ -64,27 +64,28 @@ pub struct Trial {
 /// Times of a trial in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrialSeconds {
-    /// From the start of the process to the open device.
+    /// Seconds from the start of the process to the open device.
     pub open: f64,
-    /// What the first round took more than the median of the others: kernels are compiled and tuned in it. `None` with
-    /// fewer than two rounds.
+    /// Seconds of the first round minus the median of the others: kernels are compiled and tuned in it. `None` with
+    /// fewer
+    /// than two rounds.
     pub compile: Option<f64>,
     /// The median round after the first.
     pub round: Option<f64>,
-    /// From the start of the fit to the first round that reached the target.
+    /// Seconds from the start of the fit to the first round that reached the target.
     pub target: Option<f64>,
 }
 
 /// Largest memory in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakBytes {
-    /// Of the process until the end of the fit, with a raw copy of the queries that are scored after it.
+    /// Peak bytes of the process until the end of the fit, with a raw copy of the queries that are scored after it.
     pub host: Option<u64>,
     /// On the device.
     pub device: Option<u64>,
 }
 
-/// How a trial is run.
+/// The options of a trial.
 #[derive(Debug)]
 pub struct TrialOptions<'a> {
     /// The open device.
@@ -192,7 +193,7 @@ struct Marks {
     rounds: Vec<(f64, Option<f64>)>,
 }
 
-/// What the marks say.
+/// The times that the marks give, in seconds.
 struct Times {
     best: Option<f64>,
     compile: Option<f64>,

@@ -1,10 +1,10 @@
 //! The processes that work on one fit, on one machine or on several: MPI, with the feature `mpi`.
 //!
 //! Every process runs the whole command. Data are cut into shards (`learner.shards`); a process works on some of them,
-//! what the shards give is gathered, and every process adds it in the order of the shards. So all make the same steps,
-//! and results have the same bytes whatever the number of processes. Of features that are streamed a process reads
-//! those of its shards, or, where there are none, of its share of the documents. The first process alone writes files,
-//! shows progress, and decides what depends on the moment.
+//! the results of the shards are gathered, and every process adds them in the order of the shards. So all make the same
+//! steps, and results have the same bytes whatever the number of processes. A process reads streamed features only for
+//! its shards, or, without shards, for its share of the documents. Only the first process writes files, shows progress,
+//! and makes decisions that depend on the time.
 
 #[cfg(test)]
 pub(crate) mod testing;
@@ -34,12 +34,12 @@ pub trait Processes: Sync {
         self.rank() == 0
     }
 
-    /// Goes on when all processes have come so far.
+    /// Waits until all processes have called it.
     fn wait(&self) {
         self.gather(Vec::new());
     }
 
-    /// What the first process has.
+    /// Returns the bytes of the first process.
     fn broadcast(&self, own: Vec<u8>) -> Vec<u8> {
         if self.count() == 1 {
             return own;
@@ -47,12 +47,12 @@ pub trait Processes: Sync {
         self.gather(if self.leads() { own } else { Vec::new() }).swap_remove(0)
     }
 
-    /// What the first process decides.
+    /// Returns the decision of the first process.
     fn agree(&self, own: bool) -> bool {
         self.broadcast(vec![u8::from(own)]) == [1]
     }
 
-    /// Whether any process says so.
+    /// Whether any process passes `true`.
     fn any(&self, own: bool) -> bool {
         self.gather(vec![u8::from(own)]).concat().contains(&1)
     }
@@ -89,7 +89,7 @@ pub trait Processes: Sync {
     }
 }
 
-/// A process that works alone.
+/// The only process of a command.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneProcess;
 

@@ -6,9 +6,9 @@ use super::sum_path::SumPath;
 
 /// An instruction set that the fused kernels of the CPU are compiled for.
 ///
-/// Rust never reorders or contracts floating-point operations by itself, so a kernel's bits depend on one thing alone:
-/// whether it multiplies and adds with a single rounding. Kernels for [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and
-/// [`Avx512`](Self::Avx512) do; those for [`Baseline`](Self::Baseline) do not.
+/// Rust never reorders or contracts floating-point operations by itself, so a kernel's bits depend only on whether it
+/// multiplies and adds with a single rounding. Kernels for [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and
+/// [`Avx512`](Self::Avx512) do; kernels for [`Baseline`](Self::Baseline) do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Instructions {
@@ -84,9 +84,9 @@ impl fmt::Display for Instructions {
     }
 }
 
-/// What kernels ask of an execution: an instruction set that this processor has been found to have, and how they take
-/// sums. The fields are private and both constructors check the processor, so code that is compiled for the set may
-/// run.
+/// The part of an execution that kernels need: an instruction set that this processor has, and the way to take sums.
+/// The
+/// fields are private and both constructors check the processor, so code that is compiled for the set may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
     instructions: Instructions,

@@ -73,8 +73,8 @@ impl Execution {
     }
 
     /// Sets the number of bytes for the temporaries of one primitive: of tensor operations, and of GPU kernels that
-    /// keep states or partial sums. If a single row of pairs, or on a GPU 32 rows, exceed the budget, they are computed
-    /// alone.
+    /// keep states or partial sums. If a single row of pairs, or on a GPU 32 rows, exceeds the budget, it is still
+    /// computed, by itself.
     pub fn with_memory_budget(self, bytes: usize) -> Self {
         Self { memory_budget: bytes, ..self }
     }

@@ -24,7 +24,7 @@ pub struct Explained {
 /// [`explain_on`] the Flex backend.
 ///
 /// # Errors
-/// Those of [`explain_on`].
+/// The errors of [`explain_on`].
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DType) -> Result<Explained, LossError> {

@@ -329,8 +329,8 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// are any. The check reads the tensors back from the device.
     ///
     /// # Errors
-    /// Those of [`try_forward`](RankingLoss::try_forward), and [`LossError::Segments`] for another number of documents in
-    /// `segments` than of scores. The message names the query.
+    /// The errors of [`try_forward`](RankingLoss::try_forward), and [`LossError::Segments`] if `segments` and scores
+    /// have different numbers of documents. The message names the query.
     fn try_forward_packed(
         &self,
         scores: Tensor<1>,

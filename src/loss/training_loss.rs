@@ -58,7 +58,7 @@ impl TrainingLoss {
     /// The loss.
     ///
     /// # Errors
-    /// Those of [`LossSpec::build`].
+    /// The errors of [`LossSpec::build`].
     pub fn build(&self) -> Result<Arc<dyn RankingLoss>, LossError> {
         match self {
             Self::Registered(spec) => spec.build().map(Arc::from),
@@ -80,7 +80,7 @@ impl TrainingLoss {
     /// The same loss, a registered one with [`LossSpec::with_default_temperature`].
     ///
     /// # Errors
-    /// Those of [`LossSpec::build`].
+    /// The errors of [`LossSpec::build`].
     pub fn with_default_temperature(&self, times: Option<f64>) -> Result<Self, LossError> {
         match self {
             Self::Registered(spec) => spec.with_default_temperature(times).map(Self::Registered),

@@ -1,4 +1,4 @@
-//! Conventions: everything that a measure's value depends on besides scores and labels, as one value.
+//! Conventions: the choices that decide a measure's value for given scores and labels.
 
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +89,7 @@ pub enum KendallTau {
     TauB,
 }
 
-/// Everything that a measure's value depends on besides scores and labels.
+/// The choices that decide a measure's value for given scores and labels.
 ///
 /// [`Convention::preset`] returns a named convention; a custom one is a preset with some fields replaced. A convention
 /// is written as the name of the preset that it equals, or else with all its fields, and it is read back from either

@@ -61,10 +61,10 @@ impl Discount {
     }
 }
 
-/// What a table of discounts has to be. With another one the ideal ranking is not the one sorted by label.
+/// The requirements on a table of discounts. Otherwise the ideal ranking would not be the one sorted by label.
 pub(crate) const DISCOUNTS: &str = "finite discounts, 0 or above, that start above 0 and never rise";
 
-/// Whether a table is one of discounts.
+/// Whether a table is a valid table of discounts.
 pub(crate) fn is_discount(table: &[f64]) -> bool {
     let falls = table.windows(2).all(|pair| pair[0] >= pair[1]);
     falls && table.iter().all(|d| d.is_finite() && *d >= 0.0) && table.first().is_some_and(|d| *d > 0.0)

@@ -143,7 +143,7 @@ impl Evaluator {
     /// Computes all measures of all queries, in parallel.
     ///
     /// # Errors
-    /// Those of [`Evaluator::first_measure`]; [`MeasureError::NoQueries`] for a measure for which no query counts.
+    /// The errors of [`Evaluator::first_measure`]; [`MeasureError::NoQueries`] for a measure for which no query counts.
     pub fn evaluate(&self, rankings: &Rankings) -> Result<Evaluation, MeasureError> {
         let (values, empty_queries) = self.values(rankings)?;
         let count = self.measures.len();
@@ -263,7 +263,7 @@ impl Evaluator {
 /// Computes all `measures` of all queries in `convention`, in parallel.
 ///
 /// # Errors
-/// Those of [`Evaluator::new`] and [`Evaluator::evaluate`].
+/// The errors of [`Evaluator::new`] and [`Evaluator::evaluate`].
 pub fn evaluate(
     rankings: &Rankings,
     measures: &[Measure],
@@ -287,7 +287,7 @@ impl Measure {
     /// relevant.
     ///
     /// # Errors
-    /// Those of [`Evaluator::new`] and [`Evaluator::query`].
+    /// The errors of [`Evaluator::new`] and [`Evaluator::query`].
     pub fn query(&self, ranking: &Ranking, convention: &Convention) -> Result<Option<f64>, MeasureError> {
         self.check()?;
         convention.check()?;
@@ -303,7 +303,7 @@ impl Measure {
     /// Computes the mean of this measure over all queries, in parallel. Model selection and boosting use it.
     ///
     /// # Errors
-    /// Those of [`Evaluator::new`] and [`Evaluator::evaluate`].
+    /// The errors of [`Evaluator::new`] and [`Evaluator::evaluate`].
     pub fn mean(&self, rankings: &Rankings, convention: &Convention) -> Result<f64, MeasureError> {
         let evaluator = Evaluator::new(&[*self], convention)?;
         evaluator.mean_of(self, &evaluator.first_measure(rankings)?)

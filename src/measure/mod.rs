@@ -52,7 +52,7 @@
 //! identifier, the latter averages over them. LightGBM and XGBoost count the empty query as 1, Rax and TensorFlow
 //! Ranking as 0.
 //!
-//! A measure of your own is a [`ListMeasure`]: [`Measure::own`] puts it beside these.
+//! A measure of your own is a [`ListMeasure`]: [`Measure::own`] makes it a [`Measure`].
 
 mod average_precision;
 mod convention;
@@ -142,13 +142,14 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Makes a measure of your own. It is kept until the program ends, so that measures are copied freely: make it
-    /// once, not for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
+    /// Makes a [`Measure`] of a [`ListMeasure`]. It is kept until the program ends, so measures can be copied freely:
+    /// make
+    /// it once, not for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
     pub fn own(measure: impl ListMeasure + 'static) -> Self {
         Self::Own(OwnMeasure::new(Box::leak(Box::new(measure))))
     }
 
-    /// Returns whether the measure looks at graded labels rather than at relevance alone, as one of your own may.
+    /// Returns whether the measure uses graded labels instead of only relevance. A user-defined measure may use them.
     pub(crate) fn is_graded(&self) -> bool {
         matches!(
             self,

@@ -146,7 +146,7 @@ impl Measure {
         },
     ];
 
-    /// Returns the name of the measure's family in [`Measure::FAMILIES`], or the whole name of a measure of your own.
+    /// Returns the name of the measure's family in [`Measure::FAMILIES`], or the whole name of a user-defined measure.
     pub fn family(&self) -> &'static str {
         match self {
             Measure::Ndcg(_) => "ndcg",
@@ -166,8 +166,8 @@ impl Measure {
         }
     }
 
-    /// Checks the parameter: a cut-off must be 1 or more, a persistence between 0 and 1, and a measure of your own must
-    /// not have the name of another.
+    /// Checks the parameter: a cut-off must be 1 or more, a persistence between 0 and 1, and the name of a user-defined
+    /// measure must not be in use.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
         if let Measure::Own(own) = self {
             let name = own.get().name();

@@ -45,19 +45,21 @@ pub trait ListMeasure: Debug + Send + Sync {
     /// query out or gives it a value ([`EmptyQuery`](super::EmptyQuery)).
     fn value(&self, list: &RankedDocuments) -> Option<f64>;
 
-    /// Whether all values lie in `[0, 1]`, which learners that bound a measure ask for. By default they do.
+    /// Whether all values lie in `[0, 1]`, as learners that bound a measure require. The default is `true`.
     fn in_unit_interval(&self) -> bool {
         true
     }
 
-    /// What a label of 0 or above must be where `label` is not it; `None`, the default, where any will do that the gain
-    /// of the convention allows.
+    /// Returns the requirement on labels if a `label` of 0 or above violates it. The default is `None`: every label is
+    /// valid
+    /// that the gain of the convention allows.
     fn expected_label(&self, _label: f64) -> Option<String> {
         None
     }
 }
 
-/// A [`ListMeasure`] as [`Measure::Own`](super::Measure::Own) holds it: shared by all copies, and equal to those of the
+/// The content of [`Measure::Own`](super::Measure::Own): a [`ListMeasure`] that all copies share, equal to those with
+/// the
 /// same name.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnMeasure(&'static dyn ListMeasure);
@@ -116,7 +118,7 @@ impl<'a> RankedDocuments<'a> {
         self.list.labels.len()
     }
 
-    /// Labels by position; those of documents that share their positions in no particular order.
+    /// Labels by position. Tied documents share their positions, and their labels are in no particular order.
     pub fn labels(&self) -> &[f64] {
         self.list.labels
     }
@@ -154,7 +156,7 @@ impl<'a> RankedDocuments<'a> {
         self.list.discounts.at_position(rank.checked_sub(1).expect("ranks count from 1"))
     }
 
-    /// Gains of all documents, retrieved or not, the largest first: those of the ideal list.
+    /// Gains of all documents, retrieved or not, the largest first: the gains of the ideal list.
     pub fn ideal_gains(&self) -> Vec<f64> {
         let mut gains: Vec<f64> = self.list.all_labels().map(|label| self.convention.gain.of(label)).collect();
         gains.sort_unstable_by(|a, b| b.total_cmp(a));

@@ -1,4 +1,4 @@
-//! Rank-biased precision: models a user who goes on to the next document with probability p.
+//! Rank-biased precision: models a user who continues to the next document with probability p.
 //!
 //! `RBP = (1 - p) sum_r l_r p^(r - 1)` (Moffat and Zobel 2008). Tied documents share the mean weight of their ranks,
 //! which is the expectation over their orders. O(n). Without a relevant document RBP is 0.

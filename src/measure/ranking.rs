@@ -1,4 +1,4 @@
-//! From scores to the ranked list on which every measure is computed.
+//! The ranked list that every measure is computed on, made from scores.
 
 use super::convention::{Convention, NegativeLabel, Ties};
 use super::discount::Discounts;
@@ -164,7 +164,7 @@ impl Workspace {
         self.keys.sort_unstable();
         match ids {
             Some(ids) => order_ties_by_id(&mut self.keys, |document| ids[document].as_str()),
-            // Where no scores are equal, no identifiers are needed.
+            // Without equal scores, no identifiers are needed.
             None if convention.ties == Ties::DocumentIdDescending && has_ties(&self.keys) => {
                 return Err(MeasureError::NoDocumentIds { convention: convention.name.clone() });
             }

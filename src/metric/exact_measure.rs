@@ -4,21 +4,21 @@ use crate::loss::{LossError, PositionMeasure, RankedValue};
 use crate::measure::{ListMeasure, Measure, RankedDocuments};
 use crate::op::Execution;
 
-/// The exact [`Measure`] of what is written once as a [`PositionMeasure`], for [`evaluate`](crate::metric::evaluate()),
+/// The exact [`Measure`] of a [`PositionMeasure`], for [`evaluate`](crate::metric::evaluate()),
 /// [`measure::evaluate`](crate::measure::evaluate()), `RankingMetric` and the selection of learners: one definition is
 /// a surrogate, through [`Surrogate`](crate::loss::Surrogate), and what it stands for.
 ///
-/// Its gain, discount and relevance (labels of 1 or above) are its own. The convention says the order of equal scores,
-/// what negative labels mean, and what a query with nothing to find counts: one without a label above 0 for a measure
-/// with a gain, without a relevant document for the others.
+/// The measure defines gain, discount and relevance (labels of 1 or above). The convention defines the order of equal
+/// scores, the meaning of negative labels, and the value of a query with nothing to find. That is a query without a
+/// label above 0 for a measure with a gain, or without a relevant document for the others.
 ///
-/// Where ties are averaged, the value is exact for a measure that is a sum over positions; where documents meet, as in
-/// average precision, it is that of [`RankedDocuments::mean_over_orders`]. Documents that were not retrieved have no
-/// position and count in ideal values.
+/// If the convention averages ties, the value is exact for a measure that is a sum over positions. Other measures, such
+/// as average precision, get the value of [`RankedDocuments::mean_over_orders`]. Documents that were not retrieved have
+/// no position and count in ideal values.
 ///
-/// `name` says the parameters too, as in `rbp_of_mine@p=0.8`, and must not be the name of a measure of this crate: it
+/// `name` includes the parameters, as in `rbp_of_mine@p=0.8`, and must not be the name of a measure of this crate: it
 /// is printed, and a fit is resumed by the same name only. The measure is kept until the program ends, as by
-/// [`Measure::own`]. Cost: that of the measure's operations on each list, computed on the CPU.
+/// [`Measure::own`]. It runs the measure's operations on each list, on the CPU.
 ///
 /// # Errors
 /// A parameter of the measure out of its range.
@@ -44,7 +44,7 @@ pub fn exact_measure(name: impl Into<String>, measure: impl PositionMeasure + 's
 struct ExactMeasure<M> {
     name: String,
     value: RankedValue<M>,
-    /// That of the thread that made it: evaluators hand queries to other threads.
+    /// The execution of the thread that made the measure: evaluators hand queries to other threads.
     execution: Execution,
 }
 

@@ -21,7 +21,7 @@ use crate::data::{Segments, SegmentsError};
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, MeasureError, Rankings};
 use crate::op::shape::difference;
 
-/// Why tensors cannot be measured.
+/// The error of tensors that cannot be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetricError {
@@ -98,7 +98,8 @@ pub fn evaluate(
 /// - `scores`, `labels`: `[documents]`; `segments` says which query each belongs to
 ///
 /// # Errors
-/// [`MetricError::Segments`] for another number of documents in `segments` than of scores, and those of [`evaluate`].
+/// [`MetricError::Segments`] if `segments` and scores have different numbers of documents, and the errors of
+/// [`evaluate`].
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!(ndcg("rax").per_query[0][2], Some(0.0));
     }
 
-    /// What `1 - loss` of the exact relaxation prints as a measure, and what the measure is.
+    /// `1 - loss` of the exact relaxation counts a list with nothing to learn as 1; the measure leaves it out.
     #[test]
     fn one_minus_an_exact_loss_counts_a_list_with_nothing_to_learn_as_perfect() {
         use crate::loss::{Exact, Ndcg, RankingLoss, Reduction, Surrogate};

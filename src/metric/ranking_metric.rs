@@ -21,7 +21,7 @@
 //! ```
 //!
 //! A model that scores (query, document) pairs gives [`RankingInput::Packed`]: flat scores with the id of each query. A
-//! training loop of one's own takes a metric alone:
+//! hand-written training loop can call a metric directly:
 //!
 //! ```
 //! use burn_rank::metric::{RankingInput, RankingMetric};
@@ -56,7 +56,7 @@ use super::{FlatLists, MetricError, check_shape, read};
 use crate::data::Segments;
 use crate::measure::{Convention, Evaluator, Measure, MeasureError, mean_of};
 
-/// What a [`RankingMetric`] is computed from.
+/// The input of a [`RankingMetric`].
 #[derive(Debug, Clone)]
 // One value a batch: boxing the tensors would cost readers more than it saves.
 #[allow(clippy::large_enum_variant)]
@@ -70,8 +70,8 @@ pub enum RankingInput {
         /// True for a document, false for padding.
         mask: Tensor<2, Bool>,
     },
-    /// Flat scores and labels, `[documents]` each, and the id of the query of each document. Documents of a query may stand
-    /// anywhere; those of equal score are in the order of their rows.
+    /// Flat scores and labels, `[documents]` each, and the id of the query of each document. Documents of a query may
+    /// be in any rows; documents of equal score are in the order of their rows.
     Packed {
         /// Scores.
         scores: Tensor<1>,
@@ -115,12 +115,12 @@ fn segments(ids: Tensor<1, Int>, scores: usize) -> Result<Segments, MetricError>
     Ok(Segments::from_ids(&ids.iter::<i64>().map(of).collect::<Vec<usize>>())?)
 }
 
-/// What a pass over a batch gives to metrics.
+/// The output of a pass over a batch, for metrics.
 #[derive(Debug, Clone)]
 pub struct RankingOutput {
     /// Losses, `[queries]`.
     pub losses: Tensor<1>,
-    /// What measures are computed from.
+    /// The scores and labels that measures are computed from.
     pub ranked: RankingInput,
 }
 
@@ -158,7 +158,7 @@ pub struct RankingMetric {
     explained: bool,
 }
 
-/// What the last batch came to.
+/// The state of the last batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastBatch {
     /// Some of its queries count, or it could not be measured.

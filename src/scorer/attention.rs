@@ -42,7 +42,7 @@ pub struct AttentionScorerConfig {
     pub feed_forward: usize,
     /// Dropout on attention weights and on the output of each part of a block.
     pub dropout: f64,
-    /// What is done to the features first.
+    /// The transformation of the features before the first layer.
     #[serde(skip_serializing_if = "InputConfig::is_identity")]
     pub input: InputConfig,
 }

@@ -1,7 +1,7 @@
-//! What a scorer does to the features before its first layer: a logarithm, and noise in training (Qin et al., "Are
-//! Neural Rankers still Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, sections 4.1 and 4.2).
+//! Transformations of the features before the first layer of a scorer: a logarithm, and noise in training (Qin et al.,
+//! "Are Neural Rankers still Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, sections 4.1 and 4.2).
 //!
-//! Noise is drawn on the host, for each query from a seed of its own. It is therefore the same on every device, and the
+//! Noise is drawn on the host, with a separate seed for each query. It is therefore the same on every device, and the
 //! same whichever queries share a batch.
 
 use std::f64::consts::TAU;
@@ -16,7 +16,7 @@ use super::init::refusal;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
-/// What is done to the features of a document before they reach the first layer; by default nothing.
+/// The transformation of a document's features before the first layer; by default none.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InputConfig {

@@ -1,11 +1,11 @@
 //! Latent cross of a perceptron and self-attention, the scorer of DASALC (Qin et al., "Are Neural Rankers still
-//! Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, section 4.3; the cross is of Beutel et al., "Latent
-//! Cross", 2018).
+//! Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, section 4.3; Beutel et al., "Latent Cross", 2018,
+//! introduced the cross).
 //!
 //! `s = w . ((1 + W a) * h) + b`, where `h` are the last hidden neurons of a perceptron over the document, `a` is the
 //! self-attention of the document over its list, and `*` multiplies neuron by neuron. Both read the same input. The
-//! cost is that of the two together: O(n^2 d + n d^2) time for a list of n documents and width d, in memory as there. A
-//! list of one document attends to itself.
+//! cost is the sum of both costs: O(n^2 d + n d^2) time for a list of n documents and width d; memory as for
+//! self-attention. A list of one document attends to itself.
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
@@ -39,7 +39,7 @@ pub struct LatentCrossScorerConfig {
     pub feed_forward: usize,
     /// Dropout of both parts, as in [`MlpScorerConfig`] and [`AttentionScorerConfig`].
     pub dropout: f64,
-    /// What is done to the features first.
+    /// The transformation of the features before the first layer.
     #[serde(skip_serializing_if = "InputConfig::is_identity")]
     pub input: InputConfig,
 }
@@ -84,7 +84,7 @@ impl LatentCrossScorerConfig {
         self.input.check()
     }
 
-    /// The perceptron, whose output layer is that of the whole.
+    /// The perceptron. Its output layer is the output layer of the whole scorer.
     pub(super) fn perceptron(&self) -> MlpScorerConfig {
         let Self { activation, dropout, norm, .. } = *self;
         MlpScorerConfig { hidden: self.hidden.clone(), activation, dropout, norm, input: InputConfig::default() }

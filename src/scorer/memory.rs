@@ -71,7 +71,7 @@ impl ScorerConfig {
         }
     }
 
-    /// Bytes that scores of a batch in use take, `[lists, documents]`, besides the features.
+    /// Returns the bytes that scoring a batch needs in use, `[lists, documents]`, without the features.
     pub(crate) fn bytes_in_use(&self, [lists, documents]: [usize; 2]) -> u64 {
         let layers = self.layers();
         let places = (lists as u64).saturating_mul(documents as u64);

@@ -1,5 +1,5 @@
-//! Multi-layer perceptron over each document alone: `linear -> norm -> activation -> dropout` for each hidden layer,
-//! then one linear output.
+//! Multi-layer perceptron that scores each document separately: `linear -> norm -> activation -> dropout` for each
+//! hidden layer, then one linear output.
 //!
 //! O(sum of layer products) per document. Without hidden layers it is the linear scorer.
 
@@ -27,7 +27,7 @@ pub struct MlpScorerConfig {
     pub dropout: f64,
     /// Normalization between a hidden layer and its activation.
     pub norm: NormKind,
-    /// What is done to the features first.
+    /// The transformation of the features before the first layer.
     #[serde(skip_serializing_if = "InputConfig::is_identity")]
     pub input: InputConfig,
 }

@@ -10,7 +10,8 @@
 //! Features of 16 bits are scored in their type, to which the parameters of layers are cast. Norms and the weights of
 //! self-attention are computed in the type of the parameters.
 //!
-//! All but the linear one may take the logarithm of their input, and add noise to it in training (`input.rs`).
+//! All scorers except the linear one can take the logarithm of their input, and add noise to it in training
+//! (`input.rs`).
 //!
 //! Every scorer is permutation-equivariant over the documents of a list, and a padded document never changes the score
 //! of another, whatever its features hold.
@@ -58,7 +59,7 @@ const MOST_PARAMETERS: usize = 1 << 28;
 
 tagged! {
     "ScorerConfig"
-    /// Configuration of any scorer, told apart by `kind`.
+    /// Configuration of any scorer. The key `kind` chooses the variant.
     #[serde(rename_all = "snake_case")]
     pub enum ScorerConfig {
         /// [`LinearScorer`]
@@ -144,8 +145,8 @@ impl ScorerConfig {
         }
     }
 
-    /// Creates a scorer of documents with `features` features. Its weights are drawn from `seed` alone: they are the
-    /// same on every device and for any number of threads.
+    /// Creates a scorer of documents with `features` features. Its weights depend only on `seed`: they are the same on
+    /// every device and for any number of threads.
     ///
     /// # Errors
     /// [`Refusal`] when a parameter is out of its range, `features` is 0, or the scorer would have more than 2^28
@@ -175,9 +176,9 @@ impl ScorerConfig {
 pub enum Scorer {
     /// `s = w . x + b`
     Linear(LinearScorer),
-    /// Each document alone, through layers of neurons.
+    /// A scorer of each document separately, through layers of neurons.
     Mlp(MlpScorer),
-    /// Each document in the context of its list.
+    /// A scorer of each document in the context of its list.
     Attention(AttentionScorer),
     /// Each document through layers of neurons, the last of which are scaled by the context of its list.
     LatentCross(LatentCrossScorer),
@@ -212,8 +213,9 @@ impl Scorer {
         self.score(features, mask, &mut Dropout::off(), None, None)
     }
 
-    /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0, with a seed of the
-    /// noise of each query, and the type of the layers and of the scores; none for that of the features.
+    /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0, with a noise seed for
+    /// each
+    /// query and the type of the layers and scores; none stands for the type of the features.
     #[cfg(feature = "learners")]
     pub(crate) fn forward_training_clean(
         &self,

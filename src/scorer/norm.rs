@@ -1,5 +1,5 @@
 //! Normalization inside a scorer: layer norm, and batch norm over the documents that exist. Sums over many numbers need
-//! more than 16 bits, so that both are computed in the type of their parameters, and the result has that of the input.
+//! more than 16 bits, so both are computed in the type of their parameters. The result has the type of the input.
 
 use burn::module::{Module, Param, RunningState};
 use burn::nn::{LayerNorm, LayerNormConfig};
@@ -25,8 +25,8 @@ pub enum NormKind {
 
 /// Batch normalization over the documents that exist: padding enters neither mean nor variance.
 ///
-/// `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`. In training, mean and (biased) variance are those of the
-/// batch; in use, they are exponential averages over batches (momentum 0.1; the average takes the unbiased variance). A
+/// `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`. In training, it uses the mean and (biased) variance of the
+/// batch; in use, it uses exponential averages over batches (momentum 0.1; the average takes the unbiased variance). A
 /// batch without documents leaves the averages unchanged.
 #[derive(Module, Debug)]
 pub struct MaskedBatchNorm {

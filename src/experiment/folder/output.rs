@@ -108,7 +108,7 @@ impl OutputFolder {
     /// changes nothing.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn check(path: &Path, kind: RunKind, configuration: &str, claim: Claim) -> Result<(), OutputError> {
         let (home, wish) = (here(path), Wish { kind, configuration, claim });
         match looked(home, wish.holding(), || wish.judge(home))? {
@@ -134,7 +134,7 @@ impl OutputFolder {
     /// Whether [`of_files`](Self::of_files) would be refused. Makes and changes nothing.
     ///
     /// # Errors
-    /// Those of [`of_files`](Self::of_files).
+    /// The errors of [`of_files`](Self::of_files).
     #[cfg(feature = "cli")]
     pub(crate) fn check_files(path: &Path, files: &[&str]) -> Result<(), OutputError> {
         let home = here(path);

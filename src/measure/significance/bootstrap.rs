@@ -25,7 +25,7 @@ pub struct Bootstrap {
 /// Computes the interval of the mean of at least one difference.
 ///
 /// # Errors
-/// [`SignificanceError::TooFew`] without a difference; those of [`ComparisonConfig::check`].
+/// [`SignificanceError::TooFew`] without a difference; the errors of [`ComparisonConfig::check`].
 pub fn bootstrap(differences: &[f64], config: &ComparisonConfig) -> Result<Bootstrap, SignificanceError> {
     bootstrap_telling(differences, config, &|_| {})
 }

@@ -1,8 +1,8 @@
 //! Whether two systems are the same within a margin: two one-sided tests on paired differences of queries and seeds
 //! (Schuirmann, A comparison of the two one-sided tests procedure and the power approach, 1987).
 //!
-//! `D_qs` is the difference on query `q` of `Q` for seed `s` of `S`. Queries and seeds both vary, so the standard error of
-//! the mean difference is the larger of the two that each gives alone:
+//! `D_qs` is the difference on query `q` of `Q` for seed `s` of `S`. Queries and seeds both vary, so the standard error
+//! of the mean difference is the larger of the two standard errors that either variation gives:
 //!
 //! ```text
 //! SE = max(sd_q(mean_s D) / sqrt(Q), sd_s(mean_q D) / sqrt(S))
@@ -15,13 +15,13 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::{SignificanceError, mean, standard_error};
 
-/// The standard error that stands in place of 0, for systems that differ without any scatter.
+/// The standard error that replaces 0 for systems that differ without any scatter.
 const LEAST_ERROR: f64 = 1e-6;
 
 /// Most seeds that are looked at for a decision.
 const MOST_SEEDS: usize = 1000;
 
-/// What differences say of two systems.
+/// The verdict on two systems, by their differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EquivalenceVerdict {
@@ -50,7 +50,7 @@ impl EquivalenceVerdict {
 /// Result of a test of equivalence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Equivalence {
-    /// What the differences say.
+    /// The verdict on the two systems.
     pub verdict: EquivalenceVerdict,
     /// Largest difference of systems that are the same.
     pub margin: f64,

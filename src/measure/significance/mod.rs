@@ -35,7 +35,7 @@ use randomization::randomization_telling;
 /// nothing.
 const RESAMPLES_PER_TASK: usize = 1000;
 
-/// Bytes of a resample: its mean, and a copy while those of all tasks are put together.
+/// Bytes of a resample: its mean, and a copy while the resamples of all tasks are put together.
 const BYTES_PER_RESAMPLE: usize = 16;
 
 /// Reason that systems could not be compared.
@@ -161,7 +161,7 @@ pub(crate) type Tell<'a> = &'a (dyn Fn(usize) + Sync);
 /// # Errors
 /// [`SignificanceError::Queries`] for systems of different lengths; [`SignificanceError::TooFew`] where fewer than two
 /// queries count for both; [`SignificanceError::Value`] for a difference that is not finite, with the number of its
-/// query among those that count for both; those of [`ComparisonConfig::check`].
+/// query among those that count for both; the errors of [`ComparisonConfig::check`].
 pub fn compare(
     first: &[Option<f64>],
     second: &[Option<f64>],

@@ -28,7 +28,7 @@ pub struct Randomization {
 /// Tests whether paired differences are symmetric about 0.
 ///
 /// # Errors
-/// Those of [`ComparisonConfig::check`].
+/// The errors of [`ComparisonConfig::check`].
 pub fn randomization(differences: &[f64], config: &ComparisonConfig) -> Result<Randomization, SignificanceError> {
     randomization_telling(differences, config, &|_| {})
 }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn few_queries_are_enumerated() {
-        // Of the 8 sums of +-1 +-2 +-3, two are 0.
+        // Two of the 8 sums of +-1 +-2 +-3 are 0.
         let test = randomization(&[1.0, -2.0, 3.0, 0.0], &ComparisonConfig::default()).unwrap();
         assert_eq!(test, Randomization { p_value: 6.0 / 8.0, exact: true, samples: 8 });
         let test = randomization(&[-1.0, 2.0, 3.0], &ComparisonConfig::default()).unwrap();

@@ -25,7 +25,7 @@ pub struct SystemPair {
 /// # Errors
 /// [`SignificanceError::TooFew`] for fewer than two systems, or fewer than two queries that count for all;
 /// [`SignificanceError::Queries`] for systems of different lengths; [`SignificanceError::Value`] for a value or a
-/// difference that is not finite; those of [`ComparisonConfig::check`].
+/// difference that is not finite; the errors of [`ComparisonConfig::check`].
 pub fn compare_all(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,

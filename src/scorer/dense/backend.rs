@@ -1,4 +1,4 @@
-//! The fused layer as an extension of burn's backends, of which Flex alone has it.
+//! The fused layer as an extension of burn's backends. Only Flex has a fused kernel.
 
 use burn::backend::{
     Autodiff, AutodiffBackend, Backend, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata,

@@ -1,5 +1,6 @@
 //! The fused layer and its gradients, in blocks of rows that stay in the cache. Blocks and the order of sums follow
-//! from the number of rows alone, so a result has the same bits with any number of threads.
+//! only
+//! from the number of rows, so a result has the same bits with any number of threads.
 
 use rayon::prelude::*;
 
@@ -20,7 +21,7 @@ pub struct Layer<'a, T> {
     pub rectified: bool,
 }
 
-/// What comes back to a layer: the gradient in its output, 0 where the output was rectified.
+/// The gradient that flows back to a layer: the gradient in its output, 0 where the output was rectified.
 #[derive(Clone, Copy)]
 pub struct Flow<'a, T> {
     /// `[rows, neurons]`
@@ -95,7 +96,7 @@ fn add<T: Real>(sum: &mut [T], values: &[T]) {
 }
 
 impl<'a, T: Real> Flow<'a, T> {
-    /// What passes of some rows; written to `scratch` where it is not what came.
+    /// Returns the gradient that passes some rows. If rectification changes it, the result is written to `scratch`.
     fn passed<'b>(&self, rows: std::ops::Range<usize>, scratch: &'b mut Vec<T>) -> &'b [T]
     where
         'a: 'b,

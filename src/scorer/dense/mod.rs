@@ -15,7 +15,7 @@ mod tests;
 use burn::nn::Linear;
 use burn::tensor::{DType, Tensor, activation, module};
 
-/// What follows the sum of a layer.
+/// The function that follows the sum of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
     /// Nothing.
@@ -43,10 +43,10 @@ pub(super) fn dense<const D: usize>(layer: &Linear, x: Tensor<D>, output: Output
     }
 }
 
-/// burn's own layer, `x W + b`. For an `x` of 16 bits the parameters are cast to its type.
+/// burn's `Linear` layer, `x W + b`. For an `x` of 16 bits the parameters are cast to its type.
 ///
 /// # Shapes
-/// As those of [`dense`]
+/// The shapes of [`dense`].
 pub(super) fn plain<const D: usize>(layer: &Linear, x: Tensor<D>) -> Tensor<D> {
     let dtype = x.dtype();
     if !matches!(dtype, DType::F16 | DType::BF16) {
