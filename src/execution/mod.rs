@@ -36,8 +36,8 @@ pub enum PrimitivePath {
 /// Settings for computing the primitives that a thread calls, forward and backward: path, memory and instructions.
 ///
 /// [`scope`](Self::scope) applies them during one function call, on one thread; other threads never see them. Work that
-/// this crate hands to other threads (rayon's, and those of a cross-validation) runs in the execution of the calling
-/// thread. A program's own parallel code achieves this with [`bind`](Self::bind):
+/// this crate hands to other threads (rayon's threads, and the jobs of a cross-validation) runs in the execution of the
+/// calling thread. Parallel code of a program does the same with [`bind`](Self::bind):
 ///
 /// ```
 /// use burn_rank::op::Execution;

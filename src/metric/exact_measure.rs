@@ -5,8 +5,8 @@ use crate::measure::{ListMeasure, Measure, RankedDocuments};
 use crate::op::Execution;
 
 /// The exact [`Measure`] of a [`PositionMeasure`], for [`evaluate`](crate::metric::evaluate()),
-/// [`measure::evaluate`](crate::measure::evaluate()), `RankingMetric` and the selection of learners: one definition is
-/// a surrogate, through [`Surrogate`](crate::loss::Surrogate), and what it stands for.
+/// [`measure::evaluate`](crate::measure::evaluate()), `RankingMetric` and the selection of learners: one definition
+/// gives both the surrogate, through [`Surrogate`](crate::loss::Surrogate), and its target.
 ///
 /// The measure defines gain, discount and relevance (labels of 1 or above). The convention defines the order of equal
 /// scores, the meaning of negative labels, and the value of a query with nothing to find. That is a query without a

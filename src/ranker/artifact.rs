@@ -1,4 +1,4 @@
-//! `Ranker`: a trained ranker with everything that is needed to use it and to know what it is.
+//! `Ranker`: a trained ranker with everything that is needed to use it, and a record of its origin.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -136,7 +136,7 @@ impl Versions {
     }
 }
 
-/// Everything that is known about a ranker besides its model.
+/// The record of a ranker: everything known about it except its model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metadata {
@@ -153,7 +153,8 @@ pub struct Metadata {
     pub data_hash: String,
     /// Seed of the run.
     pub seed: u64,
-    /// What a cross-validation says of it, where it was trained on all queries and none is left to test it on.
+    /// The estimate of a cross-validation, for a ranker that was trained on all queries, so that none is left to test
+    /// it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     /// Versions that it was made with.
@@ -190,7 +191,7 @@ pub struct Ranker {
     metadata: Metadata,
 }
 
-/// What each feature contributes to scores.
+/// The contribution of each feature to scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contributions {
     /// `[documents x features]`, row-major, with the features of the ranker.
@@ -199,7 +200,7 @@ pub struct Contributions {
     pub expected: f64,
 }
 
-/// Contents of the file's header besides the model.
+/// Contents of the file's header, without the model.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
@@ -313,7 +314,7 @@ impl Ranker {
         Ok(normalized)
     }
 
-    /// Returns whether features beyond those of the model are known to be none of its own.
+    /// Returns whether features beyond those of the model are known to be ignored by it.
     fn ignores_other_features(&self) -> bool {
         self.metadata.config["import"]["other_features"].as_str() == Some("ignored")
     }
@@ -336,7 +337,7 @@ impl Ranker {
     ///
     /// # Errors
     /// [`RankerError`] if the file cannot be read, is not a ranker, is damaged, is newer than this version, or does not
-    /// hold what it announces. A ranker whose scores differ from those of the saved one is never returned.
+    /// hold what it announces. A ranker whose scores differ from the scores of the saved ranker is never returned.
     pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
         Self::from_bytes(&bytes, path, device)

@@ -58,7 +58,7 @@ impl Ranker {
     }
 }
 
-/// Where the figures of a ranker without test queries are from.
+/// Returns the paragraph on the origin of the figures, for a ranker without test queries.
 fn about(estimate: &Estimate) -> String {
     let Estimate { queries, folds, seeds, report, .. } = estimate;
     let place = match report {

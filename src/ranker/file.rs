@@ -21,14 +21,14 @@ pub const FORMAT: u32 = 1;
 
 const KEY: &str = "burn_rank";
 
-/// Reason that bytes are not those of a ranker.
+/// Reason that bytes are not a ranker.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
     /// A file of another kind.
     #[error("found {found}, expected {expected}")]
     Kind {
-        /// What the file is.
+        /// The kind of the file.
         found: &'static str,
         /// The files that rankers are read from.
         expected: &'static str,

@@ -37,7 +37,7 @@ pub enum ImportError {
     Syntax {
         /// The format.
         format: ImportFormat,
-        /// What is wrong, and where.
+        /// The fault and its place.
         reason: String,
     },
     /// A value that no file of the format has.
@@ -47,9 +47,9 @@ pub enum ImportError {
         format: ImportFormat,
         /// Line, tree or key.
         place: String,
-        /// What is there.
+        /// The content found.
         found: String,
-        /// What was expected.
+        /// The content expected.
         expected: String,
     },
     /// A ranker of the other system that has no counterpart here.
@@ -57,9 +57,9 @@ pub enum ImportError {
     Unsupported {
         /// The format.
         format: ImportFormat,
-        /// What the file has.
+        /// The feature of the file that is not supported.
         found: String,
-        /// What can be read.
+        /// The values that can be read.
         expected: String,
     },
     /// Nodes that do not make trees.

@@ -127,9 +127,10 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
 #[cfg(feature = "learners")]
 const KEPT: usize = 1 << 24;
 
-/// Data that are scored again and again, by each process a part of their chunks: those of its parts, where the data
-/// were cut. As many of its chunks as [`KEPT`] allows stay on the device; the others are put there anew each time, so
-/// that large data are not held twice.
+/// Data that are scored again and again. Each process scores some of the chunks: the chunks of its shards, if the data
+/// were cut. As many chunks as [`KEPT`] allows stay on the device; the others are put there anew each time, so that
+/// large
+/// data are not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,

@@ -1,9 +1,9 @@
 //! Partial dependence: the mean score of some documents as one feature moves and all others stay.
 //!
 //! Friedman, Greedy function approximation, Annals of Statistics 29 (2001), section 8.2. A document is walked through
-//! each tree once for all values of the feature: a split of the feature parts the values, any other split sends all of
-//! them the same way. Every leaf adds its value to those that reach it, so that the result is that of scoring the
-//! documents anew for each value. A document costs O(T D) and the leaves that the values part to.
+//! each tree once for all values of the feature: a split on the feature separates the values, any other split sends all
+//! of them the same way. Every leaf adds its value to the values that reach it. So the result equals scoring the
+//! documents anew for each value. A document costs O(T D), plus the number of leaves that its values reach.
 
 use rayon::prelude::*;
 

@@ -64,9 +64,9 @@ impl Array {
 pub struct Parts {
     /// Kind of model.
     pub kind: String,
-    /// The configuration that it is built from, besides the arrays.
+    /// The configuration that the model is built from, without the arrays.
     pub config: Value,
-    /// Its arrays.
+    /// The arrays of the model.
     pub arrays: Vec<Array>,
 }
 
@@ -89,7 +89,7 @@ pub enum PartsError {
     /// An array of the wrong shape or type.
     #[error("array `{name}` is {found}, expected {expected}")]
     Array {
-        /// Its name.
+        /// The name of the array.
         name: String,
         /// Type and shape found.
         found: String,
@@ -229,7 +229,7 @@ impl Parts {
     }
 }
 
-/// Number of values that a configuration may announce beyond those of the file. With more, it is refused before
+/// Number of values that a configuration may announce beyond the values in the file. With more, it is refused before
 /// anything is built.
 const SPARE: usize = 1 << 12;
 

@@ -20,18 +20,18 @@ use crate::data::RankingDataset;
 use crate::measure::{Convention, Measure, MeasureError, evaluate};
 use crate::seed::seed_for;
 
-/// How the values of a feature are shuffled.
+/// The way in which the values of a feature are shuffled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PermutationImportance {
     /// Shuffles of each feature, whose losses are averaged.
     pub repeats: NonZeroUsize,
     /// Seed of the shuffles. A feature has the same ones whatever other features there are.
     pub seed: u64,
-    /// Shuffle among all documents instead of among those of each query.
+    /// Whether to shuffle among all documents instead of among the documents of each query.
     pub across_queries: bool,
 }
 
-/// What one feature is worth to a ranker.
+/// The loss of the measure without one feature.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FeatureLoss {
     /// The feature, from 1.
@@ -186,7 +186,7 @@ mod tests {
             found.unwrap().swap_remove(1).losses
         };
         assert_eq!(of(false, 1), [Some(0.0), Some(0.0), None]);
-        // One seed alone might end with as many gains as losses.
+        // A single seed might end with as many gains as losses.
         assert!((1..5).any(|seed| of(true, seed).iter().flatten().any(|loss| *loss != 0.0)));
     }
 }

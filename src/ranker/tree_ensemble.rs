@@ -1,8 +1,8 @@
 //! `TreeEnsemble`: a sum of regression trees over thresholds of single features.
 //!
-//! All trees are in five parallel arrays with one entry per node, so that a model is saved as named arrays and scored
-//! without chasing pointers. The cost of a score is the sum of the depths of the trees. What training knew of the nodes
-//! ([`NodeStatistics`]) stands beside them; scores do not depend on it.
+//! All trees are in five parallel arrays with one entry per node, so a model is saved as named arrays and scored
+//! without chasing pointers. The cost of a score is the sum of the depths of the trees. Statistics of the nodes in
+//! training ([`NodeStatistics`]) are stored with them; scores do not depend on these.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -64,12 +64,12 @@ pub struct TreeArrays {
     /// The splits at which a value within [`ZERO`] of 0 is missing too, ascending; rankers of LightGBM have them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_missing: Vec<u32>,
-    /// What training knew of the nodes.
+    /// Statistics of the nodes in training.
     #[serde(flatten)]
     pub statistics: NodeStatistics,
 }
 
-/// What training knew of the nodes of trees. Each list has one entry per node, or none where a ranker lacks it.
+/// Statistics of the nodes of trees in training. Each list has one entry per node, or none if the ranker lacks it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatistics {
     /// Number of training documents that reach each node.
@@ -90,7 +90,7 @@ impl NodeStatistics {
         [("count", self.count.len()), ("weight", self.weight.len()), ("gain", self.gain.len())]
     }
 
-    /// Returns those of some nodes, in the order of `nodes`.
+    /// Returns the statistics of some nodes, in the order of `nodes`.
     #[cfg(feature = "import")]
     pub(super) fn select(&self, nodes: &[usize]) -> Self {
         fn select<T: Copy>(list: &[T], nodes: &[usize]) -> Vec<T> {
@@ -100,7 +100,7 @@ impl NodeStatistics {
         Self { count: select(count, nodes), weight: select(weight, nodes), gain: select(gain, nodes) }
     }
 
-    /// Adds those of `more` nodes after those of `nodes`. A list that either lacks is not known of all.
+    /// Adds the statistics of `more` nodes after the statistics of `nodes`. A list that either side lacks is dropped.
     pub(super) fn extend(&mut self, nodes: usize, added: Self, more: usize) {
         fn extend<T>(list: &mut Vec<T>, nodes: usize, mut added: Vec<T>, more: usize) {
             if list.len() == nodes && added.len() == more { list.append(&mut added) } else { list.clear() }
@@ -114,7 +114,7 @@ impl NodeStatistics {
 /// Largest size of a value that is missing at the splits of [`TreeArrays::zero_missing`], as in LightGBM.
 pub const ZERO: f32 = 1e-35;
 
-/// Reason that arrays are not those of a tree ensemble.
+/// Reason that arrays are not a tree ensemble.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
@@ -123,7 +123,7 @@ pub enum TreeError {
     Length {
         /// Name of the array.
         array: &'static str,
-        /// Its length.
+        /// The length of the array.
         found: usize,
         /// Length expected.
         expected: usize,
@@ -169,7 +169,7 @@ pub enum Sums {
 }
 
 impl Sums {
-    /// Returns whether sums are those of rankers trained here.
+    /// Returns whether sums are taken as in rankers trained by this crate.
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -377,7 +377,7 @@ impl TreeEnsemble {
         readers.gather_numbers(scores)
     }
 
-    /// The nodes for walks side by side: a leaf leads to itself, so that walks of different lengths may go on together.
+    /// The nodes for simultaneous walks: a leaf leads to itself, so walks of different lengths can continue together.
     fn steps(&self) -> Vec<WalkStep> {
         let TreeArrays { feature, threshold, left, right, missing_left, .. } = &self.arrays;
         let step = |node: usize| {
@@ -417,14 +417,14 @@ impl TreeEnsemble {
 /// Documents that all trees score before the next ones: their features stay in the cache.
 const ROWS: usize = 64;
 
-/// Documents whose walks through a tree go on together.
+/// Number of documents whose walks through a tree run together.
 const SIDE_BY_SIDE: usize = 16;
 
 /// One node of a walk.
 struct WalkStep {
     feature: u32,
     threshold: f32,
-    /// Where to go at or below the threshold, and above it.
+    /// The next node at or below the threshold, and above it.
     children: [u32; 2],
     missing_left: bool,
 }
@@ -540,7 +540,7 @@ mod tests {
         arrays.right = vec![2, 0, 0, 5, 0, 0];
         arrays.value = vec![0.0, 1.0, 2.0, 0.0, 10.0, 20.0];
         let trees = TreeEnsemble::from_arrays(1, arrays.clone()).unwrap();
-        // 0 goes left at the first tree alone, as a missing value does.
+        // 0 goes left only at the first tree, as a missing value does.
         assert_eq!(trees.scores(&[0.0, -0.0, ZERO, 2.0 * ZERO, -2.0, f32::NAN]), [21.0, 21.0, 21.0, 22.0, 11.0, 21.0]);
         arrays.zero_missing = vec![1];
         let error = TreeEnsemble::from_arrays(1, arrays).unwrap_err().to_string();
@@ -589,7 +589,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<TreeEnsemble>(&json).unwrap(), trees);
     }
 
-    /// What was known of the nodes of a stump.
+    /// The statistics of a stump in training.
     fn known() -> NodeStatistics {
         NodeStatistics { count: vec![5, 2, 3], weight: vec![0.1, 0.04, 0.06], gain: vec![0.7, 0.0, 0.0] }
     }

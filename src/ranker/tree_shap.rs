@@ -1,4 +1,4 @@
-//! `TreeShap`: what each feature contributes to the scores of a sum of trees.
+//! `TreeShap`: the contribution of each feature to the scores of a sum of trees.
 //!
 //! Lundberg et al., From local explanations to global understanding with explainable AI for trees, Nature Machine
 //! Intelligence 2 (2020), algorithm 2: path-dependent TreeSHAP. The score of a document with only the features of a set
@@ -7,16 +7,16 @@
 //! Shapley value in that game. The contributions of a document and the expected value, which is the mean score of the
 //! background set, sum to the score.
 //!
-//! For a leaf whose path has the features `j`, with `o_j` = 1 where the document goes on and the share `z_j` of the
-//! background that does, the weights of all sets of features add up to an integral:
+//! For a leaf whose path has the features `j`, with `o_j` = 1 where the document continues on the path and the share
+//! `z_j` of the background that does, the weights of all sets of features add up to an integral:
 //!
 //! ```text
 //! contribution of i = value (o_i - z_i) * integral over t in [0, 1] of prod_{j != i} (o_j t + z_j (1 - t))
 //! ```
 //!
 //! It is a polynomial, which Gauss-Legendre quadrature with half as many nodes as features integrates exactly. All
-//! terms have one sign, so that deep trees lose no digits, as they do where sets are added and taken away one feature
-//! at a time.
+//! terms have one sign, so deep trees lose no digits. An algorithm that adds and removes one feature at a time would
+//! lose them.
 //!
 //! The background is given, not stored, so that rankers of any age can be explained. A document costs O(T L D^2), with
 //! T trees of L leaves, no more than D splits deep.
@@ -158,7 +158,8 @@ impl<'a> TreeShap<'a> {
         path.steps.push(step);
     }
 
-    /// Takes a feature out of a path, if it is there; returns its shares, or those of a feature that was never split.
+    /// Removes a feature from a path, if it is there, and returns its shares, or the shares of a feature that was never
+    /// split.
     fn take(&self, feature: u32, path: &mut Path) -> (f64, f64) {
         let Some(place) = path.steps.iter().position(|step| step.feature == feature) else { return (1.0, 1.0) };
         let step = path.steps.remove(place);
@@ -191,14 +192,14 @@ fn depth(trees: &TreeEnsemble) -> usize {
 #[derive(Debug, Clone, Copy)]
 struct Step {
     feature: u32,
-    /// The share of the documents that go on where the feature is not known.
+    /// The share of the documents that continue on the path if the feature is not known.
     zero: f64,
-    /// 1 where the document goes on, 0 where it does not.
+    /// 1 if the document continues on the path, else 0.
     one: f64,
 }
 
 impl Step {
-    /// The share that goes on, where the feature is known with the probability of a node.
+    /// The share that continues on the path if the feature is known with the probability of a node.
     fn factor(&self, node: &Node) -> f64 {
         self.one * node.at + self.zero * (1.0 - node.at)
     }

@@ -61,9 +61,9 @@ struct Tree {
     decisions: Vec<u8>,
     /// Left and right child of each split.
     children: [Vec<i64>; 2],
-    /// Where each split stands in the ensemble.
+    /// The place of each split in the ensemble.
     splits: Vec<usize>,
-    /// Where each leaf does.
+    /// The place of each leaf in the ensemble.
     leaves: Vec<usize>,
 }
 

@@ -207,7 +207,7 @@ impl Ranker {
             (0..arrays.feature.len()).all(|node| arrays.feature[node] == LEAF || known(node))
         };
         let has_documents = |node: usize| count.get(node).is_some_and(|&count| count > 0);
-        // LightGBM divides by the counts of both sides, XGBoost by that of the split.
+        // LightGBM divides by the counts of both sides, XGBoost by the count of the split.
         let both_sides =
             |node: usize| [arrays.left[node], arrays.right[node]].iter().all(|&side| has_documents(side as usize));
         let weighed = |node: usize| weight.get(node).is_some_and(|&weight| weight > 0.0);

@@ -24,7 +24,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(text.into_bytes())
 }
 
-/// The splits of a tree, each on lines of its own.
+/// Returns the splits of a tree as text, each split on separate lines.
 fn nodes(tree: &RawTree) -> String {
     // A node opens before its parent names its side, so that the side stands in the text around it.
     let inner = tree.nested(

@@ -1,9 +1,9 @@
-//! What the formats of trees share: trees that split raw features, and text that nests as they do.
+//! The common part of the formats of trees: trees that split raw features, and text that nests as they do.
 //!
-//! The trees of a ranker split normalized features, those of other systems raw ones. A normalizer that takes each feature
-//! alone never falls as the feature grows, so `normalized(x) <= threshold` is the same as `x <= raw threshold`, where
-//! the raw threshold is the largest 32-bit float for which the former holds. Bisection over the floats finds it, so
-//! every 32-bit float goes the same way.
+//! The trees of a ranker split normalized features, the trees of other systems split raw ones. A normalizer that treats
+//! each feature separately never falls as the feature grows, so `normalized(x) <= threshold` is the same as
+//! `x <= raw threshold`, where the raw threshold is the largest 32-bit float for which the former holds. Bisection over
+//! the floats finds it, so every 32-bit float goes the same way.
 
 use super::{ExportError, ExportFormat};
 use crate::data::{Normalizer, NormalizerKind};
@@ -34,16 +34,16 @@ pub(super) struct RawSplit {
 #[derive(Debug, Default)]
 pub(super) struct RawTree {
     pub nodes: Vec<RawNode>,
-    /// Where each node stands in the ensemble.
+    /// The place of each node in the ensemble.
     pub places: Vec<usize>,
 }
 
-/// What the files of other systems say about the nodes of an ensemble, which scores do not depend on: one entry per node,
-/// 0 where the ranker does not have it.
+/// Facts about the nodes of an ensemble that the files of other systems contain and scores do not depend on: one entry
+/// per node, 0 where the ranker lacks it.
 pub(super) struct Known {
     /// Training documents.
     pub count: Vec<u32>,
-    /// What they weigh.
+    /// The weight of the training documents.
     pub weight: Vec<f32>,
     pub gain: Vec<f32>,
     /// The documents, or else what they weigh: the weights of contributions.
@@ -73,7 +73,7 @@ impl Known {
     }
 }
 
-/// Returns the trees of a ranker, or why a format of trees alone cannot hold it.
+/// Returns the trees of a ranker, or the reason that a format that holds only trees cannot hold it.
 pub(super) fn trees_of(ranker: &Ranker, format: ExportFormat) -> Result<&TreeEnsemble, ExportError> {
     let Model::Trees(trees) = ranker.model() else {
         return Err(ExportError::model(ranker.model(), format, "a sum of trees"));
@@ -117,7 +117,7 @@ impl RawTree {
         Self { nodes: vec![RawNode::Leaf(0.0)], places: Vec::new() }
     }
 
-    /// Walks the tree under `root`, whose splits are of normalized features.
+    /// Walks the tree under `root`, whose splits compare normalized features.
     pub fn new(
         trees: &TreeEnsemble,
         root: u32,
@@ -147,7 +147,7 @@ impl RawTree {
                 let missing_left = arrays.missing_left.binary_search(&(node as u32)).is_ok();
                 let sides = [arrays.left[node], arrays.right[node]].map(|child| child as usize);
                 let raw = raw_threshold(normalizer, feature as usize, arrays.threshold[node]);
-                // Where no value goes left, the split is written the other way round.
+                // A split that sends no value left is written the other way round.
                 let (sides, missing_left) =
                     if raw.is_some() { (sides, missing_left) } else { ([sides[1], sides[0]], !missing_left) };
                 let at_most = raw.unwrap_or(f32::MAX);
@@ -241,7 +241,7 @@ fn at(place: i64) -> f32 {
     if place < 0 { -size } else { size }
 }
 
-/// Returns the names of the features: those of the ranker, or `feature_1`, `feature_2` and so on.
+/// Returns the names of the ranker's features, or `feature_1`, `feature_2` and so on.
 pub(super) fn feature_names(ranker: &Ranker) -> Vec<String> {
     let numbered = || (1..=ranker.model().features()).map(|feature| format!("feature_{feature}")).collect();
     ranker.metadata().feature_names.clone().unwrap_or_else(numbered)

@@ -12,7 +12,7 @@ use crate::ranker::artifact::Ranker;
 use crate::ranker::model::Model;
 use crate::scorer::{LinearScorer, Scorer};
 
-/// What Solr adds to thresholds.
+/// The number that Solr adds to thresholds.
 const SLACK: f32 = 1e-6;
 
 /// Floats on either side of the difference that are tried.

@@ -1,4 +1,4 @@
-//! What a name asks for, and what every format of trees writes.
+//! Tests of the names of formats, and of the contents of every format of trees.
 
 use burn::tensor::Device;
 
@@ -117,7 +117,7 @@ fn exported_trees_carry_counts_and_gains() {
         assert!(light_gbm.lines().any(|other| other == line), "`{line}` is not in\n{light_gbm}");
     }
     let xg_boost = text(NormalizerKind::None, Model::Trees(counted()), ExportFormat::XgBoost);
-    // Documents, not curvatures: contributions are those of the training data.
+    // Documents, not curvatures: contributions refer to the training data.
     for part in [
         "\"base_weights\":[-0.45,-0.99999994,0.1,-2.0,1e-7]",
         "\"loss_changes\":[0.75,0.1,0.0,0.0,0.0]",
@@ -167,7 +167,7 @@ fn what_a_system_cannot_explain_is_noted() {
     let empty = with(|statistics| statistics.count = vec![8, 0, 8, 0, 0]);
     assert_eq!(notes(&empty, ExportFormat::LightGbm), contributions("LightGBM", EMPTY));
     assert_eq!(notes(&empty, ExportFormat::XgBoost), contributions("XGBoost", EMPTY));
-    // XGBoost divides by the documents of a split alone.
+    // XGBoost divides only by the documents of a split.
     let leaf = with(|statistics| statistics.count = vec![8, 4, 4, 4, 0]);
     assert_eq!(notes(&leaf, ExportFormat::LightGbm), contributions("LightGBM", EMPTY));
     assert!(notes(&leaf, ExportFormat::XgBoost).is_empty());

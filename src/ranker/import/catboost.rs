@@ -260,8 +260,8 @@ impl Reader {
     }
 }
 
-/// What training knew of the nodes of a tree, from the weights of its leaves: numbers of documents, where documents had
-/// no weights. CatBoost does not write gains.
+/// Returns the statistics of the nodes of a tree from the weights of its leaves, which are numbers of documents if the
+/// documents had no weights. CatBoost does not write gains.
 fn statistics(nodes: &[ForeignNode], leaves: &[f64]) -> NodeStatistics {
     if leaves.len() != nodes.len().div_ceil(2) {
         return NodeStatistics::default();

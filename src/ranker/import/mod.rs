@@ -36,13 +36,13 @@ use crate::file_kind::FileKind;
 use crate::json::{Value, json};
 use crate::measure::Convention;
 
-/// What becomes of features beyond those that the file names, where it does not say how many there are.
+/// The treatment of features beyond those that the file names, if it does not say how many there are.
 pub(super) const IGNORED: &str = "ignored";
 
 /// The rankers that are read.
 const RANKERS: &str = "a ranker of burn-rank, LightGBM (text), XGBoost (JSON), CatBoost (JSON) or RankLib (XML)";
 
-/// What a file holds.
+/// The contents of an imported file.
 struct Imported {
     trees: TreeEnsemble,
     feature_names: Option<Vec<String>>,

@@ -32,7 +32,7 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
         let expected = "LambdaMART or MART, whose rankers are weighted sums of trees";
         return Err(ImportError::unsupported(FORMAT, format!("the learner `{learner}`"), expected));
     }
-    // Comments stand before the XML alone.
+    // Only comments may precede the XML.
     let start = text.find('<').unwrap_or(text.len());
     let before = text[..start].lines().find(|line| !line.trim().is_empty() && !line.trim().starts_with(COMMENT));
     if let Some(line) = before {
@@ -52,7 +52,7 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
 struct Parser<'a> {
     reader: Reader<&'a [u8]>,
     text: &'a str,
-    /// Where the XML starts in the text.
+    /// The place in the text at which the XML starts.
     start: usize,
 }
 

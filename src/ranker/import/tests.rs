@@ -1,4 +1,4 @@
-//! How formats are told apart, what is refused by name, and that no bytes panic.
+//! Tests that formats are recognized, that unsupported features are named in errors, and that no bytes panic.
 
 use burn::tensor::Device;
 use proptest::prelude::*;
@@ -124,14 +124,14 @@ fn scores_equal_those_worked_by_hand() {
     // At most 0.5 goes left; the second split takes NaN for 0, which is below 0.1.
     let rows = [[at, 0.0], [at, 0.2], [above, 0.0], [missing, 0.0], [at, missing]];
     assert_eq!(scores(LIGHT_GBM, &rows), [1.25, 2.25, 4.25, 4.25, 1.25]);
-    // Below 0.5 goes left; a missing value goes left at the second split alone.
+    // Values below 0.5 go left; a missing value goes left only at the second split.
     let below = 0.5f32.next_down();
     let rows = [[below, 0.0], [below, 0.1], [at, 0.0], [missing, 0.0], [below, missing]];
     assert_eq!(scores(XG_BOOST, &rows), [1.25, 2.25, 4.25, 4.25, 1.25]);
     // Above 0.5 adds 1 to the number of the leaf, above 0.1 adds 2; the score is twice the leaf and 0.25.
     let rows = [[at, 0.1], [above, 0.1], [at, 0.2], [above, 0.2], [missing, missing]];
     assert_eq!(scores(CAT_BOOST, &rows), [2.25, 4.25, 6.25, 8.25, 6.25]);
-    // RankLib's file names feature 1 alone; the second one is ignored.
+    // RankLib's file names only feature 1; the second feature is ignored.
     assert_eq!(scores(RANK_LIB, &[[at, 9.0], [above, 9.0], [missing, 9.0]]), [0.5, 2.0, 2.0]);
 }
 
@@ -242,7 +242,7 @@ fn rankers_without_a_counterpart_are_refused_by_name() {
     }
 }
 
-/// What an imported file says about its nodes.
+/// Returns the statistics of the nodes in an imported file.
 fn statistics(text: &str) -> NodeStatistics {
     let format = ImportFormat::detect(text.as_bytes()).unwrap();
     let ranker = Ranker::import(text.as_bytes(), format).unwrap();
@@ -261,7 +261,7 @@ fn light_gbm_counted() -> String {
 
 #[test]
 fn counts_and_gains_are_read() {
-    // From the root to the left: split, split, leaves of 1 and 2, leaf of 4; then the constant.
+    // The nodes from the root to the left: split, split, leaves of 1 and 2, leaf of 4; then the constant.
     assert_eq!(
         statistics(&light_gbm_counted()),
         NodeStatistics {
@@ -283,7 +283,7 @@ fn counts_and_gains_are_read() {
     assert_eq!(statistics(&text("[1,2,3,4]")), NodeStatistics { count, weight: weight.clone(), gain: Vec::new() });
     let weight = weight.iter().map(|weight| 0.5 * weight).collect();
     assert_eq!(statistics(&text("[0.5,1,1.5,2]")), NodeStatistics { weight, ..NodeStatistics::default() });
-    // What does not fit is left out: scores do not depend on it.
+    // Statistics that do not fit are left out: scores do not depend on them.
     let nothing = NodeStatistics::default();
     for text in [LIGHT_GBM, XG_BOOST, CAT_BOOST, RANK_LIB, &text("[1,2,3]"), &text("[0,0,0,0]")] {
         assert_eq!(statistics(text), nothing);

@@ -1,7 +1,7 @@
-//! What the formats share: trees with another system's decisions as those of a [`TreeEnsemble`].
+//! The common part of the formats: conversion of another system's trees to a [`TreeEnsemble`] with the same decisions.
 //!
-//! Features are 32-bit floats here, so that every decision by one threshold has the form `x <= t` with a 32-bit `t`:
-//! the largest float that goes left. A split that no value passes to the left is written the other way round, with the
+//! Features are 32-bit floats here, so every decision by one threshold has the form `x <= t` with a 32-bit `t`: the
+//! largest float that goes left. A split that no value passes to the left is written the other way round, with the
 //! largest finite float as its threshold.
 
 use crate::ranker::import_error::{ImportError, ImportFormat};

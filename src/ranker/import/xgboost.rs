@@ -70,7 +70,8 @@ struct Booster {
     weight_drop: Vec<f32>,
 }
 
-/// What a booster without trees leaves out is missing here, so that it is refused by its name.
+/// The parts of a booster of trees. A booster without trees lacks them, so they are optional here, and it is refused by
+/// its name.
 #[derive(Deserialize)]
 struct Trees {
     gbtree_model_param: Option<TreeCount>,
@@ -223,7 +224,7 @@ impl Tree {
             return Err(ImportError::content(FORMAT, place(), found, format!("{nodes} nodes, as `left_children`")));
         }
         let node = |node: usize| {
-            // -1 marks a leaf, whose value stands in place of the threshold.
+            // -1 marks a leaf, whose value replaces the threshold.
             if self.left_children[node] < 0 {
                 return ForeignNode::Leaf(f64::from(self.split_conditions[node] * weight));
             }
@@ -240,7 +241,7 @@ impl Tree {
         Ok((0..nodes).map(node).collect())
     }
 
-    /// What training knew of the nodes. XGBoost counts no documents.
+    /// Returns the statistics of the nodes. XGBoost counts no documents.
     fn statistics(&self) -> NodeStatistics {
         let gains = self.loss_changes.iter().zip(&self.left_children);
         let gain = gains.map(|(&gain, &left)| if left < 0 { 0.0 } else { gain }).collect();
