@@ -67,8 +67,7 @@ pub struct TrialSeconds {
     /// Seconds from the start of the process to the open device.
     pub open: f64,
     /// Seconds of the first round minus the median of the others: kernels are compiled and tuned in it. `None` with
-    /// fewer
-    /// than two rounds.
+    /// fewer than two rounds.
     pub compile: Option<f64>,
     /// The median round after the first.
     pub round: Option<f64>,

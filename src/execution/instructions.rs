@@ -85,8 +85,7 @@ impl fmt::Display for Instructions {
 }
 
 /// The part of an execution that kernels need: an instruction set that this processor has, and the way to take sums.
-/// The
-/// fields are private and both constructors check the processor, so code that is compiled for the set may run.
+/// The fields are private and both constructors check the processor, so code that is compiled for the set may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
     instructions: Instructions,

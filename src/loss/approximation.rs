@@ -1,4 +1,4 @@
-//! How a loss is evaluated where it does not follow its formula to the letter.
+//! The evaluation of a loss that does not follow its formula to the letter.
 
 use serde::{Deserialize, Serialize};
 

@@ -8,8 +8,8 @@ use crate::op::{PairDerivatives, SlicePairWeight as PairWeight, pair_derivatives
 /// A loss whose second derivatives are cheap and never negative.
 pub trait Curved: Sync {
     /// Returns the loss of one query with `labels` at `scores`, and its derivatives with respect to each score.
-    /// `weights` are those of the documents; a loss that does not take them
-    /// ([`check_document_weights`](super::RankingLoss::check_document_weights)) is given none.
+    /// `weights` are the weights of the documents; `None` for a loss that does not take them
+    /// ([`check_document_weights`](super::RankingLoss::check_document_weights)).
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives;
 }
 
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_curvature_is_the_derivative_of_the_gradient() {
-        // Normalizations are held at their values, so that the gradient there is not that of a function.
+        // Normalizations are held at their values, so the gradient there is not the gradient of a function.
         let held = |spec: &LossSpec| spec.params.keys().any(|name| name.ends_with("_normalization"));
         for spec in curved().into_iter().filter(|spec| !held(spec)) {
             let loss = spec.build().unwrap();

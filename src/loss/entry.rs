@@ -15,7 +15,7 @@ use crate::refusal::{Found, Refusal};
 pub struct LossEntry {
     /// Name in configuration files and on the command line.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// The loss in one line.
     pub summary: &'static str,
     /// The formula of one query.
     pub formula: &'static str,
@@ -27,10 +27,10 @@ pub struct LossEntry {
     pub smoothing: Option<Smoothing>,
     /// Whether adding a constant to every score of a query changes nothing.
     pub shift_invariant: bool,
-    /// Every parameter with its default beside those that are given, on which it may depend: a temperature is counted in
-    /// another unit where it is given, and the parts of a loss that is joined of parts bring parameters of their own.
+    /// Returns every parameter with its default, for the given parameters. A temperature has another unit if it is
+    /// given, and the parts of a composed loss bring their own parameters.
     pub defaults: fn(&Map) -> Map,
-    /// The parameters of every form of a loss that is joined of parts, for tests; none for other losses.
+    /// The parameters of every form of a composed loss, for tests; none for other losses.
     pub forms: Option<fn() -> Vec<Map>>,
     /// The loss with the given parameters over the defaults.
     pub build: Build,
@@ -56,7 +56,7 @@ impl LossEntry {
         all
     }
 
-    /// Name of its Rust type in [`loss`](crate::loss); that of its configuration ends in `Config`.
+    /// Returns the name of its Rust type in [`loss`](crate::loss). The name of its configuration adds `Config`.
     pub fn type_name(&self) -> String {
         let words = self.name.split('_');
         words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
@@ -105,7 +105,7 @@ pub(super) fn value_of<T: DeserializeOwned>(loss: &'static str, key: &str, value
     crate::json::from_value(value.clone()).map_err(|refusal| LossError::Parameter { loss, refusal: refusal.under(key) })
 }
 
-/// What was found, as it was given, where the type of a whole parameter is at fault.
+/// Returns a refusal that shows the parameter as it was given, if the type of the whole parameter is wrong.
 pub(super) fn with_value(refusal: Refusal, params: &Map) -> Refusal {
     match params.get(&refusal.key) {
         Some(value) => Refusal { found: Found::Value(value.to_string()), ..refusal },

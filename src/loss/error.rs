@@ -11,11 +11,11 @@ use crate::op::shape::difference;
 use crate::refusal::Refusal;
 use crate::text::{did_you_mean, shown};
 
-/// The largest label of an exponential gain in a loss: `2^30` still fits the arithmetic of `f32`. See [`Gain`] for all
-/// labels, those of measures too.
+/// The largest label of an exponential gain in a loss: `2^30` still fits the arithmetic of `f32`. [`Gain`] states the
+/// labels of losses and measures.
 pub const MAX_EXPONENTIAL_LABEL: f64 = 30.0;
 
-/// Why a loss cannot be built or applied.
+/// Reason that a loss cannot be built or applied.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LossError {
@@ -50,7 +50,7 @@ pub enum LossError {
     Shape {
         /// The input of the wrong shape.
         what: &'static str,
-        /// Its shape.
+        /// The shape of the input.
         found: Vec<usize>,
         /// The input that it does not fit.
         other: &'static str,
@@ -65,9 +65,9 @@ pub enum LossError {
     InBatch {
         /// Position of the query, from 0; the message counts from 1.
         query: usize,
-        /// What was found, in words.
+        /// The fault found, in words.
         found: String,
-        /// What may be there, in words.
+        /// The rows expected, in words.
         expected: String,
     },
     /// Scores of no query, or of no document.
@@ -81,7 +81,7 @@ pub enum LossError {
     NothingToLearn {
         /// Number of queries in the batch.
         queries: usize,
-        /// How many of them would have something to learn with the mask the other way round.
+        /// Number of queries that would have something to learn with the mask inverted.
         inverted: usize,
     },
     /// Offsets that do not partition the documents into queries.
@@ -158,7 +158,7 @@ pub enum LossError {
     DocumentWeights {
         /// Name of the loss.
         loss: &'static str,
-        /// Why it takes none.
+        /// The reason that the loss takes none.
         reason: &'static str,
     },
     /// Lists too long for the memory that is left: the loss holds arrays over their pairs.
@@ -317,7 +317,7 @@ pub(crate) fn gain(loss: &'static str, gain: &Gain) -> Result<Gain, LossError> {
     Ok(gain.clone())
 }
 
-/// What a label must be, when `label` is not it. `None` as gain admits every finite label.
+/// Returns the requirement on labels if `label` violates it. `None` as gain admits every finite label.
 pub(crate) fn label_problem(gain: Option<&Gain>, label: f64) -> Option<String> {
     let whole_up_to = |top: f64| {
         let fits = label >= 0.0 && label <= top && label.fract() == 0.0;

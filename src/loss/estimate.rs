@@ -5,11 +5,11 @@ use burn::tensor::Tensor;
 use super::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::measure::{Discount, Gain};
 
-/// What sampled rankings say of the expected value of a measure.
+/// An estimate of the expected value of a measure from sampled rankings.
 pub(super) struct Estimate {
     /// The measure of each query: `[B]`.
     pub value: Tensor<1>,
-    /// Its derivatives in the scores, 0 at padded places: `[B, N]`.
+    /// The derivatives of the measure in the scores, 0 at padded places: `[B, N]`.
     pub slopes: Tensor<2>,
 }
 

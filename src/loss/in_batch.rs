@@ -4,7 +4,7 @@ use burn::tensor::{Bool, Tensor, TensorData};
 
 use super::error::{LossError, positive};
 
-/// How [`in_batch`] makes lists. By default scores are products of vectors, and all documents of the batch are in every
+/// Options of [`in_batch`]. By default scores are products of vectors, and all documents of the batch are in every
 /// list.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -307,7 +307,7 @@ mod tests {
             assert!(gradient.iter().all(|g| g.is_finite()), "{}", entry.name);
             learned += usize::from(gradient.iter().any(|g| *g != 0.0));
         }
-        // Precision within ten ranks is that of five documents in any order.
+        // Precision within ten ranks is the precision of five documents in any order.
         assert!(learned + 4 >= LOSSES.len(), "{learned} of {}", LOSSES.len());
     }
 

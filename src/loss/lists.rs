@@ -41,8 +41,8 @@ pub(in crate::loss) struct Among {
 }
 
 impl Lists {
-    /// Cleans a batch. Scores of half precision (`f16`, `bf16`), in which ranks beyond 2048 or 256 have no number of
-    /// their own, become `f32`; their gradient comes back in their own type.
+    /// Cleans a batch. Scores of half precision (`f16`, `bf16`) become `f32`, because they cannot represent every rank
+    /// beyond 2048 or 256; their gradient comes back in the original type.
     ///
     /// # Shapes
     /// - `scores`, `labels`, `mask` (true at a document, false at padding): `[batch, documents]`

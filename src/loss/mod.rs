@@ -51,15 +51,16 @@
 //! | `yeti_loss` | [`YetiLoss`] | orders neighbors by what they change NDCG | O(n log n), times the draws |
 //!
 //! `relaxed_measure` is any measure of [`MeasureName`] through any relaxation of [`RelaxationName`], by default NDCG at
-//! approximate positions; its row says what that is.
+//! approximate positions; its row describes the default.
 //!
-//! A measure of your own becomes a loss through [`Surrogate`]: write it once as a [`PositionMeasure`] and choose a
-//! [`Relaxation`]. A relaxation of your own works with every measure. Learners take such a loss, or any other of your
-//! own, as a [`TrainingLoss`].
+//! You can turn your measure into a loss with [`Surrogate`]: write it once as a [`PositionMeasure`] and choose a
+//! [`Relaxation`]. If you implement [`Relaxation`], it works with every measure. Learners accept any [`RankingLoss`]
+//! that you write as a [`TrainingLoss`].
 //!
 //! # Weights of documents
-//! Most losses take weights of documents ([`Lists::with_document_weights`]); those of average precision, reciprocal rank
-//! and ERR refuse them. [`RankingLoss::check_document_weights`] says which and what a weight does.
+//! Most losses take weights of documents ([`Lists::with_document_weights`]); the losses of average precision,
+//! reciprocal rank and ERR reject them. [`RankingLoss::check_document_weights`] lists these losses and states the
+//! effect of a weight.
 //!
 //! # Papers
 //! The documentation of this crate cites four papers by these names. Venue and date are given where the papers state

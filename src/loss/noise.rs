@@ -26,7 +26,7 @@ pub(super) enum Distribution {
 }
 
 impl Distribution {
-    /// What seeds are split by.
+    /// Returns the purpose that splits seeds.
     fn purpose(self) -> &'static str {
         match self {
             Self::Uniform => "uniform by rank",
@@ -52,11 +52,11 @@ impl Distribution {
     }
 }
 
-/// Where noise comes from.
+/// The source of noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Noise {
     pub seed: u64,
-    /// Whether each row of a batch has noise of its own.
+    /// Whether each row of a batch has separate noise.
     pub by_row: bool,
 }
 

@@ -18,7 +18,7 @@ use crate::op::shape::assert_same;
 #[derive(Debug, Clone)]
 pub struct PackedLists {
     rectangles: Vec<Rectangle>,
-    /// Where the loss of each query stands among those of the rectangles; none where the order is the same.
+    /// The place of each query's loss among the losses of the rectangles; none if the order is the same.
     order: Option<Tensor<1, Int>>,
     segments: Segments,
     scores: Tensor<1>,
@@ -125,7 +125,7 @@ impl PackedLists {
         &self.segments
     }
 
-    /// One value for each query, `[queries]`, from those of padded lists.
+    /// Computes one value for each query, `[queries]`, from the values of padded lists.
     pub(super) fn per_query(&self, of: impl Fn(&Lists) -> Tensor<1>) -> Tensor<1> {
         let values: Vec<Tensor<1>> = self.rectangles.iter().map(|rectangle| of(&rectangle.lists)).collect();
         let values = Tensor::cat(values, 0);

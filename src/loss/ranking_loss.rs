@@ -44,7 +44,7 @@ pub enum Orientation {
 ///   position);
 /// - value and gradient are finite for `|score| <= 1e4` and labels up to 1e4, where the gain allows those;
 /// - constants take the type of the scores, so that `f64` scores give an `f64` loss. Scores of half precision (`f16`,
-///   `bf16`), in which high ranks have no number of their own, are computed in `f32` and give an `f32` loss.
+///   `bf16`), which cannot represent every high rank, are computed in `f32` and give an `f32` loss.
 ///
 /// `forward*` panic, as burn's own modules do, when shapes differ (`labels are [1, 3], scores [2, 3]`). They do not
 /// read values back from the device. Use [`try_forward`](RankingLoss::try_forward) where the input has not been checked
@@ -104,12 +104,12 @@ pub trait RankingLoss: Debug + Send + Sync {
         0
     }
 
-    /// Checks that the [arrays over pairs](RankingLoss::pair_memory) of a batch fit into the memory that is left, on a
-    /// device whose memory is that of the process, before anything is computed.
+    /// Checks that the [arrays over pairs](RankingLoss::pair_memory) of a batch fit into the free memory, on a device
+    /// that uses the memory of the process, before anything is computed.
     ///
     /// # Errors
-    /// [`LossError::Memory`], with the bytes that are needed. Nothing is refused where the system does not say how many
-    /// are left.
+    /// [`LossError::Memory`], with the bytes that are needed. No batch is rejected if the system does not report its
+    /// free memory.
     fn check_memory(&self, batch: usize, documents: usize, scores: DType, device: &Device) -> Result<(), LossError> {
         check_memory(self.name(), self.pair_memory(batch, documents, scores), [batch, documents], device)
     }
@@ -120,16 +120,17 @@ pub trait RankingLoss: Debug + Send + Sync {
         None
     }
 
-    /// Returns whether the gradient is an unbiased estimate of that of the expected value over the loss's noise, and not
-    /// that of the value itself, which may be constant nearly everywhere: true of estimators over sampled rankings.
-    /// `false` by default.
+    /// Returns whether the gradient is an unbiased estimate of the gradient of the expected value over the loss's
+    /// noise, instead of the gradient of the value, which may be constant nearly everywhere. True for estimators over
+    /// sampled rankings; `false` by default.
     fn estimates_gradient(&self) -> bool {
         false
     }
 
-    /// Names what the gradient takes as constant although it changes with the scores, as the spread of the scores or the
-    /// weights of pairs by rank: `None`, the default, where the gradient is that of the value. A line search, which
-    /// compares values, takes such a loss [`differentiated`](RankingLoss::differentiated), or refuses it.
+    /// Names the quantity that the gradient takes as constant although it changes with the scores, such as the spread
+    /// of the scores or the weights of pairs by rank. `None`, the default, means that the gradient is the gradient of
+    /// the value. A line search, which compares values, takes such a loss
+    /// [`differentiated`](RankingLoss::differentiated), or rejects it.
     fn held(&self) -> Option<&'static str> {
         None
     }
@@ -147,9 +148,9 @@ pub trait RankingLoss: Debug + Send + Sync {
         None
     }
 
-    /// Everything that the loss depends on beside its name, for the state of a fit and for what is recorded of it: a fit
-    /// is continued by a loss of the same name and parameters only. By default the text of `Debug`, which is enough where
-    /// that shows every field and no address. Registered losses are recorded by their configuration instead.
+    /// Returns everything that the loss depends on except its name, for the state of a fit and for records: only a loss
+    /// of the same name and parameters can continue a fit. By default the text of `Debug`, which is enough if it shows
+    /// every field and no address. Registered losses are recorded by their configuration instead.
     fn parameters(&self) -> Value {
         Value::from(format!("{self:?}"))
     }
@@ -182,11 +183,11 @@ pub trait RankingLoss: Debug + Send + Sync {
     }
 
     /// Loss of each query of clean lists, whose documents may have [weights](Lists::with_document_weights): `[B]`.
-    /// Whether a query has something to learn depends on its labels alone.
+    /// Whether a query has something to learn depends only on its labels.
     ///
     /// # Panics
-    /// Weights of documents, and a loss that does not take them
-    /// ([`check_document_weights`](RankingLoss::check_document_weights)); lists too long for the memory that is left
+    /// Weights of documents, if the loss does not take them
+    /// ([`check_document_weights`](RankingLoss::check_document_weights)); lists too long for the free memory
     /// ([`check_memory`](RankingLoss::check_memory)).
     #[track_caller]
     fn forward_lists(&self, lists: &Lists) -> Tensor<1> {

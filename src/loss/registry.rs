@@ -70,8 +70,8 @@ pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
     })
 }
 
-/// Builds a registered loss from its name and the parameters that differ from the defaults. Every loss takes
-/// `query_gradients` beside its own: [`QueryGradients`].
+/// Builds a registered loss from its name and the parameters that differ from the defaults. Every loss also takes
+/// `query_gradients`: [`QueryGradients`].
 ///
 /// # Errors
 /// An unknown loss or parameter, a value of the wrong type or out of its range.
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for LossSpec {
     }
 }
 
-/// Reads a table with a `name` and parameters beside it.
+/// Reads a table with a `name` and parameters.
 struct SpecVisitor;
 
 impl<'de> Visitor<'de> for SpecVisitor {
@@ -216,9 +216,10 @@ impl LossSpec {
         Ok(self.build()?.smoothing())
     }
 
-    /// The same loss with the default temperature of a learner, if it has a temperature and names neither that nor its
-    /// unit: in spreads of scores, so many `times` as warm as one that trains a scorer from scratch, or that of the paper
-    /// without `times`. A loss for which no temperature in spreads was found keeps that of its paper.
+    /// Returns the same loss with the default temperature of a learner, if it has a temperature and names neither its
+    /// value nor its unit. The default is in spreads of scores, `times` the temperature that trains a scorer from
+    /// scratch; without `times`, it is the paper's. A loss for which no temperature in spreads was found keeps its
+    /// paper's temperature.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;
@@ -337,7 +338,7 @@ mod tests {
             assert_eq!(link, format!("[`{}`]", entry.type_name()), "{name}");
             assert_eq!(cost, entry.cost, "{name}");
             let loss = (entry.build)(&Map::new()).expect("defaults are valid");
-            // What has a measure names it as the command line does; `@k` where there is a cut-off.
+            // A loss with a measure names it as the command line does, with `@k` if there is a cut-off.
             let measure = measure.strip_prefix('`').map(|measure| measure.trim_end_matches('`'));
             assert_eq!(measure.is_none(), loss.orientation() == Orientation::Loss, "{name}");
             if let Some(measure) = measure {

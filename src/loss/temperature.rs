@@ -1,21 +1,19 @@
 //! The temperature of a surrogate, counted in scores, as in the papers, or in the spread of the scores of each list.
 //!
-//! A surrogate depends on scores over its temperature alone. In spreads, the loss of a list with scores `s` is that of
-//! `(s - c) / spread(s)`, where `c` is a score of the list and, over its `n` documents,
+//! A surrogate depends only on scores over its temperature. In spreads, the loss of a list with scores `s` is the loss
+//! of `(s - c) / spread(s)`, where `c` is a score of the list and, over its `n` documents,
 //!
 //! `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 1e-12)`, or 1 if that sum is 0.
 //!
 //! So `sigma` is counted in standard deviations, `alpha` per standard deviation, the `sigma` of rank indicators in
 //! variances, and Gumbel noise in standard deviations. In a list of fewer than 8 documents, neighbors lie further apart
-//! than the default temperatures allow for. A surrogate of a measure divides its scores by `(8 / n)^p` besides, `p` from
-//! [`Relaxation::short_list_power`](super::Relaxation::short_list_power), so that these defaults train lists of any
-//! length.
+//! than the default temperatures allow for. A surrogate of a measure also divides its scores by `(8 / n)^p`, `p` from
+//! [`Relaxation::short_list_power`](super::Relaxation::short_list_power), so these defaults train lists of any length.
 //!
-//! The spread is held: no gradient passes through it, unless a line
-//! search asks for the gradient of the value ([`differentiated`](super::RankingLoss::differentiated)). The loss of a
-//! list does not change when its scores are multiplied by a number, and the gradient is divided by that number; for a
-//! power of two no bit changes, as long as the spread stays above 1e-12. A list of equal scores is measured in scores,
-//! so that its gradient is finite.
+//! The spread is held: no gradient passes through it, unless a line search asks for the gradient of the value
+//! ([`differentiated`](super::RankingLoss::differentiated)). The loss of a list does not change when its scores are
+//! multiplied by a number, and the gradient is divided by that number; for a power of two no bit changes, as long as
+//! the spread stays above 1e-12. A list of equal scores is measured in scores, so its gradient is finite.
 //!
 //! A temperature that is named without a unit counts in scores. One that is not named is the default of the
 //! configuration, in spreads for every measure through a relaxation.
@@ -39,7 +37,7 @@ pub(super) const TEMPERATURE_UNIT: &str = "temperature_unit";
 /// The field of every configuration with a temperature. In files it has the symbol of the paper, `alpha` or `sigma`.
 const FIELD: &str = "temperature";
 
-/// What the temperature of a loss is counted in.
+/// The unit of the temperature of a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TemperatureUnit {
@@ -50,7 +48,7 @@ pub enum TemperatureUnit {
     Spread,
 }
 
-/// How smooth a surrogate is: the papers' `alpha` or `sigma`, and what it is counted in.
+/// The smoothness of a surrogate: the papers' `alpha` or `sigma`, with its unit.
 ///
 /// ```
 /// use burn_rank::loss::{ApproxNdcgConfig, Temperature};
@@ -68,7 +66,7 @@ pub enum TemperatureUnit {
 pub struct Temperature {
     /// The value, above 0.
     pub value: f64,
-    /// What it is counted in.
+    /// The unit of the value.
     pub unit: TemperatureUnit,
 }
 
@@ -91,17 +89,17 @@ impl From<f64> for Temperature {
     }
 }
 
-/// The smallest spread that scores are divided by, beside 0.
+/// The smallest spread above 0 that scores are divided by.
 const SMALLEST: f64 = 1e-12;
 
 impl Lists {
-    /// The same lists with scores in spreads: centered, then divided by the standard deviation of their list, which is
-    /// held. A loss of your own that depends on scores over a temperature counts it in spreads by this.
+    /// Returns the same lists with scores in spreads: centered, then divided by the standard deviation of their list,
+    /// which is held. With it, a loss that you write can count its temperature in spreads.
     pub fn in_spreads(&self) -> Self {
         self.over_spread(0, Tensor::detach)
     }
 
-    /// The same with the spread of what `seen` makes of the centered scores, times `max(8 / n, 1)^power`.
+    /// Returns the same lists divided by the spread of `seen(centered scores)`, times `max(8 / n, 1)^power`.
     fn over_spread(&self, power: i32, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
         // Centered first: an offset that all scores share would set the size of the rounding errors.
         let centered = self.centered();
@@ -133,7 +131,7 @@ fn spread(lists: &Lists, centered: Tensor<2>) -> Tensor<2> {
     variance.mask_fill(constant, 1.0).sqrt().clamp_min(SMALLEST)
 }
 
-/// What a loss measures scores in.
+/// The unit in which a loss measures scores.
 #[derive(Clone, Copy)]
 pub(super) struct Scale {
     unit: TemperatureUnit,
@@ -181,7 +179,7 @@ pub(super) trait Tempered: Config {
     /// The key of its temperature in files.
     fn symbol(&self) -> &'static str;
 
-    /// Its temperature.
+    /// Returns the temperature.
     fn temperature(&self) -> Temperature;
 
     /// The temperature of the paper, in scores.
@@ -224,8 +222,8 @@ macro_rules! tempered {
 
 pub(super) use tempered;
 
-/// Every parameter of a configuration as files have it, with its default beside the given ones: a temperature that is
-/// given counts in scores, and in scores the default is that of the paper.
+/// Returns every parameter of a configuration as files have it, with its default for the given ones: a given
+/// temperature counts in scores, and in scores the default is the paper's.
 pub(super) fn defaults<C: Tempered>(config: &C, given: &Map) -> Map {
     let Temperature { value, unit } = config.temperature();
     let in_scores = given.get(TEMPERATURE_UNIT) == Some(&json!(TemperatureUnit::Score));
@@ -329,7 +327,7 @@ mod tests {
         let paper = explain(&alpha, &SCORES, &LABELS, DType::F64).unwrap();
         assert_eq!(paper, of(&LossSpec::new("approx_ndcg").with("alpha", 10.0), &SCORES, DType::F64));
         assert!(alpha.held().is_none() && ApproxNdcgConfig::new().init().unwrap().held().is_some());
-        // The same unit beside a value is not another value.
+        // Naming the same unit with a value does not change the value.
         let spread = LossSpec::new("soft_ndcg").with(TEMPERATURE_UNIT, "spread");
         assert_eq!(spread.resolved().unwrap(), LossSpec::new("soft_ndcg").resolved().unwrap());
         assert_eq!(
@@ -338,7 +336,7 @@ mod tests {
         );
     }
 
-    /// The loss is that of scores over their spread, which is held in the gradient.
+    /// The loss in spreads is the loss of scores over their spread, which is held in the gradient.
     #[test]
     fn scores_are_divided_by_their_standard_deviation() {
         let deviation = standard_deviation(&SCORES);
@@ -352,7 +350,7 @@ mod tests {
         }
     }
 
-    /// Scores of a short list are divided by a power of 8 over its length besides.
+    /// Scores of a short list are also divided by a power of 8 over its length.
     #[test]
     fn the_temperature_of_a_short_list_follows_its_length() {
         for (name, power) in [
@@ -387,7 +385,7 @@ mod tests {
     fn gradients_are_differences_with_the_spread_held() {
         const STEP: f64 = 1e-5;
         let deviation = standard_deviation(&SCORES);
-        // An estimated gradient is not that of the value.
+        // An estimated gradient is not the gradient of the value.
         for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().estimates_gradient()) {
             let found = of(&spec.with(TEMPERATURE_UNIT, "spread"), &SCORES, DType::F64).grad;
             for (i, found) in found.iter().enumerate() {
@@ -402,8 +400,8 @@ mod tests {
         }
     }
 
-    /// Differences of the loss itself. Those of equal scores are of a function that jumps, so that finite slopes are all
-    /// that is asked of them.
+    /// Compares the gradient with differences of the loss itself. Near equal scores the function jumps, so only finite
+    /// slopes are required there.
     #[test]
     fn gradients_are_differences_where_the_spread_is_not_held() {
         const STEP: f64 = 1e-5;

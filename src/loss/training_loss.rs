@@ -10,12 +10,12 @@ use super::ranking_loss::RankingLoss;
 use super::registry::LossSpec;
 use super::smoothing::Smoothing;
 
-/// The key that stands in place of `name` where a loss is not registered.
+/// The key that replaces `name` for a loss that is not registered.
 pub(crate) const OWN_LOSS: &str = "own_loss";
 
-/// What a learner minimizes: a registered loss by its name and parameters, or any [`RankingLoss`] that is built.
+/// The loss that a learner minimizes: a registered loss by its name and parameters, or any built [`RankingLoss`].
 ///
-/// Learners turn either into it, so that a loss of one's own stands wherever a [`LossSpec`] does:
+/// Learners accept both, so a loss that you write can replace a [`LossSpec`] anywhere:
 ///
 /// ```
 /// use burn_rank::loss::{Approximate, LossSpec, Ndcg, Surrogate, TrainingLoss};
@@ -29,10 +29,10 @@ pub(crate) const OWN_LOSS: &str = "own_loss";
 /// ```
 ///
 /// # What is recorded
-/// A registered loss is written as in configuration files, `{"name": .., PARAMETER: ..}`; any other as `{"own_loss":
-/// NAME, "parameters": ..}` with [`RankingLoss::parameters`], so that a reader sees which it was. The state of a fit
-/// belongs to that record: a fit is resumed by a loss with the same one. The metadata of a ranker hold what the program
-/// puts there; this record is what belongs into `Metadata::config`.
+/// A registered loss is written as in configuration files, `{"name": .., PARAMETER: ..}`; any other as
+/// `{"own_loss": NAME, "parameters": ..}` with [`RankingLoss::parameters`], so a reader can identify it. The state of a
+/// fit contains that record: only a loss with the same record can resume the fit. Your program writes the metadata of a
+/// ranker; put this record into `Metadata::config`.
 #[derive(Debug, Clone)]
 pub enum TrainingLoss {
     /// A registered loss.

@@ -1,15 +1,16 @@
 //! Unit gradients: every query pulls on the scores with the same force.
 //!
-//! The value of a query is that of its loss. Its gradient in the scores is `u = g / max(||g||_2, 1e-6)`, where `g` is the
-//! gradient of the loss, with all that the loss does to it: weights of documents, held ranks and spreads, the mean over
-//! draws. What is done to the loss of a query afterwards (its weight, a sum or mean over queries, a weight in a sum of
-//! losses) is done to `u`. A query with nothing to learn keeps the gradient 0.
+//! The value of a query is the value of its loss. Its gradient in the scores is `u = g / max(||g||_2, 1e-6)`, where `g`
+//! is the gradient of the loss, with everything that the loss includes: weights of documents, held ranks and spreads,
+//! the mean over draws. Later operations on the loss of a query (its weight, a sum or mean over queries, a weight in a
+//! sum of losses) apply to `u`. A query with nothing to learn keeps the gradient 0.
 //!
-//! The gradients of a measure's surrogates differ widely in size from query to query, so that in a batch a few queries
-//! decide. In trees the second derivatives are divided by the same number. The gradient is no longer that of the value: a
-//! line search refuses it. The gradient of a loss that samples is the direction of the sampled gradient, which is biased.
+//! The gradients of a measure's surrogates differ widely in size from query to query, so a few queries decide in a
+//! batch. In trees the second derivatives are divided by the same number. The gradient is no longer the gradient of the
+//! value: a line search rejects it. The gradient of a loss that samples is the direction of the sampled gradient, which
+//! is biased.
 //!
-//! Cost: that of the loss and its gradient, at once; O(n) beside them.
+//! Cost: the loss and its gradient, at once, and O(n) for the length.
 
 use std::sync::Arc;
 
@@ -28,14 +29,14 @@ use crate::measure::Gain;
 /// The key of every registered loss.
 pub(crate) const QUERY_GRADIENTS: &str = "query_gradients";
 
-/// How large the gradient of each query is.
+/// The length of the gradient of each query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryGradients {
     /// As the loss gives it.
     #[default]
     Raw,
-    /// Of length 1 in the scores of the query: [`UnitGradients`].
+    /// A gradient of length 1 in the scores of the query: [`UnitGradients`].
     Unit,
 }
 
@@ -158,7 +159,7 @@ impl RankingLoss for UnitGradients {
         if !lists.scores.device().is_autodiff() {
             return self.loss.query_losses(lists);
         }
-        // A graph of its own: in that of the caller the gradient already holds the weights of queries.
+        // A separate graph: in the caller's graph the gradient already includes the weights of queries.
         let leaf = lists.scores.clone().detach().require_grad();
         let losses = self.loss.query_losses(&Lists { scores: leaf.clone(), ..lists.clone() });
         let mut gradients = losses.clone().sum().backward();
@@ -210,7 +211,7 @@ mod tests {
         [spec.clone(), spec.with(QUERY_GRADIENTS, "unit")].map(|spec| spec.build().unwrap())
     }
 
-    /// What is made of the losses of queries.
+    /// A function of the losses of queries.
     type Made<'a> = &'a dyn Fn(Tensor<1>) -> Tensor<1>;
 
     /// Four queries: one of all documents, one with padding, one with nothing to learn, one whose scores lie far apart. With
@@ -294,7 +295,7 @@ mod tests {
         assert!((length(&[3e200, -4e200]) / 5e200 - 1.0).abs() < 1e-15);
     }
 
-    /// What an offset does to sums of scores: nothing.
+    /// An offset of the scores does not change the loss.
     #[test]
     fn scores_near_the_largest_number_keep_a_finite_value() {
         let [raw, unit] = raw_and_unit(&LossSpec::new("pairwise_hinge"))

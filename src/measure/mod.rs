@@ -143,8 +143,7 @@ pub enum Measure {
 
 impl Measure {
     /// Makes a [`Measure`] of a [`ListMeasure`]. It is kept until the program ends, so measures can be copied freely:
-    /// make
-    /// it once, not for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
+    /// make it once, not for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
     pub fn own(measure: impl ListMeasure + 'static) -> Self {
         Self::Own(OwnMeasure::new(Box::leak(Box::new(measure))))
     }

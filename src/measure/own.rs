@@ -51,16 +51,14 @@ pub trait ListMeasure: Debug + Send + Sync {
     }
 
     /// Returns the requirement on labels if a `label` of 0 or above violates it. The default is `None`: every label is
-    /// valid
-    /// that the gain of the convention allows.
+    /// valid that the gain of the convention allows.
     fn expected_label(&self, _label: f64) -> Option<String> {
         None
     }
 }
 
 /// The content of [`Measure::Own`](super::Measure::Own): a [`ListMeasure`] that all copies share, equal to those with
-/// the
-/// same name.
+/// the same name.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnMeasure(&'static dyn ListMeasure);
 

@@ -129,8 +129,7 @@ const KEPT: usize = 1 << 24;
 
 /// Data that are scored again and again. Each process scores some of the chunks: the chunks of its shards, if the data
 /// were cut. As many chunks as [`KEPT`] allows stay on the device; the others are put there anew each time, so that
-/// large
-/// data are not held twice.
+/// large data are not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,

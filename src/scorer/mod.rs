@@ -214,8 +214,7 @@ impl Scorer {
     }
 
     /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0, with a noise seed for
-    /// each
-    /// query and the type of the layers and scores; none stands for the type of the features.
+    /// each query and the type of the layers and scores; none stands for the type of the features.
     #[cfg(feature = "learners")]
     pub(crate) fn forward_training_clean(
         &self,

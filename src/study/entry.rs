@@ -96,8 +96,7 @@ impl Setting<'_> {
     }
 
     /// Returns the scored queries: the given ranking, else generated queries. Of several runs it takes the first with
-    /// one
-    /// of these losses, or else the first.
+    /// one of these losses, or else the first.
     pub(super) fn subject(&self, losses: &[&str]) -> Subject {
         match self.source {
             Source::Ranking(subject) | Source::Rankings(subject, _) => subject.clone(),

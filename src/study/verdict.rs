@@ -232,8 +232,7 @@ impl Mean {
     }
 
     /// Judges whether the mean is within `margin` of `target`. To hold, the interval of two standard errors must lie
-    /// inside;
-    /// to fail, the interval of three must lie outside.
+    /// inside; to fail, the interval of three must lie outside.
     pub(super) fn near(self, target: f64, margin: f64) -> Verdict {
         let off = (self.mean - target).abs();
         match () {

@@ -2,12 +2,12 @@
 //!
 //! `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, where `(t)` is the document at place `t` in descending order
 //! of labels, ties broken by position (Xia et al., Listwise approach to learning to rank: theory and algorithm,
-//! equation 9). With a cut-off it is the likelihood of the first `k` places. Where documents have weights, each place
-//! has that of its document.
+//! equation 9). With a cut-off it is the likelihood of the first `k` places. If documents have weights, each place has
+//! the weight of its document.
 //!
-//! With a `discount` the term of place `t` is multiplied by `D(t)`, so that the first places count for more. This is
+//! With a `discount` the term of place `t` is multiplied by `D(t)`, so the first places count for more. This is
 //! p-ListMLE (Lan et al., Position-aware ListMLE: a sequential learning process). The paper's weights `2^{n - t} - 1`
-//! overflow in long lists; `"exponential"`, `2^-t`, has their ratios but for the 1.
+//! overflow in long lists; `"exponential"`, `2^-t`, has the same ratios, apart from the 1.
 //!
 //! With `shuffle_ties` documents of the same label are in a random order, a function of `seed` and of their ranks by
 //! score, and the same for every query. At each part of each step the gradient learner draws it anew, by row; other
@@ -84,7 +84,7 @@ pub struct ListMle {
     k: Option<usize>,
     #[module(skip)]
     discount: Option<Discount>,
-    /// Where the order of documents of the same label comes from; none for their position.
+    /// The source of the order of documents with the same label; none for the order of their positions.
     #[module(skip)]
     ties: Option<Noise>,
 }
@@ -131,7 +131,7 @@ impl RankingLoss for ListMle {
     }
 }
 
-/// The logarithm of an empty sum, small enough to vanish beside any score and large enough not to overflow.
+/// The logarithm of an empty sum: small enough to vanish next to any score and large enough not to overflow.
 pub(super) const EMPTY: f32 = f32::MIN / 4.0;
 
 /// Document at each place by descending label, ties broken by position, padding last: `[B, N]`.

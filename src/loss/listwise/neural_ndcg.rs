@@ -3,14 +3,14 @@
 //! Row `r` of NeuralSort's matrix is `P_r = softmax_j(((n + 1 - 2 r) s_j - sum_k |s_j - s_k|) / temperature)`, a
 //! relaxed indicator of the document at rank `r` (Grover et al., Stochastic optimization of sorting networks via
 //! continuous relaxations, equation 4). Sinkhorn's scaling, columns then rows, makes it nearly doubly stochastic;
-//! `1/Z sum_r D(r) sum_j P_rj G(y_j)` is the surrogate (Pobrotyn and Bialobrzeski, NeuralNDCG, equations 8 and 9).
-//! With `transposed` the transposed matrix is scaled, rows then columns (equation 10). With 0 iterations both forms are
-//! the NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the temperature tends to 0.
-//! Where documents have weights, the gains are multiplied by them, in `Z` too.
+//! `1/Z sum_r D(r) sum_j P_rj G(y_j)` is the surrogate (Pobrotyn and Bialobrzeski, NeuralNDCG, equations 8 and 9). With
+//! `transposed` the transposed matrix is scaled, rows then columns (equation 10). With 0 iterations both forms are the
+//! NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the temperature tends to 0. If documents have
+//! weights, the gains are multiplied by them, also in `Z`.
 //!
-//! Cost: O(iterations n^2) time and O(iterations n) memory. In long lists on the CPU, the time is that of the entries
-//! that a float can tell from 0, which are few where scores are spread out; with 0 iterations only those of the k rows
-//! within the cut-off are computed. A query whose labels are all equal has loss 0.
+//! Cost: O(iterations n^2) time and O(iterations n) memory. In long lists on the CPU, only the entries that a float can
+//! distinguish from 0 take time. They are few if the scores are spread out. With 0 iterations only the k rows within
+//! the cut-off are computed. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;

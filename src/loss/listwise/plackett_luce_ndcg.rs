@@ -1,17 +1,17 @@
 //! Plackett-Luce NDCG: the expected NDCG of rankings drawn from the Plackett-Luce model of the scores, by PL-Rank-3.
 //!
-//! A ranking `y` is drawn document by document, each with the chance `pi(d | above) = softmax(s)_d` among those that
-//! are left. With `rho_d = G(y_d) / Z`, discounts `D`, the cut-off `K` and `W_k = sum_{k <= x <= K} D(x) rho_{y_x}`,
+//! A ranking `y` is drawn document by document, each with the chance `pi(d | above) = softmax(s)_d` among the remaining
+//! documents. With `rho_d = G(y_d) / Z`, discounts `D`, the cut-off `K` and `W_k = sum_{k <= x <= K} D(x) rho_{y_x}`,
 //! the derivative of the expectation in `s_d` is the expectation of
 //!
 //! `W_{r_d + 1} + sum_{k <= min(r_d, K)} pi(d | y_1 .. y_{k-1}) (D(k) rho_d - W_k)`, `r_d` the rank of `d` in `y`
 //!
 //! (Oosterhuis, Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with minimal computational
 //! complexity). Value and gradient are the means over `samples` rankings, drawn by sorting scores with Gumbel noise.
-//! From the gradient its mean over the documents is taken, whose expectation is 0.
+//! The mean of the gradient over the documents, whose expectation is 0, is subtracted.
 //!
-//! **The gradient is an estimate**, without bias, of that of the expectation, not that of the value, which is a mean
-//! over few rankings and constant between two swaps of scores ([`RankingLoss::estimates_gradient`]).
+//! **The gradient is an unbiased estimate** of the gradient of the expectation. It is not the gradient of the value,
+//! which is a mean over few rankings and constant between two swaps of scores ([`RankingLoss::estimates_gradient`]).
 //!
 //! The noise is a function of `seed`, the draw and the rank of a document by score, and is the same for every query. At
 //! each part of each step the gradient learner draws it anew, by row; other learners keep one draw.

@@ -57,7 +57,8 @@ pub struct SoftmaxCrossEntropyConfig {
     /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
-    /// Give each row of a batch noise of its own, as the gradient learner does; otherwise all rows have the same.
+    /// Whether each row of a batch has separate noise, as in the gradient learner; otherwise all rows have the same
+    /// noise.
     #[config(default = false)]
     pub noise_by_row: bool,
 }

@@ -1,18 +1,19 @@
 //! StochasticRank: the expected NDCG of scores with normal noise, its gradient estimated coordinate by coordinate.
 //!
 //! Scores `b_j = s_j - mu y_j + sigma e_j` with standard normal `e_j` give a ranking. With the noise of all others
-//! held, the expectation over the noise of document `i` alone has a derivative in closed form: NDCG jumps where `i`
-//! passes another document, so that
+//! held, the expectation over only the noise of document `i` has a derivative in closed form: NDCG jumps where `i`
+//! passes another document, so
 //!
 //! `g_i = sum_{j != i} (G_i - G_j) (D(r_j) - D(r_j + 1)) / Z  phi((b_j - s_i + mu y_i) / sigma) / sigma`,
 //!
 //! `r_j` the rank of `j` among all but `i`, `phi` the standard normal density (Ustimenko and Prokhorenkova,
 //! StochasticRank: global optimization of scale-free discrete functions). `mu` lowers relevant documents in the noisy
-//! order, so that ties, and what comes near to one, count as the worst order of the documents. Value and gradient are
-//! the means over `samples` draws. From the gradient its mean over the documents is taken, whose expectation is 0.
+//! order, so ties and near ties count as the worst order of the documents. Value and gradient are the means over
+//! `samples` draws. The mean of the gradient over the documents, whose expectation is 0, is subtracted.
 //!
-//! **The gradient is an estimate**, without bias, of that of the expectation, not that of the value
-//! ([`RankingLoss::estimates_gradient`]). With `mu = 0` the expectation is that of `soft_ndcg` in the exact model.
+//! **The gradient is an unbiased estimate** of the gradient of the expectation, not the gradient of the value
+//! ([`RankingLoss::estimates_gradient`]). With `mu = 0` the expectation equals the value of `soft_ndcg` in the exact
+//! model.
 //!
 //! The noise is a function of `seed`, the draw and the rank of a document by score, and is the same for every query. At
 //! each part of each step the gradient learner draws it anew, by row; other learners keep one draw.
@@ -59,7 +60,7 @@ pub struct StochasticRankConfig {
     /// `sigma`, the standard deviation of a score, above 0.
     #[config(default = "Temperature::scores(1.0)")]
     pub temperature: Temperature,
-    /// How far a document is lowered per label, in scores, 0 or above.
+    /// Number of scores, 0 or above, by which a document is lowered per label.
     #[config(default = 0.0)]
     pub mu: f64,
     /// Cut-off; none for the whole list.
@@ -171,7 +172,7 @@ impl StochasticRank {
         let noisy = means.clone() + self.noise.of_documents(Distribution::Normal, draw, lists) * self.sigma;
         let ranks = rank(noisy.clone(), lists.mask.clone());
         let value = sum_documents(worth.clone() * lists.discounts_at(ranks.clone(), &Discount::Log2, self.k));
-        // What passing a document is worth, by its rank among the others.
+        // The gain or loss of passing a document, by its rank among the others.
         let discounts = discount_table(&Discount::Log2, n + 1, self.k);
         let steps: Vec<f64> = discounts.windows(2).map(|pair| pair[0] - pair[1]).collect();
         let step = |ranks: Tensor<2>| -> Tensor<3> { at_rank(ranks, steps.clone()).unsqueeze_dim(1) };

@@ -2,11 +2,11 @@
 //!
 //! `-sum_i phi_i log softmax(s)_i`, `phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)`, with `gamma_i` in [0, 1]
 //! (Bruch, An alternative cross entropy loss for learning-to-rank). With `gamma = 1` it is a convex bound of minus the
-//! logarithm of NDCG. By default they are drawn uniformly, as in LightGBM's `rank_xendcg`; a number gives all documents
-//! the same.
+//! logarithm of NDCG. By default each `gamma_i` is drawn uniformly, as in LightGBM's `rank_xendcg`; a number gives all
+//! documents the same `gamma`.
 //!
-//! What is drawn is a function of `seed` and of the rank of a document in its list, and is the same for every query. At
-//! each part of each step the gradient learner draws anew, by row; other learners keep one draw.
+//! The drawn numbers are a function of `seed` and of the rank of a document in its list, and are the same for every
+//! query. At each part of each step the gradient learner draws them anew, by row; other learners keep one draw.
 //!
 //! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, `p = softmax(s)`.
 //!
@@ -43,7 +43,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 /// Configuration of [`XeNdcg`].
 #[derive(Config, Debug)]
 pub struct XeNdcgConfig {
-    /// What is taken from the gain of every document, from 0 to 1; none to draw it for each document.
+    /// Number from 0 to 1 that is subtracted from the gain of every document; none to draw it for each document.
     pub gamma: Option<f64>,
     /// Seed of what is drawn; the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]

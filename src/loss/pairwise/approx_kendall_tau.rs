@@ -35,8 +35,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, ApproxKendallTauConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxKendallTau`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that
-/// of the paper.
+/// Configuration of [`ApproxKendallTau`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[derive(Config, Debug)]
 pub struct ApproxKendallTauConfig {
     /// `alpha`, the steepness of the sign, above 0.

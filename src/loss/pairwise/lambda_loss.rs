@@ -11,7 +11,7 @@
 //!
 //! (Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that paper writes 1/D
 //! for our D.) The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, not the difference `D(d) - D(d + 1)`.
-//! Where documents have weights, that of document `i` multiplies `w_ij`; `Z` is that of the gains alone.
+//! If documents have weights, the weight of document `i` multiplies `w_ij`; `Z` depends only on the gains.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0. Equal scores are ranked by position.
 
@@ -137,7 +137,7 @@ impl RankingLoss for LambdaLoss {
             let weight = lambda_weight(lists, &self.gain, [self.k; 2], (absolute, gap), None);
             pair_loss(scores.clone(), lists.labels.clone(), mask.clone(), &weight, PairLoss::Logistic) * LOG2_E
         };
-        // What a document has here is the sum over the pairs that it is the first of.
+        // The value of a document here is the sum over the pairs that it is the first of.
         sum_documents(lists.weighted(match self.weights {
             LambdaLossWeights::NdcgLoss1 => {
                 let discount = lists.discounts_at(lists.ranks(), &Discount::Log2, self.k);

@@ -6,7 +6,7 @@
 //! LambdaRank; the changes are derived in `swap_change.rs`). The weights carry no gradient. [`lambda_ndcg`] is the same
 //! for NDCG.
 //!
-//! The two normalizations are those of [`lambda_ndcg`]: `score_normalization` divides the weight of a pair by
+//! The two normalizations are the same as in [`lambda_ndcg`]: `score_normalization` divides the weight of a pair by
 //! `0.01 + |s_i - s_j|`, except in a list of equal scores, and `query_normalization` multiplies the loss of a query by
 //! `log2(1 + S) / S`, where `S` is the sum of the magnitudes of its pairs' gradients, each counted for both documents.
 //!
@@ -169,7 +169,7 @@ impl RankingLoss for LambdaMeasure {
             let equal = distance.clone().max_dim(2).max_dim(1).equal_elem(0.0).expand(distance.dims());
             weight = weight / (distance + SCORE_OFFSET).mask_fill(equal, 1.0);
         }
-        // The score of the more relevant document minus that of the other.
+        // The score of the more relevant document minus the score of the other.
         let t = apart * differences(&labels).sign() * self.sigma;
         let sum = |pairs: Tensor<3>| -> Tensor<1> { sum_documents(pairs.sum_dim(2).squeeze_dim(2)) };
         let losses = sum(weight.clone() * log_sigmoid(t.clone())).neg();

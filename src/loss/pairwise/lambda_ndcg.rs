@@ -2,16 +2,16 @@
 //!
 //! `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, where `r` are the ranks
 //! by score and `D` is the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The weights carry no gradient, so the
-//! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4). Where documents have
-//! weights, that of the more relevant document multiplies the weight of a pair; `Z` is that of the gains alone.
+//! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4). If documents have weights,
+//! the weight of the more relevant document multiplies the weight of a pair; `Z` depends only on the gains.
 //!
-//! Two cut-offs are two things. `k` is the cut-off of the measure: the discount is 0 beyond it, so that a pair weighs
-//! what its swap changes in NDCG@k. `truncation` says which pairs count: those with a document within that rank. `Z` is
-//! cut off at `k`, else at `truncation`. So `truncation` alone is LightGBM's `lambdarank_truncation_level`, where pairs
-//! weigh what their swap changes in the whole list, over the ideal DCG within the truncation.
+//! The two cut-offs differ. `k` is the cut-off of the measure: the discount is 0 beyond it, so a pair's weight is the
+//! change of NDCG@k by its swap. `truncation` selects the pairs that count: pairs with a document within that rank. `Z`
+//! is cut off at `k`, else at `truncation`. So `truncation` without `k` is LightGBM's `lambdarank_truncation_level`: a
+//! pair's weight is the change of DCG over the whole list by its swap, over the ideal DCG within the truncation.
 //!
-//! Two normalizations are those of LightGBM's `lambdarank_norm`, which XGBoost has apart. Both are held at their
-//! values, so that the gradient is no longer that of a function of the scores.
+//! The two normalizations together are LightGBM's `lambdarank_norm`; XGBoost has them as two options. Both are held at
+//! their values, so the gradient is no longer the gradient of a function of the scores.
 //!
 //! * `score_normalization` divides the weight of a pair by `0.01 + |s_i - s_j|`, except in a list of equal scores.
 //! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes
@@ -100,7 +100,7 @@ pub struct LambdaNdcg {
     query_normalization: bool,
 }
 
-/// What a difference of scores of 0 is divided by.
+/// The number added to a difference of scores that divides a weight, so that a difference of 0 can divide.
 pub(super) const SCORE_OFFSET: f64 = 0.01;
 
 /// `log2(1 + S) / S` with `S` twice the sum of the magnitudes of all slopes; 1 where there are none.
@@ -184,7 +184,7 @@ impl Curved for LambdaNdcg {
     }
 }
 
-/// What the weights of pairs are made of, for each document.
+/// The factors of the weights of pairs, for each document.
 struct Places {
     /// Gain over the ideal DCG.
     gain: Vec<f64>,
@@ -195,7 +195,7 @@ struct Places {
 }
 
 impl LambdaNdcg {
-    /// Where the ideal DCG is cut off.
+    /// Returns the cut-off of the ideal DCG.
     fn ideal_cutoff(&self) -> Option<usize> {
         self.k.or(self.truncation)
     }

@@ -1,7 +1,7 @@
 //! Losses that are the sum or mean of a pair loss over the pairs that the labels order; also sums over all pairs.
 //!
-//! Where documents have weights, a pair has that of its more relevant document, and the mean over pairs is a weighted
-//! mean.
+//! If documents have weights, a pair has the weight of its more relevant document, and the mean over pairs is a
+//! weighted mean.
 
 use burn::module::Module;
 use burn::tensor::{Int, Tensor};

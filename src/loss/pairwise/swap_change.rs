@@ -1,5 +1,5 @@
-//! How much a measure changes when two documents of a ranking swap places. Everything here is in the order of ranks:
-//! place 0 is rank 1.
+//! The change of a measure when two documents of a ranking swap places. Everything here is in the order of ranks: place
+//! 0 is rank 1.
 //!
 //! With `u_r` the value of rank `r`, 0 beyond the cut-off, `l` the relevance, and `p < q`:
 //!
@@ -10,7 +10,7 @@
 //! | reciprocal rank, `u_r = 1/r` | of `max(u_r, u_second)` from `p` to `q` if `p` is relevant, of `max(u_r, u_first)` if `q` is, at the first and second relevant document |
 //! | ERR, `u_r = 1/r`, `g` the chance to stop | `abs(g_p - g_q) prod_{m < p} (1 - g_m) (u_p - sum_{p < m < q} u_m g_m prod_{p < o < m} (1 - g_o) - u_q prod_{p < m < q} (1 - g_m))` |
 //!
-//! So but for ERR a swap is a step of one function of the rank, which depends on whether the pair is in order.
+//! So except for ERR, a swap is a step of one function of the rank, which depends on whether the pair is in order.
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ impl SwapMeasure {
     }
 }
 
-/// What a measure needs to know of documents in tensors: `[B, N]`.
+/// The property of documents that a measure needs, in tensors: `[B, N]`.
 pub(super) enum Ranked {
     /// Relevance, 1 or 0.
     Relevance(Tensor<2>),
@@ -135,7 +135,7 @@ pub(super) enum Swaps {
 }
 
 impl Swaps {
-    /// Of documents with `labels`, by rank; `stops` is the chance to stop at a label, for ERR.
+    /// Creates the swaps of documents with `labels`, by rank; `stops` is the chance to stop at a label, for ERR.
     pub fn new(measure: SwapMeasure, labels: &[f64], stops: &Gain, k: usize) -> Self {
         let values = measure.values(labels.len(), k);
         let relevant: Vec<bool> = labels.iter().map(|label| *label >= 1.0).collect();

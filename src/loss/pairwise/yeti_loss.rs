@@ -1,9 +1,9 @@
-//! YetiLoss: RankNet on neighbors of a noisy order, each pair weighed by what its exchange changes.
+//! YetiLoss: RankNet on neighbors of a noisy order, each pair weighted by the change of the measure when the two swap.
 //!
 //! `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`, where the documents are in
 //! the order of scores with standard logistic noise, `G_r` is the gain at rank `r`, and `i` is the document of rank `r`
-//! or `r + 1` with the larger gain, `j` the other. The weights are those of NDCG@k, discounts 0 beyond the cut-off.
-//! They are held: no gradient passes through the order.
+//! or `r + 1` with the larger gain, `j` the other. The weights are the changes of NDCG@k, with discounts 0 beyond the
+//! cut-off. They are held: no gradient passes through the order.
 //!
 //! YetiRank (Gulin et al. 2011) took a decay by rank and differences of labels in place of the change of the measure.
 //!
@@ -122,7 +122,7 @@ impl YetiLoss {
         let [_, n] = worth.dims();
         let noise = self.noise.of_documents(Distribution::Logistic, draw, lists);
         let order = order_of_ranks(rank(scores.clone().detach() + noise, lists.mask.clone()));
-        // The value at each rank minus that at the next one. Padded documents are last, and beside them nothing counts.
+        // The value at each rank minus the value at the next. Padded documents are last, and no pair with one counts.
         let drop = |values: &Tensor<2>| {
             let ranked = values.clone().gather(1, order.clone());
             ranked.clone().narrow(1, 0, n - 1) - ranked.narrow(1, 1, n - 1)

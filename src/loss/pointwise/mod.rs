@@ -1,4 +1,4 @@
-//! Losses that look at each document alone.
+//! Losses that are sums over single documents.
 
 pub(super) mod mse_gain;
 

@@ -32,8 +32,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, ApproxApConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
-/// paper.
+/// Configuration of [`ApproxAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
+/// temperature.
 #[derive(Config, Debug)]
 pub struct ApproxApConfig {
     /// `alpha`, the steepness of the positions, above 0.

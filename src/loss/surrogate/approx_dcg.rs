@@ -32,8 +32,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, ApproxDcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
-/// paper.
+/// Configuration of [`ApproxDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
+/// temperature.
 #[derive(Config, Debug)]
 pub struct ApproxDcgConfig {
     /// `alpha`, the steepness of the positions, above 0.

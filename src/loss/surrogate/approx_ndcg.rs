@@ -34,8 +34,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, ApproxNdcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
-/// paper.
+/// Configuration of [`ApproxNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
+/// temperature.
 #[derive(Config, Debug)]
 pub struct ApproxNdcgConfig {
     /// `alpha`, the steepness of the positions, above 0.

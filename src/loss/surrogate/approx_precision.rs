@@ -32,8 +32,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, ApproxPrecisionConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that
-/// of the paper.
+/// Configuration of [`ApproxPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[derive(Config, Debug)]
 pub struct ApproxPrecisionConfig {
     /// `alpha`, the steepness of the positions, above 0.
@@ -88,8 +88,8 @@ mod tests {
         let found = value(config.init(), &[3.0, 2.0, 1.0], &[1.0, 0.0, 1.0]);
         assert!((found - 0.5).abs() < 1e-9, "{found}");
     }
-    /// Seven documents at position 4 are within a cut-off of 5 but for `sigmoid(-15)`, 3e-7. The steps beside the
-    /// largest number of float32 below 1 are a fifth of that.
+    /// Seven documents at position 4 count as within a cut-off of 5, except for `sigmoid(-15)`, 3e-7. The steps of
+    /// float32 just below 1 are a fifth of that number.
     #[test]
     fn defect_20_a_saturated_cutoff_keeps_the_gradient_of_float32() {
         let labels = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0];

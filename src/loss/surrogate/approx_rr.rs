@@ -33,8 +33,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, ApproxRrConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`ApproxRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
-/// paper.
+/// Configuration of [`ApproxRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
+/// temperature.
 #[derive(Config, Debug)]
 pub struct ApproxRrConfig {
     /// `alpha`, the steepness of the positions, above 0.

@@ -1,4 +1,4 @@
-//! What each cell costs, a measure seen through a relaxation, and which named loss is the same.
+//! The cost of each cell (a measure under a relaxation), and the named loss that is the same.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -60,8 +60,8 @@ impl Cell {
         MeasureName::ALL.iter().flat_map(of)
     }
 
-    /// What it costs with a distribution of ranks that takes trials as independent. The exact one takes `log n` in
-    /// place of one `n` of the time in float32 on a CPU, elsewhere `29 sqrt(1 + ln n)` times as much.
+    /// Returns the cost with a distribution of ranks that takes trials as independent. The exact distribution replaces
+    /// one `n` of the time by `log n` in float32 on a CPU; elsewhere it takes `29 sqrt(1 + ln n)` times as long.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Err, KendallTau, RPrecision, Success};
         use RelaxationName::{
@@ -77,7 +77,7 @@ impl Cell {
         }
     }
 
-    /// The registered loss that is this cell under a name of its own, if there is one.
+    /// Returns the registered loss that is this cell under another name, if there is one.
     pub fn named(self) -> Option<&'static str> {
         use MeasureName::{Ap, Dcg, Err, KendallTau, Ndcg, Precision, Rr};
         use RelaxationName::{ApproximatePositions, ExpectedRanks, RankIndicators, SigmoidRanks};

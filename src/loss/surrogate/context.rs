@@ -68,7 +68,7 @@ impl<'a> MeasureContext<'a> {
         self.expected.borrow().clone()
     }
 
-    /// What the operations that were used hold for pairs of documents.
+    /// Returns how many numbers per pair of documents the used operations hold.
     pub(super) fn numbers_per_pair(&self) -> u64 {
         self.numbers_per_pair.get()
     }

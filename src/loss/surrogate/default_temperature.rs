@@ -1,7 +1,7 @@
 //! The temperature of a surrogate that names none: in spreads of scores, one for each relaxation.
 //!
-//! Those of the papers, in scores, train badly from scratch, since a temperature means nothing until one knows the
-//! spread of the scores. benchmarks/losses.md says how these were found, on validation queries alone.
+//! The papers' temperatures, in scores, train badly from scratch, since a temperature has no meaning without the spread
+//! of the scores. benchmarks/losses.md says how these were found, only on validation queries.
 
 use super::cells::Cell;
 use super::names::{MeasureName, RelaxationName};
@@ -17,7 +17,7 @@ impl Cell {
             // In variances.
             RelaxationName::RankIndicators => 0.02 * times * times,
             RelaxationName::ExpectedRanks => 0.1 * times,
-            // Its weights grow with the number of documents.
+            // The weights grow with the number of documents.
             RelaxationName::NeuralSort => 5.0 * times,
             RelaxationName::SoftSort => 0.15 * times,
             RelaxationName::SmoothIndicators => 5.0 / times,
@@ -59,7 +59,7 @@ mod tests {
     use crate::json::json;
     use crate::loss::registry;
 
-    /// What stands in the configuration of a named loss is what its cell has.
+    /// The default temperature of a named loss is the default temperature of its cell.
     #[test]
     fn named_losses_have_the_temperature_of_their_cell() {
         for cell in Cell::all() {

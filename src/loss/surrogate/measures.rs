@@ -1,6 +1,6 @@
 //! Measures written over positions, for [`Surrogate`](super::Surrogate): NDCG, DCG, average precision, reciprocal rank
-//! and expected reciprocal rank; those of relevance within a cut-off, and of pairs, are in `relevance_measures.rs`. See
-//! [`MeasureContext`] for the operations.
+//! and expected reciprocal rank. Measures of relevance within a cut-off and measures of pairs are in
+//! `relevance_measures.rs`. See [`MeasureContext`] for the operations.
 
 use burn::tensor::{Bool, Tensor};
 

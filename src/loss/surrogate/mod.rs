@@ -3,11 +3,11 @@
 //! of measure and relaxation.
 //!
 //! Every measure of this crate is defined under every relaxation of this crate: [`RelaxedMeasure`] has all of them by
-//! name. A relaxation of your own may leave operations out; a measure that uses one of them is refused when the loss is
-//! built.
+//! name. A relaxation that you write may leave operations out; a measure that uses one of them is rejected when the
+//! loss is built.
 //!
-//! Cost: that of the measure's operations, O(n^2) each (see [`MeasureContext`]), times the number of draws for a
-//! relaxation with noise.
+//! Cost: the measure's operations, O(n^2) each (see [`MeasureContext`]), times the number of draws for a relaxation
+//! with noise.
 
 pub(super) mod approx_ap;
 pub(super) mod approx_dcg;

@@ -20,7 +20,7 @@ macro_rules! names {
             /// Every one of them, in the order of tables.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// Its name in configuration files.
+            /// Returns the name in configuration files.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -86,7 +86,7 @@ names! {
 }
 
 impl MeasureName {
-    /// The cut-off where none is given: that of a measure that means nothing without one.
+    /// The default cut-off of a measure that has no meaning without one; none for other measures.
     pub(super) fn default_cutoff(self) -> Option<usize> {
         matches!(self, Self::Precision | Self::Recall | Self::Success).then_some(5)
     }

@@ -64,7 +64,7 @@ impl PositionFunction {
         if let Some(discount) = &self.discount {
             return (1..=n).map(|rank| discount.at(rank)).collect();
         }
-        // What a thread that panicked left here is whole: the values are replaced at once.
+        // The values left by a thread that panicked are complete: they are replaced in one step.
         let mut known = self.at_ranks.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() < n {
             *known = self.computed_at_ranks(n);

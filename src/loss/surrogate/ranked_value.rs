@@ -43,7 +43,7 @@ impl<M: PositionMeasure> RankedValue<M> {
         self.measure.orientation() == Orientation::NormalizedMeasure
     }
 
-    /// What a label must be where `label` is not it.
+    /// Returns the requirement on labels if `label` violates it.
     pub(crate) fn expected_label(&self, label: f64) -> Option<String> {
         label_problem(self.measure.gain(), label)
     }

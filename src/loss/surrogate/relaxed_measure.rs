@@ -2,14 +2,14 @@
 //!
 //! The loss is one minus the measure, or minus the measure where that is not in [0, 1], with a substitute in place of
 //! the ranks: see [`MeasureName`] and [`RelaxationName`]. The named surrogates (`approx_ndcg`, `smooth_ap_indicator`,
-//! `soft_err` and so on) are cells of this table with names and defaults of their own.
+//! `soft_err` and so on) are cells of this table with other names and defaults.
 //!
 //! With `gumbel_samples = S > 0` it is the mean over `S` draws of the loss of scores with standard Gumbel noise (Bruch
 //! et al., A stochastic treatment of learning to rank scoring functions). The noise is a function of `seed`, the draw
 //! and the place of a document in its list. At each part of each step the gradient learner draws it anew, by row.
 //!
-//! Cost: O(n^2), by `S`; what takes more is said at [`MeasureContext`](super::MeasureContext) and
-//! [`Expected`](super::Expected). A query in which the measure tells no two documents apart has loss 0.
+//! Cost: O(n^2), times `S`; [`MeasureContext`](super::MeasureContext) and [`Expected`](super::Expected) state the
+//! exceptions. A query in which the measure distinguishes no two documents has loss 0.
 
 use std::sync::Arc;
 
@@ -56,14 +56,14 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 /// Keys of every cell.
 const COMMON: [&str; 6] = ["measure", "relaxation", "bound", "gumbel_samples", "seed", TEMPERATURE_UNIT];
 
-/// Configuration of [`RelaxedMeasure`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of
-/// the paper. Parameters that the measure and the relaxation do not have are without effect.
+/// Configuration of [`RelaxedMeasure`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature. Parameters that neither the measure nor the relaxation has are without effect.
 #[derive(Config, Debug)]
 pub struct RelaxedMeasureConfig {
     /// The measure.
     #[config(default = "MeasureName::Ndcg")]
     pub measure: MeasureName,
-    /// What stands in place of ranks.
+    /// The substitute for ranks.
     #[config(default = "RelaxationName::ApproximatePositions")]
     pub relaxation: RelaxationName,
     /// Cut-off; none for 5 where the measure needs one, else for the whole list.
@@ -77,19 +77,19 @@ pub struct RelaxedMeasureConfig {
     /// Exponent of the power discount, 0 or above; without effect on others.
     #[config(default = 1.0)]
     pub exponent: f64,
-    /// `sum_x l_x / r_x` in place of the reciprocal rank, which is the same for one relevant document.
+    /// Whether to use `sum_x l_x / r_x` instead of the reciprocal rank, which is the same for one relevant document.
     #[config(default = false)]
     pub linear: bool,
     /// Label of a perfect document, from 1 to 30; no label may be above it.
     #[config(default = 4)]
     pub maximum_grade: u32,
-    /// Chance that a reader goes on to the next document, above 0 and below 1.
+    /// Chance that a reader continues to the next document, above 0 and below 1.
     #[config(default = 0.8)]
     pub persistence: f64,
     /// The temperature of the relaxation, above 0; none for its default in spreads. In scores it is the steepness
-    /// (`alpha`) of approximate positions and smooth indicators; else (`sigma`) the smoothing of sigmoid ranks, that of
-    /// rank indicators in squared scores, the standard deviation of a score for expected ranks, the temperature of
-    /// neural and soft sort, the strength of projected ranks in scores per rank.
+    /// (`alpha`) of approximate positions and smooth indicators; else (`sigma`) the smoothing of sigmoid ranks, the
+    /// smoothing of rank indicators in squared scores, the standard deviation of a score for expected ranks, the
+    /// temperature of neural and soft sort, or the strength of projected ranks in scores per rank.
     pub temperature: Option<Temperature>,
     /// Steepness of cut-offs and comparisons of approximate positions and projected ranks, above 0.
     #[config(default = 10.0)]
@@ -100,10 +100,10 @@ pub struct RelaxedMeasureConfig {
     /// A document's own term of sigmoid ranks, from 0 to 1.
     #[config(default = 1.0)]
     pub diagonal: f64,
-    /// How far smooth indicators put a document that was found below the others, above 0 and below 1/2.
+    /// Distance by which smooth indicators put a document that was found below the others, above 0 and below 1/2.
     #[config(default = 0.1)]
     pub delta: f64,
-    /// How expectations are computed.
+    /// The method that computes expectations.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
     /// The distribution of ranks; none for the exact one where the measure needs it, else for SoftRank's.
@@ -240,7 +240,8 @@ fn forms() -> Vec<Map> {
     cells.chain(noisy).chain(bounded).collect()
 }
 
-/// The cell that the parameters name, with its defaults; the default one in place of a name that is not known.
+/// Returns the cell that the parameters name, with its defaults. An unknown name gives the default measure or
+/// relaxation.
 pub(super) fn named_cell(params: &Map) -> RelaxedMeasureConfig {
     let RelaxedMeasureConfig { measure, relaxation, .. } = RelaxedMeasureConfig::new();
     RelaxedMeasureConfig::of(
@@ -271,7 +272,7 @@ fn configured(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
     }
 }
 
-/// Why a cell does not take a key: nothing has it, or another measure or relaxation does.
+/// Returns the reason that a cell does not take a key: nothing has it, or another measure or relaxation does.
 fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> Refusal {
     let measures = MeasureName::ALL.iter().map(|measure| (measure.name(), measure.parameters()));
     let relaxations = RelaxationName::ALL.iter().map(|relaxation| (relaxation.name(), relaxation.parameters()));
@@ -338,7 +339,7 @@ mod tests {
         assert_eq!(names, surrogates.count());
     }
 
-    /// The noise of every cell is that of `gumbel.rs`, averaged over draws.
+    /// The noise of every cell equals the noise of `gumbel.rs`, averaged over draws.
     #[test]
     fn noise_works_with_every_cell() {
         for mut form in forms().into_iter().filter(|form| !form.contains_key("gumbel_samples")) {

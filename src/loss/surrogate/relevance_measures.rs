@@ -124,12 +124,12 @@ impl PositionMeasure for RPrecision {
     }
 }
 
-/// `(1 - p) sum_x l_x p^(r_x - 1)`: the rate at which a reader finds relevant documents who goes on to the next
-/// document with the chance `p`.
+/// `(1 - p) sum_x l_x p^(r_x - 1)`: the rate at which a reader who continues to the next document with the chance `p`
+/// finds relevant documents.
 #[doc(alias = "RBP")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankBiasedPrecision {
-    /// Chance to go on to the next document, above 0 and below 1.
+    /// Chance to continue to the next document, above 0 and below 1.
     pub persistence: f64,
 }
 

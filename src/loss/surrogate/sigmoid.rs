@@ -16,7 +16,7 @@ pub(super) fn log_sigmoid<const D: usize>(t: Tensor<D>) -> Tensor<D> {
     activation::log_sigmoid(t).mask_where(above, smaller.neg().log1p())
 }
 
-/// Where `t` is above 0, and the smaller one of `sigmoid(t)` and `sigmoid(-t)`.
+/// Returns whether `t` is above 0, and the smaller one of `sigmoid(t)` and `sigmoid(-t)`.
 fn smaller<const D: usize>(t: Tensor<D>) -> (Tensor<D, Bool>, Tensor<D>) {
     // Not the absolute value, whose derivative at 0 is 0.
     let above = t.clone().greater_elem(0.0);

@@ -36,8 +36,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SmoothApRankConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothApRank`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of
-/// the paper.
+/// Configuration of [`SmoothApRank`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[derive(Config, Debug)]
 pub struct SmoothApRankConfig {
     /// `sigma`, the smoothing, above 0.

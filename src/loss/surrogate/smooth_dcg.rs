@@ -31,8 +31,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SmoothDcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
-/// paper.
+/// Configuration of [`SmoothDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
+/// temperature.
 #[derive(Config, Debug)]
 pub struct SmoothDcgConfig {
     /// `sigma`, the smoothing, above 0.

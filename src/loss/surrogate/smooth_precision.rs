@@ -31,8 +31,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SmoothPrecisionConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that
-/// of the paper.
+/// Configuration of [`SmoothPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[derive(Config, Debug)]
 pub struct SmoothPrecisionConfig {
     /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.

@@ -33,8 +33,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SmoothRrConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SmoothRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
-/// paper.
+/// Configuration of [`SmoothRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
+/// temperature.
 #[derive(Config, Debug)]
 pub struct SmoothRrConfig {
     /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.

@@ -38,8 +38,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SoftApConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
-/// paper.
+/// Configuration of [`SoftAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
+/// temperature.
 #[derive(Config, Debug)]
 pub struct SoftApConfig {
     /// `sigma`, the standard deviation of a score, above 0.
@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn three_equal_scores_are_worked_by_hand() {
         // Two of three are relevant. AP is 1, 5/6 or 7/12 as the other one is last, second or first, each one time in
-        // three. With independent trials a relevant document has no other above it one time in four, the relevant one
-        // alone, the other alone, or both: (1 + 2/2 + 1/2 + 2/3) / 4.
+        // three. With independent trials a relevant document has above it, one time in four each: no document, only the
+        // relevant one, only the other, or both: (1 + 2/2 + 1/2 + 2/3) / 4.
         let found = |model| value(model, 1.0, &[0.4; 3], &[1.0, 2.0, 0.0]);
         assert!((found(RankModel::Exact) - (1.0 + 5.0 / 6.0 + 7.0 / 12.0) / 3.0).abs() < 1e-7);
         assert!((found(RankModel::Independent) - (1.0 + 1.0 + 0.5 + 2.0 / 3.0) / 4.0).abs() < 1e-7);

@@ -3,8 +3,8 @@
 //! `sum_j G(y_j) E[D(1 + R_j)]`, where the rank `R_j` is a sum of independent trials "k beats j" (softrank-directness,
 //! section III). It is not divided by the ideal DCG. It tends to DCG@k as `sigma` tends to 0.
 //!
-//! With `model = "exact"` the trials are independent given the noise of the document alone (see [`RankModel`]). Cost:
-//! that of [`SoftNdcg`](super::SoftNdcg).
+//! With `model = "exact"` the trials are independent only given the noise of the document (see [`RankModel`]). Cost:
+//! see [`SoftNdcg`](super::SoftNdcg).
 //!
 //! A query whose labels are all equal has loss 0.
 
@@ -36,8 +36,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SoftDcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
-/// paper.
+/// Configuration of [`SoftDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
+/// temperature.
 #[derive(Config, Debug)]
 pub struct SoftDcgConfig {
     /// `sigma`, the standard deviation of a score, above 0.
@@ -54,7 +54,7 @@ pub struct SoftDcgConfig {
     /// Exponent of the power discount, 0 or above; without effect on others.
     #[config(default = 1.0)]
     pub exponent: f64,
-    /// How expectations are computed.
+    /// The method that computes expectations.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
     /// The distribution of ranks.

@@ -37,8 +37,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SoftErrConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftErr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
-/// paper.
+/// Configuration of [`SoftErr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
+/// temperature.
 #[derive(Config, Debug)]
 pub struct SoftErrConfig {
     /// `sigma`, the standard deviation of a score, above 0.

@@ -6,8 +6,8 @@
 //!
 //! Cost: O(M n^2) for log2, natural, power, Zipf and exponential discounts, with M about 14 exponentials in float32;
 //! O(k n^2) with a cut-off; O(n^3) by the recursion (see [`RankExpectationMethod`]). With `model = "exact"` the trials
-//! are independent given the noise of the document alone, at a cost of O(M n log n), or O(k n log n) with a cut-off
-//! (see [`RankModel`]).
+//! are independent only given the noise of the document, at a cost of O(M n log n), or O(k n log n) with a cut-off (see
+//! [`RankModel`]).
 //!
 //! A query whose labels are all equal has loss 0.
 
@@ -39,8 +39,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SoftNdcgConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of the
-/// paper.
+/// Configuration of [`SoftNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
+/// temperature.
 #[derive(Config, Debug)]
 pub struct SoftNdcgConfig {
     /// `sigma`, the standard deviation of a score, above 0.
@@ -57,7 +57,7 @@ pub struct SoftNdcgConfig {
     /// Exponent of the power discount, 0 or above; without effect on others.
     #[config(default = 1.0)]
     pub exponent: f64,
-    /// How expectations are computed.
+    /// The method that computes expectations.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
     /// The distribution of ranks.

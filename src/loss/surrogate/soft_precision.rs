@@ -3,8 +3,8 @@
 //! `1/k sum_j l_j P(R_j < k)`, where the rank `R_j` (from 0) is a sum of independent trials "k beats j"
 //! (softrank-directness, section III, for another measure). It tends to precision at `k` as `sigma` tends to 0.
 //!
-//! Cost: O(k n^2). With `model = "exact"` the trials are independent given the noise of the document alone, at a cost
-//! of O(k n log n) (see [`RankModel`]).
+//! Cost: O(k n^2). With `model = "exact"` the trials are independent only given the noise of the document, at a cost of
+//! O(k n log n) (see [`RankModel`]).
 //!
 //! A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -34,8 +34,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(Box::new(temperature::configure(NAME, SoftPrecisionConfig::new(), params)?.init()?)),
 };
 
-/// Configuration of [`SoftPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has that of
-/// the paper.
+/// Configuration of [`SoftPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[derive(Config, Debug)]
 pub struct SoftPrecisionConfig {
     /// `sigma`, the standard deviation of a score, above 0.

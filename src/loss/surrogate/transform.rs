@@ -29,11 +29,12 @@ pub struct Surrogate<M> {
     /// The functions of one rank whose expectations the measure takes, with their cut-offs.
     expected: Vec<(PositionFunction, Option<usize>)>,
     bound: Option<TypeOneBound>,
-    /// What the temperature of the relaxation is counted in.
+    /// The unit of the temperature of the relaxation.
     scale: Scale,
-    /// Whether what a document adds to the measure depends on other documents than through its rank.
+    /// Whether a document's contribution to the measure depends on other documents in another way than through its
+    /// rank.
     documents_meet: bool,
-    /// What the measure holds for pairs of documents.
+    /// Count of the numbers that the measure holds per pair of documents.
     numbers_per_pair: u64,
 }
 
@@ -403,7 +404,7 @@ mod tests {
         }
     }
 
-    /// NDCG with a discount written as a function of its own, beside AP with the two arguments that are one.
+    /// NDCG with a discount written as a function, and AP with the two arguments that are one.
     #[derive(Debug)]
     struct Own {
         k: Option<usize>,
@@ -479,7 +480,7 @@ mod tests {
         assert!(other.ends_with("the measure's function of a rank is not a discount"), "{other}");
     }
 
-    /// Knows the ranks of single documents alone.
+    /// A relaxation that gives only the ranks of single documents.
     #[derive(Debug)]
     struct Single;
 

@@ -1,6 +1,5 @@
 //! The fused layer and its gradients, in blocks of rows that stay in the cache. Blocks and the order of sums follow
-//! only
-//! from the number of rows, so a result has the same bits with any number of threads.
+//! only from the number of rows, so a result has the same bits with any number of threads.
 
 use rayon::prelude::*;
 

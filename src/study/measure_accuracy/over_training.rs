@@ -85,8 +85,7 @@ pub(super) fn extend(
 }
 
 /// Trains from weights 0 and notes the error after each epoch. At equal scores the measure is a mean over orders, and
-/// so
-/// are the first errors.
+/// so are the first errors.
 fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epochs: usize) -> Result<Path, StudyError> {
     let mut weights = vec![0.0; linear.features()];
     let mut path = Path { name, rho: Vec::new(), queries: vec![0.0; linear.queries.len()] };

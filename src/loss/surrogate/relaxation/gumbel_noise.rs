@@ -20,7 +20,7 @@ pub struct GumbelNoise {
     relaxation: Arc<dyn Relaxation>,
     samples: usize,
     seed: u64,
-    /// Whether each row of a batch has noise of its own.
+    /// Whether each row of a batch has separate noise.
     by_row: bool,
 }
 

@@ -14,7 +14,7 @@
 //! | [`Gumbel`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | approximate positions of scores with Gumbel noise, averaged over draws |
 //! | [`GumbelNoise`] | the same | any of the others at scores with Gumbel noise, averaged over draws |
 //!
-//! A relaxation of your own implements [`Relaxation`] and returns one of the three forms of [`Relaxed`]. Every
+//! To write a relaxation, implement [`Relaxation`] and return one of the three forms of [`Relaxed`]. Every
 //! [`PositionMeasure`](super::PositionMeasure) then works with it.
 
 mod any;

@@ -100,7 +100,7 @@ fn block_means(y: Tensor<2>, mask: Tensor<2>) -> Tensor<3> {
     let averages = (total / (apart.mask_fill(before.clone(), 0.0) + 1.0)).mask_fill(outside, FAR);
     let lowest = averages.flip([2]).cummin(2).flip([2]).mask_fill(before, -FAR);
     let values: Tensor<2> = lowest.max_dim(1).squeeze_dim(1);
-    // Values of a block are equal but for rounding.
+    // Values of a block are equal except for rounding.
     let unit = if y.dtype() == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
     let size: Tensor<3> = (y * mask.clone()).abs().max_dim(1).unsqueeze_dim(2);
     let equal = differences(&values).abs().lower_equal((size * (32.0 * unit)).expand(square));

@@ -63,8 +63,8 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Its temperature, for annealing; `None`, the default, for a relaxation without one. A relaxation that has one
-    /// also overrides [`with_parameter`](Relaxation::with_parameter).
+    /// Returns the temperature, for annealing; `None`, the default, for a relaxation without one. A relaxation that has
+    /// one also overrides [`with_parameter`](Relaxation::with_parameter).
     fn smoothing(&self) -> Option<Smoothing> {
         None
     }
@@ -220,8 +220,8 @@ pub trait RankExpectations {
     /// `a_x E[f(R_x) (b_x + sum of b_y over y above x)]` within the cut-off `k`: `[batch, documents]`.
     ///
     /// # Errors
-    /// What is not defined, as [`LossError::Undefined`] names it. Which lists they are must not matter. By default
-    /// nothing is defined.
+    /// The name of the undefined operation, for [`LossError::Undefined`]. The result must not depend on the lists. By
+    /// default no operation is defined.
     fn with_above(
         &self,
         _a: Tensor<2>,
@@ -283,7 +283,7 @@ pub struct Positions {
     /// A document's own contribution to the sum over the documents at or above it: 1, as in the exact measure, unless a
     /// paper says otherwise.
     pub own: f64,
-    /// How two documents are compared that are in no sum with a position: Kendall's tau.
+    /// The comparison of two documents outside a sum over positions: Kendall's tau.
     pub pairs: PairSteps,
 }
 

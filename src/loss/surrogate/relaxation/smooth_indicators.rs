@@ -1,14 +1,14 @@
 //! SmoothI: smooth rank indicators, one rank after the other.
 //!
 //! `I_r = softmax_i(alpha s_i prod_{q < r} (1 - I_q,i - delta))` in place of "document i is at rank r": a document that
-//! has been found has a factor near `-delta`, so that it comes after all that are left (Thonet et al., SmoothI: smooth
+//! has been found has a factor near `-delta`, so it comes after all remaining documents (Thonet et al., SmoothI: smooth
 //! rank indicators for differentiable IR measures). Scores are counted from the lowest of their list, since the formula
 //! needs them to be 0 or above.
 //!
-//! A rank depends on all ranks above it, each time by way of `alpha`, so that a large one makes the gradient of a long
+//! A rank depends on all ranks above it, each time by way of `alpha`, so a large `alpha` makes the gradient of a long
 //! list very steep. Above `alpha s_i = 1000` the factor of a document is held in the gradient, which would overflow.
-//! The factors of the documents that are left shrink by `1 - delta` per rank, so that a long list needs a cut-off, or a
-//! large `alpha`. The ranks are found one after the other: their number is the depth of the computation.
+//! The factors of the remaining documents shrink by `1 - delta` per rank, so a long list needs a cut-off, or a large
+//! `alpha`. The ranks are found one after the other: their number is the depth of the computation.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const NUMBERS_PER_CELL: u64 = 22;
 pub struct SmoothIndicators {
     /// Steepness, per score, above 0.
     pub alpha: f64,
-    /// How far a document that has been found is put below the others, above 0 and below 1/2.
+    /// Distance by which a document that has been found is put below the others, above 0 and below 1/2.
     pub delta: f64,
     /// Ranks that are needed, from the first; none for all.
     #[serde(default)]

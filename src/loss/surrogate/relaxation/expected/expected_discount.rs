@@ -11,9 +11,9 @@
 //! | cutoff | a discount that is 0 below rank k | O(k n^2) | that of [`rank_recursion`](crate::op::rank_recursion()) |
 //! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | that of [`rank_expectation`] |
 //!
-//! Trials that are not independent are so given the noise of `j` ([`RankModel::Exact`]). The same is then done at each of
-//! `Q` values of it, in `Q` times the time; in float32 on a CPU at levels that all documents share, in O(M n log n) or
-//! O(k n log n).
+//! With [`RankModel::Exact`] the trials are independent only given the noise of `j`. The same is then done at each of
+//! `Q` values of the noise, in `Q` times the time; in float32 on a CPU at levels that all documents share, in O(M n log
+//! n) or O(k n log n).
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub struct ExpectedDiscount {
     pub k: Option<usize>,
     /// Standard deviation of a score, above 0.
     pub sigma: f64,
-    /// How the expectation is computed.
+    /// The method that computes the expectation.
     pub evaluation: RankExpectationMethod,
     /// The distribution of ranks.
     pub model: RankModel,

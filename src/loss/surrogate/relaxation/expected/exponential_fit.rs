@@ -82,8 +82,8 @@ impl ExponentialFit {
 /// Fits `discount` for lists of up to `n` documents with scores of the given type, with the fewest terms whose error is
 /// at most `tolerance`.
 ///
-/// The length is `n` rounded up to a power of two (at least 16). The result, including an error, is a function of the
-/// arguments alone and is kept for the life of the process.
+/// The length is `n` rounded up to a power of two (at least 16). The result, including an error, depends only on the
+/// arguments and is kept for the life of the process.
 ///
 /// # Errors
 /// A discount that is not completely monotone, or a tolerance that no number of terms reaches.

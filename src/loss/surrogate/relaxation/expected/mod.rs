@@ -8,10 +8,11 @@
 //! - `E[z^R sum of b_y above x] = P sum_y b_y pi_yx z / (1 + pi_yx (z - 1))`,
 //! - `E[z^R prod of (1 - b_y) above x] = prod_y (1 + pi_yx (z (1 - b_y) - 1))`.
 //!
-//! Cost: O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64). With a cut-off
-//! `k`, or another function of the rank, the distribution of ranks is followed trial by trial ([`above_recursion`]): O(k n).
-//! With [`RankModel::Exact`] all documents together take O(M n log n) or O(k n log n) in float32 on a CPU, elsewhere `Q` times the above,
-//! `Q` about `29 sqrt(1 + ln n)`. Memory: that of [`above_expectation`] and [`above_recursion`].
+//! Cost: O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64). With a
+//! cut-off `k`, or another function of the rank, the distribution of ranks is followed trial by trial
+//! ([`above_recursion`]): O(k n). With [`RankModel::Exact`] all documents together take O(M n log n) or O(k n log n) in
+//! float32 on a CPU, elsewhere `Q` times the above, `Q` about `29 sqrt(1 + ln n)`. Memory: see [`above_expectation`]
+//! and [`above_recursion`].
 //!
 //! Measures in which only two documents at a time are compared, such as Kendall's tau, are the same in both models.
 
@@ -47,7 +48,8 @@ use crate::op::{
 pub struct Expected {
     /// Standard deviation of a score, above 0.
     pub sigma: f64,
-    /// How expectations are computed. Those in which two documents meet know two ways: by exponentials, or trial by trial.
+    /// The method that computes expectations. Expectations over several documents have two: exponentials, or trial by
+    /// trial.
     #[serde(default)]
     pub evaluation: RankExpectationMethod,
     /// The distribution of ranks. Reciprocal ranks need [`RankModel::Exact`].
@@ -66,7 +68,7 @@ impl Expected {
         Self { model, ..self }
     }
 
-    /// How documents compare.
+    /// Returns the distribution of comparisons between noisy scores.
     fn noise(&self) -> ScoreNoise {
         self.model.noise(self.sigma)
     }

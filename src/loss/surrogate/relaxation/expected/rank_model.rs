@@ -1,11 +1,11 @@
-//! How the trials of a document depend on each other, and the comparisons of documents that follow.
+//! Models of the dependence between the trials of a document, and the comparisons of documents that follow.
 
 use serde::{Deserialize, Serialize};
 
 use crate::op::{Comparison, ScoreNoise};
 
-/// What is taken for the distribution of ranks when scores are noisy. The chance that one document beats another is the
-/// same in both.
+/// The assumed distribution of ranks when scores are noisy. The chance that one document beats another is the same in
+/// both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankModel {
@@ -14,16 +14,16 @@ pub enum RankModel {
     /// documents at the top the expected reciprocal rank is `R 2^(1 - R)`, not 1.
     #[default]
     Independent,
-    /// That of the noisy scores: given the noise of a document, others do beat it independently. Expectations are
-    /// averaged over that noise. In float32 the fused kernels of the CPU do so at noisy scores that all documents
-    /// share, in O(n log n) time for `n` documents, with an error below 2e-7 up to a million of them. In float64 and
-    /// elsewhere it takes `29 sqrt(1 + ln n)` values of the noise of each document, O(n^2 log n) time, and an error
-    /// below 1e-6 up to 5000.
+    /// The distribution of the noisy scores: only given the noise of a document do others beat it independently.
+    /// Expectations are averaged over that noise. In float32 the fused kernels of the CPU do so at noisy scores that
+    /// all documents share, in O(n log n) time for `n` documents, with an error below 2e-7 up to a million of them. In
+    /// float64 and elsewhere it takes `29 sqrt(1 + ln n)` values of the noise of each document, O(n^2 log n) time, and
+    /// an error below 1e-6 up to 5000.
     Exact,
 }
 
 impl RankModel {
-    /// How documents compare with noise of standard deviation `sigma`.
+    /// Returns the distribution of comparisons with noise of standard deviation `sigma`.
     pub(super) fn noise(self, sigma: f64) -> ScoreNoise {
         match self {
             Self::Independent => ScoreNoise::one(Comparison::independent(sigma)),

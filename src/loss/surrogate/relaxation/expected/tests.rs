@@ -63,7 +63,7 @@ fn enumerated(scores: &[f64], model: RankModel, term: impl Fn(usize, u32) -> f64
     (0..n).map(of).sum()
 }
 
-/// What [`enumerated`] averages, in the order of [`losses`].
+/// The terms that [`enumerated`] averages, in the order of [`losses`].
 fn terms(labels: &'static [f64]) -> [Box<dyn Fn(usize, u32) -> f64>; 3] {
     let relevance: Vec<f64> = labels.iter().map(|y| f64::from(u8::from(*y >= 1.0))).collect();
     let stops: Vec<f64> = labels.iter().map(|y| (y.exp2() - 1.0) / 4.0).collect();
@@ -175,7 +175,7 @@ fn sets_of_relevant_documents_are_counted() {
     }
 }
 
-/// Of documents with the same score, one is the first: success at 1 is certain if all of them are relevant.
+/// One of several documents with the same score is the first: success at 1 is certain if all of them are relevant.
 #[test]
 fn the_exact_model_of_success_is_a_chance() {
     let relevant = [1.0, 1.0, 1.0, 0.0];
