@@ -1,4 +1,5 @@
-//! What the registry knows of a learner: the trait, an entry, and what a configuration gives it.
+//! The registry's description of a learner: the trait, an entry, and the parts of a configuration that the learner
+//! reads.
 
 use crate::json::{Map, Value};
 use serde::Serialize;
@@ -14,14 +15,14 @@ use crate::scorer::ScorerConfig;
 
 /// Fits a model to queries.
 ///
-/// The data arrive normalized; the caller keeps the normalizer beside the fitted model. A learner reads its data, the
-/// seed and the device from its arguments only, so that the same arguments give the same bytes on the CPU.
+/// The data arrive normalized; the caller keeps the normalizer with the fitted model. A learner reads its data, the
+/// seed and the device from its arguments only, so the same arguments give the same bytes on the CPU.
 pub trait RankingLearner: Send + Sync {
     /// Registered name, as `learner.kind` in configuration files.
     fn name(&self) -> &'static str;
 
-    /// Whether it draws a terminal dashboard where [`FitContext::dashboard`] asks for one; others report to
-    /// [`FitContext::progress`] alone.
+    /// Whether it draws a terminal dashboard if [`FitContext::dashboard`] asks for one. Other learners report only to
+    /// [`FitContext::progress`].
     fn draws_dashboard(&self) -> bool {
         false
     }
@@ -51,7 +52,7 @@ pub trait RankingLearner: Send + Sync {
     ) -> Result<Fitted, LearnerError>;
 }
 
-/// The sections of a configuration that a learner may read beside its own.
+/// The sections of a configuration that a learner may read besides `[learner]`.
 #[derive(Debug, Clone, Default)]
 pub struct Parts<'a> {
     /// `[loss]`, or a loss of one's own.
@@ -85,7 +86,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The configuration of a learner, unchecked: what `[learner]` holds beside `kind`. Every key has a default.
+/// The configuration of a learner, unchecked: the keys of `[learner]` except `kind`. Every key has a default.
 pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
     /// The learner, checked.
     type RankingLearner: RankingLearner + 'static;
@@ -97,15 +98,15 @@ pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
     /// and does not get, or that is out of range itself. The learner's module says what it needs.
     fn check(&self, parts: &Parts) -> Result<Self::RankingLearner, LearnerError>;
 
-    /// How warm the temperature of a loss is that names none, in spreads of scores; none, the default, for that of the
-    /// papers: [`LossSpec::with_default_temperature`](crate::loss::LossSpec::with_default_temperature). A learner that
-    /// moves the temperature has none.
+    /// Returns the temperature, in spreads of scores, of a loss that names none. `None`, the default, means the paper's
+    /// temperature: [`LossSpec::with_default_temperature`](crate::loss::LossSpec::with_default_temperature). A learner
+    /// that moves the temperature has none.
     fn relative_temperature(&self) -> Option<f64> {
         None
     }
 
-    /// The defaults that fit the scorer, the loss and the data, once these are known; by default none but those of
-    /// [`Default`].
+    /// Returns the defaults that fit the scorer, the loss and the data, once these are known. By default only the
+    /// values of [`Default`] apply.
     fn fitting(&self, _parts: &Parts, _data: Option<FittingData>) -> Fitting {
         Fitting::default()
     }
@@ -125,7 +126,7 @@ pub struct FittingData<'a> {
 pub struct Fitting {
     /// `normalizer`
     pub normalizer: NormalizerKind,
-    /// `scorer.dropout`; none for that of the scorer.
+    /// `scorer.dropout`; none for the scorer's default.
     pub dropout: Option<f64>,
     /// `loss.query_gradients`
     pub query_gradients: QueryGradients,
@@ -140,7 +141,7 @@ pub struct Fitting {
 pub struct LearnerEntry {
     /// `learner.kind` in configuration files.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// The learner in one line.
     pub summary: &'static str,
     /// Source.
     pub paper: &'static str,
@@ -163,10 +164,10 @@ pub struct LearnerEntry {
     pub streams: bool,
     /// Whether [several processes](crate::distributed) share its work; the others are refused.
     pub shares_work: bool,
-    /// What a round of it is called: `epoch`, `round`.
+    /// The name of a round: `epoch`, `round`.
     pub round_name: &'static str,
-    /// The key of its number of rounds, where all rounds build one model, so that a fit may pause after some of them:
-    /// what successive halving shares out.
+    /// The key of its number of rounds, if all rounds build one model, so that a fit may pause after some of them.
+    /// Successive halving shares out these rounds.
     pub rounds_key: Option<&'static str>,
     /// The parameters that are recorded of a run that names none: those with a default, with it.
     pub defaults: fn() -> Map,
@@ -196,12 +197,14 @@ pub(super) fn parameters<C: LearnerConfig>() -> Map {
     parameters
 }
 
-/// How warm a temperature is that nobody names, beside parameters; none where they are refused.
+/// Returns the temperature, in spreads, of a loss that names none, for a learner with `params`; none if they are
+/// invalid.
 pub(super) fn relative_temperature<C: LearnerConfig>(params: &Map) -> Option<f64> {
     decoded::<C>(params).ok()?.relative_temperature()
 }
 
-/// The defaults that fit scorer, loss and data, beside parameters; none where these are refused.
+/// Returns the defaults that fit scorer, loss and data, for a learner with `params`; the usual defaults if they are
+/// invalid.
 pub(super) fn fitting<C: LearnerConfig>(params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
     decoded::<C>(params).map(|config| config.fitting(parts, data)).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
-//! Why a fit failed.
+//! The errors of a fit.
 
 use crate::refusal::Refusal;
 
-/// Why a fit failed.
+/// Reason that a fit failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnerError {
@@ -15,7 +15,7 @@ pub enum LearnerError {
     Data {
         /// Registered name of the learner.
         learner: &'static str,
-        /// What is wrong with the data, and what to change.
+        /// The fault of the data, and what to change.
         reason: String,
     },
     /// A loss that cannot be built, or refuses the labels.
@@ -29,15 +29,15 @@ pub enum LearnerError {
     State {
         /// The state file.
         path: std::path::PathBuf,
-        /// What went wrong.
+        /// The fault, in words.
         reason: String,
     },
-    /// State that a fit cannot go on from: damaged, or of another fit.
+    /// State that a fit cannot continue from: damaged, or of another fit.
     #[error("{path}: {reason}")]
     UnusableState {
         /// The state file.
         path: std::path::PathBuf,
-        /// What is wrong with it, and what to do.
+        /// The fault of the state, and what to do.
         reason: String,
     },
     /// The solver broke down.
@@ -45,7 +45,7 @@ pub enum LearnerError {
     Solver {
         /// Registered name of the learner.
         learner: &'static str,
-        /// What went wrong, and what to change.
+        /// The failure, and what to change.
         reason: String,
     },
 }

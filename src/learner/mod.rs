@@ -1,7 +1,7 @@
 //! Learners: everything that fits a scorer, behind one trait.
 //!
 //! [`registry::LEARNERS`] lists them, and [`registry::build`] makes one from a `[learner]` table. The module of each
-//! learner describes its algorithm and its cost. [`FitContext`] holds what a fit is given besides its data.
+//! learner describes its algorithm and its cost. [`FitContext`] holds the inputs of a fit other than its data.
 
 pub mod ada_rank;
 pub mod boosted_trees;

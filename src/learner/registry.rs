@@ -75,7 +75,7 @@ mod tests {
         }
     }
 
-    /// A learner with its defaults, and what it is fitted in.
+    /// Returns a learner with its defaults, and a context to fit it in.
     fn to_fit(entry: &LearnerEntry) -> (Box<dyn RankingLearner>, FitContext<'static>) {
         let loss = LossSpec::new("smooth_ndcg").into();
         let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };

@@ -167,8 +167,8 @@ pub(crate) fn assert_reproducible(
     assert_eq!((rest.best_round, rest.stop, rest.importance), (whole.best_round, whole.stop, whole.importance));
 }
 
-/// Asserts that any number of processes makes the fit of one, and goes on with one that others have stopped after some
-/// rounds.
+/// Asserts that any number of processes makes the same fit as one process, and continues a fit that others have stopped
+/// after some rounds.
 pub(crate) fn assert_same_in_processes(
     learner: &dyn RankingLearner,
     train: &RankingDataset,

@@ -50,7 +50,7 @@ pub(super) struct WeakScorer {
 pub struct AdaRankConfig {
     /// Measure to boost, with values in `[0, 1]`; the selection measure when absent.
     pub measure: Option<Measure>,
-    /// Convention of the measure; that of the selection when absent.
+    /// Convention of the measure; absent for the convention of the selection.
     pub convention: Option<Convention>,
     /// Maximum number of rounds.
     pub rounds: usize,
@@ -62,7 +62,7 @@ pub struct AdaRankConfig {
     pub patience: Option<usize>,
     /// Decrease of that mean that counts as progress.
     pub tolerance: f64,
-    /// How `P_t` enters the training of a scorer, if scorers are the weak rankers.
+    /// The way in which `P_t` enters the training of a scorer, if scorers are the weak rankers.
     pub emphasis: Emphasis,
     /// Passes over the queries in the training of a scorer.
     pub epochs: usize,

@@ -27,7 +27,7 @@ pub(super) struct FeatureRanker {
     pub direction: f64,
 }
 
-/// All features as weak rankers, with their `E(feature, query)`: each process has those of some of them.
+/// All features as weak rankers, with their `E(feature, query)`. Each process measures some of them.
 pub(super) struct FeatureRankers<'a> {
     feature_count: usize,
     reuse: bool,
@@ -69,7 +69,7 @@ impl<'a> FeatureRankers<'a> {
                 .collect()
         };
         let mut values = measured(&rankers[own.clone()]);
-        // What one process cannot measure all refuse.
+        // If one process cannot measure, all of them return an error.
         if processes.any(values.is_err()) {
             values = measured(&rankers);
         }

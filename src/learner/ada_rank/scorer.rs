@@ -4,8 +4,8 @@
 //! divided by the standard deviation of its scores on the training data. Linear scorers add up to one linear scorer;
 //! others are kept as an ensemble.
 //!
-//! Where there are several processes, each trains the same scorer, since a step follows from the one before, and scores
-//! some of the documents.
+//! With several processes, each trains the same scorer, since a step follows from the one before, and scores some of
+//! the documents.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use super::sums::{FixedPoint, Sums};
 /// Documents that one thread takes at a time.
 const CHUNK: usize = 1 << 14;
 
-/// What one tree leaves to the next: memory alone.
+/// Buffers that one tree leaves to the next, only to reuse their memory.
 #[derive(Default)]
 pub(super) struct Buffers {
     /// The derivatives of every document.
@@ -38,7 +38,7 @@ impl Buffers {
         values.collect_into_vec(&mut self.gathered);
     }
 
-    /// What was gathered last.
+    /// The derivatives that were gathered last.
     pub(super) fn gathered(&self) -> &[Sums] {
         &self.gathered
     }
@@ -49,7 +49,7 @@ impl Buffers {
             return 0;
         }
         self.parted.resize(documents.len(), 0);
-        // Of each chunk, the left documents come first and the right ones after them.
+        // In each chunk, the left documents come first and the right ones after them.
         let chunks = documents.par_chunks(CHUNK).zip(self.parted.par_chunks_mut(CHUNK));
         let part = |(documents, parted): (&[u32], &mut [u32])| {
             let (mut left, mut right) = (0, parted.len());

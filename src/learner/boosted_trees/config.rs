@@ -27,22 +27,22 @@ pub enum Growth {
     Level,
 }
 
-/// What the value of a leaf is.
+/// The value of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Steps {
     /// The Newton step of the loss: its slope over its second derivative. For losses that have second derivatives.
     Newton,
-    /// The balance of the slopes of its documents, in spreads of the scores of their queries. For losses whose slopes add
-    /// up to 0 in each query: all but those of single documents.
+    /// The balance of the slopes of its documents, in spreads of the scores of their queries. For losses whose slopes
+    /// add up to 0 in each query: all losses except losses of single documents.
     Balance,
     /// The mean slope of its documents, times a number that is searched for each tree.
     LineSearch,
 }
 
-/// How many times as warm as for scorers a temperature is, in spreads of scores, that a configuration does not name.
-/// Found on validation queries (benchmarks/trees.md).
+/// Factor from the default temperature of scorers to the default temperature of trees, in spreads of scores. Found on
+/// validation queries (benchmarks/trees.md).
 const WARMTH: f64 = 5.0;
 
 /// `l2` of leaves that are a balance. Documents weigh by their slopes there, so that a few may decide a leaf of many.
@@ -58,7 +58,7 @@ const MOST_SEEDS: usize = 1000;
 pub struct BoostedTreesConfig {
     /// Most rounds; each adds one tree.
     pub rounds: usize,
-    /// What a tree is multiplied by, above 0, at most 1.
+    /// The factor of a tree, above 0, at most 1.
     pub learning_rate: f64,
     /// Most leaves of a tree, at least 2.
     pub leaves: usize,
@@ -72,14 +72,14 @@ pub struct BoostedTreesConfig {
     pub min_curvature: f64,
     /// By how much the gradient of a leaf, summed over its documents, is drawn towards 0, 0 or above.
     pub l1: f64,
-    /// Added to the curvature of a leaf, 0 or above: that of the loss, of the balance ([`Steps::Balance`]), or the number
-    /// of documents (line search). None for 1, or 20 with a balance.
+    /// Number that is added to the curvature of a leaf, 0 or above. The curvature is the loss's, the balance's
+    /// ([`Steps::Balance`]), or the number of documents (line search). None for 1, or 20 with a balance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2: Option<f64>,
     /// Gain below which a leaf is not split, 0 or above.
     pub min_gain: f64,
-    /// What the value of a leaf is; none for Newton steps where the loss has second derivatives, the balance where it has
-    /// a temperature, and a line search for others.
+    /// The value of a leaf; none for Newton steps if the loss has second derivatives, the balance if it has a
+    /// temperature, and a line search for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Steps>,
     /// Most bins of a feature, 2 to 256.
@@ -94,12 +94,12 @@ pub struct BoostedTreesConfig {
     pub increasing: Vec<usize>,
     /// Numbers of the features, from 1, in which the score may not rise.
     pub decreasing: Vec<usize>,
-    /// How a parameter of the loss, its temperature as a rule, moves over the rounds.
+    /// The schedule of a parameter of the loss over the rounds, usually its temperature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anneal: Option<AnnealConfig>,
     /// Stop after so many rounds without a better value of the selection measure.
     pub patience: Option<usize>,
-    /// Number of sums of trees, each with samples of its own, whose mean is the ranker; none for one.
+    /// Number of sums of trees, each with separate samples, whose mean is the ranker; none for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<usize>,
 }
@@ -137,8 +137,8 @@ impl BoostedTreesConfig {
         self.subsample.min(self.colsample).min(self.colsample_by_node) < 1.0
     }
 
-    /// What to change where no leaf of trees of so many documents is split: the parameters that are set to hinder it, or
-    /// else those that may.
+    /// Returns the advice for a fit in which no leaf of trees of so many documents is split: the parameters that are
+    /// set to hinder a split, or else the parameters that may.
     pub(super) fn what_hinders_splits(&self, documents: usize) -> String {
         let default = Self::default();
         if documents / 2 < self.min_documents {
@@ -173,7 +173,7 @@ impl BoostedTreesConfig {
         }
     }
 
-    /// What the leaves of trees for a loss are.
+    /// Returns the value of the leaves of trees for a loss.
     pub(super) fn steps_for(&self, loss: &dyn RankingLoss) -> Steps {
         self.steps.unwrap_or(match (loss.curvature(), loss.smoothing()) {
             (Some(_), _) => Steps::Newton,

@@ -1,13 +1,13 @@
-//! What a tree is fitted to.
+//! The derivatives that a tree is fitted to.
 
 use crate::data::RankingDataset;
 use crate::measure::deviation_of;
 
-/// How far a leaf moves whose documents all pull to one side, in spreads of scores: as far as the Newton step of a
-/// logistic loss between equal scores, in scores.
+/// Distance, in spreads of scores, that a leaf moves if all its documents pull to one side. It equals the Newton step,
+/// in scores, of a logistic loss between equal scores.
 const SPREADS: f64 = 2.0;
 
-/// What every document weighs at least, where the mean is 1: no leaf has no weight.
+/// The least weight of a document, where the mean is 1: so no leaf has weight 0.
 const LEAST: f64 = 1e-4;
 
 /// The largest spread that counts. Where nothing pulls back, scores grow by a share of their spread in each round, and
@@ -24,12 +24,12 @@ pub(super) struct Derivatives {
 }
 
 impl Derivatives {
-    /// Those that make the value of a leaf the balance of the slopes of its documents,
+    /// Returns the derivatives that make the value of a leaf the balance of the slopes of its documents,
     ///
     /// `-sum_i g_i / (sum_i (|g_i| + LEAST) / T_i)`, `T_i` = [`SPREADS`] times the spread of the scores of the query of
     /// `i`:
     ///
-    /// the leaf moves by up to that where all its documents pull to one side, and not at all where they are in balance.
+    /// the leaf moves by up to `T_i` if all its documents pull to one side, and not at all if they are in balance.
     /// Documents weigh by their slopes, whose mean size is made 1, so that sums of them count documents.
     pub(super) fn balanced(&self, data: &RankingDataset, scores: &[f64]) -> Self {
         let total: f64 = self.gradient.iter().map(|slope| slope.abs()).sum();

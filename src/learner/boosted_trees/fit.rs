@@ -29,10 +29,10 @@ struct State {
     /// The trees of the first seed.
     #[serde(flatten)]
     first: Trees,
-    /// Those of the other seeds.
+    /// The trees of the other seeds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<Trees>,
-    /// Where an annealing stands.
+    /// The state of an annealing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     anneal: Option<AnnealState>,
 }
@@ -47,7 +47,7 @@ impl State {
     }
 }
 
-/// The seed of a member; the first has that of the fit.
+/// Returns the seed of a member; the first has the seed of the fit.
 pub(super) fn member_seed(seed: u64, member: usize) -> u64 {
     if member == 0 { seed } else { seed_for(seed, "boosted_trees seeds", member as u64) }
 }
@@ -106,7 +106,7 @@ impl Iterative for Boosting<'_> {
         if self.anneal(history.next(), state)? {
             self.members.iter_mut().for_each(|member| member.differentiate(&self.setting.objective));
         }
-        // Samples go on where those of the trees that it starts from ended.
+        // Samples continue after those of the trees that it starts from.
         let round = self.setting.start.map_or(0, TreeEnsemble::trees) + history.next();
         let (mut leaves, mut steps, mut found) = (0.0, 0.0, 0.0);
         for (member, trees) in self.members.iter_mut().zip(state.members_mut()) {

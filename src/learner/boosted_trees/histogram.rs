@@ -27,7 +27,7 @@ const BLOCKS_PER_THREAD: usize = 3;
 /// Documents whose codes are read at once.
 const AHEAD: usize = 256;
 
-/// The sums of one group: those of feature `lane` in bin `b` are at `lane * MAX_BINS + b`.
+/// The sums of one group: the sum of feature `lane` in bin `b` is at `lane * MAX_BINS + b`.
 type Cells = [Sums; LANES * MAX_BINS];
 
 /// A block of features: the codes of every document, and the histograms of the leaves that may still be split.
@@ -42,11 +42,12 @@ pub(super) struct Block {
     groups: usize,
     /// Codes of each document, group by group; 0 in lanes beyond the last feature.
     codes: Vec<u64>,
-    /// Histograms of the groups by slot; a tree reuses those of the tree before.
+    /// Histograms of the groups by slot; a tree reuses the histograms of the tree before.
     slots: Vec<Vec<Cells>>,
 }
 
-/// The number of groups of a block, from that of all. It does not depend on threads where processes share the blocks.
+/// Returns the number of groups of a block, from the number of all groups. It does not depend on threads if processes
+/// share the blocks.
 fn groups_of_a_block(groups: usize, processes: &dyn Processes) -> usize {
     let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
     if processes.count() > 1 { 1 } else { groups.div_ceil(blocks).min(MOST_GROUPS) }
@@ -123,7 +124,7 @@ impl Block {
         }
     }
 
-    /// Takes the histogram of a slot away from that of another.
+    /// Subtracts the histogram of one slot from the histogram of another.
     pub(super) fn subtract(&mut self, slot: usize, from: usize) {
         let Ok([taken, left]) = self.slots.get_disjoint_mut([slot, from]) else { return };
         let cells = left.as_flattened_mut().iter_mut().zip(taken.as_flattened());
@@ -141,9 +142,9 @@ impl Block {
 /// The sums of a feature over the documents of a leaf.
 pub(super) struct FeatureSums<'a> {
     pub feature: usize,
-    /// Those of each bin that has a threshold above it; the last bin has none.
+    /// The sums of each bin that has a threshold above it; the last bin has none.
     pub bins: &'a [Sums],
-    /// Those of the documents without a value.
+    /// The sums of the documents without a value.
     pub missing: Sums,
 }
 

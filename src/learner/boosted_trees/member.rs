@@ -32,7 +32,7 @@ const STEP_CHANGES: usize = 30;
 /// half, less some here for rounding.
 const KEPT_PROMISE: f64 = 0.45;
 
-/// What all members of a fit share.
+/// The state that all members of a fit share.
 pub(super) struct Setting<'a> {
     pub config: &'a BoostedTreesConfig,
     pub objective: Objective<'a>,
@@ -54,7 +54,7 @@ pub(super) struct Trees {
     pub step: f64,
     /// For each tree, feature and gain of every split.
     pub gains: Vec<Vec<(u32, f64)>>,
-    /// What is known of the nodes of each tree.
+    /// Statistics of the nodes of each tree.
     pub statistics: Vec<NodeStatistics>,
 }
 
@@ -71,7 +71,7 @@ impl Default for Trees {
     }
 }
 
-/// What a round added.
+/// The result of a round.
 pub(super) struct Added {
     pub leaves: usize,
     pub step: f64,
@@ -124,14 +124,14 @@ pub(super) fn ensemble<T: AsRef<[Node]>>(
     Ok(all)
 }
 
-/// Adds a tree to a sum, with what is known of its nodes.
+/// Adds a tree to a sum, with the statistics of its nodes.
 pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatistics) -> Result<(), LearnerError> {
     let pushed = all.push_with(tree, statistics);
     pushed.map_err(|error| LearnerError::Solver { learner: NAME, reason: error.to_string() })
 }
 
 impl<'a> Member<'a> {
-    /// A member without trees of its own. Its scores are 0, or those of `start`.
+    /// Creates a member without trees. Its scores are 0, or the scores of `start`.
     pub(super) fn new(
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,

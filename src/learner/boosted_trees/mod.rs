@@ -8,28 +8,28 @@
 //! f    <- f + learning_rate * step * tree
 //! ```
 //!
-//! What the value of a leaf is follows from `steps`:
+//! `steps` chooses the value of a leaf:
 //!
 //! - `newton`: slope over second derivative, for a loss that has them (`lambda_ndcg`, with which this is LambdaMART,
 //!   `rank_net` and others). `step = 1`.
-//! - `balance`, the default of other losses with a temperature: by how much the slopes of its documents pull to one side, times two
-//!   spreads of scores (see `derivatives`). `step = 1`. A smoothed measure is not convex, so that its second derivative is
-//!   no measure of how far to go. How far its documents may move is known, though: about as far as scores are spread out.
-//! - `line_search`, the default of the rest: the tree is a least-squares fit of the negative gradient, and `step` is searched along it in powers
-//!   of two, starting from the step of the previous round, so that the loss decreases, by no less than half of what its
-//!   slope promises (see `member`).
+//! - `balance`, the default of other losses with a temperature: the pull of the slopes of its documents to one side,
+//!   times two spreads of scores (see `derivatives`). `step = 1`. A smoothed measure is not convex, so its second
+//!   derivative does not tell how far to go. But the documents may move about as far as the scores are spread out.
+//! - `line_search`, the default of the rest: the tree is a least-squares fit of the negative gradient, and `step` is
+//!   searched along it in powers of two, starting from the step of the previous round, so that the loss decreases by at
+//!   least half of the decrease that its slope predicts (see `member`).
 //!
 //! Some surrogates (SmoothNDCG and its relatives, whose indicators are a softmax) are flat where all scores are equal,
 //! which is where boosting starts. For these the first tree is a regression on the loss's gains (`2^y - 1` if it has
 //! none) with a step that is searched, just as smoothrank starts from ridge regression.
 //!
-//! What weights of documents do is a matter of the loss; in that regression they multiply the gains.
+//! The loss decides the effect of weights of documents; in that regression they multiply the gains.
 //!
-//! With `anneal` a parameter of the loss moves over the rounds, as the temperature does over those of SmoothRank. Every
-//! round takes the derivatives anew, and its objective is the loss at its own value.
+//! With `anneal` a parameter of the loss moves over the rounds, as the temperature does over the rounds of SmoothRank.
+//! Every round takes the derivatives anew, and its objective is the loss at its own value.
 //!
-//! With `seeds`, as many sums of trees grow side by side, each with samples of its own. What is measured, selected and
-//! saved is their mean, as one sum of trees. A fit may start from the trees of another (`start_from`).
+//! With `seeds`, as many sums of trees grow side by side, each with separate samples. Their mean is measured, selected
+//! and saved, as one sum of trees. A fit may start from the trees of another (`start_from`).
 //!
 //! Cost of a round: the derivatives, O(documents x features) per level of the tree (`histogram`), and a walk of every
 //! validation document through the tree. The fit ends early when no tree lowers the loss, or when the validation data have seen no better

@@ -1,8 +1,7 @@
-//! The objective of the trees: a loss as a function of the scores alone, with its derivatives.
+//! The objective of the trees: a loss as a function of only the scores, with its derivatives.
 //!
-//! Automatic differentiation gives the gradient of any loss.
-//! A loss with second derivatives ([`RankingLoss::curvature`]) provides them as well, so that the leaves take Newton
-//! steps, as those of LambdaMART do.
+//! Automatic differentiation gives the gradient of any loss. A loss with second derivatives
+//! ([`RankingLoss::curvature`]) provides them too, and the leaves then take Newton steps, as in LambdaMART.
 
 use std::sync::Arc;
 
@@ -49,7 +48,7 @@ impl<'a> Objective<'a> {
         Ok(Self { loss, data, queries, flat, steps, processes })
     }
 
-    /// What the value of a leaf is.
+    /// Returns the value of a leaf.
     pub(super) fn steps(&self) -> Steps {
         self.steps
     }
@@ -59,7 +58,7 @@ impl<'a> Objective<'a> {
         &*self.loss
     }
 
-    /// Goes on with the same loss at another value of a parameter.
+    /// Continues with the same loss at another value of a parameter.
     pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<(), LearnerError> {
         if self.steps == Steps::Newton && loss.curvature().is_none() {
             let reason = format!("{} has second derivatives at some values of its parameters only", loss.name());
@@ -138,7 +137,7 @@ mod tests {
         )
     }
 
-    /// The value is a mean over the two queries with different labels; the gradient is that of the sum.
+    /// The value is a mean over the two queries with different labels; the gradient is the gradient of the sum.
     #[test]
     fn the_gradient_is_that_of_the_value() {
         let weights = vec![1.0, 0.5, 2.0, 3.0, 1.0, 1.0, 0.0, 1.0, 4.0];

@@ -1,4 +1,4 @@
-//! What each tree is fitted to: a share of the queries and of the features, drawn for each tree and split.
+//! The sample of each tree: a share of the queries and of the features, drawn for each tree and split.
 
 use rand::SeedableRng;
 use rand::seq::index;

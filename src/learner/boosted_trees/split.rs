@@ -1,13 +1,13 @@
-//! What a leaf and a split are worth, and the search for the best split of a leaf.
+//! The merit of a leaf, the gain of a split, and the search for the best split of a leaf.
 //!
 //! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` draws `G` towards
 //! 0 by `l1`, kept within the bounds that monotone features put on the leaf. Its merit, twice the decrease of the
 //! second-order model of the loss, is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`, which is `T(G)^2 / (H + l2)` where no bound
-//! is met. A split gains the merits of its children over that of its leaf.
+//! is met. The gain of a split is the merits of its children minus the merit of its leaf.
 //!
 //! Documents without a value of the feature go together to the side where the split gains more, the right one of
-//! equals; a split may also part them from all others. In a leaf where no document lacks the value, they would go
-//! right.
+//! equals; a split may also separate them from all others. If no document of a leaf lacks the value, later documents
+//! without it go right.
 
 use super::histogram::{Block, FeatureSums};
 use super::sums::{FixedPoint, Sums};
@@ -35,7 +35,7 @@ pub(super) struct TreeParams {
     pub directions: Vec<Direction>,
 }
 
-/// How the score may depend on a feature, all others equal.
+/// The allowed direction of the score as a feature grows, with all others equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Any,
@@ -63,7 +63,7 @@ pub(super) struct Split {
     pub bin: usize,
     /// Whether missing values go to the left child.
     pub missing_left: bool,
-    /// How the children's values must be ordered.
+    /// The order that the children's values must have.
     pub direction: Direction,
     /// The sums of the left child.
     pub left: Sums,
@@ -79,7 +79,7 @@ impl Split {
         words.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made bytes of; none of nothing.
+    /// Reads the result of [`to_bytes`](Self::to_bytes); none from no bytes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         let [gain, feature, bin, missing_left, direction, gradient, curvature] = words.try_into().ok()?;
@@ -101,7 +101,7 @@ pub(super) fn best(splits: impl IntoIterator<Item = Option<Split>>) -> Option<Sp
     splits.into_iter().flatten().reduce(|best, next| if next.gain > best.gain { next } else { best })
 }
 
-/// What the merit of a leaf depends on beside its sums.
+/// The parameters that the merit of a leaf depends on, apart from its sums.
 #[derive(Clone, Copy)]
 pub(super) struct Worth<'a> {
     pub params: &'a TreeParams,
@@ -156,7 +156,7 @@ impl Worth<'_> {
     }
 }
 
-/// Where a leaf may be split in a feature.
+/// The places where a leaf may be split in a feature.
 #[derive(Clone, Copy)]
 struct Places<'a> {
     feature: usize,
@@ -164,7 +164,7 @@ struct Places<'a> {
     bins: &'a [Sums],
     /// Number of the first of them.
     first: usize,
-    /// What is on the left before any of them: nothing, or the documents without a value.
+    /// The sums on the left before the first place: 0, or the sums of the documents without a value.
     before: Sums,
     missing_left: bool,
     direction: Direction,

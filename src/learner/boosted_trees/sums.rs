@@ -35,7 +35,7 @@ impl Sums {
     }
 }
 
-/// What the whole numbers of [`Sums`] stand for.
+/// The scale of the whole numbers of [`Sums`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FixedPoint {
     /// Units per 1, powers of two.

@@ -159,8 +159,7 @@ fn two_documents_take_the_newton_step() {
     assert!((fitted.history[0].objective - (1.0 + (-2.0f64).exp()).ln()).abs() < 1e-12);
 }
 
-/// Where both documents pull to their sides with all they have, leaves are two spreads from 0, and the spread of equal
-/// scores is 1.
+/// If each document pulls fully to its side, the leaves are two spreads from 0. The spread of equal scores is 1.
 #[test]
 fn two_documents_move_by_two_spreads() {
     let config = BoostedTreesConfig { rounds: 1, learning_rate: 0.5, steps: Some(Steps::Balance), ..small() };
@@ -334,7 +333,7 @@ fn odd_features_are_learned_around() {
     assert!(found[0] < found[1], "{found:?}");
     let infinite = RankingDataset::from_groups(vec![f32::INFINITY, 0.0], 1, vec![0.0, 1.0], &[2]).unwrap_err();
     assert!(infinite.to_string().contains("feature 1 of document 1 of the set is inf"), "{infinite}");
-    // Queries of one document and of equal labels beside one that can be learned, more leaves than documents.
+    // Queries of one document and of equal labels, next to one that can be learned; more leaves than documents.
     let data = dataset(1, &[&[(1.0, &[0.0])], &[(1.0, &[1.0]), (1.0, &[0.0])], &[(0.0, &[0.0]), (1.0, &[f32::NAN])]]);
     let found = fit(&BoostedTreesConfig { leaves: 64, ..small() }, "lambda_ndcg", &data);
     assert_eq!(found.history[found.best_round - 1].train, Some(1.0));
@@ -407,7 +406,7 @@ fn a_fit_that_goes_on_is_the_fit_in_one_go() {
     let (second, rest) = fit_in(3, Some(&start));
     assert_eq!([first, rest.clone()].concat(), all);
     assert_eq!(second.history[2].objective, whole.history[7].objective);
-    // What it started from is part of it.
+    // The trees that it started from are part of it.
     let Model::Trees(trees) = &second.model else { panic!("trees") };
     let expected = ensemble(&all[..5 + second.best_round], 4).unwrap();
     assert_eq!(*trees, expected);
@@ -424,7 +423,7 @@ fn trees_start_from_trees_of_the_same_features() {
     other.start_from(&Model::Trees(TreeEnsemble::new(3))).unwrap();
     let error = other.fit(&exclusive_or(), None, &testing::context(None)).unwrap_err().to_string();
     assert_eq!(error, "start = trees of 3 features: expected 2, those of the data");
-    // The state of a fit is not that of one that starts elsewhere.
+    // A fit from other trees does not accept the state of this fit.
     let folder = tempfile::tempdir().unwrap();
     learner().fit(&exclusive_or(), None, &testing::context(Some(folder.path()))).unwrap();
     let mut context = testing::context(Some(folder.path()));
@@ -450,13 +449,13 @@ fn importance_counts_the_splits_and_their_gains() {
         assert_eq!(importance.splits[feature as usize], splits);
         assert!(importance.gain[feature as usize] > 0.0);
     }
-    // RankNet at equal scores: sums -1/2 and 1/2 with curvature 1/4 each, so that the merits are 1 each, that of the root 0.
+    // RankNet at equal scores: sums -1/2 and 1/2 with curvature 1/4 each, so the merits are 1 each; the root's is 0.
     let config = BoostedTreesConfig { rounds: 1, ..small() };
     let importance = fit(&config, "rank_net", &testing::two_documents()).importance.unwrap();
     assert_eq!((importance.gain, importance.splits), (vec![2.0, 0.0], vec![1, 0]));
 }
 
-/// The counts are those of all training documents, in samples, too; each gain is once in the importances.
+/// The counts cover all training documents, also in samples; each gain is in the importances once.
 #[test]
 fn exported_trees_carry_counts_and_gains() {
     let data = half_missing(30, 1);

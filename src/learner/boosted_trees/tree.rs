@@ -1,11 +1,11 @@
 //! One regression tree on binned features, grown best leaf first.
 //!
-//! What a leaf and a split are worth is in `split`. With curvature 1 for each document this is the least-squares tree
-//! on the negative gradient.
+//! `split` defines the merit of a leaf and the gain of a split. With curvature 1 for each document this is the
+//! least-squares tree on the negative gradient.
 //!
 //! Cost: for each split, one pass over the documents of the smaller child, times features; the histogram of the other
-//! child is the difference from the parent. Sums are exact, so threads change nothing. Among equal gains the lowest
-//! feature wins, then the lowest threshold.
+//! child is the difference from the parent. Sums are exact, so the number of threads changes nothing. Among equal gains
+//! the lowest feature wins, then the lowest threshold.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ use crate::ranker::{Node, NodeStatistics};
 pub(super) struct Grown {
     /// Parents come before their children.
     pub nodes: Vec<Node>,
-    /// What is known of the nodes: all training documents, and the curvatures and gains of the sample.
+    /// Statistics of the nodes: counts of all training documents, and curvatures and gains of the sample.
     pub statistics: NodeStatistics,
     /// Feature and gain of each split, in the order in which they were made.
     pub gains: Vec<(u32, f64)>,
@@ -65,13 +65,13 @@ impl Grown {
 struct Leaf {
     node: usize,
     depth: usize,
-    /// Its documents of the sample.
+    /// The leaf's documents in the sample.
     documents: Range<usize>,
-    /// Its other documents.
+    /// The leaf's documents outside the sample.
     others: Range<usize>,
     sums: Sums,
     bounds: Bounds,
-    /// Where its histograms are.
+    /// The slot of its histograms.
     slot: usize,
     /// The best split, if any may be made.
     split: Option<Split>,
@@ -112,7 +112,7 @@ pub(super) fn grow(
             right: children[1] as u32,
             missing_left: split.missing_left,
         };
-        // Every leaf but the one that was split keeps its slot, and one child takes that of its parent.
+        // Every leaf except the one that was split keeps its slot, and one child takes its parent's slot.
         let slot = leaves.len() + 1;
         let last = leaves.len() + 2 == params.leaves;
         for child in grower.split(leaf, split, children, slot, last) {
@@ -195,8 +195,8 @@ impl Grower<'_> {
         root
     }
 
-    /// Parts a leaf. The smaller child takes `slot`, the other that of the leaf; after the `last` split no further one
-    /// is looked for.
+    /// Splits a leaf. The smaller child takes `slot`, the other the leaf's slot; after the `last` split no further one
+    /// is searched for.
     fn split(&mut self, leaf: Leaf, split: Split, nodes: [usize; 2], slot: usize, last: bool) -> [Leaf; 2] {
         let (documents, others) = self.part(leaf.documents.clone(), leaf.others.clone(), split);
         let left_is_smaller = documents[0].len() <= documents[1].len();
@@ -236,8 +236,8 @@ impl Grower<'_> {
         children
     }
 
-    /// Brings the documents of the left child before those of the right, each in their order; returns those of each, of
-    /// the sample and others.
+    /// Moves the documents of the left child before the documents of the right, each in their order. Returns the ranges
+    /// of both children, in the sample and outside.
     fn part(
         &mut self,
         of_sample: Range<usize>,
@@ -377,17 +377,17 @@ mod tests {
             let found = stump(&values, &[0.0, 0.0, 0.0, 6.0, 6.0], direction);
             assert_eq!(found, (split(f32::MAX, false), vec![0.0, 0.0, 0.0, 6.0, 6.0]));
         }
-        // The values alone would be against the direction.
+        // Without the direction, the values would fall.
         let (_, scores) = stump(&values, &[6.0, 6.0, 0.0, 1.0, 1.0], Direction::Increasing);
         assert!(scores[0] <= scores[2], "{scores:?}");
-        // As many bins as there are codes, beside the missing ones.
+        // As many bins as there are codes, without the bin of missing values.
         let many: Vec<f32> = (0..400).map(|i| if i % 2 == 0 { i as f32 } else { missing }).collect();
         let targets: Vec<f64> = (0..400).map(|i| f64::from(u8::from(i % 2 == 1 || i >= 200))).collect();
         assert_eq!(stump(&many, &targets, Direction::Any).0, split(199.0, false));
     }
 
-    /// A line of documents whose targets rise, steeply at first, but for a dip, and a second feature that is the first
-    /// turned round.
+    /// A line of documents whose targets rise, steeply at first, except for a dip. The second feature is the negative
+    /// of the first.
     fn dip() -> (RankingDataset, Vec<f64>) {
         let rows: Vec<(f32, [f32; 2])> = (0..24).map(|i| (0.0, [i as f32, -(i as f32)])).collect();
         let documents: Vec<(f32, &[f32])> = rows.iter().map(|(label, row)| (*label, &row[..])).collect();
@@ -421,7 +421,7 @@ mod tests {
             [left, right].map(|child| matches!(nodes[child as usize], Node::Split { .. }))
         };
         assert_eq!(depth(true), [true, true]);
-        // What is steep or dips lies on one side.
+        // The steep part and the dip lie on one side.
         assert_ne!(depth(false), [true, true]);
     }
 

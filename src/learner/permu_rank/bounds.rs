@@ -13,7 +13,7 @@
 //! The loss of a query is the largest term or the sum. `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, with
 //! `z_kl = 1` if `p` has `k` ahead of `l` and -1 otherwise (equation 11), is linear in the scores, so any scorer can be
 //! trained through it. The document at position `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`. The
-//! other definition of the paper (that of SVM-MAP, for two levels) is over documents of different levels only:
+//! other definition of the paper (as in SVM-MAP, for two levels) is over documents of different levels only:
 //! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, where `P` holds the pairs whose levels differ. The order
 //! inside a level then does not count.
 //!
@@ -161,7 +161,7 @@ impl PermutationSet {
     ///
     /// # Errors
     /// [`PermutationError::NotAPermutation`] where `order` does not name every document of the query once;
-    /// [`PermutationError::NotImperfect`] where `measure` is NaN or not below that of the perfect permutations.
+    /// [`PermutationError::NotImperfect`] where `measure` is NaN or not below the measure of the perfect permutations.
     pub fn insert_imperfect(&mut self, order: Vec<u32>, measure: f64) -> Result<bool, PermutationError> {
         self.check(&order)?;
         if measure.is_nan() || measure >= self.perfect_measure {
@@ -254,7 +254,7 @@ fn weighted_scores(scores: Tensor<2>, rows: impl ExactSizeIterator<Item = Vec<f6
 pub struct TypeTwoLoss {
     /// Term of a pair of permutations.
     pub bound: TypeTwoBound,
-    /// How the terms become the query's loss.
+    /// The function that combines the terms into the query's loss.
     pub aggregation: PairAggregation,
 }
 

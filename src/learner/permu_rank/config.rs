@@ -29,13 +29,13 @@ pub enum Pairs {
 pub struct PermuRankConfig {
     /// Measure `E`, with values in `[0, 1]`; the selection measure when absent.
     pub measure: Option<Measure>,
-    /// Convention of the measure; that of the selection when absent.
+    /// Convention of the measure; absent for the convention of the selection.
     pub convention: Option<Convention>,
     /// The pairs of documents that `F` of a permutation sums over.
     pub pairs: Pairs,
     /// The type two bound of a pair of permutations.
     pub bound: TypeTwoBound,
-    /// How the pairs of permutations of a query become its loss.
+    /// The way in which the pairs of permutations of a query become its loss.
     pub aggregation: PairAggregation,
     /// `C`, above 0: one value, or several to choose from on validation data.
     pub c: Candidates,

@@ -39,7 +39,7 @@ struct Alternation<'a, B> {
     train: &'a RankingDataset,
     context: &'a FitContext<'a>,
     start: Vec<f64>,
-    /// The sets that every cost starts from, and those of the current cost.
+    /// The sets that every cost starts from, and the sets of the current cost.
     first: WorkingSets<'a>,
     sets: WorkingSets<'a>,
     /// The parameters of the last round, and whether they are within the tolerance.
@@ -52,7 +52,7 @@ impl<B: Bound> Alternation<'_, B> {
         !self.sets.grow(&self.bound.scores(parameters, self.train))
     }
 
-    /// Goes on to the next cost.
+    /// Continues with the next cost.
     fn next_cost(&mut self, stable: bool, state: &mut State) {
         if !stable {
             self.context.progress.warn(&format!(

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! over the `m` queries with an imperfect permutation. `E` is any measure in [0, 1] in any convention; a perfect
-//! permutation is one whose measure no other exceeds. The first sets are those of `w = 0`. For a linear scorer each
-//! round is a convex problem, solved by cutting planes over a quadratic program; any other scorer takes gradient
-//! steps on the same bound.
+//! permutation is one whose measure no other exceeds. The first sets are found at `w = 0`. For a linear scorer each
+//! round is a convex problem, solved by cutting planes over a quadratic program; any other scorer takes gradient steps
+//! on the same bound.
 //!
 //! This is equation 7, averaged as in section 5.2, and the default. It does not settle where the labels cannot be
 //! separated: the order by score has at least the `F` of any perfect order, so every term that joins a sum is a step

@@ -49,7 +49,7 @@ impl Stump {
         [split, Node::Leaf { value: 0.0 }, Node::Leaf { value: self.alpha }]
     }
 
-    /// What training knows of the nodes. The gain is by how much the logarithm of RankBoost's bound on the loss falls,
+    /// Returns the statistics of the nodes. The gain is the decrease of the logarithm of RankBoost's bound on the loss,
     /// `-ln sqrt(1 - edge^2)`, which is `ln cosh alpha`.
     fn statistics(&self, train: &RankingDataset) -> NodeStatistics {
         let above = (0..train.documents()).filter(|&d| train.row(d)[self.feature] > self.threshold).count();
@@ -64,8 +64,8 @@ fn is_larger(edge: f64, other: f64) -> bool {
     edge.abs() > other.abs() * (1.0 + 1e-12)
 }
 
-/// The weak ranker with the largest absolute edge: feature, threshold, edge. `bins` are those of the features of this
-/// process.
+/// Returns the weak ranker with the largest absolute edge: feature, threshold, edge. `bins` holds the bins of the
+/// features of this process.
 pub(super) fn best_weak_ranker(
     bins: &[Binned],
     features: Range<usize>,
@@ -90,7 +90,7 @@ pub(super) fn best_weak_ranker(
     };
     let candidates: Vec<_> = features.into_par_iter().zip(bins).map(Execution::current().bind(best_of)).collect();
     let numbers = |(feature, threshold, edge)| [feature as f64, f64::from(threshold), edge];
-    // Edges that are equal but for rounding make the order of the features count.
+    // Among edges that are equal except for rounding, the order of the features decides.
     let candidates = processes.gather_numbers(candidates.into_iter().flatten().flat_map(numbers).collect());
     let candidates = candidates.as_chunks().0.iter();
     let candidates = candidates.map(|&[feature, threshold, edge]| (feature as usize, threshold as f32, edge));
@@ -100,7 +100,7 @@ pub(super) fn best_weak_ranker(
 /// The sum of stumps as it is built up.
 struct Boosting<'a> {
     train: &'a RankingDataset,
-    /// Those of the features of this process.
+    /// The bins of the features of this process.
     bins: Vec<Binned>,
     features: Range<usize>,
     processes: &'a dyn Processes,

@@ -29,14 +29,14 @@ fn potentials_are_those_of_the_pairs() {
 
 #[test]
 fn the_first_round_is_worked_by_hand() {
-    // Pairs: (a, c), (b, c), relevant a and b. x > 0.5 holds for a alone: edge 1/2; y > 0.5 for c alone: edge -1.
+    // Pairs: (a, c), (b, c), relevant a and b. x > 0.5 holds only for a: edge 1/2; y > 0.5 only for c: edge -1.
     let data = dataset(2, &[&[(1.0, &[1.0, 0.0]), (1.0, &[0.0, 0.0]), (0.0, &[0.0, 1.0])]]);
     let bins = bins_of_all(&data, 0..2, 256);
     let levels = Levels::new(&data, &OneProcess);
     let (mean, potentials) = levels.potentials(&[0.0; 3]);
     assert_eq!((mean, &potentials[..]), (1.0, &[0.5, 0.5, -1.0][..]));
     assert_eq!(best_weak_ranker(&bins, 0..2, &potentials, &OneProcess), Some((1, 0.5, -1.0)));
-    // On the first feature alone: alpha = 1/2 ln 3, so the loss is (1/sqrt(3) + 1) / 2.
+    // On only the first feature: alpha = 1/2 ln 3, so the loss is (1/sqrt(3) + 1) / 2.
     let data = dataset(1, &[&[(1.0, &[1.0]), (1.0, &[0.0]), (0.0, &[0.0])]]);
     let config = RankBoostConfig { rounds: 1, ..RankBoostConfig::default() };
     let fitted = config.check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
@@ -49,7 +49,7 @@ fn the_first_round_is_worked_by_hand() {
 /// An edge of 1/2 lowers the bound on the loss by the factor sqrt(1 - 1/4).
 #[test]
 fn exported_stumps_carry_counts_and_gains() {
-    // Pairs: (a, c), (b, c). x > 0.5 holds for a alone.
+    // Pairs: (a, c), (b, c). x > 0.5 holds only for a.
     let data = dataset(1, &[&[(1.0, &[1.0]), (1.0, &[0.0]), (0.0, &[0.0])]]);
     let learner = RankBoostConfig { rounds: 1, ..RankBoostConfig::default() }.check(&Parts::default()).unwrap();
     let Model::Trees(trees) = learner.fit(&data, None, &testing::context(None)).unwrap().model else { panic!("trees") };
@@ -73,7 +73,7 @@ fn scores_far_apart_leave_the_loss_finite() {
     context.resume = true;
     assert_eq!(learner.fit(&data, None, &context).unwrap().history, fitted.history, "read back");
 
-    // Scores 0, 800, 1600 by label: the loss is that of the neighboring labels' 16 pairs, e^-800 each.
+    // Scores 0, 800, 1600 by label: the loss sums over the neighboring labels' 16 pairs, e^-800 each.
     let scores: Vec<f64> = data.labels.iter().map(|&label| 800.0 * f64::from(label)).collect();
     let (mean, potentials) = Levels::new(&data, &OneProcess).potentials(&scores);
     assert_eq!(mean, 0.0);

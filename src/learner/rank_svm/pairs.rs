@@ -1,9 +1,9 @@
-//! Sums over the ordered pairs of a query whose score difference is below the margin 1, without forming the pairs.
-//! Where the pairs are few, their squares are added up one by one.
+//! Sums over the ordered pairs of a query whose score difference is below the margin 1, without forming the pairs. If
+//! the pairs are few, their squares are added singly.
 //!
 //! A pair is two documents `i`, `j` with `y_i > y_j`; it is active when `s_i - s_j < 1`. As the documents are visited
 //! by score, the active partners of a document form a growing set, and a binary indexed tree over the label levels adds
-//! up those of lower (or higher) label: O(n log n) for n documents and any number of levels.
+//! up the partners with a lower (or higher) label: O(n log n) for n documents and any number of levels.
 
 use crate::learner::solver::vectors::descending;
 

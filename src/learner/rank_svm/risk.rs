@@ -13,16 +13,16 @@ use crate::learner::solver::cutting_plane::Risk;
 use crate::op::Execution;
 
 struct Query {
-    /// Its documents among those of the process.
+    /// The range of the query's documents among the documents of the process.
     places: Range<usize>,
     weight: f64,
     levels: Levels,
 }
 
-/// The pairs of a dataset, as label levels by query. Each process has those of its share, and all have the sums.
+/// The pairs of a dataset, as label levels by query. Each process has the pairs of its share, and all have the sums.
 pub(super) struct PairRisk<'a> {
     share: Share<'a>,
-    /// Those of the share that have pairs.
+    /// The queries of the share that have pairs.
     queries: Vec<Query>,
 }
 

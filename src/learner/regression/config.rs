@@ -17,7 +17,7 @@ pub struct RegressionConfig {
     pub lambda: Candidates,
     /// Give relevant and other documents the same total weight.
     pub balanced: bool,
-    /// Fit a constant beside the weights.
+    /// Whether to fit a constant in addition to the weights.
     pub intercept: bool,
     /// Gain of a label: the target of its documents.
     pub gain: Gain,

@@ -10,8 +10,8 @@ use crate::loss::TrainingLoss;
 
 tagged! {
     "AnnealConfig"
-    /// A moving parameter of the loss, told apart by `kind`. `parameter` is the loss's own temperature (`alpha`,
-    /// `sigma`) unless named.
+    /// A moving parameter of the loss; the key `kind` chooses the schedule. `parameter` is the loss's own temperature
+    /// (`alpha`, `sigma`) unless named.
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum AnnealConfig {
         /// By equal factors from `from` at the first epoch to `to` at epoch `epochs`, then `to`.
@@ -58,7 +58,7 @@ tagged! {
 }
 
 impl AnnealConfig {
-    /// Checks the values, and that the loss takes those of its parameter.
+    /// Checks the values, and that the loss allows both ends of its parameter.
     pub(crate) fn check(&self, loss: &TrainingLoss) -> Result<(), LearnerError> {
         self.check_values()?;
         let parameter = self.parameter(loss)?;
@@ -117,7 +117,7 @@ impl AnnealConfig {
     }
 }
 
-/// Where an annealing stands; saved with the fit.
+/// The state of an annealing; saved with the fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AnnealState {
     /// Changes made so far on plateaus.

@@ -1,4 +1,4 @@
-//! The context that a fit is given besides its data, and its result.
+//! The context of a fit, which holds all its inputs except the data, and the result of a fit.
 
 use std::fmt;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub struct Interrupt {
     at_once: AtOnce,
 }
 
-/// What a request does before the round ends.
+/// The action of a request before the round ends.
 #[derive(Clone, Default)]
 struct AtOnce(Arc<Mutex<Option<Act>>>);
 
@@ -131,7 +131,7 @@ impl Progress for NoProgress {
     fn end(&self) {}
 }
 
-/// Everything that a fit is given besides its data.
+/// All inputs of a fit except its data.
 pub struct FitContext<'a> {
     /// Device for tensors, without autodiff.
     pub device: Device,
@@ -150,7 +150,7 @@ pub struct FitContext<'a> {
     /// Asks for an early stop.
     pub interrupt: Interrupt,
     /// The processes that make the fit together: [`OneProcess`](crate::distributed::OneProcess), or several, each with
-    /// the same data. The directory and the progress of the first count alone.
+    /// the same data. Only the directory and the progress of the first count.
     pub processes: &'a dyn Processes,
 }
 
@@ -196,7 +196,7 @@ impl StopReason {
     }
 }
 
-/// How much a sum of trees makes of each feature.
+/// The importance of each feature to a sum of trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Importance {
     /// By feature, the sum of the gains of its splits: twice what they took from the second-order model of the loss,
@@ -217,6 +217,6 @@ pub struct Fitted {
     pub best_round: usize,
     /// Reason why the fit ended.
     pub stop: StopReason,
-    /// What the trees that the fit grew make of each feature, where the learner knows it.
+    /// The importance of each feature to the trees that the fit grew, if the learner knows it.
     pub importance: Option<Importance>,
 }

@@ -14,7 +14,7 @@ const CELLS: usize = 1 << 14;
 
 /// The queries of a dataset as a loss sees them.
 pub(crate) struct FlatLoss<'p> {
-    /// Those of this process.
+    /// The batches of this process.
     batches: Vec<Batch>,
     /// The places of the batches of all processes, where there are several.
     all: Vec<Padding>,

@@ -42,7 +42,7 @@ const TIME_PER_SAVE: u32 = 50;
 
 /// A learner under way: what happens in one round.
 pub(crate) trait Iterative {
-    /// What has to be known between rounds.
+    /// The state of the fit between rounds.
     type State: Serialize + DeserializeOwned;
 
     /// The state before the first round.
@@ -69,7 +69,7 @@ pub(crate) trait Iterative {
         Ok(())
     }
 
-    /// Why the fit ended, as it is reported. A resumed fit may ask again.
+    /// Returns the reason that the fit ended, as it is reported. A resumed fit may ask again.
     fn conclude(
         &mut self,
         stop: StopReason,
@@ -79,7 +79,7 @@ pub(crate) trait Iterative {
         Ok(stop)
     }
 
-    /// What the model of the best round makes of each feature, where that is known.
+    /// Returns the importance of each feature to the model of the best round, if it is known.
     fn importance(&self, _state: &Self::State, _best_round: usize) -> Option<Importance> {
         None
     }
@@ -95,7 +95,7 @@ pub(crate) enum Set {
     Validation,
 }
 
-/// What a learner's turn came to.
+/// The result of a learner's turn.
 pub(crate) enum Step {
     /// A round.
     Made(Made),
@@ -105,7 +105,7 @@ pub(crate) enum Step {
     End(StopReason),
 }
 
-/// What a learner knows of its round.
+/// The learner's record of a round.
 pub(crate) struct Made {
     /// The learner's own objective after the round.
     pub(crate) objective: f64,
@@ -130,9 +130,9 @@ pub(crate) struct Recorded<'a> {
     pub(crate) improved: bool,
     /// Whether it is better than all before.
     pub(crate) rose: bool,
-    /// Where the round was measured on the training data.
+    /// The values on the training data, if the round was measured on them.
     pub(crate) on_train: Option<&'a [Option<f64>]>,
-    /// Where there are validation data.
+    /// The values on the validation data, if there are any.
     pub(crate) on_validation: Option<&'a [Option<f64>]>,
 }
 
@@ -179,7 +179,7 @@ impl History {
     }
 }
 
-/// What rounds are compared by.
+/// Returns the figure that rounds are compared by.
 fn merit(round: &Round) -> f64 {
     round.validation.or(round.train).unwrap_or(-round.objective)
 }
@@ -232,7 +232,7 @@ impl<'a> Rounds<'a> {
         Self { patience, ..self }
     }
 
-    /// Reports the value of a loss beside the measure that it stands for, from [`Made::losses`].
+    /// Reports the value of a loss next to its measure, from [`Made::losses`].
     pub(crate) fn beside_measure(self, loss: &dyn RankingLoss) -> Result<Self, LearnerError> {
         Ok(Self { surrogate: SurrogateValue::new(loss, self.train)?, ..self })
     }
@@ -256,7 +256,7 @@ impl<'a> Rounds<'a> {
             }
         };
         let stop = learner.conclude(stop, &run.history, &run.state)?;
-        // An interrupted fit goes on when it is resumed; any other end is kept.
+        // An interrupted fit continues when it is resumed; any other end is kept.
         run.stopped = (stop != StopReason::Interrupted).then_some(stop);
         learner.store(&mut run.state)?;
         run.save()?;
@@ -266,8 +266,8 @@ impl<'a> Rounds<'a> {
         Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
     }
 
-    /// Why no further round is to be made: an end that was read back or asked for, all rounds done, an interruption, or
-    /// no better round for too long.
+    /// Returns the reason to make no further round: an end that was read back or asked for, all rounds done, an
+    /// interruption, or no better round for too long.
     fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
         let (made, taken) = (run.history.rounds.len(), self.context.selection.round);
         if run.stopped.is_some() {
@@ -311,7 +311,7 @@ impl<'a> Rounds<'a> {
         let round = Round { round: run.history.next(), objective, train, validation, figures };
         let is_given = self.context.selection.round.is_some();
         let rose = counts && if is_given { run.history.tops_all(&round) } else { run.history.would_improve(&round) };
-        // Where the round to take is given, it is the last one so far.
+        // If the round to take is given, it is the last one so far.
         let improved = if is_given { counts } else { rose };
         self.context.progress.round(&round);
         let (on_train, on_validation) = (on_train.as_deref(), on_validation.as_deref());
@@ -322,7 +322,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// What a fit is known by: a hash of learner, parameters, seed, selection measure and data.
+/// Returns the hash that identifies a fit: a hash of learner, parameters, seed, selection measure and data.
 fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     let context = rounds.context;
     let mut params = json::to_value(params).unwrap_or_default();
@@ -348,7 +348,7 @@ fn each_loss(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(each_loss),
         Value::Object(table) => {
-            // What a loss of one's own says of itself is its own affair.
+            // The parameters of a loss that is not registered stay as they are.
             if table.get(OWN_LOSS).is_some() {
                 return;
             }
@@ -437,7 +437,7 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
     }
 }
 
-/// How a state begins, before the SHA-256 of all that follows it.
+/// The beginning of a state, before the SHA-256 of all that follows it.
 const CHECKSUM: &str = r#"{"sha256":""#;
 
 /// A JSON object with the checksum of its fields as the first one.
@@ -447,7 +447,7 @@ fn with_checksum(object: &[u8]) -> Vec<u8> {
     [CHECKSUM.as_bytes(), sum.as_bytes(), b"\",", fields].concat()
 }
 
-/// Whether the checksum of a state is that of its fields.
+/// Whether the checksum of a state matches its fields.
 fn has_its_checksum(state: &[u8]) -> bool {
     let rest = state.strip_prefix(CHECKSUM.as_bytes());
     let parts = rest.and_then(|rest| rest.split_at_checked(2 * <Sha256 as Digest>::output_size()));
@@ -621,7 +621,8 @@ mod tests {
         assert!(other.unwrap_err().contains("state of another fit"));
     }
 
-    /// AdaRank and RankBoost once made a further round after an end of their own that was not yet saved.
+    /// AdaRank and RankBoost once made a further round after they had ended by their own criterion and died before the
+    /// end was saved.
     #[test]
     fn a_fit_that_dies_between_its_last_round_and_its_end_makes_no_further_round() {
         let folder = tempfile::tempdir().unwrap();

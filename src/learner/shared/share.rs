@@ -1,8 +1,8 @@
 //! The share that a process has of the queries of a dataset: linear scores of their documents, and sums over the
 //! documents of all processes.
 //!
-//! Queries are cut into blocks by the order of the file, and a sum is that of its blocks in their order, so that
-//! neither threads nor processes change a bit of it.
+//! Queries are cut into blocks by the order of the file, and a sum adds the blocks in their order. So neither threads
+//! nor processes change a bit of it.
 
 use std::ops::Range;
 
@@ -82,7 +82,7 @@ impl<'a> Share<'a> {
         total
     }
 
-    /// The numbers of all processes, of each those of its share.
+    /// Gathers the numbers of all processes, each for its share.
     pub(crate) fn gather(&self, own: Vec<f64>) -> Vec<f64> {
         self.processes.gather_numbers(own)
     }

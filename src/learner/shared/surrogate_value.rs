@@ -1,5 +1,5 @@
-//! The value of a surrogate in the units of its measure, and the exact measure of the same queries: a learning curve
-//! shows one beside the other.
+//! The value of a surrogate in the units of its measure, and the exact measure of the same queries, for learning curves
+//! that show both.
 
 use crate::data::RankingDataset;
 use crate::loss::{LossError, Orientation, RankingLoss};
@@ -15,7 +15,7 @@ pub const EXACT_LEARNABLE: &str = "exact_learnable";
 pub(crate) struct SurrogateValue {
     /// Whether a training query has something to learn.
     learnable: Vec<bool>,
-    /// What each training query counts; empty if all count the same.
+    /// The weight of each training query; empty if all weigh the same.
     weights: Vec<f32>,
 }
 

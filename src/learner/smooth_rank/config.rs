@@ -19,7 +19,7 @@ pub fn default_loss() -> LossSpec {
     LossSpec::new("smooth_ndcg").with("k", 50)
 }
 
-/// How each sigma is minimized.
+/// The method that minimizes the objective at each sigma.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Optimizer {
@@ -40,7 +40,7 @@ pub struct SmoothRankConfig {
     pub first_sigma: f64,
     /// Sigma is halved while it is at least this, above 0 and at most `first_sigma`.
     pub last_sigma: f64,
-    /// How each sigma is minimized.
+    /// The method that minimizes the objective at each sigma.
     pub optimizer: Optimizer,
     /// Most steps at one sigma, at least 1.
     pub steps: usize,

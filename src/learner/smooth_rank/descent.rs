@@ -82,8 +82,8 @@ impl Penalized<'_> {
         }
     }
 
-    /// [`at`](Self::at) for the solver. A value that is not finite is an error, which ends the line search; from NaN it
-    /// would go on for ever.
+    /// Returns the result of [`at`](Self::at) for the solver. A value that is not finite is an error, which ends the
+    /// line search; with NaN it would never end.
     fn where_finite<T>(&self, weights: &[f64], read: impl Fn(&Evaluation) -> T) -> Result<T, Error> {
         let found = self.at(weights, |evaluation| evaluation.is_finite().then(|| read(evaluation)));
         found.ok_or_else(|| Error::msg("the objective is not finite"))

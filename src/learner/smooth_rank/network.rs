@@ -25,7 +25,7 @@ const REGRESSION_STEPS: usize = 5;
 /// A scorer of any kind.
 pub(super) struct NetworkObjective<'a> {
     network: FlatScorer,
-    /// Those of this process.
+    /// The batches of this process.
     batches: Vec<RankingBatch>,
     processes: &'a dyn Processes,
     train: &'a RankingDataset,

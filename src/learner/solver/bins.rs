@@ -1,8 +1,8 @@
 //! Features cut into at most 256 bins, which threshold learners scan instead of sorted values.
 //!
 //! A feature with no more distinct values than bins loses nothing: every pair of neighboring values has a threshold
-//! half-way between them. Others are cut where the documents divide most evenly. Missing values (NaN) have a bin of
-//! their own, after all others.
+//! half-way between them. Others are cut where the documents divide most evenly. Missing values (NaN) have a separate
+//! bin after all others.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use crate::op::Execution;
 /// Maximum number of bins of a feature.
 pub(crate) const MAX_BINS: usize = 256;
 
-/// Features that one pass over the rows takes: those of half a cache line.
+/// Number of features that one pass over the rows takes: half a cache line.
 const TOGETHER: usize = 8;
 
 /// The bins of one feature.
@@ -48,7 +48,7 @@ impl Binned {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made bytes of, for so many documents.
+    /// Reads the result of [`to_bytes`](Self::to_bytes), for so many documents.
     fn from_bytes(bytes: &[u8], documents: usize) -> Self {
         let (codes, thresholds) = bytes[1..].split_at(documents);
         Self { codes: codes.to_vec(), thresholds: floats(thresholds).collect(), has_missing: bytes[0] == 1 }
@@ -75,8 +75,8 @@ pub(crate) fn bins_in_passes(
 ) {
     let width = data.feature_count;
     let readers = data.features.readers(processes);
-    // Of several processes each has half of its memory for its own rows of columns, and half for those of all
-    // processes.
+    // With several processes, each has half of its memory for the columns of its own rows, and half for the columns of
+    // all processes.
     let halves = readers.count().min(2);
     let held = |rows: usize| memory / halves / (size_of::<f32>() * rows.max(1));
     let in_a_pass = held(data.features.most_own_rows(data.documents(), readers));

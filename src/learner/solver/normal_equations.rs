@@ -42,7 +42,7 @@ const BLOCKS_AT_ONCE: usize = 32;
 /// Bytes that these blocks may take, unless one of them takes more.
 const BYTES_AT_ONCE: u64 = 256 << 20;
 
-/// Matrices of the products of all features besides those of the blocks: the sums, their parts and what solves them.
+/// Number of matrices of the products of all features, apart from the blocks: the sums, their parts and the solver's.
 const COPIES: usize = 4;
 
 /// Number of blocks, each the products of so many columns, that are computed in parallel.

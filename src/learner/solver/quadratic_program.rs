@@ -49,7 +49,7 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 ///
 /// Slopes and offsets are scaled to at most 1, and the objective so that it is neither tiny nor huge, because the
 /// solver's tolerances are partly absolute. Instead of a large cost a smaller one is tried first. If the sum of the
-/// multipliers stays clearly below the smaller cost, no slack is needed, and the solution is that of every larger cost.
+/// multipliers stays clearly below the smaller cost, no slack is needed, and every larger cost has the same solution.
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     let steepest = largest(planes.iter().map(|plane| dot(&plane.slope, &plane.slope)));
     let highest = largest(planes.iter().map(|plane| plane.offset.abs()));
@@ -173,7 +173,7 @@ mod tests {
         assert!((solution.bound - (0.8 - 0.16)).abs() < 1e-8);
     }
 
-    /// Slopes far from 1: the multiplier, 1 / |a|^2, is tiny beside the cost.
+    /// Slopes far from 1: the multiplier, 1 / |a|^2, is tiny compared with the cost.
     #[test]
     fn steep_planes_keep_their_multipliers() {
         for cost in [1e-3, 1.0, 1e3, 1e6, 1e10] {

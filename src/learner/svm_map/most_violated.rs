@@ -58,7 +58,7 @@ impl<'a> Pools<'a> {
         Self { irrelevant, prefix: running(&mut relevant.iter().copied()), harmonic }
     }
 
-    /// The number of irrelevant documents ahead of a pool that is best for this pool alone.
+    /// Returns the number of irrelevant documents ahead of a pool that is best for only this pool.
     fn best(&self, first: usize, last: usize) -> usize {
         let (mut low, mut high) = (0, self.irrelevant.len());
         while low < high {

@@ -12,7 +12,7 @@ use crate::learner::solver::cutting_plane::Risk;
 use crate::learner::solver::vectors::descending;
 use crate::op::Execution;
 
-/// The documents of a query, by their places among those of the process.
+/// The documents of a query, by their places among the documents of the process.
 struct Query {
     relevant: Vec<usize>,
     irrelevant: Vec<usize>,
@@ -21,7 +21,7 @@ struct Query {
 /// The risk of the module's formula. Each process has the queries of its share, and all have the sums.
 pub(super) struct ApRisk<'a> {
     share: Share<'a>,
-    /// Those of the share that take part.
+    /// The queries of the share that take part.
     queries: Vec<Query>,
     /// The number of queries of all processes that take part.
     count: f64,
