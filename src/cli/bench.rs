@@ -143,7 +143,7 @@ impl BenchArgs {
     }
 
     fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        // What a kernel takes depends on the temperature, which other programs have in scores.
+        // A kernel's time depends on the temperature, which other programs count in scores.
         let at_papers = |loss: &String| LossSpec::parse(loss).with_default_temperature(None);
         let bench = LossBench {
             losses: self.losses.iter().map(at_papers).collect::<Result<_, _>>()?,

@@ -61,7 +61,7 @@ pub(super) struct Set {
     pub files: Vec<PathBuf>,
 }
 
-/// The sets that files and folders hold: each file one, a folder those of a fold.
+/// Returns the sets in files and folders: each file is a set, a folder holds the sets of a fold.
 pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
     let mut sets = Vec::new();
     for path in data {

@@ -27,11 +27,11 @@ use crate::text::{counted, harmless};
 /// Which fits a process makes.
 #[derive(Debug, Clone, Copy)]
 enum Work {
-    /// All.
+    /// Every fit.
     Whole,
-    /// Its own, and leaves them in the folder.
+    /// The fits of its part, which it leaves in the folder.
     Part(Part),
-    /// None: it puts the parts together.
+    /// No fits: it puts the parts together.
     Merge,
 }
 
@@ -131,7 +131,7 @@ impl CvArgs {
         }
         agree(processes, &opened.config, &[]).map_err(Failure::from)?;
         if processes.leads() {
-            // What is in the way, and where the parts work.
+            // Refuses an occupied folder, and makes the folder in which the parts work.
             drop(self.open(opened, self.folder.claim())?);
         }
         processes.wait();
@@ -307,7 +307,7 @@ impl CvArgs {
 
 /// Refuses a folder that a refit may not write into, before any work.
 fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
-    // The configuration is known when the fits are made. One that is continued must be that of the folder.
+    // The configuration is known when the fits are made. A run that is continued must have the folder's configuration.
     let there = match claim {
         Claim::Resume => std::fs::read_to_string(path.join(CONFIG)).unwrap_or_default(),
         _ => String::new(),
@@ -315,7 +315,7 @@ fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
     OutputFolder::check(path, RunKind::Train, &there, claim).map_err(Failure::from).context("--refit")
 }
 
-/// What a refit has made, in words.
+/// Describes the result of a refit in words.
 fn refitted(chosen: &Chosen, result: &CrossValidation, queries: usize, path: &Path) -> String {
     let (least, most) = (chosen.best_rounds.iter().min(), chosen.best_rounds.iter().max());
     let rounds = match (least, most) {
@@ -340,7 +340,7 @@ struct Kept {
     /// Paths in the folder of the run.
     files: Vec<String>,
     bytes: u64,
-    /// Where they are.
+    /// The folder that holds them.
     place: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! How a command computes: the instructions of the fused kernels, and on which threads.
+//! The execution of a command: the instructions of the fused kernels, and the threads.
 
 use clap::Args;
 
@@ -22,8 +22,7 @@ impl ExecutionArgs {
 }
 
 /// Makes the calling thread one of rayon's, so that short parallel work starts on it at once instead of waiting for
-/// another thread to wake. Only for commands that start no threads of their own: those would have to share the
-/// remaining ones.
+/// another thread to wake. Only for commands that start no other threads: those would have to share the remaining ones.
 pub(super) fn work_on_this_thread() {
     // An error means that the pool exists already, which is fine.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();

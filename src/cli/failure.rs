@@ -16,7 +16,7 @@ use crate::op::InstructionsError;
 use crate::ranker::{ExportError, RankerError};
 use crate::refusal::Refusal;
 
-/// What exit codes say.
+/// The meaning of the exit codes.
 pub(super) const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input, 130 stopped at once by Ctrl-C.";
 
 /// The end of a command that did not succeed, with the error behind it and that error's causes.

@@ -45,7 +45,7 @@ pub struct InitArgs {
     reading: input::ReadArgs,
 }
 
-/// The set that a file is of, by its name.
+/// Returns the set of a file, by its name: 0 for training, 1 for validation, 2 for test.
 fn set_of(file: &Path) -> usize {
     let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     match () {
@@ -102,7 +102,7 @@ impl InitArgs {
         Ok(())
     }
 
-    /// The name of the configuration, by that of the data.
+    /// Returns the name of the configuration, from the name of the data.
     fn name(&self) -> PathBuf {
         let path = &self.data[0];
         let path = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -138,7 +138,7 @@ impl InitArgs {
         Ok(Seen { source, train, relevant, missing, features, read: keys })
     }
 
-    /// Where the data are, as the configuration says it, and the three sets to look at.
+    /// Returns the source of the data, as the configuration states it, and the three sets to look at.
     fn source(&self, out: &Path) -> Result<(Source, Vec<Set>), Failure> {
         // Paths of a configuration start at its folder.
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty() && *folder != Path::new("."));
@@ -183,7 +183,7 @@ fn command(seen: &Seen, path: &Path) -> String {
 /// Columns of the first word of a line.
 const WORDS: usize = 21;
 
-/// What was seen, in lines.
+/// Describes the data in lines.
 fn summary(seen: &Seen) -> Vec<String> {
     let train = &seen.train;
     let (least, median, most) = train.length_range;

@@ -126,7 +126,7 @@ impl ReadArgs {
         Ok(data)
     }
 
-    /// What is asked for, as keys of `[data.read]`.
+    /// Returns the options as keys of `[data.read]`.
     pub fn keys(&self) -> Result<Map, Failure> {
         let mut keys = assignments("--read", &self.options)?;
         if self.missing.is_some() {

@@ -134,7 +134,7 @@ fn or_kind(failure: Failure, file: &Path) -> Failure {
     }
 }
 
-/// What serde says, without the place that it adds.
+/// Returns serde's message without the place that it adds.
 fn without_place(error: &serde_json::Error) -> String {
     let (message, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
     message.strip_suffix(&place).unwrap_or(&message).to_string()
@@ -188,7 +188,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// What is not a finite number, if anything is.
+/// Returns the name of the result that is not finite, if there is one.
 fn not_finite(loss: f64, grad: &[f64]) -> Option<&'static str> {
     match (loss.is_finite(), grad.iter().all(|slope| slope.is_finite())) {
         (false, _) => Some("loss"),

@@ -23,7 +23,7 @@ fn end(world: &crate::distributed::World, failure: Failure) -> Result<(), Failur
         Failure::Work(error) => (error, 1),
         Failure::ClosedPipe => return Err(Failure::ClosedPipe),
     };
-    // What the first process finds too is said once.
+    // Waits first, so that an error that the first process finds too is printed once.
     if !world.leads() {
         std::thread::sleep(std::time::Duration::from_secs(1));
     }

@@ -18,19 +18,19 @@ use crate::text::{harmless, shortened};
 
 /// Time after which work is shown: what is done sooner needs no progress.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
-/// Time between two drawings of what goes on.
+/// Time between two drawings of the current work.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Fewer columns leave no room for a bar.
 const NARROW: usize = 60;
-/// Does work that may take long, and says on the terminal what goes on.
+/// Does work that may take long, and shows on the terminal what it is.
 pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let _shown = Work::new(what);
     work()
 }
 
-/// Work that is shown on a line of its own once it takes long, until it is dropped: what goes on and for how long, then
-/// the steps that are done and the time left. Nothing is shown without a terminal.
+/// Work that is shown on one line once it takes long, until it is dropped: its name and duration, then the steps that
+/// are done and the time left. Nothing is shown without a terminal.
 #[derive(Debug)]
 pub(super) struct Work(Option<Shown>);
 
@@ -73,7 +73,7 @@ impl Work {
         work
     }
 
-    /// Says what goes on.
+    /// Shows the name of the current work.
     pub(super) fn now(&self, what: &str) {
         if let Some(Shown { bar, .. }) = &self.0 {
             bar.set_message(in_room(what));
@@ -122,7 +122,7 @@ fn room() -> usize {
     columns.saturating_sub(if columns < NARROW { 22 } else { 30 }).max(10)
 }
 
-/// What goes on, as far as there is room for it.
+/// Returns the name of the current work, as far as there is room for it.
 fn in_room(what: &str) -> String {
     shortened(&harmless(what), room())
 }
@@ -136,7 +136,7 @@ fn styled(bar: &ProgressBar, template: &str) {
 /// A part of a line of progress.
 struct Part {
     text: String,
-    /// What is left out first where a line is too long: the part of the highest number.
+    /// The order in which parts are left out of a line that is too long: the highest number first.
     rank: usize,
 }
 
@@ -148,7 +148,7 @@ fn figure(rank: usize, name: &str, value: f64) -> Part {
     part(rank, format!("{name} {value:.4}"))
 }
 
-/// Joins the parts of a line, without those of the highest ranks where it would have more than `columns`.
+/// Joins the parts of a line, and leaves out those of the highest ranks while it has more than `columns`.
 fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
     let width =
         |parts: &[Part]| parts.iter().map(|part| part.text.chars().count() + 2).sum::<usize>().saturating_sub(2);
@@ -180,7 +180,7 @@ struct State {
 }
 
 impl Lines {
-    /// Nothing is printed where `hidden`. Until the first step the terminal shows `what` goes on.
+    /// Creates lines, or none if `hidden`. Until the first step the terminal shows `what` as the current work.
     fn new(hidden: bool, what: &str) -> Self {
         let work = (!hidden && !DRAWN.is_hidden()).then(|| Work::new(what));
         Self(Mutex::new(State { work, begun: Instant::now(), before: None, all: None, printed: None, newest: None }))
@@ -190,7 +190,7 @@ impl Lines {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says what goes on before the first step.
+    /// Shows the name of the current work before the first step.
     fn now(&self, what: &str) {
         self.state().work.iter().for_each(|work| work.now(what));
     }
@@ -248,7 +248,7 @@ impl Lines {
     }
 }
 
-/// How fast steps are that take so long each.
+/// Describes the rate of steps that take so long each.
 fn rate(each: Duration) -> String {
     let seconds = each.as_secs_f64();
     match 1.0 / seconds.max(1e-6) {

@@ -1,4 +1,4 @@
-//! What is drawn on the terminal of standard error, below the lines that scroll back. Nothing is drawn without one.
+//! The lines drawn on the terminal of standard error, below the lines that scroll back. Nothing is drawn without one.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ pub(super) static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| {
 #[derive(Debug, Default)]
 struct Screen(Mutex<Written>);
 
-/// What is not yet on the terminal, and the column that it ends in.
+/// The text that is not yet on the terminal, and the column that it ends in.
 #[derive(Debug, Default)]
 struct Written {
     text: String,
@@ -73,7 +73,7 @@ impl TermLike for Screen {
         self.add("\n")
     }
 
-    /// A line is filled up with blanks, so that a terminal of this width would go on in the next.
+    /// A line is filled up with blanks, so a terminal of this width would continue on the next.
     fn write_str(&self, text: &str) -> io::Result<()> {
         let mut written = self.written();
         if written.column >= columns() && !text.is_empty() {
@@ -106,8 +106,8 @@ fn size() -> (u16, u16) {
     known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
 }
 
-/// Columns that a line of progress may take. The `^C` that a terminal echoes has room beside it: on a line of its own
-/// it would leave what is drawn above it.
+/// Returns the columns that a line of progress may take. They leave room for the `^C` that a terminal echoes: on a new
+/// line it would leave the drawn lines above it.
 pub(super) fn columns() -> usize {
     usize::from(size().0.saturating_sub(3).max(1))
 }

@@ -37,8 +37,8 @@ fn stop(interrupt: &Interrupt, again: &str, code: i32) {
     terminal::say(format_args!("stopping after this round; {again}"));
 }
 
-/// Stops on SIGTERM, and on the hang-up of a terminal that the run writes to. What `nohup` started writes to none, and
-/// goes on without it.
+/// Stops on SIGTERM, and on the hang-up of a terminal that the run writes to. A run under `nohup` writes to none, and
+/// continues without it.
 #[cfg(unix)]
 fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
     use signal_hook::consts::{SIGHUP, SIGTERM};

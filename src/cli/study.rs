@@ -25,7 +25,7 @@ use crate::text::{counted, harmless};
 const JSON: &str = "study.json";
 /// File of its page.
 const PAGE: &str = "study.html";
-/// What names every study.
+/// The name that stands for every study.
 const ALL: &str = "all";
 
 /// Longest line of what was found of a claim.

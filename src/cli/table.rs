@@ -46,7 +46,7 @@ impl Table {
     }
 }
 
-/// Breaks a text into lines of at most `width` characters, between words; a longer word has a line of its own.
+/// Breaks a text into lines of at most `width` characters, between words; a longer word gets a separate line.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

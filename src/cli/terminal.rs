@@ -12,7 +12,7 @@ use crate::text::{harmless, harmless_lines};
 
 /// Standard output of a command: harmless on a terminal, every byte as it is in a file or a pipe.
 pub(super) fn output() -> Box<dyn Write> {
-    // Not locked, because the dashboard draws on standard output from a thread of its own.
+    // Not locked, because the dashboard draws on standard output from a separate thread.
     let output = BufWriter::new(io::stdout());
     if io::stdout().is_terminal() { Box::new(Harmless::new(output)) } else { Box::new(output) }
 }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_terminal_gets_no_control_character_but_line_breaks_and_tabs() {
         assert_eq!(written(&[b"a\tb\n", b"\x1b]0;pwn\x07\r\x7f"]), "a\tb\n\\u{1b}]0;pwn\\u{7}\\r\\u{7f}");
-        // What is not UTF-8 might be a control character of another encoding.
+        // A byte that is not UTF-8 might be a control character of another encoding.
         assert_eq!(written(&[b"x\x9b31m\xff"]), "x\u{fffd}31m\u{fffd}");
     }
 

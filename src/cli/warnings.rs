@@ -6,7 +6,7 @@ use super::{signals, terminal};
 
 struct Warnings;
 
-/// What burn's dashboard says, before it panics, where the user ends the program by its keys `q` and `k`.
+/// The message of burn's dashboard, before it panics, when the user ends the program with its keys `q` and `k`.
 const KILLED: (&str, &str) = ("burn_train::renderer", "Training killed by user.");
 
 impl Log for Warnings {
@@ -28,9 +28,9 @@ impl Log for Warnings {
     fn flush(&self) {}
 }
 
-/// Shows the warnings of this crate in this process, but not those of other crates.
+/// Shows the warnings of this crate in this process, and no warnings of other crates.
 pub(super) fn show() {
-    // A program that embeds the command line may have a logger of its own.
+    // A program that embeds the command line may have another logger.
     if log::set_logger(&Warnings).is_ok() {
         log::set_max_level(LevelFilter::Warn);
     }

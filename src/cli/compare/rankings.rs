@@ -8,7 +8,7 @@ use crate::report::ScoredDocument;
 
 /// Queries and the scores of every system.
 pub(super) enum SystemRankings {
-    /// Reports have values alone.
+    /// No scores: reports hold only values.
     Unknown,
     /// Sets of queries, one after the other, each with the scores of every system, one per document.
     Scored(Vec<(RankingDataset, Vec<Vec<f32>>)>),

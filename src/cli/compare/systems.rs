@@ -26,7 +26,7 @@ pub(super) struct Systems {
 }
 
 impl Systems {
-    /// Measures rankers, also those of other systems, and files of scores on one LETOR file.
+    /// Measures rankers of burn-rank and of other systems, and files of scores, on one LETOR file.
     pub(super) fn from_scores(
         args: &CompareArgs,
         systems: &[PathBuf],

@@ -27,7 +27,7 @@ pub(super) const TABLE: &str = "devices.json";
 /// The page of a comparison.
 pub(super) const PAGE: &str = "devices.html";
 
-/// What a comparison was asked for.
+/// The file with the request of a comparison.
 const PLAN: &str = "plan.json";
 
 /// Time between two looks at a process that fits.
@@ -272,13 +272,13 @@ impl CompareArgs {
     }
 }
 
-/// How a process ended.
+/// The end of a process.
 enum Ended {
-    /// With this on its standard output.
+    /// It succeeded, with this text on its standard output.
     Printed(String),
-    /// With an error.
+    /// It failed, with this error.
     Failed(String),
-    /// A signal came first.
+    /// A signal stopped it.
     Interrupted,
 }
 
@@ -288,7 +288,7 @@ fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
     let all = |stream: Option<Box<dyn Read + Send>>| {
         thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What cannot be read is missing at the end.
+            // Bytes that cannot be read are missing at the end.
             let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
             String::from_utf8_lossy(&bytes).into_owned()
         })

@@ -13,7 +13,7 @@ use crate::experiment::ExtremeQueries;
 use crate::measure::{Evaluation, Measure};
 use crate::text::{counted, harmless};
 
-/// Facts about a run that are printed beside its measures.
+/// Facts about a run that are printed with its measures.
 pub(super) struct AboutRun {
     tag: String,
     /// Queries of the qrels for which the run has no document.

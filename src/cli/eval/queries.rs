@@ -12,7 +12,7 @@ use crate::text::{did_you_mean, harmless, nearest};
 /// Most queries of one end.
 const MOST: usize = 1000;
 
-/// How many queries of each end are asked for.
+/// The numbers of worst and of best queries to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct QueriesAsked {
     pub(super) worst: usize,
