@@ -1,4 +1,4 @@
-//! Why an experiment failed, and why a command cannot use its folder.
+//! The errors of an experiment, and of a command that cannot use its folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::ranker::RankerError;
 use crate::refusal::Refusal;
 use crate::text::counted;
 
-/// Why an experiment failed.
+/// The error of an experiment.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
@@ -41,15 +41,15 @@ pub enum ExperimentError {
     Set {
         /// `train`, `validation` or `test`.
         set: &'static str,
-        /// Why not.
+        /// The reason that the measure cannot be taken.
         source: MeasureError,
     },
     /// A job of a cross-validation that failed.
     #[error("{label}: {source}")]
     Job {
-        /// Its fold, grid point and seed.
+        /// The fold, grid point and seed of the job.
         label: String,
-        /// Why it failed.
+        /// The error of the job.
         source: Box<ExperimentError>,
     },
     /// A cross-validation was stopped before all its fits were done.
@@ -63,13 +63,13 @@ pub enum ExperimentError {
     /// One of the processes that are to make a fit together is about to make another.
     #[error("process {process} has another {what} than process 0: found {found}, expected {expected}")]
     Process {
-        /// Its number, from 0.
+        /// The number of the process, from 0.
         process: usize,
-        /// In what it differs.
+        /// The property in which it differs.
         what: &'static str,
-        /// What it has.
+        /// The value in this process.
         found: String,
-        /// What the first one has.
+        /// The value in process 0.
         expected: String,
     },
     /// Parts of a cross-validation are to be merged that have not made all its fits.
@@ -91,7 +91,7 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
-    /// Whether the run can go on later from where it failed: it was stopped, or could not write.
+    /// Whether the run can continue later from where it failed: it was stopped, or could not write.
     pub(crate) fn can_go_on(&self) -> bool {
         match self {
             Self::Interrupted { .. }
@@ -103,7 +103,7 @@ impl ExperimentError {
     }
 }
 
-/// Why a command cannot use its folder.
+/// The error of a command that cannot use its folder.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
@@ -112,7 +112,7 @@ pub enum OutputError {
     Unwritable {
         /// The folder or file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Another run holds the lock of the folder.
@@ -121,12 +121,12 @@ pub enum OutputError {
         /// The folder.
         path: PathBuf,
     },
-    /// The folder, or a file in it with the name of one of ours, is not one that burn-rank wrote.
+    /// The folder, or a file in it with the name of one of ours, was not written by burn-rank.
     #[error("{path}: {found}")]
     NotOurs {
         /// The folder.
         path: PathBuf,
-        /// What it holds, and what to do.
+        /// The contents of the folder, and what to do.
         found: String,
     },
     /// The folder holds another run.
@@ -134,7 +134,7 @@ pub enum OutputError {
     Occupied {
         /// The folder.
         path: PathBuf,
-        /// What it holds, and what to change.
+        /// The contents of the folder, and what to change.
         reason: String,
     },
 }

@@ -20,16 +20,16 @@ const IN_REPORT: usize = 5;
 pub struct ExtremeQueries {
     /// The measure.
     pub measure: String,
-    /// Those of the lowest values, the lowest first.
+    /// The queries of the lowest values, the lowest first.
     pub worst: Vec<RankedQuery>,
-    /// Those of the highest values, the highest first.
+    /// The queries of the highest values, the highest first.
     pub best: Vec<RankedQuery>,
 }
 
 /// A query with its documents in ranked order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedQuery {
-    /// Its identifier.
+    /// The identifier of the query.
     pub query: String,
     /// The value of the measure.
     pub value: f64,
@@ -42,15 +42,15 @@ pub struct RankedQuery {
 /// A document where it was ranked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedDocument {
-    /// Its rank by score, from 1. Documents of equal scores stand in the order of the data.
+    /// The rank of the document by score, from 1. Documents of equal scores are in the order of the data.
     pub rank: usize,
-    /// Its identifier; its number in the query, from 1, where it has none.
+    /// The identifier of the document; its number in the query, from 1, if it has none.
     pub document: String,
-    /// Its score, where that is finite.
+    /// The score of the document, if it is finite.
     pub score: Option<f32>,
-    /// Its label.
+    /// The label of the document.
     pub label: f32,
-    /// Its rank by label, from 1. Documents of equal labels stand as they are ranked.
+    /// The rank of the document by label, from 1. Documents of equal labels are in the order of their ranks.
     pub ideal_rank: usize,
 }
 

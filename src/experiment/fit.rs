@@ -20,7 +20,7 @@ use crate::scorer::Scorer;
 /// Measures on each set of queries, by the name of the set.
 pub type Evaluations = BTreeMap<&'static str, Evaluation>;
 
-/// How a fit is run, besides what is fitted.
+/// Options of running a fit, which do not change the fitted experiment.
 pub struct FitOptions<'a> {
     /// Device of tensor work.
     pub device: &'a Device,
@@ -30,7 +30,7 @@ pub struct FitOptions<'a> {
     pub directory: Option<&'a Path>,
     /// Continue from the state in the folder.
     pub resume: bool,
-    /// Draw burn's terminal dashboard, which has a panic hook of its own while it draws.
+    /// Whether to draw burn's terminal dashboard, which replaces the panic hook while it draws.
     pub dashboard: bool,
     /// Receives progress.
     pub progress: &'a dyn Progress,
@@ -49,15 +49,15 @@ pub struct Fit {
     pub history: Vec<Round>,
     /// The round selected, from 1.
     pub best_round: usize,
-    /// Why the fit ended.
+    /// The reason that the fit ended.
     pub stop: StopReason,
-    /// What the trees that the fit grew make of each feature, where the learner knows it.
+    /// The importance of each feature to the trees that the fit grew, if the learner knows it.
     pub importance: Option<Importance>,
     /// Measures on each set.
     pub evaluations: Evaluations,
     /// The worst and the best queries by the selection measure, of the last set that there is: test, validation, train.
     pub extremes: ExtremeQueries,
-    /// How the loss is evaluated in the longest list, where that is not its formula to the letter.
+    /// The evaluation of the loss in the longest list, if it does not follow its formula to the letter.
     pub approximation: Option<Approximation>,
 }
 
@@ -128,7 +128,7 @@ fn fit_normalized(
     let sets = [("train", Some(train)), ("validation", validation.as_ref()), ("test", test.as_ref())];
     let sets: Vec<(&'static str, &RankingDataset)> =
         sets.into_iter().filter_map(|(name, data)| Some((name, data?))).collect();
-    // What cannot be measured is known before the fit, not after.
+    // An error in measuring is found before the fit, not after.
     for (set, data) in &sets {
         evaluate(&data.rankings(&data.labels), &measures, &convention)
             .map_err(|source| ExperimentError::Set { set, source })?;

@@ -1,14 +1,14 @@
-//! What a cross-validation keeps of its selected fits, on request, and the names of these files.
+//! Files that a cross-validation keeps of its selected fits, on request, and the names of these files.
 
 use std::str::FromStr;
 
 use crate::refusal::Refusal;
 use crate::text::{did_you_mean, nearest};
 
-/// The folder of what is kept, in that of the run.
+/// The folder of the kept files, inside the folder of the run.
 pub const KEPT: &str = "kept";
 
-/// What a cross-validation keeps of the fit that each fold selected, for each seed.
+/// The files that a cross-validation keeps of the fit that each fold selected, for each seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Keep {
     /// The ranker.

@@ -20,24 +20,24 @@ use crate::ranker::{Ranker, RankerError};
 pub struct KeptRun {
     /// The folder of the run.
     pub folder: PathBuf,
-    /// Its configuration.
+    /// The configuration of the run.
     pub config: ExperimentConfig,
-    /// What it found.
+    /// The report of the run.
     pub report: CrossValidationReport,
-    /// Its folds, in the order of the report.
+    /// The folds of the run, in the order of the report.
     pub folds: Vec<KeptFold>,
 }
 
 /// One fold.
 #[derive(Debug, Clone)]
 pub struct KeptFold {
-    /// Its test queries, not normalized.
+    /// The test queries of the fold, not normalized.
     pub test: RankingDataset,
     /// The scores of the test documents, one list per seed.
     pub scores: Vec<Vec<f32>>,
 }
 
-/// Why what a run kept cannot be read.
+/// The error of files that a run kept and that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeptError {
@@ -46,10 +46,10 @@ pub enum KeptError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         found: String,
     },
-    /// The data are not those of the run.
+    /// The data differ from the data of the run.
     #[error("{folder}: the test queries of fold {fold} are not those of the run; its data have changed or moved")]
     Data {
         /// The folder of the run.

@@ -25,20 +25,20 @@ const FOLDS: usize = 5;
 /// Labels above it are no grades: their gain 2^y - 1 would outweigh all others.
 const LARGEST_GRADE: f32 = 31.0;
 
-/// Where the queries are.
+/// The source of the queries.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Source {
     /// A folder of so many folds.
     Folds(PathBuf, usize),
-    /// Files of their own for each set.
+    /// Separate files for each set.
     Files { train: Vec<PathBuf>, validation: Vec<PathBuf>, test: Vec<PathBuf> },
 }
 
-/// What is known of the data.
+/// Facts about the data.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub source: Source,
-    /// Of the training queries: of the first fold, where there are folds.
+    /// Statistics of the training queries, in the first fold if there are folds.
     pub train: Statistics,
     /// Documents with a label of at least 1 in the training queries that have any.
     pub relevant: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Seen {
     pub read: Map,
 }
 
-/// What scores documents.
+/// The kind of scorer or learner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Choice {
@@ -59,7 +59,7 @@ pub(crate) enum Choice {
     Linear,
 }
 
-/// What the labels are.
+/// The kind of the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Labels {
@@ -74,7 +74,7 @@ pub(crate) enum Labels {
 }
 
 impl Seen {
-    /// What the labels are.
+    /// Returns the kind of the labels.
     pub fn labels(&self) -> Labels {
         let labels: Vec<f32> = self.train.labels.iter().map(|(label, _)| *label).collect();
         if labels.iter().any(|label| label.fract() != 0.0 || *label > LARGEST_GRADE) {
@@ -93,7 +93,7 @@ impl Seen {
         self.train.queries - self.train.single_label_queries
     }
 
-    /// What comes first, and why.
+    /// Returns the first choice and its reason.
     pub fn choice(&self) -> (Choice, String) {
         let teaching = self.teaching();
         if self.missing > 0 {

@@ -17,13 +17,13 @@ use crate::refusal::Refusal;
 /// The setting that a cross-validation prefers over all its folds and seeds.
 #[derive(Debug, Clone)]
 pub struct Chosen {
-    /// Its configuration, of one fold.
+    /// The configuration of the setting, for one fold.
     pub(super) config: ExperimentConfig,
-    /// Its point of the grid, `-` where there is no grid.
+    /// The point of the grid, `-` without a grid.
     pub setting: String,
-    /// Its mean selection measure over folds and seeds.
+    /// The mean selection measure over folds and seeds.
     pub validation: f64,
-    /// Its best round in each fold with each seed.
+    /// The best round in each fold with each seed.
     pub best_rounds: Vec<usize>,
 }
 
@@ -151,7 +151,7 @@ impl DataConfig {
 }
 
 impl CrossValidation {
-    /// What it estimates of a ranker that is trained on all its queries; `report` is where it stands.
+    /// Returns the estimate for a ranker that is trained on all the queries; `report` is the place of the report.
     pub fn estimate(&self, report: Option<String>) -> Estimate {
         let numbers = |measures: &Measures| {
             measures.iter().filter_map(|(name, value)| Some((name.to_string(), value.as_f64()?))).collect()

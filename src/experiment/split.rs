@@ -128,7 +128,7 @@ impl DataConfig {
             let expected = format!("shares that leave a query to {name} on: the sets would have {counts:?} queries");
             return Err(Refusal::new("data.split.shares", format!("{:?}", split.shares), expected).into());
         }
-        // Weights are of training alone.
+        // Only training queries have weights.
         let other = |queries: &Vec<usize>| {
             let without =
                 |set: RankingDataset| RankingDataset { query_weights: vec![], document_weights: vec![], ..set };
@@ -146,7 +146,7 @@ impl DataConfig {
         test: &[PathBuf],
     ) -> Result<Told, DataError> {
         let (mut widths, mut moved) = (Vec::new(), Vec::new());
-        // What says how many features there are.
+        // The reason for the expected number of features.
         let of_train = self.read.features.is_none().then_some(", as in the training data");
         let mut read = |paths: &[PathBuf], options: &ReadOptions, key, like: &Like| {
             let inputs = paths.iter().map(Input::from_path);
@@ -162,8 +162,8 @@ impl DataConfig {
         };
         let options = self.read_options();
         let train = read(train, &options, "data.train", &Like::default())?;
-        // Sparse files may lack the last features; the training set decides how many there are.
-        // Weights are of training alone.
+        // Sparse files may lack the last features; the training set decides how many there are. Only training queries
+        // have weights.
         let like_train = ReadOptions {
             features: Some(train.feature_count),
             query_weights: Weights::None,
@@ -200,7 +200,7 @@ impl DataConfig {
     }
 }
 
-/// What is to be known of a set whose rows did not stand together by query.
+/// Returns the warning about a set whose rows did not stand together by query.
 fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
     let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
     (moved > 0)

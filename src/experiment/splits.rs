@@ -1,5 +1,5 @@
-//! The splits of a cross-validation. Files of folds, or the one dataset that is cut, stay the only copy in memory
-//! beside the splits that fits ask for.
+//! The splits of a cross-validation. Files of folds, or the one dataset that is cut, are the only copy in memory apart
+//! from the splits that fits ask for.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -16,11 +16,11 @@ use crate::refusal::Refusal;
 pub struct Splits {
     source: Source,
     contents: Vec<OnceLock<SplitContents>>,
-    /// What is to be known of the files read so far, each with the fold that it is about.
+    /// Warnings about the files read so far, each with its fold.
     warnings: Mutex<Vec<(String, String)>>,
 }
 
-/// What is known of a split without its features.
+/// Facts about a split without its features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitContents {
     /// Number of the fold, from 1.
@@ -33,10 +33,10 @@ pub struct SplitContents {
     pub test_queries: Vec<String>,
 }
 
-/// Where splits come from.
+/// The source of the splits.
 #[derive(Debug)]
 enum Source {
-    /// Files of their own.
+    /// Separate files for each split.
     Files { data: Box<DataConfig>, folds: Vec<Fold>, last: Mutex<Option<(usize, Arc<Split>)>> },
     /// One dataset, whose queries are dealt out.
     Queries { whole: Box<RankingDataset>, folds: Vec<QueryFold> },
@@ -137,7 +137,7 @@ impl Splits {
         })
     }
 
-    /// The files of each split, where each has files of its own.
+    /// The files of each split, if each has separate files.
     pub(super) fn files(&self) -> Option<&[Fold]> {
         match &self.source {
             Source::Files { folds, .. } => Some(folds),
@@ -150,7 +150,7 @@ impl Splits {
         matches!(self.source, Source::Queries { .. })
     }
 
-    /// What is in the split of an index. A split whose files have not been read yet is read.
+    /// Returns the contents of the split of an index. If its files have not been read yet, they are read.
     ///
     /// # Errors
     /// [`DataError`] of its files.
@@ -165,11 +165,11 @@ impl Splits {
         Ok(self.contents[at].get_or_init(|| SplitContents::of(&split)))
     }
 
-    /// The split of an index, for the caller alone. With `again`, files stay in memory until those of another split are
-    /// read: ask so for a split that is needed again soon.
+    /// Returns the split of an index, not shared with other callers. With `again`, its files stay in memory until
+    /// another split is read: set it for a split that is needed again soon.
     ///
     /// # Errors
-    /// [`DataError`] of its files; [`DataError::Changed`] if they are not what they were.
+    /// [`DataError`] of its files; [`DataError::Changed`] if they have changed.
     ///
     /// # Panics
     /// If the index is not below [`count`](Self::count).
@@ -191,7 +191,7 @@ impl Splits {
             Source::Queries { whole, folds } => {
                 let QueryFold { number, train, validation, test } = &folds[at];
                 let [train, mut validation, mut test] = [train, validation, test].map(|queries| whole.select(queries));
-                // Weights are of training alone.
+                // Only training queries have weights.
                 for set in [&mut validation, &mut test] {
                     set.query_weights.clear();
                     set.document_weights.clear();

@@ -26,7 +26,7 @@ pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
     }
     settle(path)?;
     let file = path.join(RANKER);
-    // What the system refuses is no absence.
+    // An error of the system does not mean that the file is absent.
     if matches!(file.try_exists(), Ok(false)) {
         let words = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
         let source = io::Error::new(io::ErrorKind::NotFound, words);
@@ -53,8 +53,8 @@ impl ExperimentConfig {
         }
     }
 
-    /// Refuses a ranker that the learner does not start from, or one of other features than those of the data: its trees
-    /// cannot be added to.
+    /// Rejects a ranker that the learner cannot start from, or a ranker of another number of features than the data:
+    /// its trees cannot be added to.
     ///
     /// # Errors
     /// [`Refusal`] of the key `start`.
@@ -75,10 +75,10 @@ impl ExperimentConfig {
         Err(Refusal::new("start", format!("a ranker of {}", counted(found, "feature")), expected))
     }
 
-    /// Has a run that continues the ranker in its own folder start from a copy, which stays beside the new ranker.
-    /// Otherwise the run could not be continued or made again once the new ranker is in its place.
+    /// Makes a run that continues the ranker in its own folder start from a copy, which stays with the new ranker.
+    /// Otherwise the run could not be continued or repeated once the new ranker is in its place.
     ///
-    /// Returns where the ranker is now, if it is the one in `folder`; `start` is where the copy will be.
+    /// Returns the path of the ranker now, if it is the one in `folder`; `start` becomes the path of the copy.
     pub(crate) fn start_from_copy(&mut self, folder: &Path, claim: Claim) -> Option<PathBuf> {
         let start = self.start.as_ref()?;
         let file = if start.is_dir() { start.join(RANKER) } else { start.clone() };
@@ -96,7 +96,7 @@ impl ExperimentConfig {
         Some(copies.into_iter().find(|copy| copy.exists()).unwrap_or(given))
     }
 
-    /// Loads the ranker that the fit starts from, if there is one. Its normalizer is that of the fit.
+    /// Loads the ranker that the fit starts from, if there is one. The fit uses its normalizer.
     ///
     /// # Errors
     /// [`ExperimentError::Ranker`] for a file that is no ranker; [`ExperimentError::Refused`] for one with another kind of

@@ -30,7 +30,7 @@ pub struct TrainRun<'p> {
     warnings: Vec<String>,
     data: Sets<DataReport>,
     path: PathBuf,
-    /// Open in the first process alone.
+    /// The folder, open only in the first process.
     folder: Option<OutputFolder>,
     resume: bool,
     estimate: Option<Estimate>,
@@ -40,12 +40,12 @@ pub struct TrainRun<'p> {
 /// A run that has ended, with its files written.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// Where its files are: its folder, or [`NEXT`](super::NEXT) in it for a run that was stopped before it
-    /// could take the place of another one.
+    /// The folder of its files: its own, or [`NEXT`](super::NEXT) in it for a run that was stopped before it could take
+    /// the place of another one.
     pub folder: PathBuf,
     /// The ranker, its rounds and measures.
     pub fit: Fit,
-    /// What stands in `report.json`.
+    /// The contents of `report.json`.
     pub report: Report,
 }
 
@@ -91,7 +91,7 @@ impl<'p> TrainRun<'p> {
         let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
         agree(processes, &config, &sets)?;
         split.check(processes)?;
-        // What the start is read from may move when the folder is opened.
+        // Read now, because the file may move when the folder is opened.
         let own_start = own_start.filter(|_| leads).map(|path| read_start(&path)).transpose()?;
         let data = Sets::from_split(&split);
         let open = || {

@@ -30,8 +30,8 @@ impl Jobs<'_> {
 
     /// Runs the rungs one after the other; results in the order of the jobs, each as far as its trial has come.
     ///
-    /// A trial goes on from the state in its folder. Without an output folder it is fitted again from its first round,
-    /// with the same result.
+    /// A trial continues from the state in its folder. Without an output folder it is fitted again from its first
+    /// round, with the same result.
     pub(super) fn run_rungs(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
         let of_rung = |trials: usize| trials * self.contents.len() * self.seeds.len();
         let all = self.rungs.iter().map(|rung| of_rung(rung.trials)).sum();
@@ -46,7 +46,7 @@ impl Jobs<'_> {
             let pass = Pass {
                 numbers: &numbers,
                 rounds: (!last).then_some(rung.rounds),
-                // What an earlier rung of this run has left is its own.
+                // The files of an earlier rung belong to this run.
                 finished_count: options.resume || at > 0,
                 resume: options.resume || at > 0,
                 before,

@@ -1,4 +1,4 @@
-//! The fits of a cross-validation: several at once, each kept in a folder of its own.
+//! The fits of a cross-validation: several at once, each kept in a separate folder.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -31,24 +31,24 @@ use crate::text::hexadecimal;
 /// Every fit of a cross-validation: folds x candidates x seeds, in this order.
 pub(super) struct Jobs<'a> {
     pub(super) splits: &'a Splits,
-    /// What each split holds.
+    /// The contents of each split.
     pub(super) contents: &'a [&'a SplitContents],
-    /// What each split chooses among: the points of the grid, or trials of its own. All have as many.
+    /// The candidates of each split: the points of the grid, or separate trials. All splits have equally many.
     pub(super) candidates: &'a [&'a [Candidate]],
-    /// Those of successive halving; none where every fit goes on to its end.
+    /// The rungs of successive halving; none if every fit continues to its end.
     pub(super) rungs: &'a [Rung],
     pub(super) seeds: &'a [u64],
 }
 
-/// Which fits are made at once, and how far.
+/// The fits that are made at once, and the rounds of each.
 pub(super) struct Pass<'a> {
     /// The jobs.
     pub(super) numbers: &'a [usize],
     /// The rounds after which a fit pauses; to its end where absent.
     pub(super) rounds: Option<usize>,
-    /// Do not make again what has got so far.
+    /// Whether fits that have come this far are not repeated.
     pub(super) finished_count: bool,
-    /// Go on from the state in the folder of the job.
+    /// Whether to continue from the state in the folder of the job.
     pub(super) resume: bool,
     /// Fits that were done in earlier passes.
     pub(super) before: usize,
@@ -61,17 +61,17 @@ struct Job<'a> {
     splits: &'a Splits,
     /// Index of its split.
     at: usize,
-    /// What that split holds.
+    /// The contents of that split.
     contents: &'a SplitContents,
     /// Whether it is the only fit of its split.
     is_only: bool,
     config: &'a ExperimentConfig,
     seed: u64,
-    /// Its fold, its candidate where there are several, and its seed.
+    /// The fold, the candidate if there are several, and the seed.
     label: String,
 }
 
-/// What a job leaves in its folder.
+/// The result that a job leaves in its folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct JobResult {
     /// Selection measure on validation queries.
@@ -98,7 +98,7 @@ impl JobResult {
     }
 }
 
-/// The progress of one fit among many: its warnings alone.
+/// The progress of one fit among many: only its warnings.
 struct FitWarnings<'a> {
     label: &'a str,
     progress: &'a dyn JobProgress,
@@ -182,7 +182,7 @@ impl Jobs<'_> {
         (job.at, job.seed)
     }
 
-    /// The folder of a fit, as a path in that of the run.
+    /// Returns the folder of a fit, as a path in the folder of the run.
     pub(super) fn folder(&self, number: usize) -> String {
         format!("{JOBS}/{}", self.job(number).folder())
     }
@@ -200,7 +200,7 @@ impl Jobs<'_> {
         Job { splits: self.splits, at, contents, is_only, config, seed, label }
     }
 
-    /// What a fit is called: its fold, its candidate where there are several, and its seed.
+    /// Returns the name of a fit: its fold, its candidate if there are several, and its seed.
     pub(super) fn label(&self, number: usize) -> String {
         self.job(number).label
     }

@@ -1,7 +1,7 @@
-//! What is kept of the fits that folds select: rankers, scores of test documents, TREC runs.
+//! Files kept of the fits that folds select: rankers, scores of test documents, TREC runs.
 //!
-//! A fit leaves its ranker in its own folder, since nobody knows yet whether it will be selected. The scores and the
-//! run are made from the ranker, so that the three agree.
+//! A fit leaves its ranker in its folder, since nobody knows yet whether it will be selected. The scores and the run
+//! are made from the ranker, so the three agree.
 
 use std::io;
 
@@ -29,7 +29,7 @@ pub(super) fn keep(
     if !options.keep.any() {
         return Ok(());
     }
-    // What is made again may be measured otherwise on a GPU, and another point selected.
+    // A repeated fit may measure differently on a GPU, and another point may be selected.
     let rankers = loop {
         let chosen = jobs.chosen(results);
         let load = |number: &usize| {
@@ -110,7 +110,7 @@ mod tests {
         fn warn(&self, _: &str, _: &str) {}
     }
 
-    /// Scores of other data than those of the report would be measured as if they were of these.
+    /// Scores of other data would be measured as if they belonged to the data of the report.
     #[test]
     fn what_was_kept_of_other_data_does_not_stay() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a cross-validation runs on, and who hears of its progress.
+//! The options of a cross-validation, and the receiver of its progress.
 
 use burn::tensor::Device;
 
@@ -21,7 +21,7 @@ pub struct JobDone<'a> {
     pub finished: usize,
     /// Jobs of the cross-validation; of successive halving, one for each rung that a fit takes part in.
     pub all: usize,
-    /// Its fold, its point of the grid or its trial where there are several, and its seed.
+    /// The fold, the point of the grid or the trial if there are several, and the seed.
     pub label: &'a str,
     /// The selection measure of the fit, on validation queries where there are some; none of a fit that failed.
     pub selection: Option<f64>,
@@ -29,7 +29,7 @@ pub struct JobDone<'a> {
     pub surrogate: Option<f64>,
 }
 
-/// What a cross-validation runs on.
+/// The options of a cross-validation.
 pub struct CrossValidationOptions<'a> {
     /// Device of tensor work.
     pub device: &'a Device,
@@ -37,7 +37,7 @@ pub struct CrossValidationOptions<'a> {
     pub output: Option<&'a OutputFolder>,
     /// Keep the finished jobs in the folder, and continue the others.
     pub resume: bool,
-    /// What to keep in the folder of each fold's selected fit.
+    /// The files to keep in the folder of each fold's selected fit.
     pub keep: Keep,
     /// Fits at once; as many as memory and `threads` allow when absent.
     pub jobs: Option<usize>,

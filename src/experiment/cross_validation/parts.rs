@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 /// Most parts that a message names.
 const NAMED: usize = 8;
 
-/// What a part of a cross-validation has in the folder.
+/// The fits of a part of a cross-validation that are in the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartDone {
     /// Fits of this part.
@@ -25,12 +25,12 @@ pub struct PartDone {
     pub all: usize,
 }
 
-/// Makes the fits of one part of a cross-validation, but those that are in its folder already, each in a folder of its
-/// own. Several processes do this at once in one folder, on one machine or on several.
+/// Makes the fits of one part of a cross-validation, each in a separate folder, except fits that are in its folder
+/// already. Several processes do this at once in one folder, on one machine or on several.
 ///
 /// # Errors
-/// Those of [`cross_validate`](super::cross_validate()). Successive halving is refused, for it compares the trials of
-/// all parts between its rungs.
+/// The errors of [`cross_validate`](super::cross_validate()). Successive halving is rejected, because it compares the
+/// trials of all parts between its rungs.
 pub fn cross_validate_part(
     document: &Document,
     config: &ExperimentConfig,
@@ -62,11 +62,12 @@ pub fn merge_parts(
     merge_parts_and_choose(document, config, folder, options).map(|(report, _)| report)
 }
 
-/// Puts together what the parts of a cross-validation have left in its folder, to the report of a run without parts,
-/// and keeps of the selected fits what the options ask for. Returns the setting that did best over all folds and seeds, too.
+/// Merges the fits that the parts of a cross-validation left in its folder into the report of a run without parts, and
+/// keeps the files of the selected fits that the options ask for. Also returns the setting that did best over all folds
+/// and seeds.
 ///
 /// # Errors
-/// [`ExperimentError::Missing`] where a part has not made all its fits; those of [`cross_validate_part`].
+/// [`ExperimentError::Missing`] where a part has not made all its fits; the errors of [`cross_validate_part`].
 pub fn merge_parts_and_choose(
     document: &Document,
     config: &ExperimentConfig,

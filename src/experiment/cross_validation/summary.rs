@@ -1,5 +1,5 @@
-//! From the results of all fits to the table: each fold selects its point of the grid or its trial, test measures are
-//! averaged.
+//! The table, made from the results of all fits: each fold selects its point of the grid or its trial, and test
+//! measures are averaged.
 
 use std::collections::BTreeMap;
 

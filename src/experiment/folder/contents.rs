@@ -1,4 +1,4 @@
-//! What is in a folder: which files are ours, and what is in the way.
+//! The contents of a folder: the files that are ours, and the files that are in the way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,14 +12,14 @@ use crate::atomic_file::unfinished;
 use crate::experiment::error::OutputError;
 use crate::experiment::keep::{KEPT, kept_kind};
 
-/// What was found in a folder that a command may write into.
+/// The contents of a folder that a command may write into.
 #[derive(Debug)]
 pub(super) struct Contents {
     /// The mark; the default one in an empty folder.
     pub(super) mark: Mark,
     /// The listed files that are there as they were written.
     ours: BTreeSet<String>,
-    /// What has a name that the mark lists or that the command writes, but is not ours.
+    /// Entries with a name that the mark lists or that the command writes, but that are not ours.
     theirs: BTreeMap<String, NotOurs>,
     /// Halves of our files that a killed run left.
     halves: Vec<PathBuf>,
@@ -60,7 +60,8 @@ impl Contents {
         Self { mark, ours: BTreeSet::new(), theirs: BTreeMap::new(), halves: Vec::new() }
     }
 
-    /// An unmarked folder is ours to use if it is empty, but for what a command leaves that is killed before its mark.
+    /// Judges an unmarked folder. It is ours to use if it is empty, except for files of a command that was killed
+    /// before its mark.
     fn of_unmarked(folder: &Path, names: Vec<String>) -> Result<Self, String> {
         let mut found = Self::of(Mark::default());
         let is_half = |name: &String| unfinished(name) == Some(MARK);
@@ -139,8 +140,8 @@ impl Contents {
     }
 }
 
-/// The names in a folder, in those of its jobs, and in that of what was kept, as paths in the folder. Those that are not
-/// text are shown as well as they can be.
+/// Returns the names in a folder, in the folders of its jobs, and in the folder of kept files, as paths in the folder.
+/// Names that are not text are shown as well as possible.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let list = |name: &str| -> io::Result<Vec<String>> {
         let shown = |entry: fs::DirEntry| match (name, entry.file_name().to_string_lossy()) {
@@ -176,7 +177,8 @@ mod tests {
     use super::super::{CARD, CONFIG};
     use super::*;
 
-    /// What is said of a folder with these files, in which the mark lists `listed` without digests.
+    /// Returns the contents or the error of a folder with these files, in which the mark lists `listed` without
+    /// digests.
     fn told(files: &[(&str, &str)], listed: Option<&[&str]>) -> Result<Contents, String> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {

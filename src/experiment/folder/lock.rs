@@ -7,11 +7,11 @@ use std::path::Path;
 use super::LOCK;
 use crate::experiment::error::OutputError;
 
-/// How a command holds the lock.
+/// The kind of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holding {
     Alone,
-    /// Beside others that hold it so.
+    /// Together with others that hold it the same way.
     Shared,
 }
 

@@ -1,8 +1,9 @@
 //! `Mark`: a small JSON file that says which files of a folder burn-rank wrote.
 //!
-//! The mark is the first file of a folder and is replaced whole, so that a kill leaves an empty folder or a marked one. A
-//! file is listed before it gets its name, beside the one that it replaces: whenever a kill comes, the file that is there
-//! is one of the two. A listed file with another content was changed by the user since, and is the user's.
+//! The mark is the first file of a folder and is replaced whole, so that a kill leaves an empty folder or a marked one.
+//! A file is listed before it gets its name, together with the one that it replaces: whenever a kill comes, the
+//! existing file is one of the two. A listed file with another content was changed by the user, and belongs to the
+//! user.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -22,7 +23,7 @@ pub(super) const MARK: &str = ".burn-rank";
 /// Version of its format.
 const FORMAT: u32 = 1;
 
-/// Why something with one of our names is not ours.
+/// The reason that an entry with one of our names is not ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotOurs {
     #[error("is a link, which burn-rank does not write through")]
@@ -38,7 +39,7 @@ pub(super) enum NotOurs {
     Newer,
 }
 
-/// What a run in [`NEXT`](super::NEXT) does to the run that it is to replace.
+/// The effect of a run in [`NEXT`](super::NEXT) on the run that it will replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Over {
@@ -50,26 +51,26 @@ pub(super) enum Over {
     Outcome,
 }
 
-/// What a folder's mark says.
+/// The contents of a folder's mark.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
     pub(super) about: String,
     pub(super) made_by: String,
     pub(super) format: u32,
-    /// The command of the run, if the folder is that of a run.
+    /// The command of the run, if the folder holds a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<RunKind>,
     /// Whether the run came to its end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) finished: bool,
-    /// What the run does to the one around it.
+    /// The effect of the run on the run around it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) over: Option<Over>,
-    /// Number of parts, while the parts of a cross-validation share the folder.
+    /// The number of parts, while the parts of a cross-validation share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parts: Option<usize>,
-    /// Each name that was written, with its SHA-256: two while one file is being replaced by another, none of what is
-    /// written often.
+    /// Each name that was written, with its SHA-256: two while one file is being replaced by another, none for files
+    /// that are written often.
     pub(super) wrote: BTreeMap<String, Vec<String>>,
 }
 
@@ -138,7 +139,7 @@ impl Mark {
         Some(self.wrote.get(listed).is_some_and(as_written).then_some(()).ok_or(NotOurs::Content))
     }
 
-    /// Lists a file that is about to have this content, beside the one that is there meanwhile.
+    /// Lists a file that is about to have this content, together with the present one.
     pub(super) fn expect(&mut self, folder: &Path, name: &str, digest: String) {
         let known = self.wrote.entry(name.to_string()).or_default();
         let there = digest_of_file(&folder.join(name)).ok();

@@ -1,10 +1,10 @@
-//! The folder of a run: the names in it, whose it is, and how a new run takes the place of an older one.
+//! The folder of a run: the names in it, its owner, and the replacement of an older run by a new one.
 //!
-//! A folder is known by its [`Mark`](mark::Mark) alone. A command writes only into a folder that it made, found empty, or
+//! Only its [`Mark`](mark::Mark) identifies a folder. A command writes only into a folder that it made, found empty, or
 //! marked, and there it replaces and removes only the files that the mark lists and that are as they were written.
 //!
-//! A run that is to replace another one grows in [`NEXT`], a marked folder inside that of the older run. When it is whole,
-//! [`swap`] moves it into the place of the older run. Until then the older run stays as it was.
+//! A run that will replace another one is written to [`NEXT`], a marked folder inside the older run's folder. When it
+//! is complete, [`swap`] moves it into the place of the older run. Until then the older run stays as it was.
 
 mod contents;
 mod lock;
@@ -28,9 +28,9 @@ pub const CONFIG: &str = "config.toml";
 pub const RANKER: &str = "ranker.safetensors";
 /// The card of the ranker.
 pub const CARD: &str = "README.md";
-/// What a run found.
+/// The results of a run.
 pub const REPORT: &str = "report.json";
-/// What may differ between machines and moments.
+/// Facts that may differ between machines and moments.
 pub const RECORD: &str = "run.json";
 /// Both as a page.
 pub const PAGE: &str = "report.html";
@@ -40,7 +40,7 @@ pub const JOBS: &str = "jobs";
 pub const NEXT: &str = ".next";
 /// The ranker that a run started from, if it was the one in its own folder.
 pub(crate) const START: &str = "start.safetensors";
-/// What a fit continues from.
+/// The state that a fit continues from.
 pub(crate) use crate::learner::STATE_FILE as STATE;
 /// The rounds of the gradient learner.
 pub(crate) use crate::learner::gradient::LOG_FILE as LOG;
@@ -49,16 +49,16 @@ pub(crate) const RESULT: &str = "result.json";
 /// Locked while a run lives; empty.
 const LOCK: &str = ".lock";
 
-/// The files of runs beside jobs, in the order of their removal: a folder without a report is unfinished.
+/// The files of runs, without jobs, in the order of their removal: a folder without a report is unfinished.
 pub(crate) const RUN_FILES: [&str; 9] = [REPORT, CONFIG, RANKER, START, STATE, PAGE, RECORD, CARD, LOG];
 
-/// What a run writes often, or in many files: the mark lists these names without digests.
+/// Files that a run writes often, or folders of many files: the mark lists these names without digests.
 const WRITTEN_OFTEN: [&str; 3] = [STATE, LOG, JOBS];
 
 /// The files of a job.
 const JOB_FILES: [&str; 4] = [RESULT, STATE, LOG, RANKER];
 
-/// The command that a run is of.
+/// The command that made a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunKind {
     /// `train`
@@ -79,7 +79,7 @@ impl RunKind {
     }
 }
 
-/// What a run may do with what earlier runs left in its folder.
+/// The rights of a run over the files of earlier runs in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
     /// Nothing may be lost.
@@ -88,8 +88,8 @@ pub enum Claim {
     Resume,
     /// Take its place.
     Overwrite,
-    /// Work in it beside the other parts of the same cross-validation, of which there are `of`; continue what this part
-    /// left.
+    /// Work in it together with the other parts of the same cross-validation, `of` in number; continue the files of
+    /// this part.
     Part {
         /// Number of parts.
         of: usize,
@@ -103,7 +103,7 @@ fn is_of_run(name: &str) -> bool {
     RUN_FILES.contains(&name) || top(name) == JOBS || top(name) == KEPT
 }
 
-/// Whether a name in the folder of a run is that of a folder.
+/// Whether a name in the folder of a run is the name of a folder.
 fn is_folder(name: &str) -> bool {
     name == KEPT || top(name) == JOBS && name.matches('/').count() < 2
 }

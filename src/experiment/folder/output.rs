@@ -21,28 +21,28 @@ use crate::experiment::record::{DataReport, Report, Sets};
 /// The folder of a command, locked against a second one until dropped; parts of a cross-validation share the lock.
 ///
 /// A command writes only into a folder that it made, found empty, or marked; in it, it replaces and removes only files
-/// that are as a command wrote them. A run that is to replace another one grows beside it, until [`finish`](Self::finish)
-/// puts it into its place.
+/// that are as a command wrote them. A run that will replace another one is written next to it, until
+/// [`finish`](Self::finish) puts it into its place.
 #[derive(Debug)]
 pub struct OutputFolder {
     /// The folder that was asked for.
     home: PathBuf,
-    /// Where the run grows: `home`, or [`NEXT`] in it.
+    /// The folder that the run is written to: `home`, or [`NEXT`] in it.
     path: PathBuf,
-    /// Where the fits of a cross-validation are.
+    /// The folder of the fits of a cross-validation.
     fits: PathBuf,
-    /// Whether this command began the run, alone in its folder.
+    /// Whether this command began the run, as the only user of the folder.
     is_new: bool,
     /// Held while the mark is read and written.
     mark: Mutex<()>,
     _lock: File,
 }
 
-/// What a run finds.
+/// The contents that a run finds in its folder.
 struct Found {
     home: Contents,
     next: Option<Contents>,
-    /// Where it grows; `None` while a finished run has still to take its place.
+    /// The place where it is written; `None` while a finished run has still to take its place.
     place: Option<Place>,
 }
 
@@ -50,13 +50,13 @@ impl OutputFolder {
     /// Takes `path` for a run of `kind` with the resolved configuration, which is written into it; makes the folder if
     /// need be, marks it and locks it.
     ///
-    /// What is there stays if `claim` continues it. A run that replaces another one, because of [`Claim::Overwrite`] or
-    /// because it is that finished run again, grows in [`NEXT`].
+    /// The existing files stay if `claim` continues them. A run that replaces another one, because of
+    /// [`Claim::Overwrite`] or because it repeats that finished run, is written to [`NEXT`].
     ///
     /// # Errors
-    /// [`OutputError::Busy`] while another process holds the folder; [`OutputError::NotOurs`] if it holds what burn-rank
-    /// did not write; [`OutputError::Occupied`] by another run, or by an unfinished one that `claim` does not continue.
-    /// Nothing in the folder has changed then. [`OutputError::Unwritable`].
+    /// [`OutputError::Busy`] while another process holds the folder; [`OutputError::NotOurs`] if it holds files that
+    /// burn-rank did not write; [`OutputError::Occupied`] by another run, or by an unfinished one that `claim` does not
+    /// continue. Nothing in the folder has changed then. [`OutputError::Unwritable`].
     pub fn open(path: &Path, kind: RunKind, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
         if claim == Claim::Merge {
             Self::check(path, kind, configuration, claim)?;
@@ -71,7 +71,7 @@ impl OutputFolder {
         let place = place.unwrap_or(Place::Home);
         let is_alone = wish.holding() == Holding::Alone;
         if is_alone {
-            // Those of other parts are not leftovers.
+            // Unfinished files of other parts are not leftovers.
             [Some(&contents), next.as_ref()].into_iter().flatten().for_each(Contents::remove_halves);
         }
         let next_path = home.join(NEXT);
@@ -165,8 +165,8 @@ impl OutputFolder {
         if is_new { replace(&self.path.join(CONFIG), configuration) } else { Ok(()) }
     }
 
-    /// Refuses other data than those of the run that is made again or continued, which its report tells of. `sets` are
-    /// the sets of queries of each fold.
+    /// Rejects data that differ from the data of the run that is repeated or continued, as its report records them.
+    /// `sets` are the sets of queries of each fold.
     ///
     /// # Errors
     /// [`OutputError::Occupied`].
@@ -240,8 +240,8 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Removes what this command left of a run that failed before it had a result and that cannot go on, so that the
-    /// corrected command may begin in its place. Returns the error of the run.
+    /// Removes the files of a run of this command that failed before it had a result and that cannot continue, so that
+    /// the corrected command may begin in its place. Returns the error of the run.
     pub(crate) fn give_up(&self, error: ExperimentError) -> ExperimentError {
         if self.is_new
             && !error.can_go_on()
@@ -258,7 +258,7 @@ impl OutputFolder {
         error
     }
 
-    /// Removes what runs before have kept of selected fits, if it may be of other fits than those of this run.
+    /// Removes the files that earlier runs kept of selected fits, if they may belong to other fits than this run's.
     ///
     /// # Errors
     /// [`OutputError::Unwritable`].
@@ -377,8 +377,8 @@ fn write_listed<N: AsRef<str>>(
     commit_together(files, listed).map_err(unwritable)
 }
 
-/// Writes a page beside the files of a run, in the place of the one that a command wrote there. The user has not named
-/// this file, so it is written only if nothing is lost.
+/// Writes a page next to the files of a run, and replaces one that a command wrote there. The user has not named this
+/// file, so it is written only if nothing is lost.
 ///
 /// # Errors
 /// [`OutputError::NotOurs`] if it is the user's; [`OutputError::Unwritable`].
@@ -401,7 +401,7 @@ impl Wish<'_> {
         if matches!(self.claim, Claim::Part { .. }) { Holding::Shared } else { Holding::Alone }
     }
 
-    /// What is in the folder, and where the run grows.
+    /// Returns the contents of the folder and the place where the run is written.
     fn judge(&self, path: &Path) -> Result<Found, OutputError> {
         let home = Contents::read(path, self.kind.writes())?;
         let next = next(path, self.kind)?;
@@ -417,7 +417,7 @@ impl Wish<'_> {
     }
 }
 
-/// The run that grows beside the one in the folder.
+/// Returns the run that is written next to the one in the folder.
 fn next(path: &Path, kind: RunKind) -> Result<Option<Contents>, OutputError> {
     let next = path.join(NEXT);
     match plain(&next, true) {
@@ -488,7 +488,7 @@ mod tests {
         drop(claim(RunKind::Train, "b", Claim::Resume).unwrap());
         assert!(claim(RunKind::Train, "a", Claim::Resume).unwrap_err().contains("config.toml differs"));
         assert!(claim(RunKind::CrossValidation, "b", Claim::Resume).unwrap_err().contains("another command"));
-        // A run that was stopped has a report, and goes on all the same.
+        // A run that was stopped has a report, and continues all the same.
         let mut run = claim(RunKind::Train, "b", Claim::Resume).unwrap();
         run.write(REPORT, b"{}").unwrap();
         drop(run);
@@ -496,7 +496,7 @@ mod tests {
         run = claim(RunKind::Train, "b", Claim::Resume).unwrap();
         run.finish().unwrap();
         drop(run);
-        // A finished run is made again, beside itself.
+        // A finished run is repeated next to itself.
         let run = claim(RunKind::Train, "b", Claim::New).unwrap();
         assert_eq!(run.path(), path.join(NEXT));
         drop(run);
@@ -549,7 +549,7 @@ mod tests {
         stopped.give_up(ExperimentError::Interrupted { finished: 0, all: 1 });
         drop(stopped);
         assert!(claim("c", Claim::New).unwrap_err().contains("--overwrite"));
-        // What an earlier command left stays.
+        // The files of an earlier command stay.
         let resumed = claim("b", Claim::Resume).unwrap();
         resumed.give_up(refused());
         assert!(resumed.file(STATE).exists());

@@ -1,4 +1,4 @@
-//! Where a run grows: in its folder, or in [`NEXT`] beside the run that it is to replace.
+//! The place where a run is written: its folder, or [`NEXT`] inside it, next to the run that it will replace.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::mark::Over;
 use super::{Claim, NEXT, REPORT, RunKind, STATE};
 use crate::experiment::error::OutputError;
 
-/// Where a run grows.
+/// The place where a run is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// In the folder itself.
@@ -18,7 +18,7 @@ pub(super) enum Place {
     Anew(Over),
 }
 
-/// What a run wants of its folder.
+/// The request of a run for its folder.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
     pub(super) kind: RunKind,
@@ -27,7 +27,7 @@ pub(super) struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    /// Where the run grows, in a folder with these contents.
+    /// Returns the place where the run is written, in a folder with these contents.
     pub(super) fn place(&self, path: &Path, home: &Contents, next: Option<&Contents>) -> Result<Place, OutputError> {
         let Self { kind, configuration, claim } = *self;
         let occupied = |reason: &str| Err(OutputError::occupied(path, reason));
@@ -59,7 +59,7 @@ impl Wish<'_> {
             }
             Claim::New => Ok(Place::Anew(Over::Same)),
             _ if next.is_some() => Ok(Place::Next),
-            // What was found from other fits stays until there is something else.
+            // The results of other fits stay until there are new ones.
             Claim::Resume if !same && (home.has(REPORT) || home.kept().next().is_some()) => {
                 Ok(Place::Anew(Over::Outcome))
             }

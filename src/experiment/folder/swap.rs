@@ -1,8 +1,9 @@
-//! How a run that grew in [`NEXT`] takes the place of the run around it.
+//! The replacement of a run by the run that was written to [`NEXT`] inside its folder.
 //!
 //! The new run is whole and on disk before its mark says that it is finished; that is when it is accepted. From then on
-//! every step may be made again: a command that finds such a mark goes on where a killed one stopped. The report of the
-//! older run goes first and that of the new run comes last, so that a folder with a report holds one whole run.
+//! every step may be made again: a command that finds such a mark continues where a killed one stopped. The report of
+//! the older run is removed first and the report of the new run comes last, so a folder with a report holds one whole
+//! run.
 
 use std::fs;
 use std::io;
@@ -99,7 +100,7 @@ fn moved(home: &Path, from: &Path, old: &Contents, new: &Contents) -> io::Result
     let report = old.names().filter(is_report);
     report.chain(old.names().filter(|name| !is_report(name))).filter(goes).try_for_each(|name| remove(home, name))?;
     if over != Over::Outcome {
-        // The jobs that are moved from now on are of the new run.
+        // The jobs that are moved from now on belong to the new run.
         next.over = Some(Over::Outcome);
         step()?;
         next.write(from)?;
@@ -127,7 +128,7 @@ pub(super) fn discard(home: &Path, next: &Contents) -> io::Result<()> {
     emptied(&path)
 }
 
-/// Removes a file of ours, and its folder if that is empty then; of a folder, only the empty one.
+/// Removes a file of ours, and its folder if that is then empty; removes a folder only if it is empty.
 pub(super) fn remove(folder: &Path, name: &str) -> io::Result<()> {
     let path = folder.join(name);
     match path.parent() {
@@ -219,7 +220,7 @@ mod tests {
         found
     }
 
-    /// A finished run with a user's file, and another one that is whole and waits beside it.
+    /// Makes a finished run with a user's file, and another run that is complete and waits next to it.
     fn waiting(path: &Path, from: RunKind, to: RunKind) {
         let mut old = OutputFolder::open(path, from, "old", Claim::New).unwrap();
         fill(&old, from, "old", OLD_JOB, KEPT_OLD);

@@ -8,7 +8,7 @@ use crate::json::Map;
 use crate::learner::StopReason;
 use crate::measure::Convention;
 
-/// How trials were drawn and fitted.
+/// The record of how trials were drawn and fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchReport {
     /// `random` or `successive_halving`.
@@ -23,7 +23,7 @@ pub struct SearchReport {
 /// One trial of a search in one fold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Its number, from 1.
+    /// The number of the trial, from 1.
     pub trial: usize,
     /// The value drawn for each key.
     pub values: Map,
@@ -31,7 +31,7 @@ pub struct Trial {
     pub validation: Option<f64>,
     /// Rounds that it made; the most of all seeds.
     pub rounds: usize,
-    /// Of successive halving, the selection measure at the end of every rung that the trial took part in.
+    /// The selection measure at the end of every rung of successive halving that the trial took part in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rungs: Vec<Option<f64>>,
 }
@@ -43,17 +43,17 @@ pub struct FoldResult {
     pub fold: usize,
     /// The grid point or the trial with the best validation measure.
     pub selected: String,
-    /// Its selection measure on validation queries; on training queries where there are none
+    /// The selection measure on validation queries; on training queries if there are none
     /// ([`selected_on`](CrossValidation::selected_on)).
     pub validation: f64,
     /// Test measures.
     pub measures: Measures,
     /// Standard error of each, over the test queries of the fold.
     pub standard_errors: Measures,
-    /// Why each of its fits ended, one a seed; absent in older results.
+    /// The reason that each of its fits ended, one per seed; absent in older results.
     #[serde(default)]
     pub stops: Vec<StopReason>,
-    /// Every trial, of a search.
+    /// Every trial of a search.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<Trial>,
 }
@@ -67,7 +67,7 @@ pub struct CrossValidation {
     pub convention: Convention,
     /// Test queries of all folds.
     pub queries: usize,
-    /// Those without a relevant document.
+    /// Number of queries without a relevant document.
     pub empty_queries: usize,
     /// Mean over the folds of the test measures, as published tables have it.
     pub measures: Measures,
@@ -80,7 +80,7 @@ pub struct CrossValidation {
     /// The queries that select: `validation`, or `training` where the data have no validation queries.
     #[serde(default = "validation")]
     pub selected_on: String,
-    /// How trials were drawn and fitted, of a search.
+    /// The record of a search: how trials were drawn and fitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchReport>,
 }

@@ -1,5 +1,5 @@
-//! What a run leaves in words and numbers: `report.json`, the same bytes for the same configuration and seed on the
-//! CPU, and `run.json`, what may differ between machines and moments.
+//! The record of a run in words and numbers: `report.json`, which has the same bytes for the same configuration and
+//! seed on the CPU, and `run.json`, which may differ between machines and moments.
 
 mod cross_validation;
 mod measures;

@@ -1,4 +1,4 @@
-//! How the scores of a ranker of trees move with its most important features.
+//! The dependence of a tree ranker's scores on its most important features.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::data::RankingDataset;
 use crate::learner::Importance;
 use crate::ranker::{Model, Ranker};
 
-/// Most features that are reported, those of the largest gain.
+/// Largest number of reported features, by gain.
 const FEATURES: usize = 8;
 
 /// Documents at which the sample ends; it takes whole queries.
@@ -21,8 +21,8 @@ const STEPS: usize = 20;
 pub struct PartialDependence {
     /// Number of the feature, from 1.
     pub feature: usize,
-    /// Its quantiles in the sample: smallest value, 20 steps of as many documents each, largest value. After the
-    /// normalizer. A value that many documents share comes more than once.
+    /// The quantiles of the feature in the sample, after the normalizer: smallest value, 20 steps of as many documents
+    /// each, largest value. A value that many documents share comes more than once.
     pub values: Vec<f32>,
     /// Mean score at each of these values.
     pub scores: Vec<f64>,
@@ -31,7 +31,7 @@ pub struct PartialDependence {
     pub missing: Option<MissingValue>,
 }
 
-/// What a missing value does.
+/// The effect of a missing value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MissingValue {
     /// Share of the documents of the sample that lack the feature, above 0.
@@ -41,8 +41,8 @@ pub struct MissingValue {
 }
 
 impl PartialDependence {
-    /// The features that gain most, the first one first; empty if the ranker is not a sum of trees, or its importance
-    /// is not known. The training queries are those of the fit, normalized.
+    /// Returns the features that gain most, the largest gain first; empty if the ranker is not a sum of trees, or its
+    /// importance is not known. The training queries are the normalized queries of the fit.
     pub(super) fn of_ranker(ranker: &Ranker, importance: Option<&Importance>, train: &RankingDataset) -> Vec<Self> {
         let (Model::Trees(trees), Some(importance)) = (ranker.model(), importance) else { return Vec::new() };
         let Some(sample) = sample(train) else { return Vec::new() };
@@ -73,7 +73,7 @@ fn sample(train: &RankingDataset) -> Option<RankingDataset> {
     (sample.documents() > 0).then_some(sample)
 }
 
-/// The features of the largest gain, from 0, without those of no gain; of equal ones the first.
+/// Returns the features of the largest gain, from 0, without features of no gain; the first of equal ones.
 fn largest(importance: &Importance) -> Vec<usize> {
     let gain = &importance.gain;
     let mut order: Vec<usize> = (0..gain.len()).filter(|&feature| gain[feature] > 0.0).collect();

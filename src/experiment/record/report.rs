@@ -19,14 +19,14 @@ use crate::loss::Approximation;
 use crate::measure::{Convention, Evaluation, Measure, mean_of};
 use crate::ranker::Versions;
 
-/// The record of a run of either kind, told apart by its `command`.
+/// The record of a run of either kind; its `command` distinguishes them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "one value a run")]
 pub enum Report {
-    /// Of `burn-rank train`.
+    /// The record of `burn-rank train`.
     Train(TrainReport),
-    /// Of `burn-rank cv`.
+    /// The record of `burn-rank cv`.
     Cv(CrossValidationReport),
 }
 
@@ -72,9 +72,9 @@ pub struct CrossValidationReport {
     pub config: Value,
     /// The measure that selects.
     pub selection: Measure,
-    /// Every point of the grid; `-` alone where there is no grid, none where trials are drawn.
+    /// Every point of the grid; only `-` without a grid, none if trials are drawn.
     pub points: Vec<String>,
-    /// What the table does not say of each fold, in its order.
+    /// Details of each fold that are not in the table, in its order.
     pub details: Vec<FoldDetails>,
     /// Versions.
     pub versions: Versions,
@@ -96,7 +96,7 @@ pub struct FoldDetails {
     pub fits: Vec<FitReport>,
 }
 
-/// How one fit went.
+/// The record of one fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FitReport {
     /// The seed.
@@ -105,15 +105,15 @@ pub struct FitReport {
     pub rounds: usize,
     /// The round selected, from 1.
     pub best_round: usize,
-    /// Why the fit ended.
+    /// The reason that the fit ended.
     pub stop: StopReason,
-    /// How the loss is evaluated in the longest list, where that is not its formula to the letter.
+    /// The evaluation of the loss in the longest list, if it does not follow its formula to the letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
     /// Weight of each feature of a linear ranker, on normalized features.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f32>>,
-    /// What the trees that the fit grew make of each feature.
+    /// The importance of each feature to the trees that the fit grew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub importance: Option<Importance>,
     /// Every round.
@@ -247,7 +247,7 @@ impl SetMeasures {
 }
 
 impl PerQuery {
-    /// Of the last set that there is.
+    /// Returns the values of the last set that exists: test, validation or training.
     fn new(split: &Split, fit: &Fit) -> Self {
         let sets = [("test", split.test.as_ref()), ("validation", split.validation.as_ref())];
         let other = sets.into_iter().find_map(|(name, set)| Some((name, set?)));
