@@ -175,7 +175,7 @@ impl Pending {
     }
 }
 
-/// A name beside `path` that no other file has.
+/// Returns a path next to `path` that no other file has.
 fn temporary_name(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
     let mut temporary = name.to_os_string();
@@ -260,7 +260,7 @@ mod tests {
         let (path, _) = commit_together(pair, || Ok(())).unwrap_err();
         assert_eq!((path, found()), (second.clone(), [Some("old".into()), None]));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-        // Where there was none before, there is none again.
+        // A file that did not exist before does not exist afterwards.
         fs::remove_file(&first).unwrap();
         fs::remove_dir(&second).unwrap();
         let pair = vec![prepared(&first, "new"), prepared(&second, "new")];

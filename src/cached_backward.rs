@@ -25,7 +25,7 @@ pub enum CachedBackwardError {
     /// A loss that is not one number.
     #[error("the loss is {found:?}, expected [1]")]
     Loss {
-        /// Its shape.
+        /// The shape of the loss.
         found: Vec<usize>,
     },
     /// Scores that carry no gradient.
@@ -60,9 +60,9 @@ pub enum CachedBackwardError {
         chunk: usize,
         /// The score in its chunk, from 0.
         score: usize,
-        /// Its value in the first pass.
+        /// The value of the score in the first pass.
         first: f64,
-        /// Its value in the second pass.
+        /// The value of the score in the second pass.
         second: f64,
     },
 }

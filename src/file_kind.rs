@@ -1,9 +1,9 @@
-//! What a file is by how it begins, so that a message about a wrong file can say it.
+//! The kind of a file, recognized by its first bytes, so that a message about a wrong file can name it.
 
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes that tell kinds apart.
+/// Number of first bytes that are read to recognize the kind.
 const BEGINNING: usize = 1 << 16;
 
 /// The kind of a file.
@@ -56,7 +56,7 @@ pub(crate) enum FileKind {
     Empty,
 }
 
-/// First bytes that are those of one kind alone.
+/// First bytes that identify one kind.
 const MAGIC: [(&[u8], FileKind); 19] = [
     (b"ARROW1", FileKind::Arrow),
     (b"\xff\xff\xff\xff", FileKind::ArrowStream),
@@ -115,7 +115,7 @@ impl FileKind {
         Some(Self::of(&beginning))
     }
 
-    /// What the file is, as a message says what it found.
+    /// Returns the kind in words, for a message about the found file.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Ranker => "a ranker of burn-rank",

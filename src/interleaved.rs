@@ -1,5 +1,5 @@
-//! A sum in eight interleaved parts, which the compiler can keep in vector registers. Its order depends on its length
-//! alone.
+//! A sum in eight interleaved parts, which the compiler can keep in vector registers. Its order depends only on its
+//! length.
 
 /// `term(0) + .. + term(length - 1)`
 pub(crate) fn sum(length: usize, term: impl Fn(usize) -> f64) -> f64 {

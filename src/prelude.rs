@@ -1,10 +1,10 @@
-//! What a ranking model usually needs: `use burn_rank::prelude::*;`.
+//! The items that a ranking model usually needs: `use burn_rank::prelude::*;`.
 //!
 //! The trait that gives losses their `forward`, every loss with its configuration, losses by name, [`Segments`] for flat
 //! scores, the measures, and the conventions ([`Convention::preset`]) in which they are computed. It shares no names with `burn::prelude`.
 //!
-//! A loss has the [`Temperature`] that trains scorers from scratch: `SoftNdcgConfig::new()`. That of its paper is
-//! `SoftNdcgConfig::paper()`, any other in scores `SoftNdcgConfig::new().with_sigma(0.5)`.
+//! A loss has the [`Temperature`] that trains scorers from scratch: `SoftNdcgConfig::new()`. The paper's is
+//! `SoftNdcgConfig::paper()`; `SoftNdcgConfig::new().with_sigma(0.5)` sets another one, in scores.
 //!
 //! ```
 //! use burn::nn::{Linear, LinearConfig};

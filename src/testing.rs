@@ -1,4 +1,4 @@
-//! What unit tests of several rooms share: a loss of one list, and numbers without structure.
+//! Functions that unit tests of several modules share: a loss of one list, and numbers without structure.
 
 use std::fmt::Debug;
 

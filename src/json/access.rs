@@ -1,5 +1,4 @@
-//! What a value gives to serde piece by piece: items, fields, keys and variants. Each adds its step to the path of an
-//! error.
+//! The parts of a value that serde reads: items, fields, keys and variants. Each adds its step to the path of an error.
 
 use std::vec;
 
@@ -136,7 +135,7 @@ impl<'de> Deserializer<'de> for Key<'_> {
     }
 }
 
-/// A variant of an enum: its name alone, or with its content.
+/// A variant of an enum: only its name, or its name with its content.
 pub(super) struct Variant {
     pub(super) name: String,
     pub(super) content: Option<Value>,
@@ -153,7 +152,7 @@ impl<'de> EnumAccess<'de> for Variant {
 }
 
 impl Variant {
-    /// Decodes what there is beside the name.
+    /// Decodes the content of the variant.
     fn content<T>(self, decode: impl FnOnce(Value) -> Result<T, Refusal>) -> Result<T, Refusal> {
         let decoded = match self.content {
             Some(content) => decode(content),

@@ -1,5 +1,5 @@
-//! Decoding of values by serde. The deserializer compares each value with what it is asked for and keeps the path, so
-//! that an error is a [`Refusal`] whose parts are data.
+//! Decoding of values by serde. The deserializer compares each value with the requested type and keeps the path, so an
+//! error is a [`Refusal`] whose parts are data.
 
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
@@ -22,7 +22,7 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
 #[cfg(feature = "learners")]
 pub(crate) fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut fields: &'static [&'static str] = &[];
-    // The list alone is wanted, and no value is made.
+    // Only the list of keys is wanted, and no value is made.
     let _ = T::deserialize(Fields(&mut fields));
     fields
 }

@@ -1,4 +1,4 @@
-//! What is said of a value that cannot be decoded: by the deserializer, and by types through serde.
+//! Errors of a value that cannot be decoded, by the deserializer and by types through serde.
 
 use std::fmt::Display;
 
@@ -25,7 +25,7 @@ impl Value {
     }
 }
 
-/// What types say themselves while they are decoded.
+/// The errors that types report while they are decoded.
 impl Error for Refusal {
     fn custom<T: Display>(message: T) -> Self {
         Self::fault("", message)

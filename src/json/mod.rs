@@ -1,8 +1,8 @@
-//! JSON values that keep the order of their keys, and what they decode to.
+//! JSON values that keep the order of their keys, and their decoding.
 //!
-//! Files and tables of this crate have the keys in the order of the fields. serde_json keeps an order through its
-//! feature `preserve_order` alone, which would change the maps of every crate in the build. Decoding tracks the key, and
-//! says as data what it found and what it expected ([`Refusal`](crate::refusal::Refusal)).
+//! Files and tables of this crate have the keys in the order of the fields. serde_json keeps an order only with its
+//! feature `preserve_order`, which would change the maps of every crate in the build. Decoding tracks the key, and
+//! reports the found and the expected value as data ([`Refusal`](crate::refusal::Refusal)).
 
 mod access;
 mod decode;

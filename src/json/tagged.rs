@@ -1,4 +1,4 @@
-//! Tables that are told apart by their `kind`.
+//! Tables whose `kind` chooses a variant.
 //!
 //! serde's own `tag = "kind"` copies the table before it decodes it, and an error in the copy has no key. Here the
 //! `kind` is taken out, and the rest is decoded in place as the variant that it names.
@@ -23,12 +23,12 @@ pub(super) const TAGGED: &str = "table with a kind";
 
 /// An enum written as a table with a `kind`; see [`tagged!`].
 pub(crate) trait Tagged: Sized {
-    /// Decodes the enum as serde derives it: the name of a variant, and beside it what the variant holds.
+    /// Decodes the enum as serde derives it: the name of a variant with its content.
     fn from_variant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }
 
-/// Defines an enum that is written as a table with a `kind` beside the fields of the variant: its
-/// [`Serialize`](serde::Serialize) and [`Deserialize`]. The name in quotes is that of the enum. No field may be called
+/// Defines an enum that is written as a table with a `kind` and the fields of the variant: its
+/// [`Serialize`](serde::Serialize) and [`Deserialize`]. The quoted name is the name of the enum. No field may be called
 /// `kind`.
 macro_rules! tagged {
     ($name:literal $(#[$attribute:meta])* pub enum $type:ident { $($variants:tt)* }) => {
@@ -128,7 +128,7 @@ impl<'de, D: Deserializer<'de>> EnumAccess<'de> for Variant<D> {
     }
 }
 
-/// What a variant holds.
+/// The content of a variant.
 struct Rest<D>(D);
 
 impl<'de, D: Deserializer<'de>> VariantAccess<'de> for Rest<D> {
@@ -165,22 +165,22 @@ mod tests {
         /// One of each form.
         #[serde(rename_all = "snake_case", deny_unknown_fields)]
         pub enum Figure {
-            /// Of nothing.
+            /// A variant without content.
             Point,
-            /// Of fields.
+            /// A variant with fields.
             Circle {
                 /// Half of its width.
                 radius: f64,
-                /// Its colors.
+                /// The colors of the circle.
                 #[serde(default)]
                 colors: Vec<String>,
             },
-            /// Of a type of its own.
+            /// A variant with a separate type.
             Line(Line),
         }
     }
 
-    /// From 0.
+    /// Starts at 0.
     #[derive(Debug, Clone, PartialEq, serde::Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Line {

@@ -267,7 +267,7 @@ impl Index<usize> for Value {
 /// An item.
 ///
 /// # Panics
-/// Where there is none.
+/// If there is none.
 impl IndexMut<usize> for Value {
     fn index_mut(&mut self, index: usize) -> &mut Value {
         &mut self.as_array_mut().expect("only lists have items")[index]
@@ -411,7 +411,7 @@ impl<T: Into<Value>> FromIterator<T> for Value {
     }
 }
 
-/// Its objects have the order that serde_json gave them: the alphabet's, unless another crate turned on its
+/// Converts an object in serde_json's order: the alphabetical order, unless another crate turned on its
 /// `preserve_order`.
 impl From<serde_json::Value> for Value {
     fn from(value: serde_json::Value) -> Self {
