@@ -54,8 +54,8 @@ pub(crate) fn product<const N: usize>(numbers: [usize; N]) -> u64 {
     numbers.into_iter().fold(1, |product: u64, number| product.saturating_mul(number as u64))
 }
 
-/// Calls `f` and returns its result with the peak of resident memory above what was resident before; the peak is `None`
-/// also where it cannot be reset.
+/// Calls `f` and returns its result with the peak of resident memory, in bytes above the memory that was resident
+/// before. The peak is also `None` if it cannot be reset.
 #[cfg(any(feature = "cli", test))]
 pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     // 5 resets the peak of the resident set to its present size.

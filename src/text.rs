@@ -18,8 +18,8 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// `text` as one line that does nothing to a terminal but print: control characters, line breaks and tabs among them,
-/// and characters that turn the direction of writing become escapes, as in `\n` and `\u{1b}`.
+/// Returns `text` as one line that a terminal only prints. Control characters, including line breaks and tabs, become
+/// escapes, as in `\n` and `\u{1b}`. So do characters that turn the direction of writing.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     escaped(text, acts_on_terminal)
 }

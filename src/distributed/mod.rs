@@ -1,10 +1,10 @@
 //! The processes that work on one fit, on one machine or on several: MPI, with the feature `mpi`.
 //!
-//! Every process runs the whole command. Data are cut into shards (`learner.shards`); a process works on some of them,
-//! the results of the shards are gathered, and every process adds them in the order of the shards. So all make the same
-//! steps, and results have the same bytes whatever the number of processes. A process reads streamed features only for
-//! its shards, or, without shards, for its share of the documents. Only the first process writes files, shows progress,
-//! and makes decisions that depend on the time.
+//! Every process runs the whole command. Data are cut into shards (`learner.shards`), and a process works on some of
+//! them. The results of the shards are gathered, and every process adds them in the order of the shards. So all make
+//! the same steps, and results have the same bytes whatever the number of processes. A process reads streamed features
+//! only for its shards, or, without shards, for its share of the documents. Only the first process writes files, shows
+//! progress, and makes decisions that depend on the time.
 
 #[cfg(test)]
 pub(crate) mod testing;

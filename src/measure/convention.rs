@@ -92,8 +92,7 @@ pub enum KendallTau {
 /// The choices that decide a measure's value for given scores and labels.
 ///
 /// [`Convention::preset`] returns a named convention; a custom one is a preset with some fields replaced. A convention
-/// is written as the name of the preset that it equals, or else with all its fields, and it is read back from either
-/// form.
+/// is written as the name of the preset that it equals, or else with all its fields. It can be read from either form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convention {
     /// Preset name, or `custom`.

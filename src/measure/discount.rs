@@ -46,7 +46,7 @@ impl Discount {
         }
     }
 
-    /// Checks the parameters: an exponent must be finite and 0 or above; a table must hold finite numbers, 0 or above,
+    /// Checks the parameters. An exponent must be finite and 0 or above. A table must hold finite numbers, 0 or above,
     /// that start above 0 and never rise.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
         match self {

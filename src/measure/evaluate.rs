@@ -1,5 +1,5 @@
-//! Measures of many queries: each list is sorted once for all measures, queries run in parallel, and means are summed
-//! in the order of the queries, so that the number of threads changes no bit.
+//! Measures of many queries: each list is sorted once for all measures, and queries run in parallel. Means are summed
+//! in the order of the queries, so the number of threads changes no bit.
 
 use std::ops::Range;
 

@@ -52,7 +52,7 @@
 //! identifier, the latter averages over them. LightGBM and XGBoost count the empty query as 1, Rax and TensorFlow
 //! Ranking as 0.
 //!
-//! A measure of your own is a [`ListMeasure`]: [`Measure::own`] makes it a [`Measure`].
+//! To add a measure, implement [`ListMeasure`]; [`Measure::own`] makes it a [`Measure`].
 
 mod average_precision;
 mod convention;
@@ -142,8 +142,8 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Makes a [`Measure`] of a [`ListMeasure`]. It is kept until the program ends, so measures can be copied freely:
-    /// make it once, not for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
+    /// Makes a [`Measure`] of a [`ListMeasure`]. It is kept until the program ends, so measures can be copied freely.
+    /// Make it once, not for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
     pub fn own(measure: impl ListMeasure + 'static) -> Self {
         Self::Own(OwnMeasure::new(Box::leak(Box::new(measure))))
     }

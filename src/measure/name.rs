@@ -166,7 +166,7 @@ impl Measure {
         }
     }
 
-    /// Checks the parameter: a cut-off must be 1 or more, a persistence between 0 and 1, and the name of a user-defined
+    /// Checks the parameter: a cut-off must be 1 or more, and a persistence between 0 and 1. The name of a user-defined
     /// measure must not be in use.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
         if let Measure::Own(own) = self {

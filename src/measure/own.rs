@@ -37,12 +37,12 @@ use super::ranking::{RankedList, Ranking};
 /// # Ok::<(), burn_rank::measure::MeasureError>(())
 /// ```
 pub trait ListMeasure: Debug + Send + Sync {
-    /// Its name with its parameters, as in `ndcg@10`: printed, written, and what tells it from other measures. It must
-    /// not be the name of a measure of this crate.
+    /// Returns the name with its parameters, as in `ndcg@10`. It is printed and written, and distinguishes the measure
+    /// from others. It must not be the name of a measure of this crate.
     fn name(&self) -> &str;
 
-    /// The value of one query, a finite number; `None` where it has nothing to find, so that the convention leaves the
-    /// query out or gives it a value ([`EmptyQuery`](super::EmptyQuery)).
+    /// Returns the value of one query, a finite number. `None` means that the query has nothing to find; the convention
+    /// then leaves the query out or gives it a value ([`EmptyQuery`](super::EmptyQuery)).
     fn value(&self, list: &RankedDocuments) -> Option<f64>;
 
     /// Whether all values lie in `[0, 1]`, as learners that bound a measure require. The default is `true`.
@@ -92,10 +92,10 @@ impl PartialEq for OwnMeasure {
 
 /// The documents of one query in rank order, read as a [`Convention`] says. Positions count from 0, ranks from 1.
 ///
-/// Where the convention averages over the orders of equal scores ([`Ties::Average`](super::Ties::Average)), documents
-/// of one score share their positions. [`gains`](Self::gains) and [`relevance`](Self::relevance) then give their mean
-/// at each of these positions, which makes a sum over positions exact. A measure in which documents meet, as in average
-/// precision, takes [`mean_over_orders`](Self::mean_over_orders) instead.
+/// If the convention averages over the orders of equal scores ([`Ties::Average`](super::Ties::Average)), documents of
+/// one score share their positions. [`gains`](Self::gains) and [`relevance`](Self::relevance) then give their mean at
+/// each of these positions, which makes a sum over positions exact. A measure that combines documents, such as average
+/// precision, uses [`mean_over_orders`](Self::mean_over_orders) instead.
 pub struct RankedDocuments<'a> {
     list: &'a RankedList<'a>,
     convention: &'a Convention,

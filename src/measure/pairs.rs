@@ -5,8 +5,8 @@
 //! of all pairs (tau-a), or the geometric mean of the number of pairs with different labels and the number of pairs
 //! with different scores (tau-b). `Ordered pair accuracy = C / pairs with different labels`.
 //!
-//! Where ties are averaged, a pair with equal scores is in each order half the time and counts 0 in tau, 1/2 in the
-//! accuracy. Otherwise tau takes the order of the convention (tau-b always leaves such a pair out), and the accuracy
+//! If ties are averaged, a pair with equal scores is in each order half the time. It counts 0 in tau, 1/2 in the
+//! accuracy. Otherwise tau uses the order of the convention; tau-b always leaves such a pair out. The accuracy then
 //! counts the pair as 0, as Rax and TensorFlow Ranking do. O(n log n): a Fenwick tree counts the labels before a
 //! document. Documents that were not retrieved are left out. Without two different labels both measures are 0/0.
 

@@ -6,7 +6,7 @@ use super::error::MeasureError;
 
 /// The scored documents of one query, in the order of the file.
 ///
-/// A score of -inf means that the document was not retrieved: it has no rank, but still counts among the relevant
+/// A score of -inf means that the document was not retrieved. It then has no rank, but still counts among the relevant
 /// documents and in the ideal order. NaN and +inf are errors.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranking<'a> {

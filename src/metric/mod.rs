@@ -30,7 +30,7 @@ pub enum MetricError {
     Shape {
         /// `labels`, `mask` or `query_ids`.
         what: &'static str,
-        /// Its shape.
+        /// The shape of that input.
         found: Vec<usize>,
         /// The shape of the scores.
         scores: Vec<usize>,

@@ -146,9 +146,9 @@ impl Adaptor<RankingInput> for RankingOutput {
 /// A measure, averaged over the queries of an epoch, as a burn-train metric.
 ///
 /// Queries that the convention leaves out do not count. A batch in which no query counts has no value: its entry is
-/// burn's "not available", which burn does not log. A batch that cannot be measured (a score that is NaN, a label that
-/// the measure has no gain for, tensors of different shapes) has the value NaN, and so has its epoch; the first such
-/// batch of an epoch is explained in the log.
+/// burn's "not available", which burn does not log. A batch that cannot be measured has the value NaN, and so has its
+/// epoch. Causes are a score that is NaN, a label that the measure has no gain for, or tensors of different shapes. The
+/// log explains the first such batch of an epoch.
 #[derive(Clone)]
 pub struct RankingMetric {
     name: Arc<String>,

@@ -41,8 +41,8 @@ impl Axis {
         Self { from, to, ticks: ticks.collect() }
     }
 
-    /// Creates the axis of these decimal logarithms, with the share `room` of their range added at both ends, and at
-    /// most `most` labels at powers of ten, or at 1, 2 and 5 times a power where there are fewer than two.
+    /// Creates the axis of these decimal logarithms, with the share `room` of their range added at both ends. It has at
+    /// most `most` labels at powers of ten, or at 1, 2 and 5 times a power if there are fewer than two.
     pub(super) fn powers(logarithms: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let around = Self::around(logarithms, room, most);
         let (first, last) = (around.from.ceil(), around.to.floor());

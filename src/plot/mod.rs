@@ -1,8 +1,8 @@
 //! Plots as inline SVG, drawn by plotters.
 //!
-//! A plot fixes no colors: each stroke and fill has a class named after its meaning ([`Ink`]), and the style sheet of
-//! the page chooses the colors of the light and the dark scheme. A plot fixes no size either: it scales to the
-//! available width.
+//! A plot fixes no colors. Each stroke and fill has a class named after its meaning ([`Ink`]), and the page's style
+//! sheet chooses the colors of the light and the dark scheme. A plot fixes no size either: it scales to the available
+//! width.
 
 mod axis;
 mod bars;

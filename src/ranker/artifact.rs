@@ -314,7 +314,7 @@ impl Ranker {
         Ok(normalized)
     }
 
-    /// Returns whether features beyond those of the model are known to be ignored by it.
+    /// Returns whether the model is known to ignore features beyond its own.
     fn ignores_other_features(&self) -> bool {
         self.metadata.config["import"]["other_features"].as_str() == Some("ignored")
     }

@@ -1,9 +1,9 @@
 //! The file of a ranker: one safetensors file, so that other languages can read the arrays, with the rest as JSON in
 //! its header.
 //!
-//! The header's `__metadata__` has one entry, `burn_rank`: the JSON object `{"format", "kind", "config", "metadata",
-//! "sha256"}`. The checksum covers the four other fields and the name, type, shape and bytes of every array, so that a
-//! truncated or altered file is an error, never a wrong score.
+//! The header's `__metadata__` has one entry, `burn_rank`: the JSON object
+//! `{"format", "kind", "config", "metadata", "sha256"}`. The checksum covers the four other fields and the name, type,
+//! shape and bytes of every array. So a truncated or altered file is an error, never a wrong score.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! A trained ranker as one saved artifact.
 //!
-//! [`Ranker`] = normalizer + [`Model`] + [`Metadata`]. It is saved as one safetensors file: the arrays of the model,
-//! readable from Python's `safetensors`, and everything else as JSON in the header, protected by a checksum. With the
+//! [`Ranker`] = normalizer + [`Model`] + [`Metadata`]. It is saved as one safetensors file. The arrays of the model can
+//! be read with Python's `safetensors`; everything else is JSON in the header, protected by a checksum. With the
 //! feature `export`, `Ranker::export` writes it for other systems; with `import`, `Ranker::open` reads theirs too.
 
 mod artifact;

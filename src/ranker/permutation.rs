@@ -1,10 +1,9 @@
-//! Permutation importance: what a measure loses when the values of one feature are shuffled (Breiman, Random forests,
+//! Permutation importance: the loss of a measure when the values of one feature are shuffled (Breiman, Random forests,
 //! 2001, section 10; here by any measure of the ranking, query by query).
 //!
-//! Nothing is trained again, so that it says what this ranker looks at, not what the data hold: of two features that
-//! say the same, a ranker may look at one. Shuffled within each query, a feature that is the same for all documents of
-//! a query loses nothing; shuffled across queries, such a feature counts too, as far as the ranker combines it with
-//! others.
+//! Nothing is trained again. So it describes this ranker, not the data: if two features say the same, a ranker may use
+//! only one. Shuffled within each query, a feature that is the same for all documents of a query loses nothing.
+//! Shuffled across queries, it counts as far as the ranker combines it with other features.
 //!
 //! Cost: one prediction of the data for each feature and repeat.
 

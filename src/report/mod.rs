@@ -1,6 +1,6 @@
-//! The page of a run, a study, or a comparison of systems or devices: one HTML file without scripts or external resources, readable in
-//! light and dark schemes, on a phone and on paper. The page of a run is a pure view of its `report.json` and
-//! `run.json`.
+//! The page of a run, a study, or a comparison of systems or devices. It is one HTML file without scripts or external
+//! resources, readable in light and dark schemes, on a phone and on paper. The page of a run is a pure view of its
+//! `report.json` and `run.json`.
 
 mod about;
 mod comparison;

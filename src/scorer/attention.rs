@@ -5,7 +5,7 @@
 //! `x + dropout(feed-forward(norm x))`. There is no positional encoding, so the scorer is permutation-equivariant.
 //! A list of one document attends to itself.
 //!
-//! Scores of a list of n documents take O(n^2 d + n d^2) time for the width d, and O(n d) memory: where the matrices of
+//! Scores of a list of n documents take O(n^2 d + n d^2) time for the width d, and O(n d) memory. If the matrices of
 //! attention would exceed the memory budget ([`Execution`]), their rows are computed in blocks. In training a matrix of
 //! `n x n` is kept for each head and block.
 

@@ -103,7 +103,7 @@ impl ScorerConfig {
         }
     }
 
-    /// Returns the first parameter, with its value, by which scores in training are random or depend on the batch;
+    /// Returns the first parameter, with its value, that makes scores in training random or dependent on the batch.
     /// `None` if a document has the same score in training and in use.
     #[cfg(feature = "learners")]
     pub(crate) fn changes_in_training(&self) -> Option<(&'static str, String)> {

@@ -9,6 +9,6 @@ pub struct Training {
     pub origin: String,
     /// The configuration; a study replaces its learner and loss.
     pub config: ExperimentConfig,
-    /// Its queries.
+    /// The queries of the configuration.
     pub split: Split,
 }

@@ -29,7 +29,7 @@ pub struct StudyEntry {
 pub struct Parameter {
     /// Name on the command line, in tables and on axes.
     pub name: &'static str,
-    /// Its values, unless others are given.
+    /// The default values.
     pub values: &'static [f64],
     /// The values that it can have.
     pub domain: Domain,

@@ -29,7 +29,7 @@ pub enum StudyError {
         study: &'static str,
         /// The name given.
         found: String,
-        /// Its parameters.
+        /// The parameters of the study.
         known: String,
         /// The nearest name, if one is near.
         nearest: Option<String>,

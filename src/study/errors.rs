@@ -1,9 +1,10 @@
 //! Errors of two rankers, by labels of a pair and by number of pairs of a query (direct-optimization, Figures 14 to
 //! 16).
 //!
-//! A pair is two documents of a query with different labels; it is an error if the lower label has the higher score,
-//! and half an error at equal scores. The paper finds that AdaRank errs less than RankBoost on pairs with the highest
-//! label, and that its gain in MAP is largest for queries with few pairs. Two rankers are compared on the same queries.
+//! A pair is two documents of a query with different labels. It is an error if the lower label has the higher score,
+//! and half an error at equal scores. The paper finds that AdaRank makes fewer errors than RankBoost on pairs with the
+//! highest label. It also finds that AdaRank's gain in MAP is largest for queries with few pairs. Two rankers are
+//! compared on the same queries.
 
 use std::collections::BTreeMap;
 

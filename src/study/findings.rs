@@ -76,7 +76,7 @@ pub struct Curves {
     pub title: String,
     /// The parameter.
     pub parameter: String,
-    /// Its values.
+    /// The values of the parameter.
     pub at: Vec<f64>,
     /// The axis of the parameter.
     pub across: Scale,

@@ -1,5 +1,5 @@
-//! Whether two systems are the same within a margin: two one-sided tests on paired differences of queries and seeds
-//! (Schuirmann, A comparison of the two one-sided tests procedure and the power approach, 1987).
+//! A test of whether two systems are the same within a margin: two one-sided tests on paired differences of queries and
+//! seeds (Schuirmann, A comparison of the two one-sided tests procedure and the power approach, 1987).
 //!
 //! `D_qs` is the difference on query `q` of `Q` for seed `s` of `S`. Queries and seeds both vary, so the standard error
 //! of the mean difference is the larger of the two standard errors that either variation gives:
@@ -62,8 +62,8 @@ pub struct Equivalence {
     pub standard_error: f64,
     /// Degrees of freedom.
     pub freedom: usize,
-    /// Seeds after which the systems would be the same if the difference and its scatter stay; `None` where they are
-    /// decided, or where no number of seeds up to 1,000 would do.
+    /// Number of seeds after which the systems would be the same if the difference and its scatter stay. `None` if they
+    /// are decided, or if no number of seeds up to 1,000 would do.
     pub seeds_to_decide: Option<usize>,
 }
 

@@ -76,7 +76,7 @@ pub enum SignificanceError {
     Parameter {
         /// The parameter.
         parameter: &'static str,
-        /// Its value.
+        /// The value of the parameter.
         found: f64,
         /// The valid values.
         expected: &'static str,

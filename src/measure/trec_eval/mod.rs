@@ -4,8 +4,8 @@
 //! Documents are ordered by descending score, held as `f32`; ties are broken by descending document identifier, and the
 //! ranks in the run are ignored. A document is relevant if its judgment is at least the relevance level (`-l`); the
 //! gains of NDCG ignore this level. Documents that are not judged, or judged below 0, are not relevant, and bpref
-//! leaves them out. Means are taken over the queries that are evaluated: those in both files, or with `-c` all queries
-//! of the qrels, where a query missing from the run counts as an empty run.
+//! leaves them out. Means are taken over the evaluated queries: the queries in both files, or with `-c` all queries of
+//! the qrels. With `-c`, a query missing from the run counts as an empty run.
 //!
 //! Queries are joined, sorted and measured one at a time, so memory is bounded by the longest query.
 //! [`TrecEvaluator::query`] may run in parallel, and [`TrecSummary::add`] takes the values in order.

@@ -16,18 +16,18 @@ pub(super) const PERSISTENCE: f64 = 0.9;
 /// A retrieved document.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunDocument<'a> {
-    /// Its identifier.
+    /// The identifier of the document.
     pub id: &'a str,
-    /// Its score.
+    /// The score of the document.
     pub score: f32,
 }
 
 /// A judged document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgment<'a> {
-    /// Its identifier.
+    /// The identifier of the document.
     pub id: &'a str,
-    /// Its relevance level; below 0 it counts as not judged.
+    /// The relevance level of the document; below 0 it counts as not judged.
     pub relevance: i32,
 }
 

@@ -9,8 +9,8 @@
 //!
 //! Each becomes a [sum of trees](Model::Trees) without a normalizer, whose thresholds are moved to the neighboring
 //! 32-bit floats that divide all 32-bit floats alike. Column 0 of the other system is feature 1. A file of another
-//! version, of several outputs, with categorical splits or with an objective that transforms the scores is refused by
-//! name; it is never read as another ranker.
+//! version, of several outputs, with categorical splits or with an objective that transforms the scores is rejected,
+//! and the error names the cause. It is never read as another ranker.
 
 mod catboost;
 mod lightgbm;

@@ -1,5 +1,5 @@
-//! The page of a comparison: means with their intervals, paired tests, the difference of every query, and the queries
-//! that gained and lost the most with both rankings side by side.
+//! The page of a comparison: means with their intervals, paired tests and the difference of every query. It also shows
+//! the queries that gained and lost the most, with both rankings side by side.
 
 mod moved;
 
@@ -47,11 +47,11 @@ pub struct ComparedMeasure {
 /// A document with its score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScoredDocument {
-    /// Its identifier.
+    /// The identifier of the document.
     pub document: String,
-    /// Its label.
+    /// The label of the document.
     pub label: f32,
-    /// Its score; -inf where it was not retrieved.
+    /// The score of the document; -inf if it was not retrieved.
     pub score: f32,
 }
 

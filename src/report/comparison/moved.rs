@@ -21,9 +21,9 @@ const BELONG: usize = 5;
 struct Placed {
     document: String,
     label: f32,
-    /// Its rank by each system, from 1; none where it was not retrieved.
+    /// The rank of the document by each system, from 1; none if it was not retrieved.
     ranks: [Option<usize>; 2],
-    /// Its rank by label, from 1.
+    /// The rank of the document by label, from 1.
     ideal: usize,
 }
 

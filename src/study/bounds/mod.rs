@@ -1,16 +1,16 @@
 //! Type one and type two bounds on the loss of a measure (direct-optimization, Figures 3 and 4, Theorems 2 and 3).
 //!
-//! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`, and a linear ranking
-//! function `norm (cos theta, sin theta)` scores them. `F` of an order is the mean over the pairs of documents of the
-//! difference of their scores, upper minus lower, and `E` is average precision. The exponential bounds are
+//! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`. A linear ranking function
+//! `norm (cos theta, sin theta)` scores them. `F` of an order is the mean difference of the scores of two documents,
+//! upper minus lower. `E` is average precision. The exponential bounds are
 //!
 //! * type one: `exp(-E(sigma))`, with `sigma` the order of the scores;
 //! * type two: the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect ones `pi`, by
 //!   structure instead of over `n!` orders (`type_two.rs`).
 //!
 //! Theorem 3 says that type two is at most type one where every `F(pi*) - F(pi)` is at least `E(sigma)`. The
-//! differences grow with the norm, on which the order does not depend: so there is a norm from which the condition
-//! holds, if the worst perfect order beats the best imperfect one, and none otherwise.
+//! differences grow with the norm, and the order does not depend on it. So the condition holds from some norm on if the
+//! worst perfect order beats the best imperfect one. Otherwise it never holds.
 
 mod type_two;
 

@@ -1,8 +1,8 @@
 //! Discounts and cut-offs with the statements of the theorems about them, for generated documents.
 //!
-//! Of every ranking function the mean relevance at canonical score `s` is `y(s) = a + b s`, so that the integrals of
-//! the paper have closed forms. With `y(1) = a + b` and `t = 1 - s`: `(1 - beta) int_0^c y(1 - t) t^(-beta) dt = y(1)
-//! c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
+//! For every ranking function the mean relevance at canonical score `s` is `y(s) = a + b s`, so the integrals of the
+//! paper have closed forms. With `y(1) = a + b` and `t = 1 - s`:
+//! `(1 - beta) int_0^c y(1 - t) t^(-beta) dt = y(1) c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
 
 use super::population::{LABEL_1, LABEL_2};
 

@@ -1,7 +1,7 @@
 //! NDCG with several discounts as lists grow (ndcg-theory, Figures 1 to 4, Theorems 1 to 13).
 //!
-//! Documents are drawn independently, so that the theorems apply, and three ranking functions sort each sample: one
-//! that knows the quality of a document, one that knows it of every other document, and a random one. What is judged:
+//! Documents are drawn independently, so the theorems apply. Three ranking functions sort each sample: one knows the
+//! quality of a document, one knows it for every other document, and one is random. What is judged:
 //!
 //! * the limits, by a fit over `n` in the rate at which each is approached: `1 / log n` where the discount is
 //!   logarithmic, `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6` the logarithm is still far from its limit.

@@ -1,5 +1,5 @@
-//! rho over training: linear rankers that descend on the surrogate itself, one query per step, and after each epoch the
-//! mean error of the surrogate over the training queries (Figures 1 to 3).
+//! rho over training (Figures 1 to 3): the mean error of the surrogate over the training queries after each epoch.
+//! Linear rankers descend on the surrogate itself, one query per step.
 
 use crate::loss::LossSpec;
 use crate::measure::Measure;

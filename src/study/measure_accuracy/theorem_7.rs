@@ -1,7 +1,7 @@
 //! Theorem 7, on a class of ranking functions that can be gone through: every feature, upwards and downwards.
 //!
-//! Let `M` be the mean of a measure over the queries to test on, which stand for all queries, `M_m` the mean over the
-//! training queries and `S_m` the mean of the surrogate over them. The function with the largest `S_m` is within
+//! Let `M` be the mean of a measure over the test queries, which represent all queries. Let `M_m` be the mean over the
+//! training queries, and `S_m` the mean of the surrogate over them. The function with the largest `S_m` is within
 //! `2 sup |M - M_m| + 2 sup |M_m - S_m|` of the largest `M`. In so small a class the suprema are maxima, and both
 //! optima are found.
 

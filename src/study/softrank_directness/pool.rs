@@ -1,9 +1,10 @@
 //! Theorem 1 on real data: the best of several rankers in place of the optima, which nobody knows.
 //!
-//! `omega_1` is the ranker that was trained by SoftNDCG, or, where none was, that with the highest mean SoftNDCG;
-//! `omega_2` is that with the highest mean NDCG. Both are taken on the same queries. The theorem is about the best of
-//! all ranking functions, and none of these need be that: a difference within the bound does not show it, one beyond
-//! the bound does not refute it. So the verdict is `open` at best, and `vacuous` where the bound is 1 or more.
+//! `omega_1` is the ranker that was trained by SoftNDCG, or, if there is none, the ranker with the highest mean
+//! SoftNDCG. `omega_2` is the ranker with the highest mean NDCG. Both are taken on the same queries. The theorem is
+//! about the best of all ranking functions, and none of these rankers has to be the best. So a difference within the
+//! bound does not prove it, and a difference beyond the bound does not refute it. So the verdict is `open` at best, and
+//! `vacuous` where the bound is 1 or more.
 
 use crate::loss::LossSpec;
 use crate::study::error::StudyError;

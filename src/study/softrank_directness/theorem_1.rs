@@ -1,8 +1,8 @@
 //! Theorem 1 on a problem with two features, where both optima are known.
 //!
 //! `omega_1` is the best ranking function for SoftNDCG and `omega_2` the best for NDCG, among `(cos theta, sin theta)`,
-//! on the same training queries. NDCG changes only where two documents change places, so one angle between each two
-//! such places finds its optimum; SoftNDCG is smooth, and is tried on a fine grid and then between its points. With
+//! on the same training queries. NDCG changes only where two documents change places, so trying one angle between each
+//! two such places finds its optimum. SoftNDCG is smooth, and is tried on a fine grid and then between its points. With
 //! `epsilon_i` the largest `|SoftNDCG - NDCG|` of a query at `omega_i`, the theorem says that the expected NDCG of the
 //! two differ by at most `2 epsilon_1 + epsilon_2`.
 //!
