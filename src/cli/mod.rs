@@ -155,8 +155,8 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     }
 }
 
-/// Prints the error in one line, without a backtrace whatever `RUST_BACKTRACE` says: the user needs to know what to
-/// correct, not where in our code it was found.
+/// Prints the error in one line, without a backtrace whatever `RUST_BACKTRACE` says. The user needs to know the
+/// correction, not the place in the code.
 fn report(error: &anyhow::Error, code: u8) -> u8 {
     terminal::say(format_args!("error: {}", failure::one_line(error)));
     code

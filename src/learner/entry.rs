@@ -42,8 +42,8 @@ pub trait RankingLearner: Send + Sync {
     /// An interruption is not an error: the best model so far comes back with [`StopReason::Interrupted`](crate::learner::StopReason::Interrupted).
     ///
     /// # Errors
-    /// [`LearnerError`] for data that the learner cannot learn from, labels that the loss or the measure refuses, state
-    /// that cannot be written or read back, and a solver that broke down.
+    /// [`LearnerError`] for data that the learner cannot learn from, for labels that the loss or the measure rejects,
+    /// for state that cannot be written or read back, and for a solver that failed.
     fn fit(
         &self,
         train: &RankingDataset,

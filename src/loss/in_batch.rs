@@ -64,10 +64,10 @@ impl InBatchOptions {
 /// Makes lists of a batch: each query ranks all documents. With
 /// [`SoftmaxCrossEntropy`](super::SoftmaxCrossEntropy) this is InfoNCE, and every other loss is a contrastive loss too.
 ///
-/// The score of document `j` for query `i` is `q_i . d_j / temperature - log Q_j`; the correction is left out at the
-/// query's own positive (Yi et al., Sampling-bias-corrected neural modeling for large corpus item recommendations, 2019).
-/// The first of `positives[i]` is the own positive: its label is 1, all others are 0. The others of `positives[i]` are
-/// known to be relevant and masked.
+/// The score of document `j` for query `i` is `q_i . d_j / temperature - log Q_j`; the correction is left out for the
+/// query's own positive (Yi et al., Sampling-bias-corrected neural modeling for large corpus item recommendations,
+/// 2019). The first of `positives[i]` is the own positive: its label is 1, all others are 0. The others of
+/// `positives[i]` are known to be relevant and masked.
 ///
 /// # Shapes
 /// - `queries`: `[B, d]`; `documents`: `[M, d]`; `positives`: `B` lists of rows of `documents`

@@ -1,5 +1,5 @@
-//! Noise from a seed and the rank of a document in its list, so that it goes with the document whatever the order and
-//! the padding. (Documents of the same score are ranked by position.) Given the scores, the noise of documents is
+//! Noise from a seed and the rank of a document in its list, so it follows the document whatever the order and the
+//! padding. (Documents of the same score are ranked by position.) Given the scores, the noise of documents is
 //! independent. Either all queries of a batch share the noise, or each list has its own, by its number.
 
 use std::f64::consts::TAU;

@@ -75,8 +75,8 @@ pub trait RankingLoss: Debug + Send + Sync {
         Err(LossError::DocumentWeights { loss: self.name(), reason: "it is not defined for weighted documents" })
     }
 
-    /// Loss of each query of clean lists, `[B]`. The caller sets the losses of degenerate queries to 0, and with them
-    /// the gradient that comes back: the derivatives at a degenerate query need only be finite.
+    /// Loss of each query of clean lists, `[B]`. The caller sets the losses of degenerate queries to 0, and so the
+    /// gradient that flows back. The derivatives at a degenerate query need only be finite.
     ///
     /// Scores may be of any float type, and burn refuses to mix types: make constants with
     /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them, as in `x.float().cast(lists.scores.dtype())`.
@@ -250,11 +250,11 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// the device.
     ///
     /// # Errors
-    /// Different shapes or no documents at all; at a document, a score that is not finite or a label outside the
-    /// domain of the gain; a weight that is negative or not finite. The message names the query and the document.
-    /// Scores of a type in which their device does not compute, and, on a backend that no feature of this crate brought
-    /// into the build, a batch beyond the memory budget.
-    /// Lists too long for the memory that is left ([`check_memory`](RankingLoss::check_memory)).
+    /// Different shapes or no documents at all; at a document, a score that is not finite or a label outside the domain
+    /// of the gain; a weight that is negative or not finite. The message names the query and the document. Scores of a
+    /// type in which their device does not compute. Also, on a backend that no feature of this crate turned on, a batch
+    /// beyond the memory budget. Lists too long for the memory that is left
+    /// ([`check_memory`](RankingLoss::check_memory)).
     ///
     /// [`LossError::NothingToLearn`] when no query has anything to learn; `forward` gives such a batch loss 0 and
     /// gradient 0. The usual cause is an inverted mask. A caller whose batches may truly have nothing to learn can
@@ -280,9 +280,9 @@ pub trait RankingLoss: Debug + Send + Sync {
         })
     }
 
-    /// Reduced loss of lists without padding: flat scores, as a model gives for the (query, document) pairs of a step. The
-    /// value and the gradient equal those of the padded lists up to the last digits. Noise is the same: it follows the
-    /// number of the list and the rank of the document.
+    /// Reduced loss of lists without padding: flat scores, as a model gives for the (query, document) pairs of a step.
+    /// The value and the gradient equal the values for padded lists up to the last digits. Noise is the same: it
+    /// follows the number of the list and the rank of the document.
     ///
     /// [`Lists::packed`] with [`forward_packed_lists`](RankingLoss::forward_packed_lists) takes weights of documents too.
     ///

@@ -12,8 +12,8 @@
 //!
 //! The spread is held: no gradient passes through it, unless a line search asks for the gradient of the value
 //! ([`differentiated`](super::RankingLoss::differentiated)). The loss of a list does not change when its scores are
-//! multiplied by a number, and the gradient is divided by that number; for a power of two no bit changes, as long as
-//! the spread stays above 1e-12. A list of equal scores is measured in scores, so its gradient is finite.
+//! multiplied by a number; the gradient is divided by that number. For a power of two no bit changes, as long as the
+//! spread stays above 1e-12. A list of equal scores is measured in scores, so its gradient is finite.
 //!
 //! A temperature that is named without a unit counts in scores. One that is not named is the default of the
 //! configuration, in spreads for every measure through a relaxation.
@@ -186,7 +186,7 @@ pub(super) trait Tempered: Config {
     fn paper_value(&self) -> f64;
 }
 
-/// Makes a configuration `Tempered` by the symbol and the value of the paper, with a constructor for the latter and a
+/// Makes a configuration `Tempered` by the paper's symbol and value. It gets a constructor for the paper's value, and a
 /// setter in scores under the name of the symbol.
 macro_rules! tempered {
     ($config:ident, $symbol:literal, $paper:literal $(, $with:ident)?) => {

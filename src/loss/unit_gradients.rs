@@ -1,9 +1,9 @@
 //! Unit gradients: every query pulls on the scores with the same force.
 //!
 //! The value of a query is the value of its loss. Its gradient in the scores is `u = g / max(||g||_2, 1e-6)`, where `g`
-//! is the gradient of the loss, with everything that the loss includes: weights of documents, held ranks and spreads,
-//! the mean over draws. Later operations on the loss of a query (its weight, a sum or mean over queries, a weight in a
-//! sum of losses) apply to `u`. A query with nothing to learn keeps the gradient 0.
+//! is the gradient of the loss. It includes weights of documents, held ranks and spreads, and the mean over draws.
+//! Later operations on the loss of a query (its weight, a sum or mean over queries, a weight in a sum of losses) apply
+//! to `u`. A query with nothing to learn keeps the gradient 0.
 //!
 //! The gradients of a measure's surrogates differ widely in size from query to query, so a few queries decide in a
 //! batch. In trees the second derivatives are divided by the same number. The gradient is no longer the gradient of the

@@ -161,8 +161,8 @@ pub struct Metadata {
     pub versions: Versions,
 }
 
-/// The estimate of a ranker that was trained on all queries of a cross-validation: means over the test queries of
-/// rankers that were chosen and trained in the same way, each on a part of the queries.
+/// The estimate of a ranker that was trained on all queries of a cross-validation. Its values are means over the test
+/// queries of rankers that were chosen and trained in the same way, each on a part of the queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {

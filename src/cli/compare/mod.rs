@@ -1,8 +1,8 @@
 //! `burn-rank compare`: tests whether one system is better than another.
 //!
-//! `systems.rs` measures every system on the same queries, `reports.rs` takes the measures of finished runs from their
-//! reports, and `print.rs` prints the results of the tests in `measure::significance`; `rankings.rs` has the documents
-//! for the page of `--html`.
+//! `systems.rs` measures every system on the same queries, and `reports.rs` takes the measures of finished runs from
+//! their reports. `print.rs` prints the results of the tests in `measure::significance`. `rankings.rs` has the
+//! documents for the page of `--html`.
 
 mod print;
 mod rankings;

@@ -1,8 +1,8 @@
 //! Successive halving: the rungs, which trials climb them, and the fits of each.
 //!
-//! A trial stands in its rung by the best round it has made until then, on validation queries. That is read off its
-//! history, whatever further rounds it has made since, so that a cross-validation that was stopped and resumed drops
-//! the same trials.
+//! A trial stands in its rung by the best round it has made until then, on validation queries. That is read from its
+//! history, whatever further rounds it has made since. So a cross-validation that was stopped and resumed drops the
+//! same trials.
 
 use super::jobs::{JobResult, Jobs, Pass, mean};
 use super::options::CrossValidationOptions;

@@ -17,7 +17,7 @@ use crate::experiment::keep::{KEPT, KeptKind, kept_file};
 use crate::ranker::Ranker;
 
 /// Keeps what the options ask for, and removes what was kept of other fits. A fit that finished in an earlier run
-/// without leaving its ranker is made again if it is selected, and its result takes the place of the earlier one.
+/// without leaving its ranker is made again if it is selected. Its result then replaces the earlier one.
 pub(super) fn keep(
     config: &ExperimentConfig,
     jobs: &Jobs,

@@ -62,9 +62,9 @@ pub fn merge_parts(
     merge_parts_and_choose(document, config, folder, options).map(|(report, _)| report)
 }
 
-/// Merges the fits that the parts of a cross-validation left in its folder into the report of a run without parts, and
-/// keeps the files of the selected fits that the options ask for. Also returns the setting that did best over all folds
-/// and seeds.
+/// Merges the fits that the parts of a cross-validation left in its folder. The report is the report of a run without
+/// parts. Keeps the files of the selected fits that the options ask for. Also returns the setting that did best over
+/// all folds and seeds.
 ///
 /// # Errors
 /// [`ExperimentError::Missing`] where a part has not made all its fits; the errors of [`cross_validate_part`].

@@ -20,7 +20,7 @@ use crate::experiment::record::{DataReport, Report, Sets};
 
 /// The folder of a command, locked against a second one until dropped; parts of a cross-validation share the lock.
 ///
-/// A command writes only into a folder that it made, found empty, or marked; in it, it replaces and removes only files
+/// A command writes only into a folder that it made, found empty, or marked. There it replaces and removes only files
 /// that are as a command wrote them. A run that will replace another one is written next to it, until
 /// [`finish`](Self::finish) puts it into its place.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ struct Found {
 }
 
 impl OutputFolder {
-    /// Takes `path` for a run of `kind` with the resolved configuration, which is written into it; makes the folder if
-    /// need be, marks it and locks it.
+    /// Takes `path` for a run of `kind` with the resolved configuration, which is written into it. Makes the folder if
+    /// needed, marks it and locks it.
     ///
     /// The existing files stay if `claim` continues them. A run that replaces another one, because of
     /// [`Claim::Overwrite`] or because it repeats that finished run, is written to [`NEXT`].

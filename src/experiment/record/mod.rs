@@ -1,5 +1,5 @@
-//! The record of a run in words and numbers: `report.json`, which has the same bytes for the same configuration and
-//! seed on the CPU, and `run.json`, which may differ between machines and moments.
+//! The record of a run in words and numbers. `report.json` has the same bytes for the same configuration and seed on
+//! the CPU; `run.json` may differ between machines and moments.
 
 mod cross_validation;
 mod measures;

@@ -15,8 +15,8 @@
 //! - `balance`, the default of other losses with a temperature: the pull of the slopes of its documents to one side,
 //!   times two spreads of scores (see `derivatives`). `step = 1`. A smoothed measure is not convex, so its second
 //!   derivative does not tell how far to go. But the documents may move about as far as the scores are spread out.
-//! - `line_search`, the default of the rest: the tree is a least-squares fit of the negative gradient, and `step` is
-//!   searched along it in powers of two, starting from the step of the previous round, so that the loss decreases by at
+//! - `line_search`, the default of the rest: the tree is a least-squares fit of the negative gradient. `step` is
+//!   searched along it in powers of two, starting from the step of the previous round. The loss then decreases by at
 //!   least half of the decrease that its slope predicts (see `member`).
 //!
 //! Some surrogates (SmoothNDCG and its relatives, whose indicators are a softmax) are flat where all scores are equal,

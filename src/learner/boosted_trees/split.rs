@@ -5,9 +5,9 @@
 //! second-order model of the loss, is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`, which is `T(G)^2 / (H + l2)` where no bound
 //! is met. The gain of a split is the merits of its children minus the merit of its leaf.
 //!
-//! Documents without a value of the feature go together to the side where the split gains more, the right one of
-//! equals; a split may also separate them from all others. If no document of a leaf lacks the value, later documents
-//! without it go right.
+//! Documents without a value of the feature go together to the side where the split gains more, or to the right if both
+//! gain equally. A split may also separate them from all others. If no document of a leaf lacks the value, later
+//! documents without it go right.
 
 use super::histogram::{Block, FeatureSums};
 use super::sums::{FixedPoint, Sums};

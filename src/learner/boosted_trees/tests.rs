@@ -253,8 +253,8 @@ fn a_flat_loss_starts_from_its_own_gains() {
     assert_eq!(slopes(LossSpec::new("smooth_ap_rank")), [1.5, -1.5]);
 }
 
-/// Queries of 20 documents. The first feature orders them where it is there, and they are the best where it is missing;
-/// the second, of which half is missing, says nothing.
+/// Queries of 20 documents. The first feature orders the documents that have it, and documents without it are the best.
+/// The second feature, half of which is missing, says nothing.
 fn half_missing(queries: usize, seed: u64) -> RankingDataset {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let (mut features, mut labels) = (Vec::new(), Vec::new());

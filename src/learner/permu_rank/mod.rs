@@ -11,11 +11,11 @@
 //!
 //! over the `m` queries with an imperfect permutation. `E` is any measure in [0, 1] in any convention; a perfect
 //! permutation is one whose measure no other exceeds. The first sets are found at `w = 0`. For a linear scorer each
-//! round is a convex problem, solved by cutting planes over a quadratic program; any other scorer takes gradient steps
+//! round is a convex problem, solved by cutting planes over a quadratic program. Any other scorer takes gradient steps
 //! on the same bound.
 //!
-//! This is equation 7, averaged as in section 5.2, and the default. It does not settle where the labels cannot be
-//! separated: the order by score has at least the `F` of any perfect order, so every term that joins a sum is a step
+//! This is equation 7, averaged as in section 5.2, and the default. It does not settle if the labels cannot be
+//! separated. The order by score has at least the `F` of any perfect order, so every term that joins a sum is a step
 //! against the weights at which it was found. `aggregation = "max"` takes the largest term of a query instead of the
 //! sum, as in equation 6 and in SVMmap. `bound` names another function of section 4.2. `pairs = "different"` restricts
 //! `F` to pairs that the measure distinguishes (the other definition of section 3). Otherwise a perfect order by

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Balanced weights `c` give the relevant documents (label 1 or more) and the others the same total weight (smoothrank,
-//! section 7); otherwise every document has the same weight. The intercept `b` is not penalized. It never changes an
+//! section 7). Otherwise every document has the same weight. The intercept `b` is not penalized. It never changes an
 //! order, but it changes what is fitted. The solution is also the starting point of SmoothRank (section 4.4.1).
 //!
 //! Cost: O(documents x features^2) once, O(features^3) for each lambda (Cholesky). With an intercept a constant feature

@@ -137,8 +137,8 @@ fn check_features(learner: &'static str, train: &RankingDataset, context: &FitCo
     Ok(())
 }
 
-/// Refuses a selection measure without a mean on the data that it selects on, and warns of one that has the same value
-/// whatever the order.
+/// Rejects a selection measure without a mean on the data that it selects on, and warns about a measure that has the
+/// same value for every order.
 fn check_selection(
     learner: &'static str,
     train: &RankingDataset,

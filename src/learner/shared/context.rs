@@ -81,8 +81,8 @@ impl Interrupt {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// The same request, and a stop after so many rounds of the fit, as if it was asked for then: the fit can be
-    /// resumed and ends in the same bytes as one that was never stopped.
+    /// Returns the same request, with a stop after so many rounds of the fit, as if it was requested then. The fit can
+    /// be resumed and ends in the same bytes as one that was never stopped.
     pub fn after(&self, rounds: usize) -> Self {
         Self { after: Some(rounds), ..self.clone() }
     }
@@ -199,8 +199,8 @@ impl StopReason {
 /// The importance of each feature to a sum of trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Importance {
-    /// By feature, the sum of the gains of its splits: twice what they took from the second-order model of the loss,
-    /// summed over queries, before shrinkage.
+    /// By feature, the sum of the gains of its splits: twice the decrease of the second-order model of the loss, summed
+    /// over queries, before shrinkage.
     pub gain: Vec<f64>,
     /// By feature, the number of its splits.
     pub splits: Vec<usize>,

@@ -4,12 +4,13 @@
 //! every round on training and validation data, keeps the history and the best round, and saves a state that a killed
 //! fit continues from.
 //!
-//! The state is one JSON file in the directory of the fit, replaced whole after the first round, then as often as
+//! The state is one JSON file in the directory of the fit. It is replaced whole after the first round, then as often as
 //! saving takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit
 //! ends in the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner,
-//! parameters, seed, selection measure with its convention, and data. A registered loss counts with its defaults, so
-//! that the resolved configuration of a run continues it as well as the one it was started with. A loss of one's own is
-//! known by its name and by what it says of its parameters. The file begins with the checksum of its contents.
+//! parameters, seed, selection measure with its convention, and data. A registered loss is identified with its defaults
+//! filled in. So both the resolved configuration of a run and the one it was started with can continue it. A loss of
+//! one's own is known by its name and by what it says of its parameters. The file begins with the checksum of its
+//! contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -160,8 +161,8 @@ impl History {
         self.best_round
     }
 
-    /// Whether a round is better than the best before: by the selection measure on validation data, else on training
-    /// data, else by the smallest objective; the earliest of equals stays.
+    /// Whether a round is better than the best before. They are compared by the selection measure on validation data,
+    /// else on training data, else by the smallest objective; the earliest of equals stays.
     fn would_improve(&self, round: &Round) -> bool {
         self.best_round.checked_sub(1).is_none_or(|best| merit(round) > merit(&self.rounds[best]))
     }

@@ -20,8 +20,8 @@ pub(crate) struct SurrogateValue {
 }
 
 impl SurrogateValue {
-    /// `None` for a loss that is not one minus a normalized measure, for data with nothing to learn, and where
-    /// documents have weights, which measures do not read.
+    /// `None` for a loss that is not one minus a normalized measure, for data with nothing to learn, and for weights of
+    /// documents, which measures do not read.
     ///
     /// # Errors
     /// Labels outside the domain of the loss.

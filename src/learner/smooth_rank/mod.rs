@@ -7,11 +7,11 @@
 //! ```
 //!
 //! The gains are the loss's own, or `2^y - 1` for a loss without gains. `loss_q = 1 - A_q` for the smooth measure
-//! `A_q`, so the objective is equation (13) plus a constant. Any registered surrogate with a temperature can be used:
-//! SmoothNDCG (the default, cut off at 50 as in section 7), both SmoothAPs, and the surrogates of the other papers,
-//! whose `alpha` is taken as `1 / sigma`. At each sigma the objective is minimized by conjugate gradients. `lambda` is
-//! chosen on validation data at the last sigma (choosing sigma as well was found too unstable, section 5.2). No lambda
-//! starts from the solution of another.
+//! `A_q`, so the objective is equation (13) plus a constant. Any registered surrogate with a temperature can be used.
+//! SmoothNDCG is the default, cut off at 50 as in section 7. For surrogates of the other papers, `alpha` is taken as
+//! `1 / sigma`. At each sigma the objective is minimized by conjugate gradients. `lambda` is chosen on validation data
+//! at the last sigma (choosing sigma as well was found too unstable, section 5.2). No lambda starts from the solution
+//! of another.
 //!
 //! A round is one sigma of one lambda. It costs some tens of evaluations of the surrogate, O(n^2) per query. A query
 //! whose labels are all equal adds nothing.

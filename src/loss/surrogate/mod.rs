@@ -1,6 +1,6 @@
-//! Turns any measure into a surrogate: a measure is written once over positions, cut-offs and gains, as a
-//! [`PositionMeasure`], and each [`Relaxation`] makes a loss of it. The named surrogates of the papers are such pairs
-//! of measure and relaxation.
+//! Turns any measure into a surrogate. A measure is written once over positions, cut-offs and gains, as a
+//! [`PositionMeasure`]; each [`Relaxation`] makes a loss of it. The named surrogates of the papers are such pairs of
+//! measure and relaxation.
 //!
 //! Every measure of this crate is defined under every relaxation of this crate: [`RelaxedMeasure`] has all of them by
 //! name. A relaxation that you write may leave operations out; a measure that uses one of them is rejected when the

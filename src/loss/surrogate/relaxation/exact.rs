@@ -5,8 +5,8 @@ use crate::loss::lists::Lists;
 
 /// Whole ranks, without gradient.
 ///
-/// Equal scores keep their order in the list. One minus the mean loss is not the mean of the measure: a list with
-/// nothing to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0 and would count as perfect,
+/// Equal scores keep their order in the list. One minus the mean loss is not the mean of the measure. A list with
+/// nothing to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0, and would count as perfect
 /// whatever value a convention gives it. [`metric::evaluate`](crate::metric::evaluate) measures tensors in a
 /// convention.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
