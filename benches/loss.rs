@@ -1,6 +1,6 @@
 //! Forward and backward pass of every registered loss: 64 lists of 128 documents, float32 on Flex. Throughput is in
-//! documents. With it, losses with unit gradients beside raw ones, and measures as a program outside this crate writes
-//! them, each beside the named loss that it equals.
+//! documents. It also compares losses with unit gradients and raw ones, and measures written outside this crate with
+//! the named loss that each equals.
 
 use std::hint::black_box;
 
@@ -25,7 +25,7 @@ fn batch(device: &Device) -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
     (scores, labels, Tensor::<2>::ones(shape, device).greater_elem(0.0))
 }
 
-/// NDCG with a discount of the crate's, or one of its own making.
+/// NDCG with a discount of the crate, or with a discount written here.
 #[derive(Debug, Clone)]
 struct OwnNdcg {
     own_discount: bool,
@@ -123,7 +123,7 @@ fn losses(criterion: &mut Criterion) {
         let value = |loss: &dyn RankingLoss| {
             loss.forward(scores.clone(), labels.clone(), mask.clone(), Reduction::Mean).into_scalar::<f32>()
         };
-        // Times of two different functions say nothing. A measure has no sign of its own: its loss is 1 minus it.
+        // Times of two different functions say nothing. A measure has no sign: its loss is 1 minus it.
         let (own_value, named_value) = (value(&*own), value(&*named));
         assert!((own_value - named_value).abs() < 1e-5, "{name}: {own_value} written outside, {named_value} here");
         group.bench_function(format!("{name}/named, beside {what}"), |bencher| {

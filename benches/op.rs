@@ -39,7 +39,7 @@ const PRIMITIVES: [(&str, Primitive); 10] = [
     }),
     ("log_softmax", |x, _, mask| log_softmax(x, mask)),
     ("log2_discount", |x, _, _| log2_discount(x.abs() + 1.0)),
-    // These have no gradient of their own.
+    // Primitives without a gradient.
     ("rank_and_ideal_dcg", |x, labels, mask| {
         let discounts: Vec<f64> = (0..x.dims()[1]).map(|rank| 1.0 / (rank as f64 + 2.0).log2()).collect();
         let gains = exp2(labels) - 1.0;

@@ -30,7 +30,7 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = IN_USE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         MOST.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: the caller's promises are those of the system's allocator.
+        // SAFETY: the caller's promises are the promises of the system's allocator.
         unsafe { System.alloc(layout) }
     }
 
@@ -134,7 +134,7 @@ fn packed(device: &Device) {
     for name in names {
         let loss = LossSpec::new(name).build().expect("defaults are valid");
         let apart = [measure(15, || long.step(&*loss)), measure(15, || short.step(&*loss))];
-        // What one after the other needs: the larger memory. What they need together: both.
+        // One after the other, they need the larger memory; together, both.
         let apart = (apart[0].0 + apart[1].0, apart[0].1 + apart[1].1);
         print(&format!("{name}: 10,000 and 1,000 of 10, apart"), measure(15, || together.step(&*loss)), apart);
         let of_padded = measure(201, || step_padded(&*loss, &padded));

@@ -1,4 +1,4 @@
-//! A measure of your own, written once, trained through any family of surrogates, and measured exactly.
+//! A user-defined measure, written once, trained through any family of surrogates, and measured exactly.
 //!
 //! ```text
 //! cargo run --release --no-default-features --features flex --example custom_measure

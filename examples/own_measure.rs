@@ -26,8 +26,8 @@ use burn_rank::metric::{self, RankingMetric};
 use burn_rank::ranker::Model;
 use burn_rank::scorer::ScorerConfig;
 
-/// Gains as a reader meets them who goes on to the next document with a probability of `persistence`, over the largest
-/// sum that an order attains.
+/// Gains as a reader meets them who continues to the next document with a probability of `persistence`, over the
+/// largest sum of any order.
 #[derive(Debug, Clone)]
 struct PatientGain {
     persistence: f64,
@@ -89,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [train, validation, test] = [&queries[..90], &queries[90..120], &queries[120..]].map(|part| data.select(part));
 
     let definition = PatientGain { persistence: 0.8 };
-    // Its name says the parameter: what is printed, and what a saved fit is known by.
+    // The name includes the parameter: it is printed, and it identifies a saved fit.
     let exact = metric::exact_measure("patient_gain@p=0.8", definition.clone())?;
     let loss = Surrogate::new(definition, Laplace { scale: 0.5 })?;
 
@@ -127,7 +127,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for learner in &learners {
         let fitted = learner.fit(&train, Some(&validation), &context)?;
         print(learner.name(), &fitted.model.predict(&test, &device))?;
-        // What burn's training does with a metric, by hand.
+        // Calls a metric by hand, as burn's training does.
         let Model::Scorer(scorer) = fitted.model else { continue };
         let queries: Vec<usize> = (0..test.queries()).collect();
         let batch = TrainingBatch { batch: RankingBatch::assemble(&test, &queries, &device), seed: 0, noise: 0 };

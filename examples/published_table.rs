@@ -1,4 +1,4 @@
-//! The table of `benchmarks/published.md`: our five-fold results beside the published ones.
+//! The table of `benchmarks/published.md`: the five-fold results of this crate next to the published ones.
 //!
 //! ```text
 //! .ci/tables                                     makes every result, and records what made it
@@ -39,7 +39,7 @@ struct CrossValidation {
     folds: Vec<Value>,
 }
 
-/// What made a result, from `made.toml`, which `.ci/tables` writes.
+/// The record of what made a result, from `made.toml`, which `.ci/tables` writes.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 struct Made {
     version: String,
@@ -50,7 +50,7 @@ struct Made {
 /// Configurations whose learner does not optimize a measure.
 const BASELINES: [&str; 6] = ["frank", "lambda-mart", "list-net", "rank-boost", "rank-svm", "regression"];
 
-/// How many rankers of each data set the summary has.
+/// Number of rankers of each data set in the summary.
 const FIRST: usize = 6;
 
 /// The data sets, in the order of the page.

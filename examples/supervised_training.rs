@@ -190,7 +190,7 @@ fn train(folder: &Path) -> Result<(), Box<dyn Error>> {
         return Err(error.into());
     }
 
-    // The model that comes back is that of the last epoch; the best one is in the checkpoint.
+    // The returned model is the model of the last epoch; the best one is in the checkpoint.
     let best_epoch = kept_epoch(&folder.join("checkpoint"))?;
     let best = model.valid().try_load_file(folder.join(format!("checkpoint/model-{best_epoch}.bpk")))?;
     let measure = |model: &Model| -> Result<f64, Box<dyn Error>> {

@@ -1,24 +1,24 @@
-//! Losses side by side: every one trained on the same data with the same scorers and optimizer.
+//! Losses side by side: each is trained on the same data with the same scorers and optimizer.
 //!
 //! ```text
 //! cargo run --release --no-default-features --features flex --example losses_side_by_side -- [DATA ..] [OPTIONS]
 //! ```
 //!
 //! `DATA` is a folder of `Fold1`, `Fold2`, ... or `S1.txt`, `S2.txt`, ..., or one of the generated sets `small` (the
-//! default), `generated` and `unseen`: see [`data`]. Each model is that of the epoch with the best validation value of
-//! the measure in the column. Figures are for the test queries in the `letor` convention: the mean over the queries of
-//! all folds, each the mean over the seeds, ± its standard error.
+//! default), `generated` and `unseen`: see [`data`]. Each model is the model of the epoch with the best validation
+//! value of the measure in the column. Figures are for the test queries in the `letor` convention: the mean over the
+//! queries of all folds, each the mean over the seeds, ± its standard error.
 //!
 //! - `--losses A,B,..`: names of losses, or cells as `ap:rank_indicators`; all named losses without it, and all cells of
 //!   measure and relaxation too with `--cells`
 //! - `--temperatures A,B,..`: values of each loss's temperature, in spreads of scores; without it, the temperature of a
-//!   configuration file that names none, and `papers` for that of the papers
+//!   configuration file that names none, and `papers` for the papers' temperature
 //! - `--scorer linear|mlp|both`, `--epochs N`
-//! - `--seeds A,B,..`: of the first weights and of the order of queries; 1 by default
+//! - `--seeds A,B,..`: seeds of the first weights and of the order of queries; 1 by default
 //! - `--out FILE`: appends one JSON object for each training, and skips what the file has already; without `DATA` it prints
 //!   the tables of the file
 //! - `--own`: prints, instead of the tables, each cell's own measure at the default temperature and tuned
-//! - `--targets`: prints, instead of the tables, what the defaults are to reach and where they miss it
+//! - `--targets`: prints, instead of the tables, the targets of the defaults and the misses
 //! - `--choose`: prints, instead of the table, the mean validation values by temperature, which no test figure enters
 
 mod data;
@@ -37,12 +37,12 @@ use train::Run;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// What the temperature of a loss is set to.
+/// The setting of the temperature of a loss.
 #[derive(Clone, Copy)]
 enum Temperature {
-    /// That of a configuration file that names none.
+    /// The temperature of a configuration file that names none.
     Relative,
-    /// That of the papers, in scores.
+    /// The papers' temperature, in scores.
     Papers,
     /// A value in spreads of scores.
     Spreads(f64),
@@ -59,7 +59,7 @@ struct Options {
     print: Print,
 }
 
-/// What is printed at the end.
+/// The text that is printed at the end.
 #[derive(Clone, Copy)]
 enum Print {
     Figures,
@@ -179,7 +179,8 @@ impl Options {
     }
 }
 
-/// Every loss with a name of its own; with `cells`, every cell of measure and relaxation and every loss that is not a cell.
+/// Returns every loss with a name; with `cells`, every cell of measure and relaxation and every loss that is not a
+/// cell.
 fn every_loss(cells: bool) -> Vec<LossSpec> {
     let is_cell = |name: &str| Cell::all().any(|cell| cell.named() == Some(name));
     let entries = registry::LOSSES.iter().filter(|entry| entry.forms.is_none());

@@ -1,4 +1,4 @@
-//! What was measured, as lines of JSON in a file, so that a long run can go on.
+//! The record of the trainings, as lines of JSON in a file, so that a long run can continue.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Failure;
 
-/// What tells one training from another.
+/// The key that identifies a training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Key {
     pub set: String,
@@ -19,7 +19,7 @@ pub struct Key {
     pub temperature: Option<f64>,
     pub epochs: u64,
     pub seed: u64,
-    /// From 1.
+    /// The fold, from 1.
     pub fold: usize,
 }
 

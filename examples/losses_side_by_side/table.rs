@@ -8,7 +8,7 @@ use burn_rank::loss::{Cell, LossSpec, MeasureName};
 use super::Failure;
 use super::record::{Record, Records};
 
-/// What every loss is compared with, query by query.
+/// The loss that every other is compared with, query by query.
 pub const BASELINE: &str = "list_net";
 
 const MEASURES: [&str; 2] = ["ndcg@10", "map"];
@@ -101,9 +101,9 @@ fn sets_of<'a>(records: &[&'a Record]) -> Vec<&'a str> {
 enum Row {
     /// None: the loss has no temperature.
     Plain,
-    /// That of the papers.
+    /// The papers' temperature.
     Papers,
-    /// That of a configuration file that names none, in spreads.
+    /// The temperature of a configuration file that names none, in spreads.
     Default(f64),
     /// The best on validation queries, set by set.
     Tuned,

@@ -1,5 +1,5 @@
-//! What the default temperatures are to reach: NDCG and AP cells beside ListNet, and every cell's own measure beside
-//! its tuned value.
+//! The targets of the default temperatures: NDCG and AP cells compared with ListNet, and every cell's own measure
+//! compared with its tuned value.
 
 use std::fmt::Write;
 

@@ -25,7 +25,7 @@ pub const MEASURES: [Measure; 9] = [
     Measure::KendallTau,
 ];
 
-/// What is the same for all losses.
+/// The settings that all losses share.
 pub struct Run<'a> {
     pub scorer: &'a ScorerConfig,
     pub learning_rate: f64,

@@ -1,7 +1,7 @@
 //! A generated catalog: items, users, and what each user took.
 //!
 //! Users and items have tastes, and a user takes item `i` with a probability proportional to `exp(z . q_i)`, each item
-//! once. Models see noisy features of both, of which the tastes are a linear function, but for the noise.
+//! once. Models see noisy features of both, of which the tastes are a linear function, apart from the noise.
 
 use burn_rank::seed::seed_for;
 use rand::{RngExt, SeedableRng};
@@ -19,7 +19,7 @@ const NOISE: f64 = 0.3;
 /// Interactions of each user that are held out for validation, and as many for the test.
 pub const HELD_OUT: usize = 5;
 
-/// How much is generated.
+/// The size of the generated data.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub users: usize,
@@ -91,7 +91,7 @@ fn taken(taste: &[f64; TASTES], items: &[[f64; TASTES]], count: usize, random: &
             taken.push(item);
         }
     }
-    // Those taken first are the most likely ones: without an order, none of the three parts is easier.
+    // The items taken first are the most likely ones: without an order, none of the three parts is easier.
     for place in (1..taken.len()).rev() {
         taken.swap(place, random.random_range(0..=place));
     }

@@ -1,4 +1,4 @@
-//! A recommender trained on its whole catalog: ApproxNDCG beside full softmax, sampled softmax and BPR.
+//! A recommender trained on its whole catalog: ApproxNDCG compared with full softmax, sampled softmax and BPR.
 //!
 //! ```text
 //! cargo run --release --no-default-features --features flex,rayon,simd,x86-v4 --example recommender -- [OPTIONS]

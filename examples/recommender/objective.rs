@@ -1,4 +1,4 @@
-//! What a step of training minimizes: a loss of ours over the whole catalog, over a sample of it, or over pairs.
+//! The objective of a step of training: a loss of burn-rank over the whole catalog, over a sample of it, or over pairs.
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 use burn_rank::loss::{LossError, LossSpec, RankingLoss, Reduction};
@@ -106,7 +106,8 @@ impl Step<'_> {
         Lists { scores, labels, mask }
     }
 
-    /// What the users of the batch took, then a sample. A user does not meet what the others took.
+    /// The lists of items that the users of the batch took, then a sample. A user does not meet the items of the
+    /// others.
     fn of_sample(self) -> Lists {
         let taken: Vec<usize> =
             self.users.iter().flat_map(|&user| self.catalog.users[user].train.iter().copied()).collect();

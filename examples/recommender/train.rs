@@ -24,7 +24,7 @@ const VALIDATED: usize = 500;
 /// The best epoch of a training.
 pub struct Fit {
     pub temperature: f64,
-    /// From 1.
+    /// The epoch, from 1.
     pub epoch: usize,
     /// NDCG@10 of the validation interactions.
     pub validation: f64,

@@ -7,7 +7,7 @@ use numpy::{
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// What an argument has to be: its name, its dtype in words, and the name of each dimension.
+/// The requirements on an argument: its name, its dtype in words, and the name of each dimension.
 #[derive(Clone, Copy)]
 pub struct Wanted {
     pub name: &'static str,

@@ -146,7 +146,7 @@ impl DataConfig {
         test: &[PathBuf],
     ) -> Result<Told, DataError> {
         let (mut widths, mut moved) = (Vec::new(), Vec::new());
-        // The reason for the expected number of features.
+        // The source of the expected number of features, for messages.
         let of_train = self.read.features.is_none().then_some(", as in the training data");
         let mut read = |paths: &[PathBuf], options: &ReadOptions, key, like: &Like| {
             let inputs = paths.iter().map(Input::from_path);
