@@ -1,5 +1,5 @@
-//! `cached_backward` beside the same chunks in one graph. In a process of its own, since burn has one generator of random
-//! numbers per process.
+//! `cached_backward` compared with the same chunks in one graph. It runs in a separate process, since burn has one
+//! generator of random numbers per process.
 
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard, PoisonError};

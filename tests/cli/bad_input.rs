@@ -363,7 +363,7 @@ fn bad_lists_of_a_loss_are_refused() {
     contains(&bench.refused(&["loss", "approx_ndcg", "--set", "alpha", "lists"]), &["--set alpha", "key=value"]);
 }
 
-/// What is written before stands; `null` stays the value of a list with nothing to learn alone.
+/// The lines before it are written; `null` stays the value of only a list with nothing to learn.
 #[test]
 fn defect_8_a_loss_that_is_not_finite_is_an_error() {
     let bench = Bench::default();

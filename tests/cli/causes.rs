@@ -38,7 +38,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 #[test]
 fn defect_5_trec_files_hold_what_is_read_back_or_are_refused_before_a_file_is_touched() {
     let bench = trained();
-    // An identifier that begins with `#` comes from tables alone: the text of one is taken and its query renamed.
+    // Only tables have an identifier that begins with `#`: a table of the text is made and its query renamed.
     bench.write("q.txt", "1 qid:AAA 1:1 5:2 #docid = #d\n0 qid:AAA 1:2 5:1 #docid = e\n1 qid:b 1:3 5:1\n");
     bench.output(&["convert", "q.txt", "q.arrow"]);
     let table = fs::read(bench.path("q.arrow")).unwrap();
@@ -79,7 +79,7 @@ fn defect_5_trec_files_hold_what_is_read_back_or_are_refused_before_a_file_is_to
             assert_eq!(fs::read_to_string(bench.path(file)).unwrap(), "old\n", "{args:?}");
         }
     }
-    // What is written is read back: both queries, in both files.
+    // The written files can be read back: both queries, in both files.
     renamed(b"q#q");
     bench.output(&write);
     let table = bench.output(&["eval", "--qrels", "qrels.txt", "--run", "run.txt", "-m", "map", "-q"]);
@@ -115,7 +115,7 @@ fn defect_16_files_with_fewer_features_are_named_in_a_warning() {
     assert_eq!(said(&bench, &["train", "fit.toml", "-q", "--out", "b", "--set", both]), format!("warning: {few}\n"));
     let split = ["cv", "fit.toml", "-q", "--json", "--set", both, "--set", "cv.split=3"];
     assert_eq!(said(&bench, &split), format!("warning: {few} (all folds)\n"));
-    // Of folds, each file once.
+    // Each file of the folds is named once.
     fs::create_dir(bench.path("folds")).unwrap();
     for part in 1..=4 {
         let from = if part == 2 { "few.txt" } else { "d.txt" };

@@ -55,7 +55,7 @@ fn clean(name: &str, queries: usize) -> String {
     letor(name, queries, 5, 3, |_, _| ())
 }
 
-/// What `check --json` says of files.
+/// Returns the report of `check --json` on files.
 fn report(bench: &Bench, args: &[&str]) -> Value {
     serde_json::from_str(&bench.output(&[&["check", "--json"], args].concat())).unwrap()
 }
@@ -354,7 +354,7 @@ fn columns_of_a_table_are_called_by_their_names() {
     assert_eq!(kinds(&found), expected.map(|(level, kind)| (level.to_string(), kind.to_string())));
     let text = bench.output(&[&["check", "shop.csv"][..], &read].concat());
     contains(&text, &["column `bought` gives the label away", "column `shop` has one value in all documents"]);
-    // What the data were read with stands in the configuration.
+    // The reading options are in the configuration.
     bench.output(&[&["init", "shop.csv"][..], &read].concat());
     let config = std::fs::read_to_string(bench.path("shop.toml")).unwrap();
     contains(&config, &["[data.columns] label = \"grade\" query = \"search\" id = \"url\""]);

@@ -1,4 +1,4 @@
-//! `burn-rank clicks`, and training with what it writes.
+//! `burn-rank clicks`, and training with the files that it writes.
 
 use super::Bench;
 

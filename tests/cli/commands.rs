@@ -104,7 +104,7 @@ fn cells_train_as_named_losses_do() {
     let cell = train("cell", "measure = \"ap\"\nrelaxation = \"rank_indicators\"\ntemperature_unit = \"spread\"");
     assert!(named.is_object() || named.is_array(), "{named}");
     assert_eq!(named, cell);
-    // What it left can be run again.
+    // Its configuration can be run again.
     bench.output(&["train", "cell/config.toml", "--out", "again"]);
 }
 

@@ -1,6 +1,6 @@
 //! The pages of docs/reference/configuration list every key that a configuration file may have, with its default, and
-//! their examples are valid. What there is to list comes from the types: from what they say they expect in place of a key
-//! or a value that they do not have, and from what they are by default.
+//! their examples are valid. The expected list comes from the types: from their errors about a wrong key or value, and
+//! from their defaults.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -75,7 +75,7 @@ fn table<'a>(section: &'a str, header: &[&str]) -> Vec<Vec<&'a str>> {
     lines.skip(1).map_while(|row| row).collect()
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 fn code(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
@@ -126,7 +126,8 @@ fn defaults<T: DeserializeOwned + Serialize>(mut table: Value) -> (Value, Names)
     }
 }
 
-/// Whether a value of the page is that of the sources. Tables of the page hold what tells them apart.
+/// Whether a value of the page equals the value of the sources. Tables of the page hold only the keys that distinguish
+/// them.
 fn same(said: &Value, value: &Value) -> bool {
     match (said, value) {
         (Value::Number(said), Value::Number(value)) => said.as_f64() == value.as_f64(),
@@ -146,12 +147,12 @@ fn says(cell: &str, default: &Value) -> bool {
         Some(&"none") => default.is_null(),
         Some(written) => toml::from_str::<toml::Table>(&format!("value = {written}"))
             .is_ok_and(|table| same(&json!(table["value"]), default)),
-        // Sections of their own.
+        // A cell without code describes a section, which is a table.
         None => default.is_object(),
     }
 }
 
-/// The section's table has these keys, no others, and those of the defaults that are given.
+/// The section's table has these keys, no others, and the given defaults.
 fn assert_keys(page: &str, heading: &str, keys: &Names, defaults: &Value) {
     let rows = table(section(page, heading), &KEYS);
     let listed: Names = rows.iter().map(|row| code(row[0])[0].to_string()).collect();
@@ -260,7 +261,7 @@ fn every_parameter_of_every_loss_is_listed() {
         .flat_map(|row| code(row[4]).into_iter().map(|loss| pairs((code(row[0])[0], loss))).collect::<Vec<_>>())
         .collect();
     let mut known = Names::new();
-    // A loss that is joined of parts has a table of its own.
+    // A composed loss has a separate table.
     for entry in LOSSES.iter().filter(|entry| entry.forms.is_none()) {
         for (key, default) in (entry.defaults)(&burn_rank::json::Map::new()) {
             let default = json!(default);
@@ -281,7 +282,8 @@ fn every_parameter_of_every_loss_is_listed() {
 
 const CELLS: &str = "### Any measure through any relaxation";
 
-/// The row of a key in a cell: that of `RELAXATION of MEASURES`, else of one of its parts, else of every cell.
+/// Returns the row of a key in a cell: the row of `RELAXATION of MEASURES`, else of one of its parts, else of every
+/// cell.
 fn row_of_cell<'a>(rows: &'a [Vec<&'a str>], cell: Cell, key: &str) -> Option<&'a Vec<&'a str>> {
     let (measure, relaxation) = (cell.measure.name(), cell.relaxation.name());
     let preference = |row: &Vec<&str>| match row[0].split_once(" of ") {
@@ -440,7 +442,7 @@ fn every_value_is_named() {
     }
 }
 
-/// The lines of TOML, with what a whole configuration needs besides.
+/// Returns the lines of TOML, completed to a whole configuration.
 fn completed(text: &str) -> String {
     let mut table: toml::Table = toml::from_str(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
     if table.contains_key("data") && table.contains_key("learner") {
@@ -525,7 +527,7 @@ fn every_replacement_of_a_key_is_valid() {
     }
 }
 
-/// How the page writes a range: how it begins, values in it, values out of it.
+/// The page's notation of ranges: its beginning, values in the range, values outside.
 const RANGES: [(&str, &[&str], &[&str]); 17] = [
     ("above 0 and below 0.5", &["0.1", "0.4"], &["0", "0.5"]),
     ("0 or above", &["0", "1000"], &["-1"]),

@@ -106,7 +106,7 @@ fn a_ranker_of_another_system_stands_wherever_a_ranker_does() {
             let (ours, theirs): (f64, f64) = (ours.parse().unwrap(), theirs.parse().unwrap());
             assert!((ours - theirs).abs() < 1e-6, "{out}: {ours} {theirs}");
         }
-        // A file of ours keeps the scores.
+        // A file in the format of this crate keeps the scores.
         let line = bench.output(&["convert", out, "own.safetensors"]);
         assert!(line.starts_with("own.safetensors: a saved ranker, "), "{line}");
         assert_eq!(bench.output(&["predict", "own.safetensors", "train.txt"]), theirs, "{out}");

@@ -46,7 +46,7 @@ fn devices_give_the_same_ranker_and_say_how_fast() {
         {
             assert!(row[key].as_f64().unwrap() > 0.0, "{key}");
         }
-        // Flex has no memory of its own.
+        // Flex has no separate memory.
         assert_eq!(row["peak_bytes"]["device"], Value::Null);
         assert_eq!(row["trials"].as_array().unwrap().len(), 2);
     }
@@ -74,7 +74,7 @@ fn a_comparison_that_was_stopped_goes_on() {
     let table = bench.output(&[&again[..], &["--resume"]].concat());
     assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
     let after: Value = serde_json::from_str(&fs::read_to_string(bench.path("out/devices.json")).unwrap()).unwrap();
-    // What was measured stays, and the missing fit has the same ranker.
+    // The measured rows stay, and the missing fit has the same ranker.
     assert_eq!(before["devices"][0], after["devices"][0]);
     let ranker = |table: &Value| table["devices"][1]["trials"][1]["ranker"].clone();
     assert_eq!(ranker(&before), ranker(&after));

@@ -110,7 +110,7 @@ fn overwrite_removes_nothing_where_no_run_was() {
     bench.write("mine/README.md", "mine\n");
     bench.write("mine/jobs/print.sh", "lpr\n");
     bench.write("mine/half.partial", "mine too\n");
-    // A lock alone does not make it ours.
+    // A lock by itself does not make it ours.
     for lock in [false, true] {
         if lock {
             bench.write("mine/.lock", "");
@@ -232,7 +232,7 @@ fn studies_and_generated_parts_replace_only_their_own_files() {
     bench.output(&[&study[..], &["--seed", "2"]].concat());
     bench.output(&[&synth[..], &["--seed", "2"]].concat());
     assert_ne!(everything(&bench.path("")), before);
-    // Parts of other data are read with those of a smaller number.
+    // Files of a set with more parts would be read together with fewer new parts.
     bench.output(&["synth", "--queries", "9", "--features", "3", "--parts", "4", "--out", "four"]);
     let fewer = ["synth", "--queries", "9", "--features", "3", "--parts", "3", "--out", "four"];
     refused(&bench, &fewer, &["four/S4.txt: found a part beyond --parts 3, expected none, since `cv` would read it"]);
@@ -265,7 +265,7 @@ fn a_run_without_its_mark_is_the_users() {
         for args in ways(run) {
             refused(&bench, &args, &[&format!("{run}: holds `"), "more entries, which burn-rank did not write there"]);
         }
-        // A page beside the reports replaces nothing.
+        // The page replaces no file of the user.
         let words = format!("{run}: `report.html` is not a page of burn-rank; name another file with --out");
         refused(&bench, &["report", run], &[&words]);
         fs::remove_file(bench.path(run).join("report.html")).unwrap();

@@ -39,7 +39,7 @@ fn follow(page: &Path) -> usize {
     let bench = Bench::default();
     let program = assert_cmd::cargo::cargo_bin("burn-rank");
     let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
-    // What a command printed; other languages are run elsewhere.
+    // The output that a command printed. Blocks in other languages are run elsewhere.
     let (mut commands, mut printed) = (0, None);
     for block in blocks(&fs::read_to_string(page).unwrap()) {
         if let Some(name) = block.before.strip_prefix("File `").and_then(|rest| rest.strip_suffix("`:")) {
@@ -78,7 +78,7 @@ fn every_command_of_the_guide_runs() {
     assert!(commands > 15, "{commands} commands");
 }
 
-/// The program of docs/tutorials/model.md as a reader pastes it, but for where it prints.
+/// The program of docs/tutorials/model.md as a reader pastes it, except that its output is collected.
 mod first_model {
     use std::cell::RefCell;
 

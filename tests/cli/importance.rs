@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Bench;
 
-/// A linear ranker of the second feature alone, and data that it ranks perfectly.
+/// A linear ranker of only the second feature, and data that it ranks perfectly.
 fn trained() -> Bench {
     let bench = Bench::default();
     let mut text = String::new();

@@ -50,7 +50,7 @@ fn missing(query: usize, place: usize) -> (f64, [String; 3]) {
     (label, values)
 }
 
-/// What `init` writes for a file of these data, and its summary.
+/// Returns the file that `init` writes for these data, and its summary.
 fn written(bench: &Bench, text: &str) -> (String, String) {
     bench.write("data.txt", text);
     let summary = bench.output(&["init", "data.txt"]);
@@ -108,7 +108,7 @@ fn few_queries_get_a_linear_scorer() {
     contains_all(&config, &["[scorer]\nkind = \"linear\"", "learning_rate = 0.01", "# For trees"]);
     contains_all(&summary, &["a linear scorer: 8 training queries with two labels"]);
     cross_validated(&bench);
-    // What stands in a comment runs as well.
+    // The commented alternative runs as well.
     let text = fs::read_to_string(bench.path("short.toml")).unwrap();
     let start = text.find("scorer = [").unwrap();
     let end = text.find("# learner = ").unwrap();

@@ -80,7 +80,7 @@ fn a_run_that_kept_nothing_keeps_it_when_it_is_resumed() {
     let report = |run: &str| fs::read(bench.path(run).join("report.json")).unwrap();
     assert_eq!(report("later"), report("at-once"));
 
-    // What another configuration kept is not of this run.
+    // Files kept by another configuration do not belong to this run.
     bench.output(&["cv", "grid.toml", "--out", "later", "--resume", "--set", "cv.folds=[1]"]);
     assert!(!bench.path("later/kept").exists());
 }
@@ -97,7 +97,7 @@ fn kept_files_that_were_changed_are_the_users() {
     fs::remove_file(bench.path("run/kept/fold1-seed1.scores.txt")).unwrap();
     bench.output(&[&keep[..4], &["--overwrite"]].concat());
     assert_eq!(files(&bench.path("run/kept")), ["notes"], "what was kept is gone, what is not ours stays");
-    // A folder with the user's files in the place of ours is not taken.
+    // A folder with the user's files in place of ours is not used.
     fs::create_dir_all(bench.path("mine/kept")).unwrap();
     fs::write(bench.path("mine/kept/fold1-seed1.scores.txt"), "1").unwrap();
     let message = bench.refused(&["cv", "grid.toml", "--out", "mine", "--keep", "scores"]);

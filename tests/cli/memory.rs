@@ -1,4 +1,4 @@
-//! What no memory holds is refused with the bytes that it would take, before anything is taken or written.
+//! Work that no memory can hold is refused with the bytes that it would take, before anything is allocated or written.
 
 use super::{Bench, SMALL};
 

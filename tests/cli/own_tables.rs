@@ -51,7 +51,7 @@ fn shuffled() -> Vec<String> {
     apart
 }
 
-/// A table with the columns of [`COLUMNS`] alone, and one whose rows stand apart.
+/// A table with only the columns of [`COLUMNS`], and one whose rows stand apart.
 fn bench() -> Bench {
     let bench = Bench::default();
     let plain = |text: String| -> String {
@@ -184,7 +184,7 @@ fn rows_that_stand_apart_are_put_together_and_scores_keep_the_order_of_the_file(
     let apart: Vec<String> = fs::read_to_string(bench.path("apart.txt")).unwrap().lines().map(str::to_owned).collect();
     let score_of = |row: &String| scores[rows().iter().position(|other| other == row).unwrap()].clone();
     assert_eq!(apart, shuffled().iter().map(score_of).collect::<Vec<_>>());
-    // Scores in the order of the file are those of the ranker, and so are runs.
+    // Scores in the order of the file are the ranker's scores, and runs agree.
     let measured = bench.output(&["eval", "run", "own.csv"]);
     let columns = [
         "--read",
@@ -265,7 +265,7 @@ fn one_file_is_split_by_query_by_group_and_by_time() {
     assert_eq!(report(&bench, "same")["data"], first["data"]);
     bench.output(&["train", "run.toml", "--out", "other", "--set", "seed=2"]);
     assert_ne!(report(&bench, "other")["data"], first["data"]);
-    // What splits the queries is no feature, and need not be dropped.
+    // The column that splits the queries is no feature, and need not be dropped.
     for (by, drop, expected) in [("{group=\"user\"}", "day", [6, 2, 2]), ("{time=\"day\"}", "user", [6, 2, 2])] {
         let set = format!("data.split={{by={by}}}");
         let drop = format!("data.columns.drop=[\"title\", \"{drop}\"]");
@@ -273,7 +273,7 @@ fn one_file_is_split_by_query_by_group_and_by_time() {
         assert_eq!(queries(&report(&bench, "split")), expected, "{by}");
         assert_eq!(bench.output(&["predict", "split", "all.csv"]).lines().count(), 40);
     }
-    // The latest sessions test, whatever the seed is: rows of the last two days alone have the same data.
+    // The latest sessions test, whatever the seed is: only the rows of the last two days have the same data.
     let last: Vec<String> = rows()[32..].to_vec();
     bench.write("last.csv", &table(&last));
     let set = [

@@ -1,4 +1,4 @@
-//! Checks of the pages beside the code: their links lead somewhere, every example is listed, and facts stated in two
+//! Checks of the pages of documentation: their links lead somewhere, every example is listed, and facts stated in two
 //! files agree.
 
 use std::collections::BTreeSet;
@@ -209,7 +209,7 @@ const BAD_PHRASES: [&str; 14] = [
 /// Words of the longest sentence.
 const LONGEST: usize = 30;
 
-/// How many of these phrases, and how many longer sentences, a page still has; other pages have none. The numbers may
+/// The numbers of these phrases and of longer sentences that a page still has; other pages have none. The numbers may
 /// only go down.
 const LEFT: [(&str, usize, usize); 11] = [
     ("benchmarks/losses.md", 12, 13),

@@ -52,7 +52,7 @@ fn parts_put_together_end_in_the_bytes_of_a_run_without_parts() {
     bench.output(&["cv", "grid.toml", "--out", "merged", "--keep", "rankers,scores,runs"]);
     assert_same(&bench, "whole", "merged");
 
-    // What the parts did not keep is made again where it is selected.
+    // A ranker that the parts did not keep is made again if it is selected.
     let json = bench.output(&["cv", "grid.toml", "--out", "one", "--part", "1/1", "--json"]);
     assert_eq!(json, "{\"part\":\"1/1\",\"fits\":12,\"all\":12}\n");
     bench.output(&["cv", "grid.toml", "--out", "one", "--merge", "--keep", "rankers,scores,runs"]);
@@ -153,7 +153,7 @@ fn parts_that_cannot_be_are_refused() {
         assert!(said.contains("config.toml differs"), "{said}");
     }
     assert_eq!(fs::read(bench.path("a/config.toml")).unwrap(), before);
-    // A run without parts goes on with what they made.
+    // A run without parts continues with their fits.
     let said = bench.refused(&["cv", "grid.toml", "--out", "a"]);
     assert!(said.contains("--resume continues it"), "{said}");
     bench.output(&["cv", "grid.toml", "--out", "a", "--resume"]);

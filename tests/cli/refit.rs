@@ -46,7 +46,7 @@ fn the_best_setting_over_all_folds_is_trained_on_all_queries_for_the_median_of_i
     assert!((refit["validation"].as_f64().unwrap() - mean(best)).abs() < 1e-12);
     let mut rounds: Vec<u64> = refit["best_rounds"].as_array().unwrap().iter().map(|r| r.as_u64().unwrap()).collect();
     assert_eq!(rounds.len(), 6);
-    // Those of folds that selected it are in the report.
+    // The best rounds of folds that selected it are in the report.
     for (at, fold) in report["folds"].as_array().unwrap().iter().enumerate() {
         if fold["selected"] == refit["setting"] {
             let of_fold: Vec<u64> =
@@ -61,7 +61,7 @@ fn the_best_setting_over_all_folds_is_trained_on_all_queries_for_the_median_of_i
     assert!(trained["data"]["test"].is_null() && trained["data"]["validation"].is_null(), "{trained}");
     assert_eq!(trained["best_round"].as_u64(), Some(rounds[2]));
     assert_eq!(trained["rounds"].as_u64(), Some(rounds[2]), "no early stop, and no further round");
-    // Its configuration makes the same ranker, to the byte but for the estimate.
+    // Its configuration makes the same ranker, to the byte, except for the estimate.
     bench.output(&["train", "best/config.toml", "--out", "again"]);
     let scores = |run: &str| bench.output(&["predict", run, "data.txt"]);
     bench.output(&["synth", "--queries", "5", "--features", "10", "--out", "data.txt"]);

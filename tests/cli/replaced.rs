@@ -1,5 +1,5 @@
-//! A finished run stays whole until another one is accepted and takes its place: refused input, kills and other data take
-//! nothing away, and `--resume` goes on with the run that was stopped.
+//! A finished run stays whole until another one is accepted and takes its place: refused input, kills and other data
+//! take nothing away, and `--resume` continues the run that was stopped.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -100,7 +100,7 @@ fn overwrite_removes_a_finished_run_only_after_the_new_one_is_accepted() {
         bench.run(&[args, &["--overwrite", "-q"]].concat()).code(code);
         assert_eq!(everything(&bench.path("")), before, "{args:?}");
     }
-    // What is accepted takes its place.
+    // A run that is accepted takes the place of the old one.
     bench.output(&["train", "g.toml", "-q", "--out", "t", "--overwrite"]);
     bench.output(&["train", "g.toml", "-q", "--out", "fresh"]);
     assert!(results(&bench, "t") == results(&bench, "fresh"));
@@ -231,7 +231,7 @@ fn overwritten_and_killed(command: &str, config: &str, new: &[&str]) {
         sleep(whole.mul_f64(f64::from(moment) / 9.0));
         kill(child);
         let there = results(&bench, "r");
-        // Between the first and the last change of the exchange the folder has no report, and its files are of both runs.
+        // Between the first and the last change of the exchange the folder has no report, and has files of both runs.
         let exchanged = !there.contains_key("report.json");
         let of_one = |(name, bytes)| old.get(name) == Some(bytes) || fresh.get(name) == Some(bytes);
         let is_whole = there == old || there == fresh || exchanged && there.iter().all(of_one);
@@ -316,7 +316,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Puts a finished run beside another one, as a command leaves both that is killed after the older report has gone.
+/// Puts a finished run inside another one, as a command leaves both if it is killed after the older report is gone.
 fn half_way(bench: &Bench, old: &str, new: &str, to: &str) {
     let (home, next) = (bench.path(to), bench.path(to).join(".next"));
     copy(&bench.path(old), &home);

@@ -1,4 +1,4 @@
-//! The page of a run is written beside its JSON and is a view of it. `tests/needs/browser.rs` checks it in a browser.
+//! The page of a run is written next to its JSON and is a view of it. `tests/needs/browser.rs` checks it in a browser.
 
 use std::fs;
 

@@ -31,7 +31,7 @@ fn a_run_leaves_a_ranker_that_predicts_and_evaluates() {
     assert!(run.lines().next().unwrap().ends_with(" small"), "{run}");
     assert_eq!(run.lines().count(), documents);
 
-    // The run and the labels beside it are the same ranking: `letor` orders ties by file, which the run keeps.
+    // The run with the labels is the same ranking: `letor` orders ties by file, which the run keeps.
     let files = ["--run-id", "small", "--qrels", "qrels", "--out", "run.txt"];
     bench.output(&[&["predict", "runs/small/ranker.safetensors", "data.txt"][..], &files].concat());
     assert_eq!(fs::read_to_string(bench.path("run.txt")).unwrap(), run);
@@ -125,7 +125,7 @@ fn what_fits_a_perceptron_is_taken_and_recorded() {
     for (key, value) in [("batch_queries", 16.0), ("epochs", 100.0), ("patience", 20.0), ("learning_rate", 0.003)] {
         assert_eq!(config["learner"][key].as_f64(), Some(value), "{key}");
     }
-    // What the data decide is open in the configuration, which other data may be given.
+    // Values that depend on the data stay open in the configuration, because it may get other data.
     let written = text("first/config.toml");
     assert!(written.contains("learning_rate = 0.003") && !written.contains("batch_queries"), "{written}");
     bench.output(&["train", "first/config.toml", "--out", "second"]);

@@ -60,7 +60,7 @@ fn trials_are_the_same_for_any_number_of_jobs_and_each_fold_selects_its_best() {
             fold["selected"].as_str().unwrap().starts_with(&format!("learner.learning_rate={rate} scorer.hidden=["))
         );
     }
-    // Folds have trials of their own.
+    // Each fold has separate trials.
     assert_ne!(result["folds"][0]["trials"][0]["values"], result["folds"][1]["trials"][0]["values"]);
 
     // More trials leave those that were there as they are, and make only the new ones.
@@ -96,7 +96,7 @@ fn halving_drops_trials_and_goes_on_with_the_others_to_the_same_bytes() {
         let trials = fold["trials"].as_array().unwrap();
         let with = |rungs: usize| trials.iter().filter(|t| t["rungs"].as_array().unwrap().len() == rungs).count();
         assert_eq!([with(1), with(2), with(3)], [6, 2, 1]);
-        // Those that stay are those with the highest measure after the first rung.
+        // The trials that stay have the highest measure after the first rung.
         let first = |trial: &Value| trial["rungs"][0].as_f64().unwrap();
         let dropped = trials.iter().filter(|t| t["rungs"].as_array().unwrap().len() == 1);
         let stayed = trials.iter().filter(|t| t["rungs"].as_array().unwrap().len() > 1);
@@ -106,15 +106,15 @@ fn halving_drops_trials_and_goes_on_with_the_others_to_the_same_bytes() {
         let last = trials.iter().find(|t| t["rungs"].as_array().unwrap().len() == 3).unwrap();
         assert_eq!((&last["rounds"], &last["validation"]), (&9.into(), &fold["validation"]));
     }
-    // Without a folder the trials that stay are fitted again, and with one they go on: the same numbers, as those of a
-    // fit of that trial alone.
+    // Without a folder the remaining trials are fitted again, with one they continue: the numbers are the same, and
+    // equal the numbers of a fit of only that trial.
     assert_eq!(bench.output(&["cv", "cv.toml", "--json"]), text);
     let rate = result["folds"][0]["selected"].as_str().unwrap();
     let alone = ["cv", "cv.toml", "--json", "--set", "search=", "--set", "cv.folds=[1]", "--set", rate];
     let alone = bench.output(&[&alone[..], &["--set", "learner.epochs=9"]].concat());
     assert_eq!(json(&alone)["folds"][0]["measures"], result["folds"][0]["measures"]);
 
-    // What was finished of a run that was stopped is not made again.
+    // Finished fits of a stopped run are not made again.
     let before = report(&bench, "kept");
     for removed in ["report.json", "run.json"] {
         fs::remove_file(bench.path("kept").join(removed)).unwrap();
@@ -183,7 +183,7 @@ fn a_search_that_cannot_be_made_is_refused() {
                     `rank_boost`";
     let message = bench.refused(&["cv", "svm.toml"]);
     assert!(message.contains(expected), "{message}");
-    // Trials are chosen among on validation queries alone.
+    // Trials need validation queries to choose among them.
     let message = bench.refused(&[
         "cv",
         "svm.toml",

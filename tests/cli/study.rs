@@ -104,7 +104,7 @@ fn a_given_ranking_is_studied() {
     let rho = report["tables"][0]["rows"][0][1][0].as_f64().unwrap();
     assert!((rho - 0.5 * (first + second)).abs() < 1e-9, "{rho}");
     assert_eq!(report["tables"][2]["rows"][0][1][0], 1.0, "one query has a bound");
-    // From its own positions each query has one: the errors of its terms, and the farther of the shared ranks.
+    // The bound of each query from its positions: the errors of its terms, and the farther of the shared ranks.
     let discount = |rank: f64| 1.0 / (1.0 + rank).log2();
     let terms = (discount(position[0]) - 1.0).abs() + 3.0 * (discount(position[2]) - discount(2.0)).abs();
     let shared = (1.0 - discount(1.5)).max(discount(1.5) - discount(2.0));

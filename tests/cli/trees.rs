@@ -77,7 +77,7 @@ fn a_ranker_is_continued() {
     assert_ne!(scores("run"), scores("more"));
     let config = std::fs::read_to_string(bench.path("more/config.toml")).unwrap();
     assert!(config.contains("start = ") && config.contains(bench.path("run").to_str().unwrap()), "{config}");
-    // What is left there is the same run, from anywhere.
+    // The folder's configuration makes the same run from anywhere.
     bench.output(&["train", "more/config.toml", "--out", "again"]);
     assert_eq!(scores("again"), scores("more"));
     let refused = |args: &[&str]| bench.refused(&[&["train", "run.toml", "--out", "other"], args].concat());
@@ -115,7 +115,7 @@ fn exported_trees_carry_counts_and_gains() {
         assert!(counts.iter().all(|counts| counts.iter().sum::<f64>() == 80.0), "{run}: {counts:?}");
         assert!(numbers(&text, "internal_count").iter().all(|counts| counts[0] == 80.0), "{run}");
         assert!(numbers(&text, "leaf_weight").iter().flatten().all(|&weight| weight > 0.0), "{run}");
-        // The report is of the trees of its own run, without those that it continues.
+        // The report covers the trees of its own run, without the trees that it continues.
         if run == "run" {
             let (splits, gains) = (numbers(&text, "split_feature").concat(), numbers(&text, "split_gain").concat());
             for feature in 0..2 {

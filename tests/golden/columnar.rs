@@ -1,4 +1,4 @@
-//! Tables that pyarrow and polars wrote, read as the same data as the text beside them.
+//! Tables that pyarrow and polars wrote, read as the same data as the text next to them.
 
 use std::path::PathBuf;
 

@@ -1,10 +1,9 @@
-//! `expected/exports.json`: the scores that onnxruntime, LightGBM and XGBoost give exported rankers, and how the two
-//! explain trees that know their documents and gains.
+//! `expected/exports.json`: the scores that onnxruntime, LightGBM and XGBoost give exported rankers, and the
+//! explanations of LightGBM and XGBoost for trees that know their documents and gains.
 //!
-//! The rankers are made here from whole numbers and square roots alone, so that their exports have the same bytes
-//! everywhere. Each case has the checksum of the bytes that the other system scored. To renew the file, write the
-//! exports with `BURN_RANK_EXPORTS=FOLDER cargo test --test golden exports` and run
-//! `expected/generate_exports.py FOLDER`.
+//! The rankers are made here from only whole numbers and square roots, so their exports have the same bytes everywhere.
+//! Each case has the checksum of the bytes that the other system scored. To renew the file, write the exports with
+//! `BURN_RANK_EXPORTS=FOLDER cargo test --test golden exports` and run `expected/generate_exports.py FOLDER`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -232,7 +231,7 @@ fn cases() -> Vec<(String, Ranker, ExportFormat)> {
             onnx(format!("mlp-{activation:?}-{norm:?}"), NormalizerKind::ZScore, model);
         }
     }
-    // Noise is of training alone and has no part in the graph.
+    // Noise belongs only to training and has no part in the graph.
     let input = InputConfig { log1p: true, noise: 0.5 };
     let logarithm = mlp_of(MlpScorerConfig { hidden: vec![5], input, ..MlpScorerConfig::default() });
     onnx("mlp-input-log1p".into(), NormalizerKind::None, Model::Scorer(logarithm));
@@ -270,7 +269,7 @@ struct Case {
     sha256: String,
     /// One score per document, in the order of the data.
     scores: Vec<f64>,
-    /// How the other system explains the trees that know their documents and gains.
+    /// Checks the other system's explanation of the trees that know their documents and gains.
     explained: Option<Explained>,
 }
 
@@ -343,7 +342,7 @@ fn other_systems_score_exports_alike() {
     }
 }
 
-/// The background of TreeSHAP is the data that the counts are of.
+/// The background of TreeSHAP is the data that were counted.
 fn assert_explained(name: &str, explained: &Explained) {
     let trees = counted();
     let shap = TreeShap::new(&trees, &background().features).unwrap();

@@ -1,4 +1,4 @@
-//! `expected/imports.json`: the scores that LightGBM, XGBoost and CatBoost give rankers of their own, whose files are in
+//! `expected/imports.json`: the scores that LightGBM, XGBoost and CatBoost give their rankers, whose files are in
 //! `expected/imports`. To renew both, run `expected/generate_imports.py`.
 
 use std::collections::BTreeMap;

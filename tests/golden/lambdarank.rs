@@ -1,4 +1,4 @@
-//! `expected/lambdarank.json`: `lambda_ndcg` with `truncation` beside LightGBM's objective `lambdarank`.
+//! `expected/lambdarank.json`: `lambda_ndcg` with `truncation` compared with LightGBM's objective `lambdarank`.
 
 use burn::tensor::DType;
 use burn_rank::loss::{LossSpec, RankingLoss, explain};
@@ -43,7 +43,7 @@ fn defect_7_the_truncation_is_lightgbms() {
         let loss = loss(&case);
         let found = explain(loss.as_ref(), &case.scores, &case.labels, DType::F64).unwrap();
         assert_near(&found.grad, &case.gradient, &what);
-        // What boosted trees take.
+        // The derivatives that boosted trees take.
         let labels: Vec<f32> = case.labels.iter().map(|&label| label as f32).collect();
         let found = loss.curvature().unwrap().derivatives(&labels, &case.scores, None);
         assert_near(&found.gradient, &case.gradient, &what);
@@ -51,7 +51,7 @@ fn defect_7_the_truncation_is_lightgbms() {
     }
 }
 
-/// A cut-off beside the truncation makes it NDCG@k whose change a pair weighs, the ideal DCG included.
+/// A cut-off together with the truncation: a pair's weight is then the change of NDCG@k, with the ideal DCG at k.
 #[test]
 fn defect_7_a_cutoff_beside_a_truncation_is_that_of_the_measure() {
     let (scores, labels): ([f64; 5], [f64; 5]) = ([-0.4, 1.1, 0.8, -0.5, -0.9], [3.0, 4.0, 2.0, 0.0, 3.0]);
@@ -60,7 +60,7 @@ fn defect_7_a_cutoff_beside_a_truncation_is_that_of_the_measure() {
     let cut = LossSpec::new("lambda_ndcg").with("k", 2);
     let (alone, beside) = (value(&cut), value(&cut.with("truncation", 5)));
     assert!((alone - 0.860260).abs() < 5e-7 && (alone - beside).abs() < 1e-12, "{alone} {beside}");
-    // Of those that change NDCG@3, a truncation of 2 leaves out the pairs of rank 3 with those below.
+    // A truncation of 2 leaves out the pairs of rank 3 and lower ranks, which change NDCG@3.
     let within = LossSpec::new("lambda_ndcg").with("k", 3).with("truncation", 2);
     let discount = |rank: usize| if rank <= 3 { 1.0 / (1.0 + rank as f64).log2() } else { 0.0 };
     let gain = |label: f64| label.exp2() - 1.0;

@@ -91,7 +91,7 @@ impl PeerLists {
         means.iter().zip(self.documents()).map(|(mean, n)| mean * n).collect()
     }
 
-    /// Returns true if some list has one label only: our loss is then 0, but those of other libraries may not be.
+    /// Returns true if some list has one label only: the loss is then 0 here, but perhaps not in other libraries.
     pub fn has_degenerate(&self) -> bool {
         self.pairs().contains(&0.0)
     }

@@ -15,14 +15,15 @@ const BATCH: [usize; 2] = [32, 100];
 /// Runs of which the median counts.
 const RUNS: usize = 5;
 
-/// Largest difference of losses and gradients, where 1 is that of a value near 0 or as large as the value.
+/// Returns the largest difference of losses and gradients, relative to 1 plus the expected value.
 fn largest_difference(found: &Outcome, expected: &Outcome) -> f64 {
     let numbers = |outcome: &Outcome| [outcome.losses.clone(), outcome.gradients.concat()].concat();
     let differences = numbers(found).into_iter().zip(numbers(expected));
     differences.map(|(found, expected)| (found - expected).abs() / (1.0 + expected.abs())).fold(0.0, f64::max)
 }
 
-/// Of all losses on a device, in f32, from their tensor definitions in f64 on the CPU; with the name of the loss.
+/// Returns the differences of all losses on a device, in f32, from their tensor definitions in f64 on the CPU, with the
+/// name of the loss.
 fn worst(present: &Present) -> (f64, String) {
     let queries = [queries(), degenerate()].concat();
     let width = longest(&queries);

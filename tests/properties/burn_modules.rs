@@ -7,7 +7,7 @@ use burn::tensor::{Device, Tensor};
 use burn_rank::loss::{Exact, Ndcg, PrecisionAt, Surrogate, registry};
 use burn_rank::prelude::*;
 
-/// A user's model that holds every loss, by its registered name, beside something to train.
+/// A user's model that holds every loss, by its registered name, next to a module to train.
 macro_rules! holder {
     ($($field:ident: $loss:ident, $config:expr;)+) => {
         #[derive(Module, Debug)]

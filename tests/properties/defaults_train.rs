@@ -50,8 +50,8 @@ fn overfitted(loss: &dyn RankingLoss, seed: u64) -> f64 {
     found.means[0].1
 }
 
-/// What a surrogate is to reach. Through the two relaxations that benchmarks/losses.md has for contrast, no temperature was
-/// found that reaches more from every seed.
+/// The value that a surrogate has to reach. For the two relaxations that benchmarks/losses.md has for contrast, no
+/// temperature was found that reaches more from every seed.
 fn bar(spec: &LossSpec) -> f64 {
     match spec.to_string() {
         name if name.ends_with(":neural_sort") => 0.9,

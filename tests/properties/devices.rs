@@ -17,9 +17,9 @@ const SAMPLE: &str = "BURN_RANK_SAMPLE";
 pub struct Present {
     pub name: String,
     pub device: Device,
-    /// The types in which it is tested. GPUs are tested in f32 alone, since their f64 is missing or unfinished.
+    /// The types in which it is tested. GPUs are tested only in f32, since their f64 is missing or unfinished.
     pub types: &'static [DType],
-    /// How primitives are computed there.
+    /// The path that computes primitives there.
     pub path: Path,
 }
 
@@ -36,7 +36,7 @@ impl Present {
     }
 }
 
-/// How primitives are computed on a device.
+/// The path that computes primitives on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Path {
     /// Kernels of the processor.

@@ -78,7 +78,7 @@ fn one(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], weights: &[f64]) 
 /// The measure of a cell.
 fn measure(spec: &LossSpec) -> &str {
     let measure = spec.params.get("measure").and_then(|measure| measure.as_str());
-    // Without a measure it is that of the defaults.
+    // Without a measure, the default measure applies.
     measure.unwrap_or(if spec.name == "relaxed_measure" { "ndcg" } else { "" })
 }
 

@@ -53,7 +53,7 @@ fn normal(scores: &[f64], labels: &[f64], k: usize, sigma: f64, mu: f64) -> f64 
     explain(&*loss, &lowered, labels, DType::F64).unwrap().value
 }
 
-/// Values and gradients of one query in many draws, from one batch whose rows have noise of their own.
+/// Values and gradients of one query in many draws, from one batch whose rows have separate noise.
 fn draws(loss: &dyn RankingLoss, (scores, labels): &(Vec<f64>, Vec<f64>)) -> Vec<Vec<f64>> {
     let device = Device::flex().autodiff();
     let shape = [DRAWS, scores.len()];

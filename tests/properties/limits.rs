@@ -44,8 +44,8 @@ fn exact(measure: Measure, scores: &[f64], labels: &[f64]) -> f64 {
     measure.query(&ranking, &Convention::preset("standard").unwrap()).unwrap().unwrap()
 }
 
-/// What a cell tends to. Without tied scores, tau over the pairs of different labels is the accuracy of their order, from
-/// -1 to 1.
+/// The limit of a cell. Without tied scores, tau over the pairs of different labels is the accuracy of their order,
+/// from -1 to 1.
 fn exact_measure(measure: MeasureName, k: Option<usize>) -> Measure {
     let required = k.or(Some(5));
     match measure {

@@ -242,7 +242,7 @@ fn padding_never_matters() {
     });
 }
 
-/// Compares values and gradients of every device in f32 with those of the CPU in f64.
+/// Compares values and gradients of every device in f32 with values and gradients of the CPU in f64.
 #[test]
 fn every_device_agrees() {
     let queries = [queries(), degenerate()].concat();
@@ -254,7 +254,7 @@ fn every_device_agrees() {
     });
 }
 
-/// Half precision has no number for high ranks: losses of such scores are those of the same scores in f32.
+/// Half precision has no number for high ranks: such scores have the same losses as the same scores in f32.
 #[test]
 fn scores_of_half_precision_are_computed_in_single() {
     let rounded = |dtype| -> Vec<Query> {
@@ -743,7 +743,7 @@ fn an_inverted_mask_is_an_error_not_a_zero_loss() {
     }
 }
 
-/// Such a batch is an error of `try_forward` alone, and only if no query has anything to learn.
+/// Such a batch is an error only of `try_forward`, and only if no query has anything to learn.
 #[test]
 fn a_batch_with_nothing_to_learn_is_an_error_of_try_forward_only() {
     let (nothing, something) = (degenerate(), queries());

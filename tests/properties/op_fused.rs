@@ -24,7 +24,7 @@ const TOLERANCE: f64 = 1e-5;
 /// Inputs of one case, row-major `[batch, documents]`.
 struct Case {
     name: String,
-    /// The primitive it is for, or what it is about.
+    /// The primitive or the topic of the case.
     purpose: String,
     shape: [usize; 2],
     scores: Vec<f32>,
@@ -253,7 +253,7 @@ fn rank_expectation_agrees_with_its_definition() {
     }
 }
 
-/// What is averaged under `sigma`: over two trials, given and not.
+/// The average under `sigma`: over two trials, given and not.
 fn above(sigma: f64, above: Above) -> AboveExpectation {
     let terms = [(0.3, 0.05), (0.2, 0.4), (0.25, 0.9), (0.3, 0.999)];
     let terms = terms.map(|(coefficient, base)| ExponentialTerm { coefficient, base }).into();
@@ -424,7 +424,7 @@ fn ideal_dcg_agrees_with_its_definition() {
         check(&format!("cut-off {cut_off}"), "ideal_dcg", 1000, 1e-6, |[x, _, labels, mask]| {
             let discount = |rank: usize| if rank <= cut_off { 1.0 / (1.0 + rank as f64).log2() } else { 0.0 };
             let discounts = (1..=x.dims()[1]).map(discount).collect();
-            // The gains are those of every document of the list; x only gives the outcome a gradient.
+            // The gains belong to every document of the list; x only gives the outcome a gradient.
             ideal_dcg(labels.clone(), mask.clone(), discounts).unsqueeze_dim::<2>(1) + x.clone() * 0.0
         });
     }
@@ -633,7 +633,7 @@ fn instructions_with_fused_multiply_add_give_the_same_bits_on_rayons_threads() {
 /// Inputs of a primitive: scores, values, labels and mask.
 type Inputs = [Tensor<2>; 4];
 
-/// Returns the bits of values and gradients of two padded lists, without those of the padding.
+/// Returns the bits of values and gradients of two padded lists, without padding.
 fn bits_of(
     present: &Present,
     documents: usize,

@@ -68,7 +68,7 @@ impl RankingLoss for Mine {
     }
 }
 
-/// A loss with nothing beyond what the trait asks for, and parameters of its own words.
+/// A loss with only the methods that the trait requires, and with parameters in other words.
 #[derive(Debug)]
 struct Plain {
     weight: f64,

@@ -59,7 +59,7 @@ fn assert_close(found: f64, expected: f64, what: &str) {
 #[test]
 fn evaluate_gives_the_values_of_the_measure_that_it_equals() {
     let (scores, labels, mask) = lists();
-    // LightGBM's gain and discount are those of the definition over positions.
+    // LightGBM's gain and discount are the gain and the discount of the definition over positions.
     for convention in conventions() {
         let found = metric::evaluate(scores.clone(), labels.clone(), mask.clone(), &ndcgs(), &convention).unwrap();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Lists without padding: the losses and gradients of every registered loss are those of padded lists.
+//! Lists without padding: every registered loss has the same losses and gradients as for padded lists.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::loss::{Lists, LossError, PackedLists, RankingLoss, Reduction, UnitGradients, reduce_weighted};
@@ -24,7 +24,7 @@ fn lists() -> Vec<Query> {
     lists
 }
 
-/// The rows of the documents, one query after another, or those of all queries in turn: the query of each row.
+/// Returns the query of each row: the documents of one query after another, or of all queries in turn.
 fn ids(lists: &[Query], in_turn: bool) -> Vec<usize> {
     let places = lists.iter().enumerate().flat_map(|(query, (scores, _))| (0..scores.len()).map(move |d| (d, query)));
     let mut places: Vec<(usize, usize)> = places.collect();
@@ -94,8 +94,8 @@ fn both(
     [found_packed, (values(losses), by_row.collect())]
 }
 
-/// A gradient is compared beside its largest component: sums over documents are rounded at that size, in an order that
-/// follows the padding.
+/// A gradient is compared relative to its largest component: sums over documents are rounded at that size, in an order
+/// that follows the padding.
 fn assert_same(name: &str, [packed, padded]: &[Found; 2], tolerance: f64) {
     for (query, (found, expected)) in packed.0.iter().zip(&padded.0).enumerate() {
         assert!(close(*found, *expected, tolerance), "{name}: query {query}: {found} packed, {expected} padded");

@@ -117,7 +117,7 @@ fn several_readers_are_read_as_files_are() {
     assert_eq!(message, "standard input:1:7: found `x`, expected an integer relevance");
 }
 
-/// Returns the sources of the library without those of the command, each without its tests.
+/// Returns the sources of the library without the sources of the command, each without its tests.
 fn library() -> Vec<(String, String)> {
     fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -198,7 +198,7 @@ fn the_library_changes_nothing_of_its_process() {
 
 #[test]
 fn parallel_code_carries_the_execution_to_its_threads() {
-    // Loops over numbers alone, which call nothing that depends on the execution.
+    // Loops over only numbers, which call nothing that depends on the execution.
     let arithmetic = [
         "data/check/mod.rs",
         "data/check/order.rs",
