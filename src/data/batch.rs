@@ -116,7 +116,7 @@ impl BatchPlannerConfig {
     }
 }
 
-/// Plans the batches of each epoch, from the list lengths alone.
+/// Plans the batches of each epoch from only the list lengths.
 #[derive(Debug, Clone)]
 pub struct BatchPlanner {
     config: BatchPlannerConfig,

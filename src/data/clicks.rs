@@ -89,12 +89,12 @@ impl ClickModel {
     }
 
     /// Generates the sessions of queries whose documents are shown by descending `scores`, one per document. Ties keep
-    /// the order of the dataset; a document with the score `-inf` is not shown, so that it is not clicked. Each query
-    /// has a seed of its own. Sessions without a click, from which there is nothing to learn, are left out.
+    /// the order of the dataset; a document with the score `-inf` is not shown, so it is not clicked. Each query has a
+    /// separate seed. Sessions without a click, from which there is nothing to learn, are left out.
     ///
     /// # Errors
-    /// Those of [`check`](ClickModel::check); [`DataError::Inconsistent`] for another number of scores than of
-    /// documents or a score that is not a number, and if there is no click at all.
+    /// The errors of [`check`](ClickModel::check); [`DataError::Inconsistent`] if the numbers of scores and documents
+    /// differ, if a score is not a number, and if there is no click at all.
     pub fn sessions(&self, data: &RankingDataset, scores: &[f32]) -> Result<Clicks, DataError> {
         self.check()?;
         if scores.len() != data.documents() {

@@ -46,7 +46,7 @@ impl RankingDataset {
     /// Creates a dataset whose queries have `sizes` documents. The queries are numbered; documents have no identifiers.
     ///
     /// # Errors
-    /// Those of [`RankingDataset::check`].
+    /// The errors of [`RankingDataset::check`].
     pub fn from_groups(
         features: Vec<f32>,
         feature_count: usize,
@@ -147,9 +147,9 @@ impl RankingDataset {
         self.features.check()
     }
 
-    /// Cuts the documents into the parts that passes over the features go through, each those of a shard of the
-    /// queries. Processes that share the reading of streamed features then read whole parts. Sums and hashes are those
-    /// of the parts.
+    /// Cuts the documents into the parts that passes over the features go through, one part for each shard of the
+    /// queries. Processes that share the reading of streamed features then read whole parts. Sums and hashes combine
+    /// the sums and hashes of the parts.
     #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(crate) fn cut(&mut self, shards: usize) {
         self.features.cut(Parts::new(&self.offsets, &Shards::new(self.queries(), shards)));
@@ -435,7 +435,7 @@ impl RankingDataset {
         self.hash_with(|hash| self.features.fingerprint_into(hash))
     }
 
-    /// Returns the hash of everything, where `features` adds that of the features.
+    /// Returns the hash of everything; `features` adds the hash of the features.
     fn hash_with(&self, features: impl FnOnce(&mut Sha256)) -> String {
         let mut hash = Sha256::new();
         let text = |text: &str, hash: &mut Sha256| {

@@ -1,7 +1,7 @@
-//! Weights of documents: what each document counts in training, in the losses that take such weights.
+//! Weights of documents in training, for the losses that take such weights.
 //!
-//! What a weight multiplies is a matter of the loss
-//! ([`check_document_weights`](crate::loss::RankingLoss::check_document_weights)). The weights are taken as they are:
+//! The loss decides the quantity that a weight multiplies
+//! ([`check_document_weights`](crate::loss::RankingLoss::check_document_weights)). The weights are used as they are:
 //! twice the weights are twice the loss, where it is a sum over documents.
 
 use super::dataset::RankingDataset;

@@ -99,7 +99,7 @@ pub enum DataError {
     Table {
         /// The file.
         path: PathBuf,
-        /// Its columns, or what it is.
+        /// The columns of the table, or the kind of the file.
         found: String,
         /// The columns or files that fit.
         expected: String,
@@ -111,7 +111,7 @@ pub enum DataError {
         path: PathBuf,
         /// The format that its first bytes announce.
         format: &'static str,
-        /// What is wrong with it.
+        /// The fault of the file.
         reason: String,
     },
     /// A file that would take more memory than its options allow.
@@ -135,7 +135,7 @@ pub enum DataError {
         sum: u64,
         /// The file of documents.
         data: PathBuf,
-        /// Its number of documents.
+        /// The number of documents in the data file.
         documents: usize,
     },
     /// Another number of query weights than of queries.
@@ -147,7 +147,7 @@ pub enum DataError {
         weights: usize,
         /// The file of documents.
         data: PathBuf,
-        /// Its number of queries.
+        /// The number of queries in the data file.
         queries: usize,
     },
     /// Another number of document weights than of documents.
@@ -159,7 +159,7 @@ pub enum DataError {
         weights: usize,
         /// The file of documents.
         data: PathBuf,
-        /// Its number of documents.
+        /// The number of documents in the data file.
         documents: usize,
     },
     /// A label outside the domain of a measure or loss.
@@ -179,7 +179,7 @@ pub enum DataError {
     Inconsistent {
         /// The part.
         what: String,
-        /// Its value.
+        /// The value found.
         found: String,
         /// The values that fit.
         expected: String,
@@ -231,7 +231,7 @@ impl DataError {
         move |source| DataError::Io { path, source }
     }
 
-    /// The same error, or, if the text of the file is of another kind than the one that fits, that it is.
+    /// Returns the same error, or an error that names the kind of the file, if its text is not of the kind that fits.
     pub(crate) fn or_kind(self, file: &Path, fits: FileKind, expected: &str) -> DataError {
         let is_about_text = matches!(self, Self::Syntax { .. } | Self::Limit { .. } | Self::Empty { .. });
         match FileKind::of_file(file) {

@@ -225,8 +225,8 @@ fn rotate(folder: &Path, parts: &[PathBuf]) -> Result<Vec<Fold>, DataError> {
     Ok((0..count).map(fold).collect())
 }
 
-/// Endings of files, the preferred ones first. Text comes first, so that a folder stays what it was when a table is put
-/// beside its text.
+/// Endings of files, the preferred ones first. Text comes first, so that a folder keeps its meaning when a table is put
+/// next to its text.
 const ENDINGS: [&str; 10] = [".txt", ".txt.gz", ".gz", "", ".arrow", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz"];
 
 /// Accepted names of the three sets.

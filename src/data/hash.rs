@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// Goes on with values, as little-endian bytes.
+/// Adds values to a hash, as little-endian bytes.
 pub(super) fn hash_floats(values: &[f32], hash: &mut Sha256) {
     let mut buffer = [0u8; 4096];
     for chunk in values.chunks(buffer.len() / 4) {

@@ -36,7 +36,7 @@ impl Input {
         &self.name
     }
 
-    /// Returns whether the input is a file, which may have other files beside it.
+    /// Returns whether the input is a file, which may have other files next to it.
     pub(crate) fn is_file(&self) -> bool {
         self.reader.is_none()
     }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::features::Features;
 use crate::distributed::Processes;
 
-/// Values that the first pass tells apart: those of the upper 16 bits.
+/// Number of values that the first pass distinguishes: the upper 16 bits.
 const FIRST: usize = 1 << 16;
 /// Values of the 8 bits that each further pass adds.
 const NEXT: usize = 1 << 8;
@@ -17,9 +17,9 @@ const ROWS: usize = 512;
 /// Number of columns that a thread counts at a time.
 const COLUMNS: usize = 8;
 
-/// Returns for each feature the values at `ranks`, which ascend and count from 0, of its values in the order of
-/// [`f32::total_cmp`], missing ones aside. They are those of a sorted copy, to the bit. Processes that share the
-/// reading add their counts.
+/// Returns for each feature the values at `ranks`, which ascend and count from 0, in the order of [`f32::total_cmp`],
+/// without missing values. They are the values of a sorted copy, to the bit. Processes that share the reading add their
+/// counts.
 pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>], processes: &dyn Processes) -> Vec<Vec<f32>> {
     let readers = features.readers(processes);
     let most = ranks.iter().map(Vec::len).max().unwrap_or(0);
@@ -68,7 +68,7 @@ const PASSES: [(u32, usize); 3] = [(16, FIRST), (8, NEXT), (0, NEXT)];
 struct Wanted {
     /// The known bits.
     prefix: u32,
-    /// Its place among the values with these bits.
+    /// The place among the values with these bits.
     rank: usize,
 }
 

@@ -1,8 +1,8 @@
 //! The parts that the values of a dataset are cut into, each the documents of a shard of its queries.
 //!
-//! What a pass over the values finds is made part by part and put together in their order, so it does not depend on who
-//! reads which part. Of data that were not cut each process reads a share of whole chunks, and what is found is put
-//! together chunk by chunk, as one process does.
+//! A pass computes its result part by part and combines the parts in order, so the result does not depend on which
+//! process reads which part. If the data were not cut, each process reads a share of whole chunks, and the results are
+//! combined chunk by chunk, as in one process.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::shards::{Shards, own};
 use crate::distributed::Processes;
 
-/// Number of documents of a chunk; fixed, so that sums depend neither on the number of threads nor on that of
+/// Number of documents of a chunk. It is fixed, so sums depend neither on the number of threads nor on the number of
 /// processes.
 pub(crate) const CHUNK: usize = 4096;
 
@@ -45,7 +45,7 @@ impl Parts {
         }
     }
 
-    /// The documents, of `all`, that a process reads: those of its parts, or its share of one part.
+    /// Returns the documents, of `all`, that a process reads: the documents of its parts, or its share of one part.
     pub fn own_rows(&self, all: usize, readers: &dyn Processes) -> Range<usize> {
         self.share(readers.rank(), readers.count(), all)
     }
@@ -64,7 +64,7 @@ impl Parts {
         self.bounds[parts.start]..self.bounds[parts.end]
     }
 
-    /// What `of_part` makes of every part, in their order. Each process makes it of its own parts.
+    /// Returns the result of `of_part` for every part, in order. Each process computes it for its own parts.
     pub fn gather(&self, readers: &dyn Processes, of_part: impl FnMut(usize) -> Vec<u8>) -> Vec<Vec<u8>> {
         readers.gather_all(own(self.count(), readers).map(of_part).collect())
     }

@@ -21,7 +21,7 @@ impl RankingDataset {
         Ok(self)
     }
 
-    /// Returns the queries as a learner takes them: without those of weight 0, and with weights whose mean is 1, so
+    /// Returns the queries as a learner takes them: without queries of weight 0, and with weights whose mean is 1, so
     /// that a step keeps its length. Data without weights are returned as they are.
     ///
     /// # Errors

@@ -116,8 +116,8 @@ impl Rows {
         self.rows += rows;
     }
 
-    /// Puts the last rows, from `first` on, into another order: `order` has the row that comes to each place. One row is
-    /// held beside the matrix.
+    /// Puts the last rows, from `first` on, into another order: `order` has the row that comes to each place. It needs
+    /// memory for one row.
     pub fn reorder(&mut self, first: usize, order: &[usize]) {
         let stride = self.stride;
         let values = &mut self.values[first * stride..];

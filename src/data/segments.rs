@@ -23,7 +23,7 @@ pub enum SegmentsError {
         query: usize,
         /// The offset.
         found: usize,
-        /// What it may be.
+        /// The valid values.
         expected: String,
     },
     /// A number below the largest query id that no document has.
@@ -34,14 +34,14 @@ pub enum SegmentsError {
         /// The largest id.
         largest: usize,
     },
-    /// Another number of documents than that of the values.
+    /// The number of documents differs from the number of values.
     #[error("{}", documents_in_words(*.query, *.found, what, *.expected))]
     Documents {
         /// The first query with a document that has no value, or the number of queries where values are left over.
         query: usize,
         /// The number of documents in all queries.
         found: usize,
-        /// What the values are, as `scores`.
+        /// The name of the values, such as `scores`.
         what: &'static str,
         /// The number of values.
         expected: usize,
@@ -71,7 +71,7 @@ fn documents_in_words(query: usize, found: usize, what: &str, expected: usize) -
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segments {
-    /// Where each query begins among the documents in the order of queries, and the end.
+    /// The place of each query's first document in the order of queries, and the end.
     offsets: Arc<[usize]>,
     /// The row of each document in the order of queries; none where that is the order of the rows.
     rows: Option<Arc<[usize]>>,
@@ -173,7 +173,7 @@ impl Segments {
         self.range(query).map(move |place| rows.map_or(place, |rows| rows[place]))
     }
 
-    /// Where each query begins among the documents in the order of queries, and the end.
+    /// Returns the place of each query's first document in the order of queries, and the end.
     pub(crate) fn offsets(&self) -> &[usize] {
         &self.offsets
     }
@@ -220,7 +220,7 @@ impl Segments {
 /// The largest number of rectangles.
 const RECTANGLES: usize = 4;
 
-/// What a rectangle costs beside its places, in places: every operation of a loss is launched once more.
+/// The cost of a rectangle apart from its places, in places: every operation of a loss is launched once more.
 const LAUNCHES: usize = 4096;
 
 /// The lengths of the longest lists of the groups that cost the least, ascending, from all lengths, ascending.
@@ -309,7 +309,7 @@ mod tests {
         let lengths = [vec![2, 100, 5, 9, 17, 3, 1, 4, 1], vec![3; 60]].concat();
         let rectangles = Segments::from_lengths(&lengths).unwrap().rectangles();
         assert_eq!(rectangles, [[vec![0, 2], (5..69).collect()].concat(), vec![1, 3, 4]]);
-        // What is launched once more costs more than the places that it saves.
+        // Launching an operation once more costs more than the places that it saves.
         assert_eq!(Segments::from_lengths(&[1, 9, 4]).unwrap().rectangles(), [[0, 1, 2]]);
     }
 

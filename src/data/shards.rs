@@ -8,7 +8,7 @@ use rand::seq::SliceRandom;
 
 use crate::distributed::Processes;
 
-/// Those of some pieces of work that fall to this process: the pieces of the first process come first.
+/// Returns the pieces of work of this process: the pieces of the first process come first.
 pub(crate) fn own(pieces: usize, processes: &dyn Processes) -> Range<usize> {
     Shards::new(pieces, processes.count()).range(processes.rank())
 }
@@ -54,7 +54,7 @@ impl Shards {
         placed.into_iter().map(|(_, shard)| shard).collect()
     }
 
-    /// Those of some queries that belong to a part, in their order.
+    /// Returns the queries among `queries` that belong to a part, in their order.
     #[cfg(feature = "learners")]
     pub(crate) fn share(&self, shard: usize, queries: &[usize]) -> Vec<usize> {
         let own = self.range(shard);

@@ -1,4 +1,4 @@
-//! What weights of queries and of documents have in common.
+//! The common part of weights of queries and weights of documents.
 
 use super::dataset::inconsistent;
 use super::error::DataError;

@@ -10,8 +10,8 @@ pub(crate) struct FileWidth {
     pub features: usize,
 }
 
-/// The warning about data that have fewer features than what they are used with. `data` and `others` end with a verb:
-/// `the data have`, `few.txt has`. That is no error, since LETOR text leaves out features that are 0.
+/// Returns the warning about data with fewer features than their ranker or their other files. `data` and `others` end
+/// with a verb: `the data have`, `few.txt has`. That is no error, since LETOR text leaves out features that are 0.
 #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
 pub(crate) fn fewer_features(data: &str, found: usize, others: &str, expected: usize, taken_as: &str) -> String {
     let found = match found {

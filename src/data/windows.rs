@@ -2,10 +2,10 @@
 //!
 //! Each shard of the queries is cut into blocks of consecutive whole queries. Each epoch shuffles the blocks of a
 //! shard, takes as many of them as fit into its window, and shuffles the queries of a window as
-//! [`BatchPlanner`](super::BatchPlanner) shuffles those of a set. A step takes its share of each shard, and goes on
-//! with the next window where one ends. So a query meets those that share a window with it in the epoch, and any other
-//! query in some epoch. With windows of all queries the order is that of data in memory. It depends on the seed, the
-//! window and the number of shards alone.
+//! [`BatchPlanner`](super::BatchPlanner) shuffles a whole set. A step takes its share of each shard, and continues with
+//! the next window where one ends. So a query meets the queries of its window in the epoch, and any other query in some
+//! epoch. With windows of all queries the order is the same as for data in memory. It depends only on the seed, the
+//! window and the number of shards.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -49,7 +49,7 @@ struct Begun {
 }
 
 impl Windows {
-    /// Plans windows of at most `bytes` bytes of features, those of all shards together.
+    /// Plans windows of at most `bytes` bytes of features, in all shards together.
     pub fn new(data: &RankingDataset, shards: &Shards, bytes: usize, seed: u64) -> Self {
         let values = bytes / size_of::<f32>() / shards.count();
         let with_documents =

@@ -21,7 +21,7 @@ struct Published {
     documents: usize,
     /// Features whose values lie between two numbers.
     ranges: &'static [(RangeInclusive<usize>, f32, f32)],
-    /// What it is where values lie outside.
+    /// The finding if values lie outside.
     outside: &'static str,
 }
 
@@ -142,7 +142,7 @@ pub(super) fn recognize(sets: &[SetReport]) -> (Vec<String>, Vec<Finding>) {
     // With two things off they are not the set, but data of the same width.
     let fewest = compared.iter().map(|(_, off)| off.len()).min().filter(|fewest| *fewest <= 1);
     let mut nearest = compared.into_iter().filter(|(_, off)| Some(off.len()) == fewest).peekable();
-    // What is off is said once, of the last: the largest set.
+    // A difference is reported once, for the last: the largest set.
     let mut off = Vec::new();
     let mut names = Vec::new();
     while let Some((known, findings)) = nearest.next() {
@@ -155,7 +155,7 @@ pub(super) fn recognize(sets: &[SetReport]) -> (Vec<String>, Vec<Finding>) {
 }
 
 impl Published {
-    /// What is off in some sets, if they are parts of this one.
+    /// Returns the differences of the sets from this one, if they are parts of it.
     fn compare(&self, sets: &[SetReport]) -> Vec<Finding> {
         let mut off = Vec::new();
         let mut add = |of: &SetReport, count: usize, examples: Vec<String>, words: String| {

@@ -1,25 +1,25 @@
-//! How far something orders the documents of each query as their labels do.
+//! The share of pairs of documents that a column of values orders as their labels do.
 
 use rayon::prelude::*;
 
 use crate::data::RankingDataset;
 
-/// Documents that are looked at, at most, beside the last query.
+/// Most documents that are looked at, apart from the last query.
 const DOCUMENTS: usize = 100_000;
 
 /// Pairs of documents of a query with different labels, counted over queries.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pairs {
     all: u64,
-    /// Those that are ordered as the labels are.
+    /// The pairs that are ordered as the labels are.
     alike: u64,
-    /// Those that are ordered the other way; ties are neither.
+    /// The pairs that are ordered the other way; ties are neither.
     reversed: u64,
 }
 
 /// Fewer pairs show nothing.
 const PAIRS: u64 = 50;
-/// The least share of pairs that are told apart.
+/// The least share of pairs that are not tied.
 const TOLD_APART: f64 = 0.5;
 /// The least share of them that are ordered as the labels are, or the other way.
 const ORDERED: f64 = 0.98;
@@ -29,8 +29,8 @@ impl Pairs {
         Self { all: self.all + other.all, alike: self.alike + other.alike, reversed: self.reversed + other.reversed }
     }
 
-    /// The share of the pairs told apart that one direction orders right, where it is so large that labels are no more
-    /// secret.
+    /// Returns the share of the untied pairs that one direction orders correctly, if it is so large that the values
+    /// give the labels away.
     pub fn gives_away(&self) -> Option<f64> {
         let told_apart = self.alike + self.reversed;
         if self.all < PAIRS || (told_apart as f64) < TOLD_APART * self.all as f64 {
@@ -59,7 +59,7 @@ impl Pairs {
             }
             tied.iter().for_each(|(_, level)| below[*level] += 1);
         }
-        // Those of missing values among them.
+        // The pairs include documents without a value.
         let mut counts = vec![0u64; below.len()];
         levels.iter().for_each(|level| counts[*level] += 1);
         let (sum, squares) = counts.iter().fold((0, 0), |(sum, squares), count| (sum + count, squares + count * count));
@@ -91,7 +91,7 @@ pub(super) fn pairs(data: &RankingDataset) -> (Vec<Pairs>, Pairs) {
     queries.par_iter().map(of_query).reduce(nothing, add)
 }
 
-/// The place of each label among those of its query.
+/// Returns the place of each label among the labels of its query.
 fn levels(labels: &[f32]) -> Vec<usize> {
     let mut all = labels.to_vec();
     all.sort_unstable_by(f32::total_cmp);

@@ -29,7 +29,7 @@ pub(super) struct ArrowFile {
     decompressed: u64,
 }
 
-/// Why a file is not read.
+/// The reason that a file is not read.
 pub(super) enum Fault {
     /// It is not what was written.
     Damaged(String),
@@ -126,7 +126,7 @@ fn of_block(bytes: &Buffer, block: &Block) -> Buffer {
     bytes.slice_with_length(block.offset() as usize, block.metaDataLength() as usize + block.bodyLength() as usize)
 }
 
-/// What the messages so far have stated.
+/// The totals that the messages so far have stated.
 struct Checked<'a> {
     bytes: &'a [u8],
     rows: usize,

@@ -157,7 +157,7 @@ fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &
     Ok(Schema::new(names.iter().enumerate().map(typed).collect::<Vec<_>>()))
 }
 
-/// What is wrong with a row of a block, counted from 0.
+/// The fault of a row of a block, counted from 0.
 struct Fault {
     row: usize,
     /// The column, unless it is the row.
@@ -177,7 +177,7 @@ impl Fault {
     }
 }
 
-/// What decodes blocks.
+/// The decoder of blocks.
 struct Decoder<'a> {
     types: Arc<Schema>,
     /// The columns that are decoded, ascending.
@@ -258,7 +258,8 @@ impl Decoder<'_> {
         Fault { row: 0, column: None, found: error.to_string(), expected }
     }
 
-    /// What is wrong with a block that cannot be decoded: a row of another number of fields, or one that is not text.
+    /// Returns the fault of a block that cannot be decoded: a row with another number of fields, or a row that is not
+    /// text.
     fn fault(&self, block: &[u8]) -> Fault {
         let count = self.types.fields().len();
         let (mut row, mut start, mut is_quoted) = (0, 0, false);
@@ -290,7 +291,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Whether a field is that of a missing value.
+/// Whether a field stands for a missing value.
 fn is_missing(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || ["null", "nan", "na", "n/a", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))

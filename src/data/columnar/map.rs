@@ -226,7 +226,7 @@ mod tests {
         let path = folder.path().join("bytes");
         std::fs::write(&path, [7; 100]).unwrap();
         let mut map = FileMap::open(&path).unwrap();
-        // Opened for writing alone.
+        // Opened only for writing.
         map.file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
         let mut out = [0; 60];
         map.read(30..90, &mut out);

@@ -10,12 +10,13 @@
 //! | `features` | the features: a list of numbers, of the same length in each row |
 //!
 //! [`Columns`](super::Columns) gives columns other names, and drops some. Without a column `features` of lists, every
-//! other column is a feature, in the order of the file, and holds numbers; beside one, other columns are not read. Files
-//! of a set with a column for each feature have the same names of features, in any order. Rows that do not stand
-//! together by query are put together, and [`read_order`](crate::data::RankingDataset::read_order) says where they stood. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and
-//! becomes the nearest `f32`. A null and NaN are a missing value ([`Missing`](super::letor::Missing)); an infinite
-//! value is an error, and so is one that is infinite as `f32`. The rows are those of the same text:
-//! [`data_hash`](crate::data::RankingDataset::data_hash) does not tell them apart.
+//! other column is a feature, in the order of the file, and holds numbers; beside one, other columns are not read.
+//! Files of a set with a column for each feature have the same names of features, in any order. Rows that do not stand
+//! together by query are put together, and [`read_order`](crate::data::RankingDataset::read_order) says where they
+//! stood. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and becomes the nearest `f32`. A null and
+//! NaN are a missing value ([`Missing`](super::letor::Missing)); an infinite value is an error, and so is one that is
+//! infinite as `f32`. A table and the same text have equal rows: [`data_hash`](crate::data::RankingDataset::data_hash)
+//! is the same.
 //!
 //! An Arrow file is one in the IPC file format, called Feather too; its buffers may be compressed by LZ4 or Zstandard.
 //! It is mapped into memory, so another program may replace it while it is read, but must not change it in place. Of a
@@ -145,7 +146,7 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     Ok(())
 }
 
-/// Refuses to take the queries from a file beside a table.
+/// Rejects the option to take the queries of a table from a file next to it.
 fn check_groups(options: &ReadOptions, path: &Path) -> Result<(), DataError> {
     if options.groups == Groups::QueryFile {
         let expected = format!("`auto` or `qid`: {} has a column of queries", path.display());
@@ -182,7 +183,7 @@ fn open(bytes: Bytes, format: Format, path: &Path, assembly: &Assembly) -> Resul
     })
 }
 
-/// What is read of whole tables.
+/// The tables that are read.
 const READ: &str =
     "numbers and text, uncompressed or compressed by LZ4 or Zstandard, in a Parquet file by Snappy or gzip too";
 

@@ -34,7 +34,7 @@ pub(super) struct Part {
 }
 
 impl Stored {
-    /// Goes on with the values of the next batch.
+    /// Appends the values of the next batch.
     pub(super) fn push(&mut self, values: ScalarBuffer<f32>) {
         let place = self.map.as_ref().and_then(|map| map.place_of(&values));
         self.parts.push(Part { values, place });

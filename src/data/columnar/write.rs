@@ -104,10 +104,10 @@ enum Writer<'a> {
 }
 
 impl<'a> TableWriter<'a> {
-    /// Begins a table with its first rows, which say what columns there are.
+    /// Begins a table with its first rows, which determine the columns.
     ///
     /// # Errors
-    /// Those of [`RankingDataset::write_columnar`].
+    /// The errors of [`RankingDataset::write_columnar`].
     pub fn create(data: RankingDataset, format: Format, output: &'a mut dyn Write) -> Result<Self, DataError> {
         data.check()?;
         if format == Format::Parquet && data.feature_count == 0 {
@@ -135,7 +135,7 @@ impl<'a> TableWriter<'a> {
     /// Appends rows with the columns of the first ones.
     ///
     /// # Errors
-    /// Those of [`RankingDataset::write_columnar`].
+    /// The errors of [`RankingDataset::write_columnar`].
     pub fn write(&mut self, mut data: RankingDataset) -> Result<(), DataError> {
         let Self { schema, width, writer } = self;
         match writer {
@@ -177,7 +177,8 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// What a writer has written and the output has not got yet: the writer needs an output that may go to another thread.
+/// The bytes that a writer has written and the output has not received yet. The writer needs an output that may go to
+/// another thread.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -199,7 +200,7 @@ impl Write for Written {
     }
 }
 
-/// The error of a failed write: that of the output, if it was its.
+/// Returns the error of a failed write: the output's error, if the output caused it.
 fn failed(error: ArrowError) -> DataError {
     let source = match error {
         ArrowError::IoError(_, source) => source,

@@ -1,4 +1,4 @@
-//! What one pass over the values of a file finds.
+//! The survey of one pass over the values of a file.
 
 use rayon::prelude::*;
 
@@ -40,7 +40,7 @@ impl Survey {
         }
     }
 
-    /// Goes on with the rows that come next. A multiple of [`ROWS`] came before, or the sums have another order.
+    /// Adds the rows that come next. A multiple of [`ROWS`] came before, or the sums have another order.
     pub fn add(&mut self, rows: &[f32]) {
         let width = self.lows.len();
         if width == 0 {
@@ -74,7 +74,7 @@ impl Survey {
         self.values = rows.len();
     }
 
-    /// Goes on with what was found in the values that come next.
+    /// Adds the survey of the values that come next.
     pub fn join(&mut self, next: &Self) {
         let moved = |at: usize| self.values + at;
         self.first_infinite = self.first_infinite.or(next.first_infinite.map(|(at, value)| (moved(at), value)));
@@ -86,7 +86,7 @@ impl Survey {
         self.highs.iter_mut().zip(&next.highs).for_each(|(high, other)| *high = high.max(*other));
     }
 
-    /// What was found of a part of some values, as processes exchange it.
+    /// Returns the survey of a part of some values as numbers, which processes exchange.
     pub fn to_numbers(&self) -> Vec<f64> {
         let place = |place: Option<usize>| place.map_or(-1.0, |place| place as f64);
         let (infinite, value) = self.first_infinite.unzip();
@@ -96,7 +96,7 @@ impl Survey {
         first.into_iter().chain(missing).chain(self.sums.iter().copied()).chain(ranges).collect()
     }
 
-    /// What [`to_numbers`](Self::to_numbers) made numbers of.
+    /// Reads the result of [`to_numbers`](Self::to_numbers).
     pub fn from_numbers(numbers: &[f64]) -> Self {
         let (first, of_features) = numbers.split_at(4);
         let width = of_features.len() / 4;
@@ -113,7 +113,7 @@ impl Survey {
         }
     }
 
-    /// What was found of all parts of some values, from the numbers of each; nothing of no parts.
+    /// Returns the survey of all parts of some values, from the numbers of each; an empty one of no parts.
     pub fn of_parts(parts: &[Vec<f64>]) -> Self {
         let mut parts = parts.iter().map(|numbers| Self::from_numbers(numbers));
         let mut all = parts.next().unwrap_or_else(|| Self::new(0));

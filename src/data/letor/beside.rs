@@ -1,4 +1,4 @@
-//! Files beside a data file, one number per line: `FILE.query`, `FILE.query_weights`, `FILE.weight`.
+//! Files next to a data file, one number per line: `FILE.query`, `FILE.query_weights`, `FILE.weight`.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -9,13 +9,13 @@ use crate::data::error::quoted;
 use crate::data::input::Input;
 use crate::data::text::source::open;
 
-/// Files that stand beside data files, by the ending of their names.
+/// A kind of file next to data files, by the ending of its name.
 pub(super) struct Beside {
     pub(super) ending: &'static str,
 }
 
 impl Beside {
-    /// Returns the path at which the file beside `data` is expected.
+    /// Returns the path at which the file next to `data` is expected.
     pub(super) fn name(&self, data: &Path) -> PathBuf {
         let mut name = OsString::from(data);
         name.push(".");
@@ -23,8 +23,8 @@ impl Beside {
         PathBuf::from(name)
     }
 
-    /// Finds the file beside `data`. It is `DATA.ENDING`; for `FILE.gz`, `FILE.ENDING` and `FILE.ENDING.gz` are looked
-    /// for too.
+    /// Finds the file next to `data`. It is `DATA.ENDING`; for `FILE.gz`, `FILE.ENDING` and `FILE.ENDING.gz` are also
+    /// tried.
     pub(super) fn find(&self, data: &Path) -> Option<PathBuf> {
         let mut candidates = vec![self.name(data)];
         if data.extension().is_some_and(|extension| extension == "gz") {

@@ -1,20 +1,21 @@
 //! LETOR / SVMlight text: `label qid:ID index:value ... # comment`, one document per line.
 //!
 //! * Indices count from 1, ascend, and may be sparse: an absent feature is 0, or missing ([`Absent`]).
-//! * `NULL` and `nan` are missing values, which are refused, replaced or kept ([`Missing`]).
+//! * `NULL` and `nan` are missing values, which are rejected, replaced or kept ([`Missing`]).
 //! * Several files are read as one set; a file may be gzip-compressed (recognized by its first bytes); lines end with
 //!   LF or CRLF; blank lines and comment lines are skipped.
-//! * All documents of a query are on consecutive lines of one file, or, with the option `sort`, on any lines of it. Without `qid:`, the file `FILE.query` beside
-//!   `FILE` holds the size of each query, one number per line (LightGBM's convention).
-//! * With [`Weights::File`], `FILE.query_weights` beside `FILE` holds the weight of each query in training, or
-//!   `FILE.weight` that of each document (LightGBM's convention), one number per line.
+//! * All documents of a query are on consecutive lines of one file, or, with the option `sort`, on any lines of it.
+//!   Without `qid:`, the file `FILE.query` next to `FILE` holds the size of each query, one number per line (LightGBM's
+//!   convention).
+//! * With [`Weights::File`], `FILE.query_weights` next to `FILE` holds the weight of each query in training, or
+//!   `FILE.weight` the weight of each document (LightGBM's convention), one number per line.
 //! * `#docid = NAME ...` names a document; any other comment is kept whole as its identifier.
 //! * Labels are finite and at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]); values are
 //!   finite or missing.
 //!
 //! The text is read in blocks of whole lines, which rayon's threads parse while the next ones are read. Blocks do not
 //! depend on the number of threads, so the result and the first error do not either. Time is linear in the size of the
-//! text; memory is that of the dataset plus a few blocks.
+//! text; memory holds the dataset and a few blocks.
 
 mod beside;
 mod number;
@@ -47,7 +48,7 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
     read_from(paths.iter().map(Input::from_path), options)
 }
 
-/// Reads files and readers as one dataset, in the order given. A reader has no `FILE.query` beside it: its lines need
+/// Reads files and readers as one dataset, in the order given. A reader has no `FILE.query` next to it: its lines need
 /// `qid:`.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Group sizes beside a data file, as LightGBM keeps them: `FILE.query`, one number of documents per line.
+//! Group sizes in a file next to the data file, as LightGBM keeps them: `FILE.query`, one number of documents per line.
 
 use std::path::Path;
 

@@ -68,7 +68,7 @@ struct FileState<'a> {
     /// Number of documents of the files before.
     documents_before: usize,
     has_queries: Option<bool>,
-    /// Whether the input is a file, which may have group sizes beside it.
+    /// Whether the input is a file, which may have group sizes next to it.
     is_file: bool,
 }
 
@@ -119,7 +119,7 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     Ok(())
 }
 
-/// Refuses options that need a file beside the input where the input is not a file.
+/// Rejects options that need a file next to the input if the input is not a file.
 fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(), DataError> {
     if !is_file && options.groups == Groups::QueryFile {
         let expected = format!("`auto` or `qid`: there is no file of group sizes beside {}", path.display());

@@ -1,5 +1,5 @@
-//! Weights beside a data file, one number per line: of queries in `FILE.query_weights`, of documents in `FILE.weight`,
-//! as LightGBM keeps them.
+//! Weights in a file next to the data file, one number per line: weights of queries in `FILE.query_weights`, of
+//! documents in `FILE.weight`, as LightGBM keeps them.
 
 use std::path::{Path, PathBuf};
 

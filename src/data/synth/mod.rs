@@ -1,16 +1,16 @@
 //! Generated data in the shape of MSLR-WEB: for tests, benchmarks and first steps at any scale.
 //!
 //! Every document has hidden traits, partly shared by the documents of its query. Its label is a non-linear score of
-//! the traits plus noise, graded by thresholds, so that a linear ranker beats chance and a non-linear one beats a
-//! linear one. Its features are noisy views of the traits on the scales that web features have (see `traits`), so that
+//! the traits plus noise, graded by thresholds, so a linear ranker beats chance and a non-linear one beats a linear
+//! one. Its features are noisy views of the traits on the scales that web features have (see `traits`), so that
 //! normalizers matter. List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
 //!
 //! Two other hidden scorers ([`HiddenScorer`]) are made of steps, and of the other documents of the list.
 //!
-//! Each query has its own seed: the same configuration gives the same bytes on any number of threads, and the first
-//! queries of a larger set are those of a smaller one. Features are decimal numbers with at most six decimal places, so
-//! that [`generate`](SynthConfig::generate) gives the same dataset as reading the text of
-//! [`write`](SynthConfig::write). Bytes may differ between platforms whose mathematical functions round differently.
+//! Each query has its own seed: the same configuration gives the same bytes on any number of threads, and a larger set
+//! begins with the queries of a smaller one. Features are decimal numbers with at most six decimal places, so that
+//! [`generate`](SynthConfig::generate) gives the same dataset as reading the text of [`write`](SynthConfig::write).
+//! Bytes may differ between platforms whose mathematical functions round differently.
 
 mod labels;
 mod text;
@@ -39,7 +39,7 @@ use crate::text::counted;
 use text::LineWriter;
 use traits::{World, bell};
 
-/// What gives documents their labels, before noise.
+/// The function that gives documents their labels, before noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "snake_case")]
@@ -69,9 +69,9 @@ pub struct SynthConfig {
     pub length_deviation: f64,
     /// Longest list. Default: 1,251, the longest of MSLR-WEB30K.
     pub max_length: usize,
-    /// Standard deviation of the label noise; that of the hidden scorer is about 1.6. Default: 0.8.
+    /// Standard deviation of the label noise; the hidden scorer has about 1.6. Default: 0.8.
     pub noise: f64,
-    /// What gives documents their labels. Default: smooth.
+    /// The function that gives documents their labels. Default: smooth.
     pub scorer: HiddenScorer,
 }
 
@@ -99,7 +99,7 @@ const CELLS: usize = 1 << 26;
 /// Bytes of a cell while it is written: millionths, then text or a table and what the writer makes of it.
 const WRITTEN: usize = 24;
 
-/// Bytes that a query takes besides its documents.
+/// Bytes of a query without its documents.
 const PER_QUERY: usize = 64;
 
 /// A generated query: one label per document, features in millionths, row-major.
@@ -136,7 +136,7 @@ impl SynthConfig {
     /// Generates a dataset in memory.
     ///
     /// # Errors
-    /// Those of [`SynthConfig::check`]; [`DataError::Refused`] for more data than there is memory for.
+    /// The errors of [`SynthConfig::check`]; [`DataError::Refused`] for more data than there is memory for.
     pub fn generate(&self) -> Result<RankingDataset, DataError> {
         self.check()?;
         self.ask_memory()?;
@@ -196,8 +196,8 @@ impl SynthConfig {
         Ok(data)
     }
 
-    /// Cuts some of the queries into blocks of at most so many queries and cells (documents x features). A larger query is
-    /// a block of its own.
+    /// Cuts some of the queries into blocks of at most so many queries and cells (documents x features). A larger query
+    /// is a separate block.
     fn blocks(&self, queries: Range<usize>, most: usize, cells: usize) -> impl Iterator<Item = Range<usize>> {
         let mut rest = queries;
         let cells_of = move |q| self.length(&mut self.random(q)) * self.features;
@@ -220,7 +220,7 @@ impl SynthConfig {
     /// Writes LETOR text, a few queries at a time; returns the number of bytes. Queries are numbered from 1.
     ///
     /// # Errors
-    /// Those of [`SynthConfig::check`], and [`DataError::Io`], with an empty path, for a failed write.
+    /// The errors of [`SynthConfig::check`], and [`DataError::Io`], with an empty path, for a failed write.
     pub fn write(&self, output: &mut impl Write) -> Result<u64, DataError> {
         self.write_part(output, 0..self.queries)
     }
@@ -229,7 +229,7 @@ impl SynthConfig {
     /// 256 MiB.
     ///
     /// # Errors
-    /// Those of [`write`](Self::write).
+    /// The errors of [`write`](Self::write).
     #[cfg(feature = "columnar")]
     #[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]
     pub fn write_columnar(&self, format: super::columnar::Format, output: &mut dyn Write) -> Result<(), DataError> {
@@ -261,7 +261,7 @@ impl SynthConfig {
     /// Writes some of the queries, counted from 0, as [`write`](Self::write) does.
     ///
     /// # Errors
-    /// Those of [`write`](Self::write).
+    /// The errors of [`write`](Self::write).
     pub fn write_part(&self, output: &mut impl Write, queries: Range<usize>) -> Result<u64, DataError> {
         self.write_telling(output, queries, |_| {})
     }
@@ -466,7 +466,7 @@ mod tests {
         }
     }
 
-    /// A document that says the same as a better one is worth less than alone; steps take few values.
+    /// A document that repeats a better one is worth less than by itself; steps take few values.
     #[test]
     fn lists_and_steps_decide_where_they_should() {
         let world = |scorer| World::new(&SynthConfig { scorer, features: 1, noise: 0.0, ..SynthConfig::default() });

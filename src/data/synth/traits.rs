@@ -100,7 +100,7 @@ impl World {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "synth thresholds", 0));
         let mut grades: Vec<f64> = Vec::with_capacity(CALIBRATION);
         while grades.len() < CALIBRATION {
-            // A document of each query, unless those of a list belong together.
+            // One document of each query, unless the documents of a list belong together.
             let length = if scorer == HiddenScorer::Listwise { config.length(&mut random) } else { 1 };
             let view = world.query(&mut random);
             let documents: Vec<Document> = (0..length).map(|_| world.document(&view, &mut random)).collect();
@@ -129,7 +129,7 @@ impl World {
         self.thresholds.iter().filter(|&&threshold| grade >= threshold).count() as u8
     }
 
-    /// What the hidden scorer gives a document by itself.
+    /// Returns the hidden score of a document by itself.
     pub fn merit(&self, &[a, b, c, d, e, f, g, _]: &Document) -> f64 {
         let step = |passed: bool| f64::from(u8::from(passed));
         match self.scorer {
@@ -148,8 +148,8 @@ impl World {
         }
     }
 
-    /// What the hidden scorer gives the documents of a query. Listwise, a document loses up to 3 by the nearest one that is
-    /// better by itself, in two traits: what it says has been said.
+    /// Returns the hidden scores of the documents of a query. Listwise, a document loses up to 3 because of the nearest
+    /// better one in two traits: it repeats that document.
     pub fn merits(&self, documents: &[Document]) -> Vec<f64> {
         let alone: Vec<f64> = documents.iter().map(|document| self.merit(document)).collect();
         if self.scorer != HiddenScorer::Listwise {

@@ -145,7 +145,7 @@ impl Source {
 /// Size of a compressed input in bytes.
 pub(crate) enum Size {
     Whole(u64),
-    /// Of a stream: the bytes read so far.
+    /// The bytes of a stream that were read so far.
     SoFar(Arc<AtomicU64>),
 }
 

@@ -25,7 +25,7 @@ pub struct JudgedRun<T> {
 /// [`read_run`](super::read_run) does. With `complete`, judged queries without documents are passed too.
 ///
 /// # Errors
-/// Those of [`read_run`](super::read_run).
+/// The errors of [`read_run`](super::read_run).
 pub fn read_judged<T, E>(
     run: &Path,
     qrels: &Qrels,
@@ -42,7 +42,7 @@ where
 /// As [`read_judged`], for a run from a file or a reader.
 ///
 /// # Errors
-/// Those of [`read_run`](super::read_run).
+/// The errors of [`read_run`](super::read_run).
 pub fn read_judged_from<T, E>(
     run: Input,
     qrels: &Qrels,

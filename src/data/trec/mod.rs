@@ -6,14 +6,14 @@
 //! holds them. Files may be gzip-compressed.
 //!
 //! * [`Qrels::read`] holds all judgments of a file.
-//! * [`read_run`] passes a run to a function query by query, in parallel, and does not hold the whole run: memory is
-//!   that of the longest query and of a few blocks of text, however long the run is. The lines of a query are expected
-//!   to be consecutive; where they are not, the run is read once more and its text is held in memory.
+//! * [`read_run`] passes a run to a function query by query, in parallel, and does not hold the whole run: memory holds
+//!   the longest query and a few blocks of text, whatever the length of the run. The lines of a query are expected to
+//!   be consecutive; where they are not, the run is read once more and its text is held in memory.
 //! * [`read_judged`] does the same for the queries that have judgments.
 //! * [`read_run_scores`] gives the documents of a dataset their scores in a run.
 //! * [`Qrels::read_from`], [`read_run_from`] and [`read_judged_from`] read any [`Input`](super::Input).
-//! * [`write_run`] and [`write_qrels`] write the same formats; [`check_names`] and [`check_tag`] refuse before what
-//!   they would refuse.
+//! * [`write_run`] and [`write_qrels`] write the same formats; [`check_names`] and [`check_tag`] find their errors
+//!   beforehand.
 //!
 //! ```no_run
 //! use burn_rank::data::trec::{Qrels, read_judged};

@@ -40,9 +40,9 @@ pub struct Run<T> {
 /// Passes every query of a run to `of_query`, on all threads, in the [`Execution`](crate::op::Execution) of the calling
 /// thread.
 ///
-/// Memory is that of the longest query and a few blocks of text. If a query occurs again after another one, the run is
-/// read again from its beginning (so that `of_query` may see a query twice) and its whole text is held in memory. The
-/// text of an input that is not a plain file is always held whole, since it cannot be read twice.
+/// Memory holds the longest query and a few blocks of text. If a query occurs again after another one, the run is read
+/// again from its beginning (so that `of_query` may see a query twice) and its whole text is held in memory. The text
+/// of an input that is not a plain file is always held whole, since it cannot be read twice.
 ///
 /// # Errors
 /// The first fault: a missing field, a score that is not a finite `f32`, a document retrieved twice for a query, an

@@ -9,12 +9,13 @@ use crate::data::dataset::RankingDataset;
 use crate::data::error::DataError;
 use crate::data::input::Input;
 
-/// Reads the score of each document of a dataset from a run, `-inf` for those that it did not retrieve. Documents have
-/// the names that [`write_run`](super::write_run) gives them. Queries of the run that the dataset lacks are not looked
-/// at.
+/// Reads the score of each document of a dataset from a run, `-inf` for documents that it did not retrieve. Documents
+/// have the names that [`write_run`](super::write_run) gives them. Queries of the run that the dataset lacks are not
+/// looked at.
 ///
 /// # Errors
-/// Those of [`read_run`](super::read_run); [`DataError::Inconsistent`] for a retrieved document that its query lacks.
+/// The errors of [`read_run`](super::read_run); [`DataError::Inconsistent`] for a retrieved document that its query
+/// lacks.
 pub fn read_run_scores(path: &Path, dataset: &RankingDataset) -> Result<Vec<f32>, DataError> {
     read_run_scores_from(Input::from_path(path), dataset)
 }
@@ -22,7 +23,7 @@ pub fn read_run_scores(path: &Path, dataset: &RankingDataset) -> Result<Vec<f32>
 /// The same from a file or a reader.
 ///
 /// # Errors
-/// Those of [`read_run_scores`].
+/// The errors of [`read_run_scores`].
 pub fn read_run_scores_from(input: Input, dataset: &RankingDataset) -> Result<Vec<f32>, DataError> {
     let queries: HashMap<&str, usize> = dataset.query_ids.iter().map(String::as_str).zip(0..).collect();
     let of_query = |run: RunQuery| -> Result<Vec<(usize, f32)>, DataError> {
