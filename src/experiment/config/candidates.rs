@@ -8,16 +8,16 @@ use crate::json::Value;
 use crate::learner::registry::LEARNERS;
 use crate::refusal::Refusal;
 
-/// The table of the points of a grid, and that of the trials of a search.
+/// The table of the points of a grid, and the table of the trials of a search.
 const GRID: &str = "grid";
 const SPACE: &str = "search.space";
 
 /// One setting.
 #[derive(Debug, Clone)]
 pub(in crate::experiment) struct Candidate {
-    /// Its values.
+    /// The values of the setting.
     pub(in crate::experiment) point: Point,
-    /// What it is called beside others.
+    /// The name of the setting among others.
     pub(in crate::experiment) label: String,
     /// The configuration with these values.
     pub(in crate::experiment) config: ExperimentConfig,
@@ -38,7 +38,8 @@ impl ExperimentConfig {
         };
         for fold in folds {
             let trials = self.trials(document, search, fold)?;
-            // The ends of a range are hardly ever drawn, but what is out of range there is as a rule so beside them.
+            // The ends of a range are hardly ever drawn, but a range that leaves the valid values usually does so
+            // there.
             for point in search.extremes(&trials[0].point).map_err(|refusal| document.place(&refusal))? {
                 at_point(document, SPACE, &point)?;
             }
@@ -61,7 +62,7 @@ impl ExperimentConfig {
         grid::points(&self.grid).map_err(place)
     }
 
-    /// The trials of a search in a fold, in order; those of successive halving with its budget.
+    /// Returns the trials of a search in a fold, in order; with successive halving, the trials of its budget.
     pub(in crate::experiment) fn trials(
         &self,
         document: &Document,

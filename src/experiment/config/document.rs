@@ -86,7 +86,7 @@ impl Document {
     /// string; an empty one, or `null`, removes the key.
     ///
     /// # Errors
-    /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite or beyond those of TOML, or
+    /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite or out of TOML's range, or
     /// an override has no `=` or leads through a value.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
@@ -157,7 +157,8 @@ impl Document {
         Ok(document)
     }
 
-    /// Folder of the file: relative paths in it start here, those of overrides at the current folder.
+    /// Returns the folder of the file. Relative paths in the file start here; paths in overrides start at the current
+    /// folder.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
@@ -211,7 +212,7 @@ impl Document {
     /// `[grid]`.
     ///
     /// # Errors
-    /// What is wrong with the key: it leads through a value, or has more than 32 parts.
+    /// The fault of the key: it leads through a value, or has more than 32 parts.
     pub fn assign(&mut self, from: &str, key: &str, value: Value) -> Result<(), String> {
         put(&mut self.root, key, value)?;
         self.assigned.push((key.to_string(), format!("{from}.{key}")));
@@ -304,12 +305,12 @@ impl Document {
         }
     }
 
-    /// Where the dotted `key`, or the nearest table around it, stands in the text.
+    /// Returns the place of the dotted `key`, or of the nearest table around it, in the text.
     fn span(&self, key: &str) -> Option<Range<usize>> {
         let root = DeTable::parse(&self.text).ok()?;
         let (mut table, mut rest, mut span) = (root.get_ref(), key, None);
         loop {
-            // A name may have dots of its own, as those of [grid] have.
+            // A name may contain dots, as the names of [grid] do.
             let beginning = table.iter().filter(|(name, _)| is_within(rest, name.get_ref()));
             let Some((name, value)) = beginning.max_by_key(|(name, _)| name.get_ref().len()) else { break };
             span = Some(name.span());
@@ -535,7 +536,7 @@ mod tests {
 
     crate::json::tagged! {
         "Tagged"
-        /// Of one kind.
+        /// Has one variant.
         #[serde(rename_all = "lowercase", deny_unknown_fields)]
         pub enum Tagged {
             /// The only one.

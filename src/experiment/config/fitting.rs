@@ -43,8 +43,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// The configuration of a fit to one split, which has everything that the split decides, but for the normalizer
-    /// that `auto` takes.
+    /// Returns the configuration of a fit to one split, complete except for the normalizer that `auto` takes.
     pub(in crate::experiment) fn fitted_to(&self, split: &Split) -> Self {
         // A round that is given was found by validation, among as many.
         let has_validation = split.validation.is_some() || self.measure.round.is_some();
@@ -59,7 +58,7 @@ impl ExperimentConfig {
         self.fitting(None).of_data.iter().copied().filter(|key| !self.learner.contains_key(*key))
     }
 
-    /// What a user is told of a fit without validation queries, whose number of epochs nothing finds.
+    /// Returns the warning about a fit without validation queries, in which nothing determines the number of epochs.
     pub(in crate::experiment) fn warning_without_validation(&self) -> Option<String> {
         self.open_keys().find(|key| *key == "epochs").filter(|_| self.measure.round.is_none())?;
         let data = FittingData { train: &RankingDataset::default(), has_validation: false };

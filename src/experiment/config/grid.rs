@@ -11,7 +11,7 @@ pub type Point = Vec<(String, Value)>;
 /// Most combinations: each is a fit for every fold and seed.
 const MOST_POINTS: usize = 100_000;
 
-/// The sections whose keys may be tried: those of the fit, which data, seeds and measures are not.
+/// The sections whose keys may be tried: the sections of the fit, without data, seeds and measures.
 const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
 
 /// Refuses keys that are no parameters of the fit.

@@ -1,4 +1,4 @@
-//! The sections of a configuration beside `[loss]`, `[scorer]` and `[learner]`: data, measures, cross-validation.
+//! The sections of a configuration other than `[loss]`, `[scorer]` and `[learner]`: data, measures, cross-validation.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use crate::data::{ByteSize, Columns, HiddenScorer, KeyColumn, SynthConfig};
 use crate::measure::{Convention, Measure};
 use crate::refusal::Refusal;
 
-/// Where the queries come from: `folds`, or `train`, or `synthetic`. Relative paths start at the configuration file,
-/// those of `--set` at the current folder.
+/// The source of the queries: `folds`, or `train`, or `synthetic`. Relative paths start at the configuration file,
+/// paths in `--set` at the current folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataConfig {
@@ -40,7 +40,7 @@ pub struct DataConfig {
     /// Splits the training files into queries to train on, to select on and to test on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitConfig>,
-    /// How files are read.
+    /// The options of reading files.
     pub read: ReadOptions,
     /// Bytes of each file that are in memory at most; features are streamed then.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ impl Default for DataConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SplitConfig {
-    /// What queries are split by.
+    /// The property that queries are split by.
     pub by: SplitBy,
     /// The shares of the queries that train, select and test.
     pub shares: [f64; 3],
@@ -84,7 +84,7 @@ impl Default for SplitConfig {
     }
 }
 
-/// What queries are split by.
+/// The property that queries are split by.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitBy {
@@ -129,7 +129,7 @@ impl SplitConfig {
 pub struct FoldsConfig {
     /// Number of folds.
     pub folds: usize,
-    /// What queries are split by.
+    /// The property that queries are split by.
     pub by: SplitBy,
 }
 
@@ -191,7 +191,7 @@ pub struct SyntheticConfig {
     pub features: usize,
     /// Seed of the hidden scorer and the queries.
     pub seed: u64,
-    /// What gives documents their labels.
+    /// The function that gives documents their labels.
     pub scorer: HiddenScorer,
 }
 
@@ -209,15 +209,15 @@ impl Default for SyntheticConfig {
     }
 }
 
-/// What is measured.
+/// The measures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureConfig {
     /// The convention of every measure.
     pub convention: Convention,
-    /// What selects rounds and grid points on validation data.
+    /// The measure that selects rounds and grid points on validation data.
     pub select: Measure,
-    /// What is reported.
+    /// The measures that are reported.
     pub report: Vec<Measure>,
     /// The round that is taken, from 1, after which the fit ends; the best one when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -244,7 +244,7 @@ pub struct CrossValidationConfig {
     pub folds: Vec<usize>,
     /// Seeds to average over; the experiment's seed when empty.
     pub seeds: Vec<u64>,
-    /// Folds to split the training files into when the data have no folds of their own.
+    /// Folds to split the training files into if the data come without folds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<FoldsConfig>,
 }
@@ -253,7 +253,7 @@ pub struct CrossValidationConfig {
 const WINDOW: ByteSize = ByteSize::mib(256);
 
 impl DataConfig {
-    /// How files are read, and which column is what. A column of weights that is named is read.
+    /// Returns the options of reading, with the roles of columns. A named column of weights is read.
     pub(in crate::experiment) fn read_options(&self) -> ReadOptions {
         let document_weights = match self.columns.weight {
             Some(_) => Weights::File,
@@ -262,7 +262,7 @@ impl DataConfig {
         ReadOptions { columns: self.columns.clone(), document_weights, ..self.read.clone() }
     }
 
-    /// How the features are streamed, if they are: bytes in memory, and bytes of a window.
+    /// Returns the limits of streaming, if features are streamed: bytes in memory, and bytes of a window.
     pub(in crate::experiment) fn streaming(&self) -> Option<(ByteSize, ByteSize)> {
         Some((self.memory?, self.window.unwrap_or(WINDOW)))
     }
@@ -332,7 +332,7 @@ impl SyntheticConfig {
         self.generator().check().map_err(|refusal| refusal.under("data.synthetic"))
     }
 
-    /// What generates the queries of all three sets.
+    /// Returns the generator of the queries of all three sets.
     pub(in crate::experiment) fn generator(&self) -> SynthConfig {
         let queries = self.train_queries + self.validation_queries + self.test_queries;
         SynthConfig { queries, features: self.features, seed: self.seed, scorer: self.scorer, ..SynthConfig::default() }

@@ -37,7 +37,7 @@ impl AveragedWeights {
     /// Takes in the weights after a step.
     ///
     /// # Shapes
-    /// Those of every earlier step. The scorer is one without gradients.
+    /// The shapes of every earlier step. The scorer is one without gradients.
     pub(super) fn observe(&mut self, scorer: &Scorer) {
         self.steps += 1;
         let weights = flat(scorer);

@@ -49,7 +49,7 @@ pub(super) struct Batches<'a> {
 pub(super) struct Epoch {
     /// The queries of each step.
     pub(super) steps: Vec<Vec<usize>>,
-    /// Of data that are streamed, the steps with which windows of this process begin, and their documents.
+    /// The steps with which windows of this process begin, and their documents, if data are streamed.
     windows: Vec<(usize, Vec<Range<usize>>)>,
 }
 
@@ -157,7 +157,7 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// Cuts the queries of a step into parts of at most `cells` padded places. A longer list is a part of its own.
+/// Cuts the queries of a step into parts of at most `cells` padded places. A longer list is a separate part.
 fn cut(queries: &[usize], length: impl Fn(usize) -> usize, cells: usize) -> Vec<Vec<usize>> {
     let mut sorted: Vec<usize> = queries.iter().copied().filter(|&query| length(query) > 0).collect();
     sorted.sort_by_key(|&query| (std::cmp::Reverse(length(query)), query));

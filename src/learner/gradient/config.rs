@@ -38,9 +38,9 @@ pub struct GradientConfig {
     pub shards: Option<usize>,
     /// Learning rate; the peak of the schedule.
     pub learning_rate: f64,
-    /// What turns gradients into steps.
+    /// The optimizer, which turns gradients into steps.
     pub optimizer: OptimizerConfig,
-    /// How the learning rate moves over the epochs.
+    /// The schedule of the learning rate over the epochs.
     pub schedule: ScheduleConfig,
     /// Epochs in which the learning rate first rises along a line; the schedule has the epochs after them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,13 +49,13 @@ pub struct GradientConfig {
     /// are what is measured, selected and saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average: Option<f64>,
-    /// Type in which the layers of the scorer compute in training. Weights, optimizer, loss, and the scorer in use are of
+    /// Type in which the layers of the scorer compute in training. Weights, optimizer, loss, and the scorer in use have
     /// 32 bits.
     #[serde(skip_serializing_if = "Precision::is_full")]
     pub precision: Precision,
     /// Bound on the gradient of each parameter tensor.
     pub clip: Option<ClipConfig>,
-    /// How a parameter of the loss moves over the epochs.
+    /// The schedule of a parameter of the loss over the epochs.
     pub anneal: Option<AnnealConfig>,
     /// Epochs without a better selection measure after which the fit stops; absent: never.
     pub patience: Option<usize>,

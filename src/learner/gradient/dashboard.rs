@@ -83,7 +83,7 @@ impl Dashboard {
                 .metric_train_numeric(LearningRateMetric::new())
                 .metric_valid_numeric(measure)
                 .num_epochs(epochs)
-                // Neither files nor a log of its own: both would write outside the directory of the fit.
+                // No files and no separate log: both would write outside the directory of the fit.
                 .with_metric_logger(InMemoryMetricLogger::default())
                 .with_application_logger(None)
                 .with_interrupter(stop)

@@ -1,4 +1,5 @@
-//! What a shard adds to a step, as bytes that processes exchange: 32-bit floats, in the order of the parameters.
+//! The contribution of a shard to a step, as bytes that processes exchange: 32-bit floats, in the order of the
+//! parameters.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -14,7 +15,7 @@ pub(super) fn to_bytes(model: &RankingModel, loss: Tensor<1>, grads: GradientsPa
     writer.bytes
 }
 
-/// What [`to_bytes`] made bytes of, for the same parameters.
+/// Reads the result of [`to_bytes`], for the same parameters.
 pub(super) fn from_bytes(model: &RankingModel, bytes: &[u8]) -> (Tensor<1>, GradientsParams) {
     let device = model.devices()[0].clone().inner();
     let mut reader = Reader { bytes, device, grads: GradientsParams::new() };

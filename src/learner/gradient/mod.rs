@@ -4,22 +4,22 @@
 //! best epoch by a validation measure. Algorithm 1 of approximation-framework is [`GradientConfig::one_query_per_step`].
 //! An epoch costs one forward and backward pass over the training data and one forward pass over the validation data.
 //!
-//! With [`GradientConfig::average`] the average of the weights over the steps is what is measured, selected and saved; the
+//! With [`GradientConfig::average`] the average of the weights over the steps is measured, selected and saved; the
 //! steps themselves never see it.
 //!
-//! With [`GradientConfig::precision`] of 16 bits the layers of the scorer compute in that type, forward and backward, and
-//! everything else in 32 bits (`precision.rs`). In f16 the loss is scaled: a step whose gradients are not finite is not taken,
-//! but for the schedule, and each step reads one number back from the device.
+//! With [`GradientConfig::precision`] of 16 bits the layers of the scorer compute in that type, forward and backward,
+//! and everything else in 32 bits (`precision.rs`). In f16 the loss is scaled: a step whose gradients are not finite
+//! changes only the schedule, and each step reads one number back from the device.
 //!
 //! The objective of a round is the mean training loss over the epoch's queries, each taken at the weights before its
-//! own step. A query with nothing to learn has loss 0 and counts in the mean. Where queries have weights, each loss is
+//! own step. A query with nothing to learn has loss 0 and counts in the mean. If queries have weights, each loss is
 //! multiplied by the weight of its query over the mean weight of all, in the objective and in the gradient of a step; a
-//! query of weight 0 takes no part. Weights of documents are a matter of the loss
+//! query of weight 0 takes no part. The loss decides the effect of weights of documents
 //! ([`check_document_weights`](crate::loss::RankingLoss::check_document_weights)).
 //!
 //! # Determinism
-//! The queries of a step, dropout, noise on features, the noise of a loss and initial weights follow from the seed alone; a killed fit
-//! resumes from its last saved epoch and ends in the same bytes.
+//! The queries of a step, dropout, noise on features, the noise of a loss and initial weights depend only on the seed;
+//! a killed fit resumes from its last saved epoch and ends in the same bytes.
 //!
 //! # burn-train
 //! [`RankingModel`], [`RankingBatcher`] and [`RankingMetric`](crate::metric::RankingMetric) plug into burn's

@@ -21,7 +21,7 @@ pub struct RankingModel {
     pub scorer: Scorer,
     #[module(skip)]
     loss: Arc<dyn RankingLoss>,
-    /// Type in which the layers of the scorer compute in training; none for that of the features.
+    /// Type in which the layers of the scorer compute in training; none for the type of the features.
     #[module(skip)]
     layers: Option<FloatDType>,
 }

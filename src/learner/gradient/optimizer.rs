@@ -10,7 +10,7 @@ use crate::learner::shared::checks::{at_least, not_negative, parameter, positive
 
 tagged! {
     "OptimizerConfig"
-    /// An optimizer of burn, told apart by `kind`, with the defaults of its paper.
+    /// An optimizer of burn, with the defaults of its paper. The key `kind` chooses it.
     ///
     /// `weight_decay` is decoupled from the gradient for `adamw`, `adafactor`, `muon`, `lion`, `adan` and `lamb`, and
     /// an L2 penalty for the others.

@@ -1,9 +1,9 @@
 //! Mixed precision (Micikevicius et al., "Mixed Precision Training", ICLR 2018): the layers of the scorer compute in 16
-//! bits, forward and backward; weights, optimizer, loss and scores in use are of 32 bits.
+//! bits, forward and backward; weights, optimizer, loss and scores in use have 32 bits.
 //!
-//! f16 has no number between 0 and 6e-8, so that small gradients would vanish on their way through the layers.
-//! [`LossScale`] multiplies the loss before they are taken, and divides them afterwards, in f32. bf16 has the range of
-//! f32 and needs none.
+//! f16 has no number between 0 and 6e-8, so small gradients would vanish on their way through the layers. [`LossScale`]
+//! multiplies the loss before they are taken, and divides them afterwards, in f32. bf16 has the range of f32 and needs
+//! none.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -32,7 +32,7 @@ impl Precision {
         *self == Self::F32
     }
 
-    /// Its name in a configuration.
+    /// Returns the name in a configuration.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -41,7 +41,7 @@ impl Precision {
         }
     }
 
-    /// The type that features are cast to before the first layer; none for that of the data.
+    /// Returns the type that features are cast to before the first layer; none for the type of the data.
     pub(super) fn layers(self) -> Option<FloatDType> {
         match self {
             Self::F32 => None,
@@ -90,7 +90,7 @@ impl LossScale {
         (precision == Precision::F16).then_some(Self { factor: FIRST, finite: 0 })
     }
 
-    /// What the loss is multiplied by.
+    /// Returns the factor of the loss.
     pub(super) fn factor(&self) -> f64 {
         self.factor
     }
@@ -184,7 +184,7 @@ mod tests {
         let grads = scale.unscale(grads, &scorer).unwrap();
         let mut seen = Seen(&grads, vec![]);
         scorer.visit(&mut seen);
-        // Those of the weights, and of the bias.
+        // The gradients of the weights, and of the bias.
         assert_eq!(seen.1, [1.0, -0.5, 1.0 / 65536.0]);
         assert_eq!(scale, LossScale { factor: FIRST, finite: 1 });
         for broken in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {

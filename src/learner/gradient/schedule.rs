@@ -15,8 +15,8 @@ use crate::learner::shared::checks::{at_least, parameter, share};
 
 tagged! {
     "ScheduleConfig"
-    /// How the learning rate moves, told apart by `kind`. It moves with every step of the optimizer; lengths are in
-    /// epochs.
+    /// The schedule of the learning rate; the key `kind` chooses it. The rate changes with every step of the optimizer;
+    /// lengths are in epochs.
     #[derive(Default)]
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum ScheduleConfig {
@@ -117,14 +117,15 @@ impl ScheduleConfig {
             }
             Self::Noam { warmup } => {
                 let warmup = warmup.saturating_mul(steps);
-                // Burn's factor is that of step 1 at an embedding of width 1; the peak comes at the end of the rise.
+                // Burn's factor is the factor of step 1 at an embedding of width 1; the peak comes at the end of the
+                // rise.
                 NoamLrSchedulerConfig::new((warmup as f64).sqrt()).with_warmup_steps(warmup).with_model_size(1).into()
             }
         }
     }
 }
 
-/// A schedule alone. Burn builds one of its enum only within a sequence, whose saved state has another form.
+/// Builds one schedule. Burn builds a schedule of its enum only within a sequence, whose saved state has another form.
 fn init(config: LrSchedulerConfig) -> Result<ModuleLrScheduler, String> {
     match config {
         LrSchedulerConfig::Constant(factor) => Ok(ModuleLrScheduler::new(factor)),

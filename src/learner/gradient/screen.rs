@@ -16,14 +16,15 @@ use burn::train::{Interrupter, LearnerSummary};
 
 use crate::learner::shared::context::Interrupt;
 
-/// How long a renderer may take to give the terminal back; it draws every 100 milliseconds.
+/// Longest time that a renderer may take to give the terminal back; it draws every 100 milliseconds.
 const LONGEST_CLOSE: Duration = Duration::from_secs(5);
 
 /// A renderer until a stop is asked for, then nothing.
 pub(super) struct Screen(Arc<Mutex<Option<Box<dyn MetricsRenderer>>>>);
 
 impl Screen {
-    /// burn's dashboard if this build has it, otherwise lines of text; of a fit that goes on after `checkpoint` epochs.
+    /// Opens burn's dashboard if this build has it, otherwise lines of text, for a fit that continues after
+    /// `checkpoint` epochs.
     pub(super) fn open(interrupter: Interrupter, checkpoint: Option<usize>, stop: &Interrupt) -> Self {
         let renderer = default_renderer(interrupter, checkpoint);
         #[cfg(all(unix, feature = "cli"))]
@@ -31,7 +32,7 @@ impl Screen {
         Self::of(renderer, stop)
     }
 
-    /// What draws, until `stop` is requested.
+    /// Returns a screen that draws with a renderer until `stop` is requested.
     pub(super) fn of(renderer: Box<dyn MetricsRenderer>, stop: &Interrupt) -> Self {
         let renderer = Arc::new(Mutex::new(Some(renderer)));
         let screen = Self(renderer.clone());

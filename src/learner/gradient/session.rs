@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
         config.precision.check_on(&context.device)?;
         let mut built = loss.build()?;
         if let OptimizerConfig::Lbfgs { .. } = config.optimizer {
-            // Its line search compares values along the gradient.
+            // L-BFGS compares values along the gradient in its line search.
             built = built.differentiated().map_or(built, Arc::from);
         }
         learnable(NAME, &*built, train, context)?;

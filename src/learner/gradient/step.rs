@@ -19,7 +19,7 @@ pub(super) struct TrainingStep<'a> {
     pub(super) queries: &'a [usize],
     /// Seed of the run.
     pub(super) run: u64,
-    /// From 1.
+    /// The epoch, from 1.
     pub(super) epoch: usize,
     /// Place of the step in its epoch, from 0.
     pub(super) index: usize,
@@ -48,7 +48,7 @@ impl TrainingStep<'_> {
         sum.unwrap_or_else(|| (Tensor::zeros([1], &model.devices()[0].clone().inner()), GradientsParams::new()))
     }
 
-    /// What a shard adds; none where the step has no query of it.
+    /// Returns the contribution of a shard; none if the step has no query of it.
     fn of_shard(&self, model: &RankingModel, shard: usize, scale: f64) -> Option<Sum> {
         let queries = self.queries.len();
         let drawn_by =

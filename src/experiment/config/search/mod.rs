@@ -17,7 +17,7 @@ const MOST_TRIALS: usize = 10_000;
 
 tagged! {
     "SearchConfig"
-    /// How the trials of a cross-validation are drawn and fitted, told apart by `kind`.
+    /// The search: how the trials of a cross-validation are drawn and fitted. The key `kind` chooses the variant.
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum SearchConfig {
         /// Every trial is fitted to its end.
@@ -39,7 +39,8 @@ tagged! {
             /// Rounds of a trial in the last rung; the learner's own number where absent.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             budget: Option<usize>,
-            /// One trial in so many goes on to the next rung, with so many times the rounds; 2 or above.
+            /// The factor between rungs: one trial in so many continues to the next rung, with so many times the
+            /// rounds; 2 or above.
             #[serde(default = "reduction")]
             reduction: usize,
         },

@@ -1,7 +1,7 @@
-//! What the trials of a search draw from: for each dotted key a list of values or a range.
+//! The search space: for each dotted key a list of values or a range that trials are drawn from.
 //!
-//! A value depends on the seed, the fold, the number of the trial and its key alone: another key in the space, or more
-//! trials, leave it as it is.
+//! A value depends only on the seed, the fold, the number of the trial and its key. Another key in the space, or more
+//! trials, do not change it.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -12,7 +12,7 @@ use crate::json::{Map, Value, from_value};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
-/// How a range is drawn from.
+/// The distribution over a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeScale {
@@ -31,12 +31,12 @@ pub struct RangeConfig {
     pub from: f64,
     /// The highest value, above `from`.
     pub to: f64,
-    /// How values are drawn.
+    /// The distribution of the values.
     #[serde(default)]
     pub scale: RangeScale,
 }
 
-/// What one key is drawn from.
+/// The domain that one key is drawn from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Domain {
     /// Each value as likely.
@@ -90,7 +90,7 @@ impl Domain {
         }
     }
 
-    /// The values whose use shows that of all others: those of a list, the ends of a range.
+    /// Returns the values whose check covers all others: every value of a list, the ends of a range.
     fn extremes(&self) -> Vec<Value> {
         match self {
             Self::Values(values) => values.clone(),
@@ -116,7 +116,7 @@ fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// Every key with what it is drawn from, in alphabetical order.
+/// The domain of every key, in alphabetical order.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Space(Vec<(String, Domain)>);
 
