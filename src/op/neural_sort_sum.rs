@@ -6,11 +6,11 @@ use burn::tensor::Tensor;
 use super::{call::Call, cpu::NeuralSortMatrix, path::run, shape::assert_alike};
 
 /// `out_r = sum_j P_rj v_j` for the ranks `r` of each list, the first rank first, `P` a [`NeuralSortMatrix`]; 0 beyond
-/// the ranks that are asked for and beyond the documents of the list.
+/// the requested ranks and beyond the documents of the list.
 ///
 /// Differentiable in `x` and `v`; two equal scores add 0 to the gradient of their distance. O(iterations n^2) time. The
-/// factors of the columns are kept for each iteration and those of the rows computed again, so that the CPU takes
-/// O(iterations n) memory, and other backends that of the chunks of rows.
+/// factors of the columns are kept for each iteration and the factors of the rows are computed again. So the CPU takes
+/// O(iterations n) memory, and other backends the memory of the chunks of rows.
 ///
 /// # Shapes
 /// - `x`, `v`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`

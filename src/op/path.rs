@@ -16,7 +16,7 @@ pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
     Tensor::from_dispatch(outputs.into_vec().remove(0))
 }
 
-/// What automatic differentiation of a definition would keep, where that is more than the memory budget allows.
+/// The memory that automatic differentiation of a definition would need, if that exceeds the memory budget.
 #[derive(Debug)]
 pub(crate) struct BeyondBudget {
     /// The backend, for which this build has no analytic gradients.

@@ -4,7 +4,7 @@
 
 use burn::tensor::Tensor;
 
-/// What a refusal says: `labels are [1, 3], scores [2, 3]`.
+/// Returns the words of an error: `labels are [1, 3], scores [2, 3]`.
 pub(crate) fn difference(what: &str, found: &[usize], other: &str, expected: &[usize]) -> String {
     let verb = if what.ends_with('s') { "are" } else { "is" };
     format!("{what} {verb} {found:?}, {other} {expected:?}")

@@ -47,7 +47,7 @@ fn register<B: Primitives, C: CheckpointStrategy, const N: usize>(
     }
 }
 
-/// The first output of a call, which alone has a gradient.
+/// Returns the first output of a call, the only one with a gradient.
 fn differentiable<B: Primitives, C: CheckpointStrategy>(
     call: Call<Autodiff<B, C>>,
     execution: Execution,

@@ -93,7 +93,7 @@ pub fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B>
     if call.is_composed() { B::composed(call, execution) } else { B::forward(call, execution) }
 }
 
-/// The gradients of a call in those of its [differentiated](Call::differentiated) inputs that are `wanted`, from the
+/// Returns the gradients of a call in its [differentiated](Call::differentiated) inputs that are `wanted`, from the
 /// last, each with the number of its input.
 pub fn backward<B: Primitives>(
     call: Call<B>,

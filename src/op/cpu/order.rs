@@ -46,7 +46,7 @@ fn sort_digits<T: Real>(keys: &mut Vec<T::Key>) {
     }
 }
 
-/// How often each whole number occurs; `None` where there is any other value.
+/// Returns the number of occurrences of each whole number; `None` if there is any other value.
 fn counts<T: Real>(values: impl Iterator<Item = T>) -> Option<[usize; LEVELS]> {
     let mut counts = [0; LEVELS];
     for value in values {

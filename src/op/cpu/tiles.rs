@@ -1,4 +1,4 @@
-//! How the pairs of a list are cut: rows into tiles and stripes, documents into blocks.
+//! Tiling of the pairs of a list: rows into tiles and stripes, documents into blocks.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub const TILE: usize = 128;
 /// Documents whose terms are summed apart, so that rounding grows with the square root of a long list.
 pub const BLOCK: usize = 128;
 
-/// Stripes of rows with partial sums of their own, at most, in one list.
+/// Most stripes of rows with separate partial sums in one list.
 const STRIPES: usize = 16;
 
 /// The rows of a list in at most [`STRIPES`] ranges of whole tiles.
@@ -25,7 +25,7 @@ pub fn blocks(documents: usize) -> impl Iterator<Item = Range<usize>> {
     (0..documents).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(documents))
 }
 
-/// Adds the sums of a block to those of its tile.
+/// Adds the sums of a block to the sums of its tile.
 #[inline(always)]
 pub fn add<T: Real>(sums: &mut [T], partial: &[T]) {
     for (sum, &partial) in sums.iter_mut().zip(partial) {

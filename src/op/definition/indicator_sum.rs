@@ -21,14 +21,14 @@ pub fn value<B: Backend>(
     let [out, total] = by_rows(&x, |rows| {
         let kernel = kernel(&x, &mask, rows, sigma);
         let document = mask.rows(rows);
-        // A padded row has no member of its own: keep its denominator away from 0.
+        // A padded row has no members: keep its denominator away from 0.
         let total = kernel.clone().sum(2) - document.clone() + 1.0;
         [(kernel * a.columns()).sum(2) / total.clone() * document, total]
     });
     (out.0, total.0)
 }
 
-/// What [`value`] computed.
+/// The result of [`value`].
 pub struct Forward<B: Backend> {
     /// The sums.
     pub out: FloatTensor<B>,

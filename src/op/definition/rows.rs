@@ -16,7 +16,7 @@ pub fn by_rows<B: Backend, const K: usize>(
     by_rows_with(x, 0, chunk)
 }
 
-/// The same where each row holds `numbers` beside its pairs.
+/// The same if each row holds `numbers` in addition to its pairs.
 pub fn by_rows_with<B: Backend, const K: usize>(
     x: &Array<B>,
     numbers: usize,
@@ -29,7 +29,7 @@ pub fn by_rows_with<B: Backend, const K: usize>(
     in_chunks(x, chunks(Execution::current().memory_budget(), row_bytes, documents), chunk)
 }
 
-/// The same of the first `count` rows alone.
+/// The same for only the first `count` rows.
 pub fn by_first_rows<B: Backend, const K: usize>(
     x: &Array<B>,
     count: usize,

@@ -1,7 +1,7 @@
 //! The comparisons that an expectation over noisy scores averages ([`ScoreNoise`]).
 //!
-//! How many there are under exact noise depends on the documents of a list, which the device counts: with any padding a list
-//! has the same comparisons.
+//! Their number under exact noise depends on the documents of a list, which the device counts. So a list has the same
+//! comparisons with any padding.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
@@ -63,7 +63,8 @@ pub(super) fn comparison(noise: &[f32], number: usize, count: usize, #[comptime]
     Comparison { weight: select(number <= last, found.weight, 0.0f32), rate: found.rate, shift: found.shift }
 }
 
-/// What the kernels need of a noise: the rate of all comparisons under exact noise, else weight, rate and shift of each.
+/// Returns the numbers that the kernels need of a noise: the rate of all comparisons under exact noise, else weight,
+/// rate and shift of each.
 pub(super) fn numbers(noise: &ScoreNoise) -> (Kind, Vec<f32>) {
     match noise {
         ScoreNoise::Exact { sigma } => (Kind::Exact, vec![cpu::Comparison::given(0.0, *sigma).rate as f32]),

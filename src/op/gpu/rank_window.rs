@@ -17,7 +17,7 @@ use crate::op::cpu::Above;
 const STEP: usize = 8;
 pub(super) const WIDEST: usize = 32;
 
-/// What is the same in all kernels of a recursion.
+/// The properties that all kernels of a recursion share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Form {
     pub kind: Kind,
@@ -78,7 +78,7 @@ pub(super) struct Trial {
     pub ahead: f32,
     /// Chance that it is not.
     pub behind: f32,
-    /// What it adds to a sum, or takes from a product.
+    /// The value that it adds to a sum, or takes from a product.
     pub b: f32,
     /// `exp(-t^2)`, to which the derivative of the chance is proportional.
     pub bell: f32,
@@ -143,7 +143,7 @@ pub(super) fn begin(state: &mut Window, is_first: bool, #[comptime] form: Form) 
     state.p[0] = select(is_first, 1.0f32, 0.0f32);
 }
 
-/// Takes a state over a trial, the highest rank first; `below` is that of the rank below before the trial.
+/// Takes a state over a trial, the highest rank first; `below` is the state of the rank below before the trial.
 #[cube]
 pub(super) fn advance(state: &mut Window, below: Neighbor, trial: Trial, #[comptime] form: Form) {
     if comptime!(form.sum) {
@@ -164,7 +164,8 @@ pub(super) fn advance(state: &mut Window, below: Neighbor, trial: Trial, #[compt
     state.p[0] = fma(below.p, trial.ahead, state.p[0] * trial.behind);
 }
 
-/// Takes derivatives back over a trial, the lowest rank first; `above` is that of the rank above after the trial.
+/// Takes derivatives back over a trial, the lowest rank first; `above` is the derivative of the rank above after the
+/// trial.
 #[cube]
 pub(super) fn retreat(slopes: &mut Window, above: Neighbor, trial: Trial, #[comptime] form: Form) {
     let added = trial.ahead * trial.b;
@@ -181,7 +182,7 @@ pub(super) fn retreat(slopes: &mut Window, above: Neighbor, trial: Trial, #[comp
     }
 }
 
-/// What stands at a rank of the window, or above it.
+/// Returns the numbers at a rank of the window, or above it.
 #[cube]
 fn neighbor(window: &Window, above: Neighbor, #[comptime] rank: usize, #[comptime] form: Form) -> Neighbor {
     if comptime!(rank == form.width) {

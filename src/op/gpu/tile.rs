@@ -1,10 +1,10 @@
-//! How the work is laid out: a cube computes [`ROWS`] rows of one list against all its documents.
+//! The layout of the work: a cube computes [`ROWS`] rows of one list against all its documents.
 //!
 //! Each row is shared by [`SLICES`] units: unit `s` of a row takes the documents `s, s + SLICES, ..` of each tile that
-//! the cube has brought into shared memory, and the partial sums are added in order. (Expectations of exponentials share
-//! out the terms of a row instead, `above_recursion` its comparisons under exact noise.) Which document goes to which unit
-//! depends on its place alone, and nothing is added atomically, so results have the same bits in every run and with
-//! any padding at the end of a list.
+//! the cube has brought into shared memory, and the partial sums are added in order. (Expectations of exponentials
+//! share out the terms of a row instead, `above_recursion` its comparisons under exact noise.) The unit of a document
+//! depends only on its place, and nothing is added atomically, so results have the same bits in every run and with any
+//! padding at the end of a list.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
@@ -17,7 +17,7 @@ pub(super) const SLICES: usize = 8;
 /// Units of a cube, and documents of a tile.
 pub(super) const UNITS: usize = ROWS * SLICES;
 
-/// What one unit computes.
+/// The work of one unit.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Place {

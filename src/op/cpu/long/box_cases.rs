@@ -1,6 +1,6 @@
 //! Scores on which sums in boxes are compared with those over all pairs.
 
-/// Names, scores and steepness: scattered, crowded, tied, and one document beside all others.
+/// Names, scores and steepness: scattered, crowded, tied, and one document far from all others.
 pub fn cases(n: usize) -> Vec<(String, Vec<f32>, f64)> {
     let scattered: Vec<f32> = (0..n).map(|i| ((i * 7919) % 20011) as f32 / 20011.0).collect();
     let at =

@@ -2,14 +2,14 @@
 //! one-dimensional fast multipole method (Greengard and Rokhlin 1987; with Chebyshev points Fong and Darve 2009).
 //!
 //! The sorted documents are halved again and again into boxes. A function that is smooth over a box is known from its
-//! values at a few Chebyshev points of the box. So a box of sources is as good as [`POINTS`] sources with weights of
-//! their own, which its halves make of theirs; and the sums of a box of targets are known from those at its points,
-//! which its halves read. Two boxes meet through their points where the function is smooth over them, each side for
-//! itself, and else through their halves, down to documents. Where the function is constant to all digits, weights are
+//! values at a few Chebyshev points of the box. So a box of sources can be replaced by [`POINTS`] sources, whose
+//! weights come from the weights of its halves. The sums of a box of targets follow from the sums at its points, which
+//! its halves read. Two boxes meet through their points where the function is smooth over them, each side separately,
+//! and otherwise through their halves, down to documents. Where the function is constant to all digits, weights are
 //! counted.
 //!
 //! Whether a function is smooth over a box is asked relative to its own size there ([`Sum::smooth`]), so that a
-//! document far above all others has its sum as precisely as one among them. Boxes depend on the list alone, and all
+//! document far above all others has its sum as precisely as one among them. Boxes depend only on the list, and all
 //! sums over one target are added by one thread: results have the same bits with any number of threads.
 
 use std::ops::Range;
@@ -100,7 +100,7 @@ impl<'a, S: Sum> Boxes<'a, S> {
     }
 }
 
-/// How a box of targets meets a box of sources.
+/// The way in which a box of targets meets a box of sources.
 enum Way {
     /// The functions are 0 there.
     Not,

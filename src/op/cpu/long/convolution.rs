@@ -97,7 +97,7 @@ where
     }
 }
 
-/// From this distance on `exp(-t^2)` is 0, as it is in `f32`.
+/// The distance from which on `exp(-t^2)` is 0, as it is in `f32`.
 pub const BELL_REACH: f64 = 10.2;
 
 /// Whether a function that falls like `exp(-t^2)` is known from the points of a box of this width, to 1e-7 of itself

@@ -22,7 +22,7 @@ fn gather<T: Real>(sorted: &Sorted, values: &[T]) -> Vec<f64> {
 pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T], total: &mut [T]) {
     let sorted = Sorted::new(x);
     let a = gather(&sorted, a);
-    // A document is a member of its own softmax, with the largest share.
+    // A document is a member of the softmax around its score, with the largest share.
     let finish = |place: usize, [of_a, of_all]: [f64; 2]| {
         let total = 1.0 + of_all;
         [(a[place] + of_a) / total, total]
@@ -33,7 +33,8 @@ pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T
     sorted.scatter(results.iter().skip(1).step_by(2).copied(), total);
 }
 
-/// What the gradient takes of each document: `out` is the forward pass's sum, `q` the gradient over the denominator.
+/// The values of each document that the gradient needs: `out` is the forward pass's sum, `q` the gradient over the
+/// denominator.
 pub struct Documents<'a, T> {
     pub x: &'a [T],
     pub a: &'a [T],

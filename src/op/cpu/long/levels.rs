@@ -61,12 +61,12 @@ impl Segment {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     segments: Vec<Segment>,
-    /// How many documents are above the first level for certain.
+    /// Number of documents that are above the first level for certain.
     pub above: usize,
 }
 
 impl Levels {
-    /// Of scores in standard deviations, in descending order.
+    /// Creates the levels of scores in standard deviations, in descending order.
     pub fn new(y: Vec<f64>) -> Self {
         let step = step(y.len());
         Self { y, step }
@@ -192,7 +192,7 @@ pub struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Goes on to the next level; false behind the last.
+    /// Moves to the next level; false behind the last.
     #[inline(always)]
     pub fn next(&mut self) -> bool {
         self.level = loop {

@@ -9,7 +9,7 @@ use crate::op::cpu::real::Real;
 /// A list by descending score.
 pub struct NoisyList {
     sorted: Sorted,
-    /// Of its scores in standard deviations.
+    /// The levels of its scores in standard deviations.
     pub levels: Levels,
     /// By descending score. The expectations of documents with `a = 0` are not wanted.
     pub a: Vec<f64>,
@@ -18,7 +18,7 @@ pub struct NoisyList {
 }
 
 impl NoisyList {
-    /// `deviation` is that of the noise of one score.
+    /// Creates a list; `deviation` is the standard deviation of the noise of one score.
     pub fn new<T: Real>(x: &[T], a: &[T], b: &[T], deviation: f64) -> Self {
         let sorted = Sorted::new(x);
         let levels = Levels::new(sorted.scaled(1.0 / deviation));

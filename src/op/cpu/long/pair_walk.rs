@@ -77,7 +77,7 @@ impl Terms {
         Some(Self { right, wrong, wrong_scale })
     }
 
-    /// What pairs of one order see, with the distance of a unit of score.
+    /// Returns the function that pairs of one order use, with the distance of a unit of score.
     fn of(&self, right: bool) -> (Decaying, f64) {
         if right { (self.right, 1.0) } else { (self.wrong, self.wrong_scale) }
     }
@@ -172,7 +172,7 @@ impl<'a, T: Real> Walks<'a, T> {
     fn row_weights(&self) -> Vec<f64> {
         match &self.lambda {
             None => self.sorted.gather(&self.list.row_weights()),
-            // In what is read of the sums.
+            // The factors are applied when the sums are read.
             Some(_) => vec![1.0; self.levels.len()],
         }
     }
@@ -187,7 +187,7 @@ impl<'a, T: Real> Walks<'a, T> {
         self.sorted.scatter(losses, out);
     }
 
-    /// The gradient in its scores, given that of its losses.
+    /// Computes the gradient in its scores, given the gradient of its losses.
     pub fn gradient(&self, target: Target, g: &[T], to_x: &mut [T]) {
         let Some(slopes) = Terms::slope(self.loss) else { return };
         let n = self.levels.len();
@@ -238,7 +238,7 @@ impl<'a, T: Real> Walks<'a, T> {
 /// One walk of all pairs on one side of each document.
 struct Pass<'a, T> {
     walks: &'a Walks<'a, T>,
-    /// What each place adds to the sums of others.
+    /// The contribution of each place to the sums of others.
     values: &'a [f64],
     role: Role,
     term: Decaying,
@@ -326,7 +326,7 @@ mod tests {
         values.iter().map(|&value| value as f32).collect()
     }
 
-    /// Largest differences of losses and gradients from those of all pairs in `f64`, relative to the loss and to the
+    /// Largest differences of losses and gradients from a sum over all pairs in `f64`, relative to the loss and to the
     /// largest gradient.
     fn errors(x: &[f64], weight: &PairWeight<Vec<f64>>, loss: PairLoss) -> [f64; 2] {
         let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();

@@ -1,10 +1,10 @@
 //! [`pair_loss`](crate::op::cpu::pair_loss()) of long lists for hinges and the exponential in O(L n + n log n), `L`
 //! labels, for results in `f32`.
 //!
-//! A hinge counts the pairs whose difference of scores is below the margin: along the list sorted by score they are
-//! those of a window that only grows. What the window holds is summed for each label, as powers of `margin - t`. From
-//! one document to the next `margin - t` grows by the same for all, so that the sums are moved without a subtraction.
-//! The exponential is a product of one factor per document.
+//! A hinge counts the pairs whose difference of scores is below the margin: along the list sorted by score they form a
+//! window that only grows. The documents of the window are summed for each label, as powers of `margin - t`. From one
+//! document to the next `margin - t` grows equally for all, so the sums are moved without a subtraction. The
+//! exponential is a product of one factor per document.
 
 use super::choice::is_fast;
 use super::walk::Sorted;
@@ -23,7 +23,7 @@ const PAIRS_PER_SUM: usize = 30;
 /// Pairs of the exponential that do.
 const PAIRS_PER_FACTOR: usize = 12;
 
-/// How the pairs of a list are summed.
+/// The kind of the sum over the pairs of a list.
 enum Kind<T> {
     /// `(margin - t)^power` where it is above 0.
     Hinge { margin: T, power: usize },
@@ -86,7 +86,7 @@ impl<'a, T: Real> Windows<'a, T> {
         self.sorted.scatter(losses.into_iter().zip(weights).map(|(loss, weight)| loss * weight), out);
     }
 
-    /// The gradient in its scores, given that of its losses.
+    /// Computes the gradient in its scores, given the gradient of its losses.
     pub fn gradient(&self, g: &[T], to_x: &mut [T]) {
         let n = self.x.len();
         let g = self.sorted.gather(&g[..n]);
@@ -170,8 +170,8 @@ mod tests {
 
     const N: usize = 1500;
 
-    /// Losses and gradients of `f32`, which takes windows, beside those of all pairs in `f64`, relative to the largest
-    /// of each.
+    /// Differences of losses and gradients of `f32`, which uses windows, from a sum over all pairs in `f64`, relative
+    /// to the largest of each.
     fn errors(x: &[f32], loss: PairLoss, weighted: bool) -> [f64; 2] {
         let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
         let (g, u): (Vec<f32>, Vec<f32>) =

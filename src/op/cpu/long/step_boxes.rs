@@ -34,7 +34,7 @@ impl Function for Erf {
     }
 
     fn constant(span: Span) -> Option<Constant<'static>> {
-        /// From here on it is 1 to 1e-10.
+        /// The argument from which on it is 1 to 1e-10.
         const ONE: f64 = 4.6;
         match span {
             Span { high, .. } if high <= -BELL_REACH => Some(Constant::Zero),
@@ -50,7 +50,7 @@ pub struct Arctan;
 impl Function for Arctan {
     #[inline(always)]
     fn value<const FMA: bool>(t: f64) -> f64 {
-        // Of the reciprocal beyond 1, so that the tail keeps its precision.
+        // Uses the reciprocal beyond 1, so that the tail keeps its precision.
         if t < -1.0 {
             (-1.0 / t).atan() * std::f64::consts::FRAC_1_PI
         } else {
@@ -58,7 +58,7 @@ impl Function for Arctan {
         }
     }
 
-    /// Its singularities are at `+-i`, and its tail falls like `1 / t`.
+    /// The singularities are at `+-i`, and the tail falls like `1 / t`.
     fn smooth(width: f64, span: Span) -> bool {
         width <= 1.25 || width <= 2.0 * span.nearest()
     }
@@ -142,8 +142,8 @@ impl Adding {
     }
 }
 
-/// The sums of a list. Documents without a value have theirs one by one and leave no trace in those of others, so that
-/// padding changes nothing.
+/// Computes the sums of a list. The sums of documents without a value are computed singly and do not affect the others,
+/// so padding changes nothing.
 pub fn value<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], alpha: f64, _: S, out: &mut [T]) {
     let adding = Adding::new(x, &[v], alpha);
     let weights = adding.gather(v);

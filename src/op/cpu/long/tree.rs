@@ -21,7 +21,7 @@ pub const LANES: usize = 8;
 /// Boxes whose points are made at once.
 const GROUP: usize = 32;
 
-/// From the smallest to the largest of some numbers.
+/// The range from the smallest to the largest of some numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Span {
     pub low: f64,
@@ -139,7 +139,7 @@ impl<'a> Tree<'a> {
         start(of.number)..start(of.number + 1)
     }
 
-    /// From the lowest score of a box to the highest.
+    /// Returns the range from the lowest score of a box to the highest.
     #[inline(always)]
     pub fn span(&self, of: Place) -> Span {
         let documents = self.documents(of);
@@ -182,7 +182,7 @@ struct Upward<'a, 'b, W> {
     rows: usize,
     level: u32,
     first: usize,
-    /// Those of the next level, unless this one has the smallest tree.
+    /// The weights of the next level, unless this one has the smallest tree.
     halves: Option<&'a [f64]>,
     weights: &'a mut [f64],
 }

@@ -28,7 +28,7 @@ use crate::op::cpu::{
 /// Exponentials of a sum. Errors relative to the function: 3e-9 for the logistic function, 4e-8 for its slope.
 const TERMS: usize = 12;
 
-/// Running sums of one kind of value: of its exponentials, then those of [`COUNT`] and [`MOMENT`], then 0.
+/// Running sums of one kind of value: its exponentials, then [`COUNT`] and [`MOMENT`], then 0.
 pub type Sums = [f64; 16];
 
 /// Place in [`Sums`] of the sum without decay.
@@ -39,7 +39,7 @@ const MOMENT: usize = TERMS + 1;
 /// Lanes in which products are added, whatever the width of vectors: the bits do not depend on it.
 const LANES: usize = 4;
 
-/// Documents with values in a part of the list. Parts depend on the list alone, not on threads.
+/// Documents with values in a part of the list. Parts depend only on the list, not on threads.
 const PART: usize = 1 << 12;
 
 /// `constant + linear t + u p(u)`, `u = exp(-t)`, in the coefficients of [`Sums`].
@@ -101,7 +101,7 @@ pub fn add_value(sums: &mut Sums, value: f64) {
 #[derive(Clone, Copy)]
 pub struct Stretch {
     length: f64,
-    /// What a unit of [`Sums`] decays to over it.
+    /// The factors by which a unit of [`Sums`] decays over it.
     factors: Sums,
 }
 
@@ -139,13 +139,13 @@ pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
 /// Which documents add to the sums of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Those before it in the order, with higher scores or tied.
+    /// The documents before it in the order, with higher scores or tied.
     Ahead,
-    /// Those after it.
+    /// The documents after it.
     Behind,
 }
 
-/// What a walk carries and reads. Places count along the sorted list, from the highest score on.
+/// The values that a walk carries and reads. Places count along the sorted list, from the highest score on.
 pub trait Walker: Sync {
     /// Running sums: an array where their number is known, so that they stay in registers.
     type State: Clone + AsRef<[Sums]> + AsMut<[Sums]> + Send;
@@ -165,7 +165,7 @@ pub trait Walker: Sync {
     /// Adds the values of the document at a place.
     fn add(&self, place: usize, sums: &mut [Sums]);
 
-    /// What the document at a place makes of the sums over those on one side of it.
+    /// Returns the result of the document at a place, from the sums over the documents on one side of it.
     fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64;
 }
 
@@ -224,8 +224,8 @@ impl Sorted {
         }
     }
 
-    /// What the walker reads at each place, with sums over the documents on one side of it; `scale` turns differences
-    /// of scores into distances.
+    /// Returns the walker's result at each place, with sums over the documents on one side of it; `scale` turns
+    /// differences of scores into distances.
     pub fn walk(&self, target: Target, side: Side, scale: f64, walker: &impl Walker) -> Vec<f64> {
         let walk = Walk { x: &self.x, side, scale, walker };
         let parts = walk.parts();
@@ -334,7 +334,7 @@ struct Steps<'a, 'b, W: Walker> {
     part: Part,
     /// Running sums at the last document before the part that adds a value; at the end, at the last one of the part.
     sums: &'a mut W::State,
-    /// What the walker reads, by place; `None` for the running sums alone.
+    /// The walker's results, by place; `None` if only the running sums are wanted.
     out: Option<&'a mut [f64]>,
 }
 

@@ -13,12 +13,12 @@ use crate::op::cpu::{
 /// Rows of the widest vector: a loop over a multiple of them has no slow remainder, which would be most of many lists.
 const LANES: usize = 16;
 
-/// What a document is in its pairs.
+/// The role of a document in its pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The more relevant one: it meets those of lower labels.
+    /// The more relevant one: it meets documents of lower labels.
     Row,
-    /// The less relevant one: it meets those of higher labels.
+    /// The less relevant one: it meets documents of higher labels.
     Column,
 }
 
@@ -38,7 +38,7 @@ pub struct ByLabel<T> {
     pub members: Vec<usize>,
     pub x: Vec<T>,
     pub weight: PairWeight<Vec<T>>,
-    /// How many documents, the first ones, have a higher label than document `j`.
+    /// Number of documents, from the first on, with a higher label than document `j`.
     pub above: Vec<usize>,
     /// `gap (D(r) - D(r + 1))` by rank difference, the first two the same; empty without a gap.
     steps: Vec<T>,
@@ -65,7 +65,7 @@ impl<T: Real> ByLabel<T> {
         self.above.iter().sum()
     }
 
-    /// How many documents each label has before it in the list, the highest label first.
+    /// Returns the number of documents before each label in the list, the highest label first.
     pub fn starts(&self) -> Vec<usize> {
         (0..self.above.len()).filter(|&j| self.above[j] == j).collect()
     }

@@ -8,7 +8,7 @@ use crate::op::cpu::{real::Real, tiles::BLOCK};
 /// in the blocks and pairs in which all documents would stand: sums over them have the same bits.
 pub struct Columns<'a, T: Real, const W: usize> {
     values: [Cow<'a, [T]>; W],
-    /// Where each block ends.
+    /// The end of each block.
     ends: Vec<usize>,
 }
 

@@ -78,7 +78,7 @@ pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64
     (out, total)
 }
 
-/// Inputs of a gradient, each `[batch, documents]`; `out` and `total` are those of the forward pass.
+/// Inputs of a gradient, each `[batch, documents]`; `out` and `total` come from the forward pass.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a, T> {
     pub x: &'a [T],

@@ -1,8 +1,8 @@
 //! Fused [`neural_sort_sum`](crate::op::neural_sort_sum()).
 //!
 //! Sinkhorn's scaling multiplies rows and columns of NeuralSort's matrix, so the scaled matrix is `a_r e_rj b_j`. Only
-//! the factors `b` of each iteration are kept: those of a row follow from its entries, which are computed again for
-//! each pass over the [matrix](super::neural_sort_matrix).
+//! the factors `b` of each iteration are kept: the factors of a row follow from its entries, which are computed again
+//! for each pass over the [matrix](super::neural_sort_matrix).
 
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ impl Visit<0> for Found<'_> {
     }
 }
 
-/// What the gradient sends back from the values found: sums and moments of the scaled entries times the gradient of
+/// The gradient that flows back from the values found: sums and moments of the scaled entries times the gradient of
 /// their row, and of the same times the value found there. Leaves the product of gradient and value in each row.
 struct FromFound<'a> {
     found: Found<'a>,
@@ -91,7 +91,7 @@ impl Visit<4> for FromFound<'_> {
     }
 }
 
-/// What the gradient sends back over one scaling of the columns and the scaling of the rows before it.
+/// The gradient that flows back over one scaling of the columns and the scaling of the rows before it.
 struct OverIteration<'a> {
     /// Factors of the columns before.
     before: &'a [f64],

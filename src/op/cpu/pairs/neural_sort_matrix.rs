@@ -19,7 +19,7 @@ use crate::op::cpu::{
 /// Entries that are kept for all passes over a list, at most: 8 MiB.
 const KEPT: usize = 1 << 20;
 
-/// What a pass does with each row.
+/// The work of a pass on each row.
 pub trait Visit<const K: usize>: Sync {
     /// Sees the entries of row `r` in the columns `at`, the largest of them 1. May set the number of the row, and add
     /// to the `K` sums of these columns.
@@ -39,7 +39,7 @@ pub struct Matrix {
     /// The document at each place.
     pub order: Vec<usize>,
     x: Vec<f64>,
-    /// `sum_k |x_i - x_k|`, less that of the first place.
+    /// `sum_k |x_i - x_k|`, minus the sum of the first place.
     spread: Vec<f64>,
     temperature: f64,
     /// Columns of each row that is computed.
@@ -204,7 +204,7 @@ impl Kernel for Keep<'_> {
 struct Stripe<'a, V, const K: usize> {
     matrix: &'a Matrix,
     rows: &'a Range<usize>,
-    /// Where the entries of the first row stand among those that are kept.
+    /// The place of the first row's entries among the kept entries.
     kept_from: usize,
     visit: &'a V,
     to_rows: &'a mut [f64],

@@ -33,7 +33,7 @@ struct Sorted<T> {
     x: Vec<T>,
     labels: Vec<T>,
     weight: PairWeight<Vec<T>>,
-    /// What multiplies the weights of the pairs in which a document is the more relevant one.
+    /// The factor of the weights of the pairs in which a document is the more relevant one.
     factor: Option<Vec<T>>,
     /// Documents that pairs with weight have as their first.
     firsts: usize,

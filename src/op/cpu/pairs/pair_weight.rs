@@ -25,7 +25,7 @@ pub enum PairWeight<V> {
         absolute: f64,
         /// Weight of the discount step at the rank difference.
         gap: f64,
-        /// What the weight is divided by, if anything.
+        /// The divisor of the weight, if any.
         distance: Option<Distance<V>>,
     },
 }

@@ -102,7 +102,7 @@ struct List<'a, T> {
     alpha: f64,
     /// Documents that can add to a sum.
     members: usize,
-    /// Rows of their own; those after have the value of the last.
+    /// The number of distinct rows; the rows after them have the value of the last.
     rows: usize,
 }
 
@@ -196,7 +196,7 @@ struct Exponentials<T> {
     reach: f64,
 }
 
-/// In double precision: the argument has an error of its own size times the rounding unit.
+/// Exponents in double precision: the argument has an error of its size times the rounding unit.
 struct Exponents<'a, T> {
     x: &'a [T],
     alpha: f64,
@@ -423,8 +423,8 @@ struct Meeting<'a, T: Real> {
 }
 
 impl<'a, T: Real> Meeting<'a, T> {
-    /// What flows between `i` and `j` is in proportion to `g_j v_i - g_i v_j`. A document with one of the two alone
-    /// meets those with the other.
+    /// Splits the documents by their part in the flow. The flow between `i` and `j` is in proportion to
+    /// `g_j v_i - g_i v_j`. A document with only one of the two meets the documents with the other.
     fn all(values: [&'a [T]; 3]) -> Vec<Self> {
         let [_, v, g] = values;
         let [adds, receives] = [v, g].map(|weights| move |i: usize| weights[i] != T::ZERO);
@@ -441,7 +441,7 @@ impl<'a, T: Real> Meeting<'a, T> {
     }
 }
 
-/// How many documents of a list have a weight, a gradient, or both.
+/// Number of documents of a list with a weight, a gradient, or both.
 struct Flows {
     both: usize,
     adding: usize,

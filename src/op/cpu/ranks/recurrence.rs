@@ -6,7 +6,7 @@
 
 use crate::op::cpu::real::Real;
 
-/// `x(r) (1 - pi)`, and what comes from the rank `from` beside it.
+/// Returns `x(r) (1 - pi)` plus the flow from the neighboring rank `from`.
 #[inline(always)]
 fn moved<T: Real, const FMA: bool>(here: T, from: T, ahead: T, behind: T) -> T {
     from.fma::<FMA>(ahead, here * behind)
