@@ -6,13 +6,19 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | `docs/start/first_ranker.md` | one command, and how to read its page |
 //! | `docs/reference/configuration` | every key of a configuration file, with its default |
 //! | `docs/explanation/formulas.md` | the formula of each loss |
 //! | `docs/explanation/fast_sums.md` | sums over pairs of long lists |
 //! | `docs/how-to/export.md`, `docs/how-to/import.md` | rankers in other systems, and from them |
-//! | `docs/how-to/backends.md` | what has run on which backend |
 //! | `docs/how-to/large_data.md` | data larger than memory |
 //! | `docs/tutorials/python.md` | the Python package |
+//! | `docs/explanation/reproducibility.md` | which bytes come back where |
+//! | `docs/reference/papers.md` | the papers, and what came back |
+//! | `docs/reference/compatibility.md` | what later versions read |
+//! | `docs/reference/cite.md` | how to cite |
+//! | `docs/results.md` | accuracy, speed and scale, each in a sentence |
+//! | `benchmarks/backends.md` | how far backends are from the definitions |
 //! | `benchmarks/losses.md` | every loss on the same data, and which to choose |
 //! | `benchmarks/published.md` | published tables, computed again |
 //! | `benchmarks/trees.md` | boosted trees next to other libraries |
@@ -26,14 +32,18 @@ macro_rules! page {
     ($folder:literal, $name:ident, $about:literal) => {
         #[doc = $about]
         #[doc = ""]
+        #[doc = "[backends.md]: crate::guide::backends"]
         #[doc = "[choose_a_loss.md]: crate::guide::choose_a_loss"]
         #[doc = "[clicks.md]: crate::guide::clicks"]
         #[doc = "[compare.md]: crate::guide::compare"]
         #[doc = "[conventions.md]: crate::guide::conventions"]
-        #[doc = "[cookbook.md]: crate::guide::cookbook"]
         #[doc = "[data.md]: crate::guide::data"]
+        #[doc = "[extend.md]: crate::guide::extend"]
+        #[doc = "[folds.md]: crate::guide::folds"]
         #[doc = "[glossary.md]: crate::guide::glossary"]
         #[doc = "[hardware.md]: crate::guide::hardware"]
+        #[doc = "[hyperparameters.md]: crate::guide::hyperparameters"]
+        #[doc = "[inspect.md]: crate::guide::inspect"]
         #[doc = "[install.md]: crate::guide::install"]
         #[doc = "[lightgbm.md]: crate::guide::lightgbm"]
         #[doc = "[machines.md]: crate::guide::machines"]
@@ -41,10 +51,12 @@ macro_rules! page {
         #[doc = "[recommender.md]: crate::guide::recommender"]
         #[doc = "[rerank.md]: crate::guide::rerank"]
         #[doc = "[runs.md]: crate::guide::runs"]
+        #[doc = "[sentence_transformers.md]: crate::guide::sentence_transformers"]
         #[doc = "[splitting.md]: crate::guide::splitting"]
         #[doc = "[studies.md]: crate::guide::studies"]
         #[doc = "[table.md]: crate::guide::table"]
         #[doc = "[train.md]: crate::guide::train"]
+        #[doc = "[training_loop.md]: crate::guide::training_loop"]
         #[doc = "[troubleshooting.md]: crate::guide::troubleshooting"]
         #[doc = "[configuration.md]: crate::guide#other-pages"]
         #[doc = "[losses.md]: crate::guide#other-pages"]
@@ -52,13 +64,17 @@ macro_rules! page {
         #[doc = "[published.md]: crate::guide#other-pages"]
         #[doc = "[export.md]: crate::guide#other-pages"]
         #[doc = "[import.md]: crate::guide#other-pages"]
-        #[doc = "[backends.md]: crate::guide#other-pages"]
         #[doc = "[performance.md]: crate::guide#other-pages"]
         #[doc = "[trees.md]: crate::guide#other-pages"]
         #[doc = "[large_data.md]: crate::guide#other-pages"]
         #[doc = "[fast_sums.md]: crate::guide#other-pages"]
         #[doc = "[python.md]: crate::guide#other-pages"]
+        #[doc = "[learners.md]: crate::guide#other-pages"]
+        #[doc = "[reproducibility.md]: crate::guide#other-pages"]
+        #[doc = "[results.md]: crate::guide#other-pages"]
+        #[doc = "[first_ranker.md]: crate::guide#other-pages"]
         #[doc = "[CONTRIBUTING.md]: crate::guide#other-pages"]
+        #[doc = "[benchmarks]: crate::guide#other-pages"]
         #[doc = "[examples]: crate::guide#other-pages"]
         #[doc = ""]
         #[doc = include_str!(concat!("../docs/", $folder, "/", stringify!($name), ".md"))]
@@ -66,22 +82,28 @@ macro_rules! page {
     };
 }
 
+page!("start", install, "The command, the library, and platforms.");
 page!("tutorials", train, "From a LETOR file to a ranker.");
 page!("tutorials", model, "From an empty project to your own model, trained on NDCG.");
 page!("tutorials", table, "From a table to a ranker.");
 page!("tutorials", rerank, "A reranker, from flat scores to the best checkpoint.");
 page!("tutorials", hardware, "The same ranker on other hardware.");
-page!("start", install, "The command, the library, and platforms.");
 page!("how-to", choose_a_loss, "Which loss to start with.");
 page!("how-to", clicks, "Learning from clicks without position bias.");
 page!("how-to", compare, "Tests between systems on the same queries.");
-page!("how-to", cookbook, "Short answers to common tasks.");
 page!("how-to", data, "Text and tables.");
 page!("how-to", lightgbm, "Parameters of LightGBM, and models in both directions.");
 page!("how-to", machines, "Fits of a scheduler, and one fit in several processes.");
 page!("how-to", recommender, "A recommender over the whole catalog.");
 page!("how-to", splitting, "Queries to train, to select and to test on.");
 page!("how-to", troubleshooting, "Results that surprise without an error.");
+page!("how-to", backends, "The device of a run, and what runs where.");
+page!("how-to", extend, "Your own loss or measure.");
+page!("how-to", folds, "Folds, grids, searches, and the winner as a ranker.");
+page!("how-to", hyperparameters, "What to change first.");
+page!("how-to", inspect, "What a loss does to a list, and what a ranker looks at.");
+page!("how-to", sentence_transformers, "Names of sentence-transformers, and ours.");
+page!("how-to", training_loop, "burn's training, long lists, and speed.");
 page!("reference", glossary, "Terms of the field, and of this crate.");
 page!("reference", runs, "The folder of a run, and runs in scripts.");
 page!("explanation", conventions, "The meaning of a measure's value.");

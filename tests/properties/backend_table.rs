@@ -1,4 +1,4 @@
-//! The figures of docs/how-to/backends.md for the devices present: how far every registered loss is from its definition in f64,
+//! The figures of benchmarks/backends.md for the devices present: how far every registered loss is from its definition in f64,
 //! and how long three of them take.
 
 use std::time::Instant;
@@ -58,7 +58,7 @@ fn milliseconds(present: &Present, name: &str) -> f64 {
 }
 
 #[test]
-#[ignore = "measures for docs/how-to/backends.md, see .ci/backends"]
+#[ignore = "measures for benchmarks/backends.md, see .ci/backends"]
 fn backend_table() {
     let [lists, documents] = BATCH;
     let build = if cfg!(debug_assertions) { "a build of `cargo test`" } else { "a release build" };
