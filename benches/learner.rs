@@ -2,8 +2,7 @@
 
 use burn::tensor::Device;
 use burn_rank::data::{RankingDataset, SynthConfig};
-use burn_rank::distributed::OneProcess;
-use burn_rank::learner::{FitContext, Interrupt, NoProgress, Parts, RankingLearner, Selection, registry};
+use burn_rank::learner::{FitContext, Parts, RankingLearner, Selection, registry};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -14,21 +13,11 @@ fn ohsumed_sized() -> RankingDataset {
 }
 
 fn fit(learner: &dyn RankingLearner, train: &RankingDataset) {
-    let context = FitContext {
-        device: Device::flex(),
-        seed: 1,
-        selection: Selection {
-            measure: Measure::Ap(None),
-            convention: Convention::preset("letor").expect("a preset"),
-            round: None,
-        },
-        directory: None,
-        resume: false,
-        dashboard: false,
-        progress: &NoProgress,
-        interrupt: Interrupt::default(),
-        processes: &OneProcess,
-    };
+    let context = FitContext::new(
+        Device::flex(),
+        1,
+        Selection { convention: Convention::preset("letor").expect("a preset"), ..Selection::best(Measure::Ap(None)) },
+    );
     learner.fit(train, None, &context).expect("data with two labels");
 }
 

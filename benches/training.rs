@@ -16,11 +16,10 @@ use burn::train::renderer::{
 };
 use burn::train::{ExecutionStrategy, Learner, SupervisedTraining};
 use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset, SynthConfig};
-use burn_rank::distributed::OneProcess;
 use burn_rank::learner::gradient::{Gradient, GradientConfig, RankingBatcher, RankingModel};
-use burn_rank::learner::{FitContext, Interrupt, NoProgress, RankingLearner, Selection};
+use burn_rank::learner::{FitContext, RankingLearner, Selection};
 use burn_rank::loss::LossSpec;
-use burn_rank::measure::{Convention, Measure};
+use burn_rank::measure::Measure;
 use burn_rank::metric::RankingMetric;
 use burn_rank::scorer::{LinearScorerConfig, MlpScorerConfig, ScorerConfig};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -40,17 +39,7 @@ fn data() -> (RankingDataset, RankingDataset) {
 fn ours(scorer: &ScorerConfig, train: &RankingDataset, validation: &RankingDataset) {
     let config = GradientConfig { epochs: EPOCHS, batch_queries: QUERIES, ..GradientConfig::default() };
     let learner = Gradient::new(config, scorer.clone(), LossSpec::new(LOSS)).expect("a valid configuration");
-    let context = FitContext {
-        device: Device::flex(),
-        seed: 1,
-        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default(), round: None },
-        directory: None,
-        resume: false,
-        dashboard: false,
-        progress: &NoProgress,
-        interrupt: Interrupt::default(),
-        processes: &OneProcess,
-    };
+    let context = FitContext::new(Device::flex(), 1, Selection::best(Measure::Ndcg(Some(10))));
     black_box(learner.fit(train, Some(validation), &context).expect("it trains"));
 }
 

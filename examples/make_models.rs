@@ -7,10 +7,9 @@ use std::path::Path;
 
 use burn::tensor::Device;
 use burn_rank::data::SynthConfig;
-use burn_rank::distributed::OneProcess;
 use burn_rank::experiment::{Document, ExperimentConfig, FitOptions, fit};
 use burn_rank::json::{Value, to_value};
-use burn_rank::learner::{Interrupt, NoProgress};
+use burn_rank::learner::NoProgress;
 use burn_rank::measure::{Measure, evaluate};
 use burn_rank::ranker::Ranker;
 use serde::Serialize;
@@ -39,16 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn train(config: &ExperimentConfig) -> Result<Ranker, Box<dyn Error>> {
-    let options = FitOptions {
-        start: None,
-        device: &Device::flex(),
-        directory: None,
-        resume: false,
-        dashboard: false,
-        progress: &NoProgress,
-        interrupt: Interrupt::default(),
-        processes: &OneProcess,
-    };
+    let options = FitOptions::new(&Device::flex());
     Ok(fit(config, &config.data.split(config.seed)?, config.seed, &options)?.ranker)
 }
 

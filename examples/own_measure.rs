@@ -13,10 +13,9 @@ use burn::tensor::{Device, Tensor};
 use burn::train::InferenceStep;
 use burn::train::metric::{Adaptor, Metric, MetricMetadata};
 use burn_rank::data::{Normalizer, NormalizerKind, RankingBatch, SynthConfig};
-use burn_rank::distributed::OneProcess;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
 use burn_rank::learner::gradient::{AnnealConfig, Gradient, GradientConfig, RankingModel, TrainingBatch};
-use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
+use burn_rank::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
 use burn_rank::loss::{
     Lists, MeasureContext, PositionFunction, PositionMeasure, Positions, Relaxation, Relaxed, Sharper, Smoothing,
     Surrogate,
@@ -104,17 +103,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let convention = Convention::preset("standard")?;
     let device = Device::flex();
-    let context = FitContext {
-        device: device.clone(),
-        seed: 1,
-        selection: Selection { measure: exact, convention: convention.clone(), round: None },
-        directory: None,
-        resume: false,
-        dashboard: false,
-        progress: &NoProgress,
-        interrupt: Interrupt::default(),
-        processes: &OneProcess,
-    };
+    let context =
+        FitContext::new(device.clone(), 1, Selection { convention: convention.clone(), ..Selection::best(exact) });
     let measures = [exact, Measure::Ndcg(Some(10))];
     let print = |name: &str, scores: &[f32]| -> Result<(), Box<dyn Error>> {
         let found = evaluate(&test.rankings(scores), &measures, &convention)?;

@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use super::{BenchError, median};
 use crate::data::SynthConfig;
-use crate::distributed::OneProcess;
 use crate::learner::boosted_trees::BoostedTreesConfig;
-use crate::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
+use crate::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
 use crate::loss::LossSpec;
 use crate::measure::{Convention, Measure};
 
@@ -63,17 +62,7 @@ impl TreesBench {
         let data = self.data.generate()?;
         let convention = Convention::preset("standard").expect("a preset");
         let measure = Measure::Ndcg(Some(10));
-        let context = FitContext {
-            device: device.clone(),
-            seed: self.seed,
-            selection: Selection { measure, convention, round: None },
-            directory: None,
-            resume: false,
-            dashboard: false,
-            progress: &NoProgress,
-            interrupt: Interrupt::default(),
-            processes: &OneProcess,
-        };
+        let context = FitContext::new(device.clone(), self.seed, Selection { convention, ..Selection::best(measure) });
         let (mut fits, mut predictions, mut ndcg) = (Vec::new(), Vec::new(), f64::NAN);
         for _ in 0..self.repeats.max(1) {
             let start = Instant::now();

@@ -12,9 +12,8 @@ use sha2::{Digest, Sha256};
 use super::comparison::median;
 use super::first_batch::FirstBatchError;
 use crate::data::{Normalizer, RankingDataset};
-use crate::distributed::OneProcess;
 use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
-use crate::learner::{Interrupt, Progress, Round};
+use crate::learner::{Progress, Round};
 use crate::memory;
 use crate::ranker::{Ranker, Versions};
 use crate::text::hexadecimal;
@@ -110,16 +109,7 @@ impl Trial {
         let error = first_batch(config, &split, options.device)?;
         let clock = Clock::default();
         let start = config.start_ranker(options.device)?;
-        let fit_options = FitOptions {
-            device: options.device,
-            start: start.as_ref(),
-            directory: None,
-            resume: false,
-            dashboard: false,
-            progress: &clock,
-            interrupt: Interrupt::default(),
-            processes: &OneProcess,
-        };
+        let fit_options = FitOptions { start: start.as_ref(), progress: &clock, ..FitOptions::new(options.device) };
         let documents = split.train.documents();
         let fitting = Instant::now();
         let fit = fit_in_place(config, &mut split, config.seed, &fit_options)?;

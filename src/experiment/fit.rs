@@ -10,8 +10,8 @@ use super::error::ExperimentError;
 use super::extreme_queries::ExtremeQueries;
 use super::split::Split;
 use crate::data::{Normalizer, RankingDataset};
-use crate::distributed::Processes;
-use crate::learner::{FitContext, Importance, Interrupt, LearnerError, Progress, Round, StopReason};
+use crate::distributed::{OneProcess, Processes};
+use crate::learner::{FitContext, Importance, Interrupt, LearnerError, NoProgress, Progress, Round, StopReason};
 use crate::loss::Approximation;
 use crate::measure::{Evaluation, evaluate};
 use crate::ranker::{Metadata, Model, Ranker, Versions};
@@ -38,6 +38,22 @@ pub struct FitOptions<'a> {
     pub interrupt: Interrupt,
     /// The processes that make the fit together, each with the same data, of which it may read a part.
     pub processes: &'a dyn Processes,
+}
+
+impl<'a> FitOptions<'a> {
+    /// A fit in one process that leaves no files and reports no progress.
+    pub fn new(device: &'a Device) -> Self {
+        Self {
+            device,
+            start: None,
+            directory: None,
+            resume: false,
+            dashboard: false,
+            progress: &NoProgress,
+            interrupt: Interrupt::default(),
+            processes: &OneProcess,
+        }
+    }
 }
 
 /// A fitted experiment.
@@ -206,7 +222,6 @@ mod tests {
     use crate::data::{Reads, SynthConfig, streamed_and_counted};
     use crate::distributed::OneProcess;
     use crate::distributed::testing::in_processes;
-    use crate::learner::NoProgress;
 
     const SHARDS: usize = 5;
 
@@ -265,16 +280,9 @@ mod tests {
         agree(processes, config, &sets).unwrap();
         split.check(processes).unwrap();
         let interrupt = rounds.map_or_else(Interrupt::default, |rounds| Interrupt::default().after(rounds));
-        let options = FitOptions {
-            device: &Device::flex(),
-            start: None,
-            directory: folder,
-            resume: folder.is_some(),
-            dashboard: false,
-            progress: &NoProgress,
-            interrupt,
-            processes,
-        };
+        let device = Device::flex();
+        let resume = folder.is_some();
+        let options = FitOptions { directory: folder, resume, interrupt, processes, ..FitOptions::new(&device) };
         let data = Sets::from_split(split);
         (fit_in_place(config, split, config.seed, &options).unwrap(), data)
     }

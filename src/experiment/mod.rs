@@ -2,7 +2,25 @@
 //!
 //! A [`Document`] is the text of a configuration with its overrides, an [`ExperimentConfig`] what it says. [`fit()`]
 //! runs it on one split of the data, [`cross_validate`] on folds x grid x seeds; [`Report`] is what both leave.
-//! `docs/reference/configuration` lists the keys, `examples/make_models.rs` runs files from Rust.
+//! `docs/reference/configuration` lists the keys.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use burn::tensor::Device;
+//! use burn_rank::experiment::{Document, ExperimentConfig, FitOptions, fit};
+//!
+//! let text = r#"
+//!     data = { synthetic = { train_queries = 20, validation_queries = 10, test_queries = 10, features = 6 } }
+//!     learner = { kind = "regression" }
+//! "#;
+//! let document = Document::parse(Path::new("ridge.toml"), text.to_string(), &["seed=2".to_string()])?;
+//! let config = ExperimentConfig::from_document(&document)?;
+//! let split = config.data.split(config.seed)?;
+//! let fitted = fit(&config, &split, config.seed, &FitOptions::new(&Device::flex()))?;
+//! println!("{:?}", fitted.ranker.metadata().measures);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod agreement;
 mod config;

@@ -2,6 +2,26 @@
 //!
 //! [`registry::LEARNERS`] lists them, and [`registry::build`] makes one from a `[learner]` table. The module of each
 //! learner describes its algorithm and its cost. [`FitContext`] holds the inputs of a fit other than its data.
+//!
+//! ```
+//! use burn::tensor::Device;
+//! use burn_rank::data::SynthConfig;
+//! use burn_rank::learner::gradient::{Gradient, GradientConfig};
+//! use burn_rank::learner::{FitContext, RankingLearner, Selection};
+//! use burn_rank::loss::LossSpec;
+//! use burn_rank::measure::Measure;
+//! use burn_rank::scorer::ScorerConfig;
+//!
+//! let data = SynthConfig { queries: 30, features: 6, median_length: 10.0, max_length: 20, ..SynthConfig::default() };
+//! let data = data.generate()?;
+//! let config = GradientConfig { epochs: 3, ..GradientConfig::default() };
+//! let learner = Gradient::new(config, ScorerConfig::default(), LossSpec::new("list_net"))?;
+//! let context = FitContext::new(Device::flex(), 1, Selection::best(Measure::Ndcg(Some(10))));
+//! let fitted = learner.fit(&data, None, &context)?;
+//! let scores = fitted.model.predict(&data, &context.device);
+//! assert_eq!((fitted.history.len(), scores.len()), (3, data.documents()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod ada_rank;
 pub mod boosted_trees;

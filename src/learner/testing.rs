@@ -11,7 +11,7 @@ use crate::data::RankingDataset;
 use crate::distributed::testing::in_processes;
 use crate::distributed::{OneProcess, Processes};
 use crate::learner::entry::RankingLearner;
-use crate::learner::shared::context::{FitContext, Interrupt, NoProgress, Progress, Round, Selection, StopReason};
+use crate::learner::shared::context::{FitContext, Interrupt, Progress, Round, Selection, StopReason};
 use crate::measure::{Convention, Measure};
 use crate::ranker::{Model, Parts};
 use crate::scorer::Scorer;
@@ -75,19 +75,15 @@ pub(crate) fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (te
 /// A context that selects by MAP in the `letor` convention.
 pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
     FitContext {
-        device: Device::flex(),
-        seed: 7,
-        selection: Selection {
-            measure: Measure::Ap(None),
-            convention: Convention::preset("letor").expect("a preset"),
-            round: None,
-        },
         directory,
-        resume: false,
-        dashboard: false,
-        progress: &NoProgress,
-        interrupt: Interrupt::default(),
-        processes: &OneProcess,
+        ..FitContext::new(
+            Device::flex(),
+            7,
+            Selection {
+                convention: Convention::preset("letor").expect("a preset"),
+                ..Selection::best(Measure::Ap(None))
+            },
+        )
     }
 }
 

@@ -16,6 +16,13 @@ use crate::text::{did_you_mean, shown};
 pub const MAX_EXPONENTIAL_LABEL: f64 = 30.0;
 
 /// Reason that a loss cannot be built or applied.
+///
+/// ```
+/// use burn_rank::prelude::*;
+///
+/// let refused = ApproxNdcgConfig::new().with_alpha(-1.0).init().unwrap_err();
+/// assert!(refused.to_string().contains("alpha"));
+/// ```
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LossError {

@@ -6,7 +6,31 @@
 //! [`Gain`](crate::measure::Gain) states which labels are allowed. Flat scores, one list after another without padding, go
 //! to [`forward_packed`](RankingLoss::forward_packed).
 //!
+//! ```
+//! use burn::tensor::{Device, Tensor};
+//! use burn_rank::prelude::*;
+//!
+//! let device = Device::flex().autodiff();
+//! let scores = Tensor::<1>::from_floats([0.2, 1.3, -0.4, 0.7, 0.1], &device).require_grad();
+//! let labels = Tensor::<1>::from_floats([0.0, 1.0, 2.0, 0.0, 1.0], &device);
+//! let segments = Segments::from_lengths(&[3, 2])?; // three documents of one query, two of another
+//!
+//! let loss = LambdaNdcgConfig::new().init()?;
+//! let value = loss.forward_packed(scores.clone(), labels, &segments, Reduction::Mean);
+//! let gradients = value.backward();
+//! assert!(scores.grad(&gradients).is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Which loss
+//! | you train | start with | to optimize the measure itself |
+//! |---|---|---|
+//! | a network | [`LambdaNdcg`] | [`UnitGradients`] of [`ApproxNdcg`], or of the surrogate of another measure |
+//! | a linear scorer | [`ApproxNdcg`] | the same |
+//! | boosted trees | [`LambdaNdcg`] | [`SoftAp`] with balanced steps |
+//! | one relevant document in a list | [`SoftmaxCrossEntropy`] | [`ApproxRr`] |
+//!
+//! # Every loss
 //! *Measure* is the measure that a surrogate stands for. The surrogate tends to it as its temperature sharpens, unless
 //! the page of the loss says otherwise. *Bounds*, *orders* and *fits* mark losses to minimize that are not values of a
 //! measure. *Cost* is the time for one query of n documents.
@@ -74,6 +98,29 @@
 //! - **smoothrank**: O. Chapelle and M. Wu, Gradient descent optimization of smoothed information retrieval metrics,
 //!   11 August 2009.
 //! - **softrank-directness**: Y. He and T.-Y. Liu, Are algorithms directly optimizing IR measures really direct?
+
+/// The example on the page of a configuration: a better order has a smaller loss.
+macro_rules! example {
+    ($config:literal) => {
+        concat!(
+            "# Example\n",
+            "A list of three documents, in a good and in a bad order:\n",
+            "```\n",
+            "use burn::tensor::DType;\n",
+            "use burn_rank::loss::explain;\n",
+            "use burn_rank::prelude::*;\n\n",
+            "let loss = ",
+            $config,
+            "::new().init()?;\n",
+            "let labels = [2.0, 0.0, 1.0];\n",
+            "let good = explain(&loss, &[1.2, -0.3, 0.4], &labels, DType::F64)?.loss;\n",
+            "let bad = explain(&loss, &[-0.3, 1.2, 0.4], &labels, DType::F64)?.loss;\n",
+            "assert!(good < bad);\n",
+            "# Ok::<(), LossError>(())\n",
+            "```"
+        )
+    };
+}
 
 mod approximation;
 mod check;

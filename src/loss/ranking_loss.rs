@@ -49,6 +49,19 @@ pub enum Orientation {
 /// `forward*` panic, as burn's own modules do, when shapes differ (`labels are [1, 3], scores [2, 3]`). They do not
 /// read values back from the device. Use [`try_forward`](RankingLoss::try_forward) where the input has not been checked
 /// before, or [`check_labels`](RankingLoss::check_labels) once for a whole dataset.
+///
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// use burn_rank::prelude::*;
+///
+/// let device = Device::flex();
+/// let scores = Tensor::<2>::from_floats([[0.2, 1.3], [0.7, 0.0]], &device);
+/// let labels = Tensor::<2>::from_floats([[1.0, 0.0], [1.0, 0.0]], &device);
+/// let mask = Tensor::<2>::from_floats([[1.0, 1.0], [1.0, 0.0]], &device).greater_elem(0.5);
+/// let losses = RankNetConfig::new().init()?.forward_no_reduction(scores, labels, mask).into_data();
+/// assert_eq!(losses.to_vec::<f32>().unwrap()[1], 0.0); // one document: nothing to learn
+/// # Ok::<(), LossError>(())
+/// ```
 pub trait RankingLoss: Debug + Send + Sync {
     /// The name of the loss. For a registered loss, the name used in configuration files.
     fn name(&self) -> &'static str;

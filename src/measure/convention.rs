@@ -93,6 +93,15 @@ pub enum KendallTau {
 ///
 /// [`Convention::preset`] returns a named convention; a custom one is a preset with some fields replaced. A convention
 /// is written as the name of the preset that it equals, or else with all its fields. It can be read from either form.
+///
+/// ```
+/// use burn_rank::prelude::*;
+///
+/// let letor = Convention::preset("letor")?;
+/// assert_ne!(letor.discount, Convention::default().discount);
+/// assert_eq!(Convention::default().name, "standard");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convention {
     /// Preset name, or `custom`.

@@ -104,6 +104,14 @@ use ranking::RankedList;
 ///
 /// A measure is written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, as in `map`, `ndcg@10`, `rbp@p=0.8`: see
 /// [`Measure::FAMILIES`]. Without a cut-off all retrieved documents count.
+///
+/// ```
+/// use burn_rank::prelude::*;
+///
+/// assert_eq!("ndcg@10".parse::<Measure>()?, Measure::Ndcg(Some(10)));
+/// assert_eq!(Measure::Ap(None).to_string(), "map");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
     /// Normalized discounted cumulative gain.

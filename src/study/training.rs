@@ -7,10 +7,8 @@ use super::error::StudyError;
 use super::source::Source;
 use super::subject::{ScoredQuery, Subject};
 use crate::data::{Normalizer, RankingDataset, SynthConfig};
-use crate::distributed::OneProcess;
 use crate::experiment::{ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
 use crate::json::{Map, Value, from_value, json};
-use crate::learner::{Interrupt, NoProgress};
 use crate::loss::{LossSpec, explain};
 use crate::measure::{Convention, Measure};
 
@@ -83,17 +81,7 @@ impl Material {
         (config.loss, config.scorer, config.grid) = (loss, None, Map::new());
         let split = Split { test: None, ..self.split.clone() };
         let split = if select { split } else { Split { validation: None, ..split } };
-        let options = FitOptions {
-            start: None,
-            device: &Device::flex(),
-            directory: None,
-            resume: false,
-            dashboard: false,
-            progress: &NoProgress,
-            interrupt: Interrupt::default(),
-            processes: &OneProcess,
-        };
-        Ok(fit(&config, &split, config.seed, &options)?)
+        Ok(fit(&config, &split, config.seed, &FitOptions::new(&Device::flex()))?)
     }
 
     /// Returns the queries of `data` with the scores of a fit.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 use burn_rank::data::{RankingDataset, SynthConfig};
-use burn_rank::distributed::OneProcess;
 use burn_rank::json::Value;
 use burn_rank::learner::ada_rank::AdaRankConfig;
 use burn_rank::learner::boosted_trees::BoostedTreesConfig;
@@ -17,7 +16,7 @@ use burn_rank::learner::{
     RankingLearner, Round, Selection, StopReason,
 };
 use burn_rank::loss::{Curved, Lists, LossError, LossSpec, Orientation, RankingLoss, Smoothing, TrainingLoss};
-use burn_rank::measure::{Convention, Gain, Measure};
+use burn_rank::measure::{Gain, Measure};
 use burn_rank::ranker;
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
 use serde_json::json;
@@ -156,17 +155,10 @@ fn fit_in(
 ) -> Result<Fitted, LearnerError> {
     let interrupt = Interrupt::default();
     let two_rounds = TwoRounds(interrupt.clone());
-    let context = FitContext {
-        device: Device::flex(),
-        seed: 3,
-        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default(), round: None },
-        directory,
-        resume,
-        dashboard: false,
-        progress: if interrupted { &two_rounds } else { &NoProgress },
-        interrupt,
-        processes: &OneProcess,
-    };
+    let progress: &dyn Progress = if interrupted { &two_rounds } else { &NoProgress };
+    let selection = Selection::best(Measure::Ndcg(Some(10)));
+    let context =
+        FitContext { directory, resume, progress, interrupt, ..FitContext::new(Device::flex(), 3, selection) };
     learner.fit(&data(1), Some(&data(2)), &context)
 }
 

@@ -116,24 +116,13 @@ fn a_metric_logs_the_values_of_the_measure_that_it_equals() {
 #[test]
 fn learners_select_by_it() {
     use burn_rank::data::SynthConfig;
-    use burn_rank::distributed::OneProcess;
     use burn_rank::learner::ada_rank::AdaRankConfig;
-    use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
+    use burn_rank::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
 
     let config = SynthConfig { queries: 20, features: 6, median_length: 8.0, max_length: 16, ..SynthConfig::default() };
     let (train, validation) = (config.generate().unwrap(), SynthConfig { seed: 5, ..config }.generate().unwrap());
     let fit = |measure: Measure| {
-        let context = FitContext {
-            device: Device::flex(),
-            seed: 1,
-            selection: Selection { measure, convention: Convention::default(), round: None },
-            directory: None,
-            resume: false,
-            dashboard: false,
-            progress: &NoProgress,
-            interrupt: Interrupt::default(),
-            processes: &OneProcess,
-        };
+        let context = FitContext::new(Device::flex(), 1, Selection::best(measure));
         // It boosts what it selects by.
         let learner = AdaRankConfig { rounds: 3, ..AdaRankConfig::default() }.check(&Parts::default()).unwrap();
         learner.fit(&train, Some(&validation), &context).unwrap()

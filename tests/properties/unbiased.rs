@@ -2,9 +2,8 @@
 
 use burn::tensor::Device;
 use burn_rank::data::{ClickModel, Normalizer, NormalizerKind, RankingDataset, SynthConfig};
-use burn_rank::distributed::OneProcess;
 use burn_rank::learner::gradient::GradientConfig;
-use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
+use burn_rank::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::scorer::{LinearScorerConfig, ScorerConfig};
@@ -37,17 +36,8 @@ fn learned(train: &RankingDataset, [validation, test]: [&RankingDataset; 2], see
     let loss = LossSpec::new("softmax_cross_entropy").into();
     let scorer = ScorerConfig::Linear(LinearScorerConfig::default());
     let learner = config.check(&Parts { loss: Some(loss), scorer: Some(&scorer) }).unwrap();
-    let context = FitContext {
-        device: Device::flex(),
-        seed,
-        selection: Selection { measure, convention: convention.clone(), round: None },
-        directory: None,
-        resume: false,
-        dashboard: false,
-        progress: &NoProgress,
-        interrupt: Interrupt::default(),
-        processes: &OneProcess,
-    };
+    let context =
+        FitContext::new(Device::flex(), seed, Selection { convention: convention.clone(), ..Selection::best(measure) });
     let fitted = learner.fit(train, Some(validation), &context).unwrap();
     let scores = fitted.model.predict(test, &Device::flex());
     measure.mean(&test.rankings(&scores), &convention).unwrap()

@@ -26,7 +26,7 @@ use crate::learner::shared::judge::Judge;
 use crate::learner::testing::streamed;
 use crate::learner::testing::{self, StopAfter};
 use crate::loss::LossSpec;
-use crate::measure::{Convention, Measure, mean};
+use crate::measure::{Measure, mean};
 use crate::ranker::Parts as ModelParts;
 use crate::scorer::{Scorer, ScorerConfig};
 use burn::module::Module;
@@ -59,11 +59,7 @@ fn data() -> (RankingDataset, RankingDataset) {
 }
 
 fn context<'a>(directory: Option<&'a Path>, progress: &'a dyn Progress) -> FitContext<'a> {
-    FitContext {
-        selection: Selection { measure: Measure::Ndcg(Some(10)), convention: Convention::default(), round: None },
-        progress,
-        ..testing::context(directory)
-    }
+    FitContext { selection: Selection::best(Measure::Ndcg(Some(10))), progress, ..testing::context(directory) }
 }
 
 fn learner(config: crate::json::Value, scorer: crate::json::Value, loss: &str) -> Gradient {

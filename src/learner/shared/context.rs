@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 
-use crate::distributed::Processes;
+use crate::distributed::{OneProcess, Processes};
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
 
@@ -22,6 +22,13 @@ pub struct Selection {
     /// The round to take whatever is measured, from 1, after which the fit ends; the best one when absent. A learner
     /// that ends by itself before it gives its last round.
     pub round: Option<usize>,
+}
+
+impl Selection {
+    /// The best round by a measure, in the `standard` convention.
+    pub fn best(measure: Measure) -> Self {
+        Self { measure, convention: Convention::default(), round: None }
+    }
 }
 
 /// A request to stop, shared with a signal handler.
@@ -155,6 +162,30 @@ pub struct FitContext<'a> {
 }
 
 impl FitContext<'_> {
+    /// A fit in one process that leaves no files and reports no progress.
+    ///
+    /// ```
+    /// use burn::tensor::Device;
+    /// use burn_rank::learner::{FitContext, Selection};
+    /// use burn_rank::measure::Measure;
+    ///
+    /// let context = FitContext::new(Device::flex(), 1, Selection::best(Measure::Ndcg(Some(10))));
+    /// assert!(context.directory.is_none());
+    /// ```
+    pub fn new(device: Device, seed: u64, selection: Selection) -> Self {
+        Self {
+            device,
+            seed,
+            selection,
+            directory: None,
+            resume: false,
+            dashboard: false,
+            progress: &NoProgress,
+            interrupt: Interrupt::default(),
+            processes: &OneProcess,
+        }
+    }
+
     /// The folder that this process writes into.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.directory.filter(|_| self.processes.leads())

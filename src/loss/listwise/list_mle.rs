@@ -46,6 +46,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`ListMle`].
+#[doc = example!("ListMleConfig")]
 #[derive(Config, Debug)]
 pub struct ListMleConfig {
     /// Places that count; none for the whole list.

@@ -32,6 +32,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`ListNet`].
+#[doc = example!("ListNetConfig")]
 #[derive(Config, Debug)]
 pub struct ListNetConfig {}
 

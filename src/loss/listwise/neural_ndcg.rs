@@ -42,6 +42,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`NeuralNdcg`].
+#[doc = example!("NeuralNdcgConfig")]
 #[derive(Config, Debug)]
 pub struct NeuralNdcgConfig {
     /// Temperature of the relaxed sort, above 0.

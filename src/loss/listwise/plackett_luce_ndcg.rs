@@ -48,6 +48,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`PlackettLuceNdcg`].
+#[doc = example!("PlackettLuceNdcgConfig")]
 #[derive(Config, Debug)]
 pub struct PlackettLuceNdcgConfig {
     /// Cut-off; none for the whole list.

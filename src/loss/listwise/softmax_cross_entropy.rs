@@ -43,6 +43,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`SoftmaxCrossEntropy`]: by default labels as they are, without noise.
+#[doc = example!("SoftmaxCrossEntropyConfig")]
 #[derive(Config, Debug)]
 pub struct SoftmaxCrossEntropyConfig {
     /// Divide the labels by their sum.

@@ -55,6 +55,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`StochasticRank`].
+#[doc = example!("StochasticRankConfig")]
 #[derive(Config, Debug)]
 pub struct StochasticRankConfig {
     /// `sigma`, the standard deviation of a score, above 0.

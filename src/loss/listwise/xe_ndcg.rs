@@ -41,6 +41,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`XeNdcg`].
+#[doc = example!("XeNdcgConfig")]
 #[derive(Config, Debug)]
 pub struct XeNdcgConfig {
     /// Number from 0 to 1 that is subtracted from the gain of every document; none to draw it for each document.

@@ -37,6 +37,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`ApproxKendallTau`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
+#[doc = example!("ApproxKendallTauConfig")]
 #[derive(Config, Debug)]
 pub struct ApproxKendallTauConfig {
     /// `alpha`, the steepness of the sign, above 0.

@@ -28,6 +28,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`Fidelity`].
+#[doc = example!("FidelityConfig")]
 #[derive(Config, Debug)]
 pub struct FidelityConfig {
     /// Divide by the number of pairs.

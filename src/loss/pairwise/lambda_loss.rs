@@ -62,6 +62,7 @@ pub enum LambdaLossWeights {
 }
 
 /// Configuration of [`LambdaLoss`].
+#[doc = example!("LambdaLossConfig")]
 #[derive(Config, Debug)]
 pub struct LambdaLossConfig {
     /// Weights of the pairs.

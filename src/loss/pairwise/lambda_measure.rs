@@ -50,6 +50,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`LambdaMeasure`].
+#[doc = example!("LambdaMeasureConfig")]
 #[derive(Config, Debug)]
 pub struct LambdaMeasureConfig {
     /// The measure whose change weighs a pair.

@@ -49,6 +49,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`LambdaNdcg`].
+#[doc = example!("LambdaNdcgConfig")]
 #[derive(Config, Debug)]
 pub struct LambdaNdcgConfig {
     /// Scale of score differences, above 0.

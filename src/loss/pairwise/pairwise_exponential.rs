@@ -29,6 +29,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`PairwiseExponential`].
+#[doc = example!("PairwiseExponentialConfig")]
 #[derive(Config, Debug)]
 pub struct PairwiseExponentialConfig {
     /// Divide by the number of pairs.

@@ -28,6 +28,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`PairwiseHinge`].
+#[doc = example!("PairwiseHingeConfig")]
 #[derive(Config, Debug)]
 pub struct PairwiseHingeConfig {
     /// Score difference that is enough, 0 or above.

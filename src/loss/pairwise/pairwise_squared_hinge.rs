@@ -27,6 +27,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`PairwiseSquaredHinge`].
+#[doc = example!("PairwiseSquaredHingeConfig")]
 #[derive(Config, Debug)]
 pub struct PairwiseSquaredHingeConfig {
     /// Score difference that is enough, 0 or above.

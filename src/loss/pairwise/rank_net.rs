@@ -29,6 +29,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`RankNet`].
+#[doc = example!("RankNetConfig")]
 #[derive(Config, Debug)]
 pub struct RankNetConfig {
     /// Scale of score differences, above 0.

@@ -40,6 +40,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`YetiLoss`].
+#[doc = example!("YetiLossConfig")]
 #[derive(Config, Debug)]
 pub struct YetiLossConfig {
     /// Cut-off; none for the whole list.

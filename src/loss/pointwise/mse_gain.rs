@@ -34,6 +34,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 };
 
 /// Configuration of [`MseGain`].
+#[doc = example!("MseGainConfig")]
 #[derive(Config, Debug)]
 pub struct MseGainConfig {
     /// Give relevant and irrelevant documents the same total weight.

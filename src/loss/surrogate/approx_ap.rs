@@ -34,6 +34,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`ApproxAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("ApproxApConfig")]
 #[derive(Config, Debug)]
 pub struct ApproxApConfig {
     /// `alpha`, the steepness of the positions, above 0.

@@ -36,6 +36,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`ApproxNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("ApproxNdcgConfig")]
 #[derive(Config, Debug)]
 pub struct ApproxNdcgConfig {
     /// `alpha`, the steepness of the positions, above 0.

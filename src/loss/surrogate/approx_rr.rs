@@ -35,6 +35,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`ApproxRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("ApproxRrConfig")]
 #[derive(Config, Debug)]
 pub struct ApproxRrConfig {
     /// `alpha`, the steepness of the positions, above 0.

@@ -58,6 +58,7 @@ const COMMON: [&str; 6] = ["measure", "relaxation", "bound", "gumbel_samples", "
 
 /// Configuration of [`RelaxedMeasure`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature. Parameters that neither the measure nor the relaxation has are without effect.
+#[doc = example!("RelaxedMeasureConfig")]
 #[derive(Config, Debug)]
 pub struct RelaxedMeasureConfig {
     /// The measure.

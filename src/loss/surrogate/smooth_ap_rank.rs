@@ -38,6 +38,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SmoothApRank`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
+#[doc = example!("SmoothApRankConfig")]
 #[derive(Config, Debug)]
 pub struct SmoothApRankConfig {
     /// `sigma`, the smoothing, above 0.

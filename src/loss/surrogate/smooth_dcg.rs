@@ -33,6 +33,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SmoothDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("SmoothDcgConfig")]
 #[derive(Config, Debug)]
 pub struct SmoothDcgConfig {
     /// `sigma`, the smoothing, above 0.

@@ -37,6 +37,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SmoothNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("SmoothNdcgConfig")]
 #[derive(Config, Debug)]
 pub struct SmoothNdcgConfig {
     /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.

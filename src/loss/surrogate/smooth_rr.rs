@@ -35,6 +35,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SmoothRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("SmoothRrConfig")]
 #[derive(Config, Debug)]
 pub struct SmoothRrConfig {
     /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.

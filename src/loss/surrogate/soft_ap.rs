@@ -40,6 +40,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SoftAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("SoftApConfig")]
 #[derive(Config, Debug)]
 pub struct SoftApConfig {
     /// `sigma`, the standard deviation of a score, above 0.

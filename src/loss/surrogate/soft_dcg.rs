@@ -38,6 +38,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SoftDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("SoftDcgConfig")]
 #[derive(Config, Debug)]
 pub struct SoftDcgConfig {
     /// `sigma`, the standard deviation of a score, above 0.

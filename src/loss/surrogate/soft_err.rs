@@ -39,6 +39,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SoftErr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("SoftErrConfig")]
 #[derive(Config, Debug)]
 pub struct SoftErrConfig {
     /// `sigma`, the standard deviation of a score, above 0.

@@ -41,6 +41,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SoftNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("SoftNdcgConfig")]
 #[derive(Config, Debug)]
 pub struct SoftNdcgConfig {
     /// `sigma`, the standard deviation of a score, above 0.

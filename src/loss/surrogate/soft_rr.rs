@@ -42,6 +42,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SoftRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
+#[doc = example!("SoftRrConfig")]
 #[derive(Config, Debug)]
 pub struct SoftRrConfig {
     /// `sigma`, the standard deviation of a score, above 0.

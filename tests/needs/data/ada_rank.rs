@@ -3,9 +3,8 @@
 use burn::tensor::Device;
 use burn_rank::data::folds;
 use burn_rank::data::letor::{ReadOptions, read};
-use burn_rank::distributed::OneProcess;
 use burn_rank::learner::ada_rank::AdaRankConfig;
-use burn_rank::learner::{FitContext, Interrupt, LearnerConfig, NoProgress, Parts, RankingLearner, Selection};
+use burn_rank::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
 use burn_rank::measure::{Convention, Measure};
 
 use super::shared;
@@ -18,17 +17,11 @@ fn test_map(config: &AdaRankConfig) -> Vec<f64> {
     let of_fold = |fold: &burn_rank::data::Fold| {
         let [train, validation, test] =
             [&fold.train, &fold.validation, &fold.test].map(|paths| read(paths, &ReadOptions::default()).unwrap());
-        let context = FitContext {
-            device: Device::flex(),
-            seed: 1,
-            selection: Selection { measure: Measure::Ap(None), convention: convention.clone(), round: None },
-            directory: None,
-            resume: false,
-            dashboard: false,
-            progress: &NoProgress,
-            interrupt: Interrupt::default(),
-            processes: &OneProcess,
-        };
+        let context = FitContext::new(
+            Device::flex(),
+            1,
+            Selection { convention: convention.clone(), ..Selection::best(Measure::Ap(None)) },
+        );
         let fitted = learner.fit(&train, Some(&validation), &context).unwrap();
         let scores = fitted.model.predict(&test, &context.device);
         Measure::Ap(None).mean(&test.rankings(&scores), &convention).unwrap()
