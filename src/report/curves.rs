@@ -120,16 +120,17 @@ impl Curves<'_> {
                     "epoch" => ", each at the weights that the epoch met it with",
                     _ => "",
                 };
-                let beside = match history.iter().any(|round| exact_learnable(round).is_some()) {
-                    true => ", and exact beside it the mean over the same queries",
+                let same = match history.iter().any(|round| exact_learnable(round).is_some()) {
+                    true => " \"Exact, the same queries\" is their exact mean.",
                     false => "",
                 };
                 format!(
-                    " Surrogate: the mean over the training queries with something to learn{moment}{beside}; where the loss has another cut-off or convention than the exact \
-                     measure, that is part of the gap."
+                    " Surrogate: the mean over the training queries with something to learn{moment}.{same} It differs from the exact \
+                     measure since its ranks are smooth. Another cut-off or convention of the loss adds to the gap."
                 )
             }
-            false => String::new(),
+            false => " The learner minimizes what stands for the measure, on another scale: only the directions of the two compare."
+                .to_string(),
         };
         note(exact + &surrogate + &paths)
     }
