@@ -9,7 +9,6 @@ use burn::tensor::Device;
 use burn_rank::data::SynthConfig;
 use burn_rank::experiment::{Document, ExperimentConfig, FitOptions, fit};
 use burn_rank::json::{Value, to_value};
-use burn_rank::learner::NoProgress;
 use burn_rank::measure::{Measure, evaluate};
 use burn_rank::ranker::Ranker;
 use serde::Serialize;
@@ -38,7 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn train(config: &ExperimentConfig) -> Result<Ranker, Box<dyn Error>> {
-    let options = FitOptions::new(&Device::flex());
+    let device = Device::flex();
+    let options = FitOptions::new(&device);
     Ok(fit(config, &config.data.split(config.seed)?, config.seed, &options)?.ranker)
 }
 
