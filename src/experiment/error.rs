@@ -121,7 +121,7 @@ pub enum OutputError {
         /// The folder.
         path: PathBuf,
     },
-    /// The folder, or a file in it with the name of one of ours, was not written by burn-rank.
+    /// A folder that burn-rank did not write, or one with a foreign file under the name of a file of burn-rank.
     #[error("{path}: {found}")]
     NotOurs {
         /// The folder.

@@ -10,7 +10,7 @@
 //! | `features` | the features: a list of numbers, of the same length in each row |
 //!
 //! [`Columns`](super::Columns) gives columns other names, and drops some. Without a column `features` of lists, every
-//! other column is a feature, in the order of the file, and holds numbers; beside one, other columns are not read.
+//! other column is a feature, in the order of the file, and holds numbers; next to one, other columns are not read.
 //! Files of a set with a column for each feature have the same names of features, in any order. Rows that do not stand
 //! together by query are put together, and [`read_order`](crate::data::RankingDataset::read_order) says where they
 //! stood. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and becomes the nearest `f32`. A null and

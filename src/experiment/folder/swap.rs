@@ -128,7 +128,7 @@ pub(super) fn discard(home: &Path, next: &Contents) -> io::Result<()> {
     emptied(&path)
 }
 
-/// Removes a file of ours, and its folder if that is then empty; removes a folder only if it is empty.
+/// Removes a file that burn-rank wrote, and its folder if that is then empty; removes a folder only if it is empty.
 pub(super) fn remove(folder: &Path, name: &str) -> io::Result<()> {
     let path = folder.join(name);
     match path.parent() {

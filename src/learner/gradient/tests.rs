@@ -154,7 +154,7 @@ fn fits_are_reproducible() {
     testing::assert_reproducible(&noisy(3), &train, &validation, 1);
 }
 
-/// Fits with what has a state of its own, each with momentum in it.
+/// Fits of components that have state, each with momentum in it.
 fn with_states() -> Vec<Gradient> {
     let mlp = json!({"kind": "mlp", "hidden": [8, 4], "activation": "tanh"});
     let batch = json!({"kind": "mlp", "hidden": [8], "dropout": 0.2, "norm": "batch"});
@@ -353,7 +353,7 @@ fn a_query_of_weight_two_is_the_query_twice() {
             });
             let learner = learner(config, scorer.clone(), "smooth_ndcg");
             let history = learner.fit(data, None, &context(None, &NoProgress)).unwrap().history;
-            // The objective and the value of the surrogate beside it.
+            // The objective and the value of the surrogate.
             history.iter().flat_map(|round| [round.objective, round.figures[1].1]).collect::<Vec<_>>()
         };
         let (weighted, twice, plain) = (fit(&weighted), fit(&twice), fit(&train));
@@ -472,7 +472,7 @@ fn noisy(epochs: usize) -> Gradient {
     config.check(&Parts::default().with_loss(&loss)).unwrap()
 }
 
-/// Queries with equal documents, so that the loss of a query is a function of its noise alone.
+/// Queries with equal documents, so that the loss of a query depends only on its noise.
 #[test]
 fn noise_is_drawn_anew_for_each_epoch_and_query() {
     let query: &[(f32, &[f32])] = &[(1.0, &[1.0, 0.0]), (0.0, &[0.0, 1.0]), (0.0, &[0.5, 0.5])];

@@ -6,7 +6,7 @@
 //! `f_jm = 1 + pi_ji (z_m - 1)`, the expectation is
 //! `sum_m c_m (1 + sum_j l_j pi_ji z_m / f_jm) prod_j f_jm`, all over `j != i`. It tends to AP as `sigma` tends to 0.
 //!
-//! That is SoftRank's model, in which documents beat a document independently. With `model = "exact"` the same is
+//! This is SoftRank's model, in which documents beat a document independently. With `model = "exact"` the same is
 //! averaged over the noise of the document (see [`RankModel`]); the difference is small.
 //!
 //! Cost: O(M n) for each relevant document, with M about 14 exponentials in float32. Cost in the exact model: O(M n log

@@ -6,7 +6,7 @@
 //! `epsilon_i` the largest `|SoftNDCG - NDCG|` of a query at `omega_i`, the theorem says that the expected NDCG of the
 //! two differ by at most `2 epsilon_1 + epsilon_2`.
 //!
-//! Its proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, but `omega_1` and `omega_2` maximize means. So the
+//! The proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, but `omega_1` and `omega_2` maximize means. So the
 //! claim may fail for single queries, and for an expectation over queries outside the training set.
 
 use rand::{RngExt, SeedableRng};

@@ -57,7 +57,7 @@ fn represented(graph: &mut GraphBuilder, prefix: &str, scorer: &AttentionScorer,
     linear_layer(graph, &format!("{prefix}output"), &scorer.output, &x)
 }
 
-/// Adds multi-head attention of each document over those of its query to the graph.
+/// Adds multi-head attention of each document over the documents of its query to the graph.
 ///
 /// # Shapes
 /// - `x` and output: `[documents, width]`

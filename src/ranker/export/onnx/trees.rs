@@ -1,8 +1,8 @@
 //! Sums of trees as ONNX's `TreeEnsembleRegressor`, which every version of the operator set for trees has.
 //!
-//! A split sends `x <= threshold` to its true side, in single precision, and a missing value (NaN) where it says.
-//! Leaves are in single precision. A normalizer that takes each document alone is folded into the thresholds, so that
-//! no rounding sends a value another way; `query_min_max` is inside the graph.
+//! A split sends `x <= threshold` to its true side, in single precision, and a missing value (NaN) to the side that it
+//! names. Leaves are in single precision. A normalizer that treats each document separately is folded into the
+//! thresholds, so no rounding sends a value another way; `query_min_max` is inside the graph.
 
 use super::super::raw_trees::{RawNode, RawTree, check_zeros};
 use super::super::{ExportError, ExportFormat};
