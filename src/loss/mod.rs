@@ -101,7 +101,7 @@
 
 /// The example on the page of a configuration: a better order has a smaller loss.
 macro_rules! example {
-    ($config:literal) => {
+    ($config:literal $(, $with:literal)?) => {
         concat!(
             "# Example\n",
             "A list of three documents, in a good and in a bad order:\n",
@@ -111,7 +111,9 @@ macro_rules! example {
             "use burn_rank::prelude::*;\n\n",
             "let loss = ",
             $config,
-            "::new().init()?;\n",
+            "::new()",
+            $($with,)?
+            ".init()?;\n",
             "let labels = [2.0, 0.0, 1.0];\n",
             "let good = explain(&loss, &[1.2, -0.3, 0.4], &labels, DType::F64)?.loss;\n",
             "let bad = explain(&loss, &[-0.3, 1.2, 0.4], &labels, DType::F64)?.loss;\n",

@@ -34,7 +34,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`ApproxPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
-#[doc = example!("ApproxPrecisionConfig")]
+#[doc = example!("ApproxPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
 pub struct ApproxPrecisionConfig {
     /// `alpha`, the steepness of the positions, above 0.

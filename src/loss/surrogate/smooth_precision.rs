@@ -33,7 +33,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SmoothPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
-#[doc = example!("SmoothPrecisionConfig")]
+#[doc = example!("SmoothPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
 pub struct SmoothPrecisionConfig {
     /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.

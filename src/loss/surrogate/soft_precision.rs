@@ -36,7 +36,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 
 /// Configuration of [`SoftPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
-#[doc = example!("SoftPrecisionConfig")]
+#[doc = example!("SoftPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
 pub struct SoftPrecisionConfig {
     /// `sigma`, the standard deviation of a score, above 0.
