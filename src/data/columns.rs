@@ -32,7 +32,8 @@ impl Columns {
         *self == Self::default()
     }
 
-    /// The same refusal, or, if it is of a key that tables of other systems have columns for, that those are not read.
+    /// Returns the same refusal. If it is about a key for which other systems have columns, it says that such columns
+    /// are not read.
     #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(crate) fn name_unread(refusal: Refusal) -> Refusal {
         const UNREAD: [(&str, &str); 3] = [
@@ -48,16 +49,16 @@ impl Columns {
     }
 }
 
-/// What the files of a set are compared with beside the options.
+/// The properties that the files of a set are compared with, in addition to the options.
 #[derive(Debug, Clone, Default)]
 #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
 pub(crate) struct Like<'a> {
-    /// What says the number of features, as the end of a refusal of more; the option if `None`.
+    /// The source of the number of features, as the end of an error about more features; the option if `None`.
     pub features_from: Option<&'static str>,
     /// The names of the features; a table with a column for each has these. None are known if it is empty.
     pub feature_names: &'a [String],
-    /// The ranker that scores the data, if one does: the columns of its training data, which a table need not have.
-    /// Columns beside those of the ranker's features are not read.
+    /// The columns of the training data of the ranker that scores the data, if there is one. A table need not have
+    /// them. Columns that are not features of the ranker are not read.
     pub ranker: Option<Columns>,
     /// The column that splits the queries, which is no feature.
     pub key: Option<&'a KeyColumn>,
@@ -69,7 +70,7 @@ pub(crate) struct Like<'a> {
 pub(crate) enum KeyColumn {
     /// Text or integers; the rows of a query have the same.
     Group(String),
-    /// Numbers, dates or times; a query has that of its latest row.
+    /// Numbers, dates or times; a query has the value of its latest row.
     Time(String),
 }
 

@@ -1,4 +1,4 @@
-//! The values of the features of a dataset: in memory of its own, or in a file.
+//! The values of the features of a dataset, in memory or in a file.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,10 +19,10 @@ use crate::distributed::{OneProcess, Processes};
 /// Number of columns that a thread gathers at a time: half a cache line of each row.
 const COLUMNS: usize = 8;
 
-/// Values of features, `[documents x features]`, row-major. It is a slice; whoever changes it changes a copy of its
-/// own, which is made where the values belong to a file.
+/// Values of features, `[documents x features]`, row-major. It is a slice. A caller that changes values in a file
+/// changes a private copy, which is made then.
 ///
-/// Values of a mapped file are used where they lie, if the file holds them in one batch. Otherwise they are copied into
+/// Values of a mapped file are used in place, if the file holds them in one batch. Otherwise they are copied into
 /// memory when they are first taken as a slice.
 #[derive(Clone, Default)]
 pub struct Features {
@@ -34,7 +34,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Returns the values as a vector of its own, to be changed in place.
+    /// Returns the values as a vector that the caller may change in place.
     pub fn to_mut(&mut self) -> &mut Vec<f32> {
         // Whoever has the vector may change the number of documents.
         self.parts = Parts::default();
@@ -143,8 +143,8 @@ impl Features {
         }
     }
 
-    /// Calls `of_block` with the values of a part, in order: blocks of a multiple of `unit` rows each, but for the last
-    /// one.
+    /// Calls `of_block` with the values of a part, in order, in blocks of a multiple of `unit` rows each, except the
+    /// last.
     pub(super) fn each_block_of_part(&self, part: usize, unit: usize, mut of_block: impl FnMut(&[f32])) {
         match &self.file {
             Some(file) => file.each_block_of_part(part, unit, of_block),
@@ -193,7 +193,7 @@ impl Features {
         &self.own[rows.start * width..rows.end * width]
     }
 
-    /// What a pass over values in rows of `width` finds.
+    /// Returns the survey of a pass over values in rows of `width`.
     pub(super) fn survey(&self, width: usize, processes: &dyn Processes) -> Cow<'_, Survey> {
         if let Some(file) = &self.file {
             return file.survey_in(processes);
@@ -228,7 +228,7 @@ impl Features {
         values
     }
 
-    /// Goes on with a hash of all values: of the hashes of the parts, where there are several.
+    /// Adds all values to a hash: if there are several parts, the hashes of the parts.
     pub(super) fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         match &self.file {
             Some(file) => file.hash_into(hash, processes),
@@ -249,7 +249,7 @@ impl Features {
         }
     }
 
-    /// Goes on with a hash of all values, or of what they are made of ([`InFile::fingerprint_into`]).
+    /// Adds all values to a hash, or their source and normalizer ([`InFile::fingerprint_into`]).
     #[cfg(any(feature = "learners", test))]
     pub(super) fn fingerprint_into(&self, hash: &mut Sha256) {
         match &self.file {

@@ -251,7 +251,7 @@ fn fit_gauss(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
 fn put_together(of_knot: &[f32], shares: &[f64]) -> (Vec<f32>, Vec<f64>) {
     let (mut values, mut places) = (Vec::new(), Vec::new());
     let mut first = 0;
-    // Of one value there is nothing to tell apart.
+    // A single value has no intervals.
     if of_knot.first() == of_knot.last() {
         return (values, places);
     }

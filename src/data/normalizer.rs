@@ -88,12 +88,12 @@ pub(crate) enum FeatureMap {
     Gauss {
         /// Ascending values, all different.
         values: Vec<Vec<f32>>,
-        /// What each value becomes, ascending.
+        /// The values that they become, ascending.
         places: Vec<Vec<f64>>,
     },
 }
 
-/// Where `clipped_z_score` ends.
+/// The limit of `clipped_z_score`.
 const FARTHEST_Z_SCORE: f64 = 8.0;
 
 impl Normalizer {
@@ -290,7 +290,7 @@ fn query_min_max(rows: &mut [f32], features: usize) {
     }
 }
 
-/// What `x` becomes by the line between two knots, or by the first or last one; NaN for NaN, 0 without knots.
+/// Maps `x` by the line between two knots, or to the first or last knot; NaN for NaN, 0 without knots.
 fn between_knots(x: f32, values: &[f32], places: &[f64]) -> f32 {
     if x.is_nan() {
         return x;
@@ -450,7 +450,7 @@ mod tests {
         assert!((normal::share_below(places[0]) - middle).abs() < 1e-13 && (middle - 0.3).abs() < 6e-3);
         // Not the mean of their places, which is lower.
         assert!(places[0] > (-3.09 + (-3.09 + last as f64 * 6.18 / 256.0)) / 2.0 + 0.5);
-        // Few values: each at about the middle of its own share of the documents.
+        // Few values: each at about the middle of its share of the documents.
         let (values, places) = knots(vec![4.0, 1.0, 3.0, 2.0, 5.0]);
         assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0]);
         for (at, place) in places.iter().enumerate() {
@@ -472,7 +472,7 @@ mod tests {
         assert_eq!(taken(&data), Normalizer::fit(&data, NormalizerKind::Gauss));
         Normalizer::fit(&data, NormalizerKind::QueryMinMax).apply(&mut data).unwrap();
         assert_eq!(taken(&data), Normalizer::fit(&data, NormalizerKind::ClippedZScore));
-        // A feature that varies in few queries of those counts in them alone; 2 of 12 of another scale are too many.
+        // A feature that varies in few queries counts only in these; 2 of 12 on another scale are too many.
         let mut other = data.clone();
         let scaled = |at: usize| if at % 12 < 2 { 3.0 } else { 1.0 };
         other.features.iter_mut().enumerate().for_each(|(at, value)| *value *= scaled(at));

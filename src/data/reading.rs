@@ -1,4 +1,4 @@
-//! Reads files of any format: text, or tables in Arrow, Parquet and CSV files, told apart by how they begin.
+//! Reads files of any format: text, or tables in Arrow, Parquet and CSV files. Their first bytes tell the format.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -24,7 +24,7 @@ pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, 
     read_from(paths.iter().map(Input::from_path), options)
 }
 
-/// Reads files and readers as one dataset, in the order given. A reader of text has no `FILE.query` beside it: its
+/// Reads files and readers as one dataset, in the order given. A reader of text has no `FILE.query` next to it: its
 /// lines need `qid:`. A reader of a table is read to its end before the first row is used.
 ///
 /// # Errors
@@ -44,7 +44,7 @@ pub(crate) fn read_like(
 
 fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
     let (input, beginning) = beginning(input)?;
-    // Text of another kind is not data; a table is read as what it is.
+    // Text of another kind is not data; a table is always read as a table.
     let is_table = matches!(FileKind::of(&beginning), FileKind::Arrow | FileKind::Parquet)
         || separator(input.name(), &beginning).is_some();
     let file = (input.is_file() && !(cfg!(feature = "columnar") && is_table)).then(|| input.name().to_path_buf());
@@ -54,7 +54,7 @@ fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
     })
 }
 
-/// What is read.
+/// The formats that are read.
 const EXPECTED: &str = "LETOR text, an Arrow file (the IPC file format), a Parquet file, or CSV or TSV with a header";
 
 /// The separator of the columns, if a file that begins so is CSV or TSV. The name decides where the beginning does not.

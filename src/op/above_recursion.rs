@@ -1,5 +1,5 @@
-//! `above_recursion`: the expectation of a function of a document's rank times what stands above the document, under noisy
-//! scores, trial by trial (softrank-directness, section III, for the rank alone).
+//! `above_recursion`: the expectation of a function of a document's rank times a sum or product over the documents
+//! above it, under noisy scores, trial by trial (softrank-directness, section III, treats only the rank).
 
 use burn::tensor::Tensor;
 
@@ -15,13 +15,13 @@ use super::{
 /// the product of `1 - b_j` over them; 0 at padding.
 ///
 /// Each document `j != i` stands above `i` independently, with the chance of a [`Comparison`](super::Comparison); the
-/// expectation is averaged over those of the noise. [`above_expectation`](super::above_expectation()) is the same for sums of
-/// exponentials, at less cost.
+/// expectation is averaged over the comparisons of the noise. [`above_expectation`](super::above_expectation()) is the
+/// same for sums of exponentials, at less cost.
 ///
-/// Differentiable in `x` alone. Documents with `a_i = 0` are skipped: O(Q k n) time for each other document, for `k` ranks that
-/// count and `Q` comparisons; on the CPU, in `f32`, O(k n) for all of them under exact noise. Memory is O(n + k sqrt n) for
-/// each thread on the CPU, outside the memory budget. It is O(k sqrt n) for each row on a GPU, and O(n + k sqrt n) for each row
-/// elsewhere; rows are as many at a time as the memory budget allows.
+/// Differentiable only in `x`. Documents with `a_i = 0` are skipped: O(Q k n) time for each other document, for `k`
+/// ranks that count and `Q` comparisons; on the CPU, in `f32`, O(k n) for all of them under exact noise. Memory is O(n +
+/// k sqrt n) for each thread on the CPU, outside the memory budget. It is O(k sqrt n) for each row on a GPU, and O(n +
+/// k sqrt n) for each row elsewhere; rows are as many at a time as the memory budget allows.
 ///
 /// # Shapes
 /// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:

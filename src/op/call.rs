@@ -274,8 +274,8 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// Whether a backend without a kernel of its own computes it in a few of burn's operations, none of them over
-    /// pairs, that may be fused with their neighbors.
+    /// Whether a backend without a special kernel computes it in a few of burn's operations, none of them over pairs,
+    /// that may be fused with their neighbors.
     pub fn is_composed(&self) -> bool {
         let elementwise = matches!(self, Self::AtRank { .. } | Self::Exp2 { .. } | Self::Log2Discount { .. });
         elementwise || matches!(self, Self::LogSoftmax { .. } | Self::IdealDcg { .. } | Self::Select { .. })

@@ -1,6 +1,6 @@
-//! What may be wrong with data, looked for before anything is trained on them: `burn-rank check`.
+//! Checks of data for faults before anything is trained on them: `burn-rank check`.
 //!
-//! Sets are added one after another, so that the features of one set at a time are in memory. Numbers of features and
+//! Sets are added one after another, so only the features of one set are in memory at a time. Numbers of features and
 //! documents count from 1.
 
 mod known;
@@ -28,17 +28,17 @@ const CELLS: usize = 1 << 22;
 /// Most examples of a finding.
 const EXAMPLES: usize = 5;
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Level {
-    /// What makes results wrong or training impossible.
+    /// A fault that makes results wrong or training impossible.
     Problem,
-    /// What is good to know.
+    /// A fact that is good to know.
     Note,
 }
 
-/// What is found.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -66,7 +66,7 @@ pub(crate) enum Kind {
     HugeFeature,
     /// Missing values.
     MissingValue,
-    /// What a published set of this shape has otherwise.
+    /// A difference from a published set of this shape.
     Published,
 }
 
@@ -102,7 +102,7 @@ impl SetReport {
     }
 }
 
-/// What was found in all sets.
+/// The findings on all sets.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub sets: Vec<SetReport>,
@@ -183,7 +183,7 @@ impl Check {
         self.findings.push(Finding { level, kind, set, count, examples, message });
     }
 
-    /// What features are called: by their names, or their numbers.
+    /// Returns the names of features, or their numbers.
     fn called(&self, features: &[usize]) -> Vec<String> {
         let name = |feature: &usize| self.names.get(feature - 1).cloned().unwrap_or_else(|| feature.to_string());
         features.iter().map(name).collect()

@@ -437,7 +437,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     }
 }
 
-/// What is expected in place of a number; of one beyond 32 bits, how large it may be too.
+/// Returns the requirement on a number, with the largest size if the number is beyond 32 bits.
 fn or_largest(found: &str, expected: &str) -> String {
     match found.parse::<f64>() {
         Ok(number) if number.is_finite() && (number as f32).is_infinite() => format!("{expected} {LARGEST}"),

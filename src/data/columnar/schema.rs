@@ -38,7 +38,7 @@ pub(super) enum Features {
     Each(Vec<usize>),
 }
 
-/// What a column is for: the option that names it, and its usual names.
+/// The role of a column: the option that names it, and its usual names.
 struct Role {
     option: &'static str,
     usual: &'static [&'static str],

@@ -91,7 +91,7 @@ fn queries() -> ArrayRef {
     Arc::new(StringArray::from(vec!["a", "a", "b"]))
 }
 
-/// A table that is read, but for the columns given.
+/// A valid table, except for the given columns.
 fn with(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
     let mut all: Vec<(&str, ArrayRef)> = vec![
         ("label", floats([2.0, 0.0, 1.0])),
@@ -130,7 +130,7 @@ fn what_is_written_is_read_back_bit_for_bit() {
         let back = read_bytes(&bytes, &keep).unwrap();
         assert_eq!(back, full, "{format}");
         assert_eq!(back.data_hash(), full.data_hash(), "{format}");
-        // Weights are of training alone.
+        // Only training queries have weights.
         let unweighted = read_bytes(&bytes, &ReadOptions::default()).unwrap();
         assert!(unweighted.query_weights.is_empty() && unweighted.document_weights.is_empty());
     }
@@ -225,7 +225,7 @@ fn columns_of_other_types_are_converted() {
     }
 }
 
-/// Those behind a column that is absent would be taken for others.
+/// The columns behind an absent one would be mistaken for others.
 #[test]
 fn a_column_of_features_that_is_absent_is_refused() {
     let columns = |names: &[&'static str], query: [&str; 3]| {
@@ -270,7 +270,7 @@ fn lists_may_have_any_type_of_list_and_nulls_among_their_items() {
     for lists in
         [Arc::new(list) as ArrayRef, lists(2, vec![Some(1.0), None, Some(3.0), Some(4.0), Some(5.0), Some(6.0)])]
     {
-        // Columns beside a list of features are not read.
+        // Columns next to a list of features are not read.
         let bytes = with(vec![("query", Arc::new(view.clone())), ("features", lists), ("url", queries())]);
         assert_eq!(read_bytes(&bytes, &options).unwrap(), expected);
     }

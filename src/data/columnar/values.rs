@@ -54,7 +54,7 @@ pub(super) fn times(column: &dyn Array) -> Result<Float64Array, ArrowError> {
     numbers(&cast(&cast(column, &seconds)?, &DataType::Int64)?)
 }
 
-/// Returns floats with NaN in place of nulls; without nulls, those of the array itself.
+/// Returns floats with NaN in place of nulls; without nulls, the values of the array itself.
 pub(super) fn with_nan(floats: &Float32Array) -> ScalarBuffer<f32> {
     if floats.null_count() == 0 {
         return floats.values().clone();

@@ -10,7 +10,7 @@ use crate::data::shards::own;
 use crate::data::{Features, RankingDataset, SynthConfig};
 use crate::distributed::testing::in_processes;
 
-/// How often each value was read.
+/// The number of reads of each value.
 pub(crate) type Reads = Arc<Mutex<Vec<usize>>>;
 
 /// Slices of memory in place of a file.

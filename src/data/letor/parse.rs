@@ -7,10 +7,10 @@ use crate::data::error::quoted;
 use crate::data::rows::Rows;
 use crate::data::text::options::{Groups, MISSING_HINT, Missing, ReadOptions};
 
-/// What stands at the beginning of a line.
+/// The field at the beginning of a line.
 pub(in crate::data) const LABEL: &str = "a label (a number of at least 0)";
 
-/// How a refusal of a number beyond 32 bits ends.
+/// The end of an error about a number beyond 32 bits.
 pub(in crate::data) const LARGEST: &str = "of at most 3.4028235e38 in size, the largest 32-bit float";
 
 /// Rules for the parser of a block.

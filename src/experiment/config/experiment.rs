@@ -27,7 +27,7 @@ pub struct ExperimentConfig {
     /// Name in tables and reports; the file's stem when absent.
     #[serde(default)]
     pub name: String,
-    /// What the experiment is for.
+    /// The purpose of the experiment.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The one seed.
@@ -40,23 +40,23 @@ pub struct ExperimentConfig {
     /// with the device, who runs the experiment enters them ([`Execution`](crate::op::Execution)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
-    /// Where the queries come from.
+    /// The source of the queries.
     pub data: DataConfig,
-    /// What is done to features; fitted on training data.
+    /// The transformation of the features; fitted on training data.
     #[serde(default)]
     pub normalizer: NormalizerKind,
     /// A saved ranker of trees that the fit starts from, or the folder of a `train` run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<PathBuf>,
-    /// What turns features into scores, for learners that take a scorer.
+    /// The model that turns features into scores, for learners that take a scorer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scorer: Option<ScorerConfig>,
-    /// What is minimized, for learners that take a loss.
+    /// The loss that is minimized, for learners that take a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossSpec>,
     /// `kind` and the parameters of that learner.
     pub learner: Map,
-    /// What is measured, in which convention.
+    /// The measures and their convention.
     #[serde(default)]
     pub measure: MeasureConfig,
     /// Cross-validation: folds and seeds.
@@ -100,7 +100,7 @@ impl ExperimentConfig {
                 return Err(document.place(&refusal));
             }
         }
-        // A document at a point still has the table that the point is of.
+        // A document at a point still has the table of that point.
         if !document.is_at_point() {
             config.check_candidates(document)?;
         }
@@ -118,7 +118,7 @@ impl ExperimentConfig {
             return Err(Refusal::new("name", format!("{:?}", config.name), "a name, not a path"));
         }
         for (key, path) in config.paths_mut() {
-            // Who types a path means the folder that they stand in.
+            // A typed path starts at the user's current folder.
             if !document.is_set_by_hand(key) {
                 *path = document.folder().join(&path);
             }
@@ -333,7 +333,7 @@ impl ExperimentConfig {
         registry::build(&self.learner, &self.parts())
     }
 
-    /// The sections that a learner reads beside its own.
+    /// Returns the sections that a learner reads besides `[learner]`.
     pub(super) fn parts(&self) -> Parts<'_> {
         Parts { loss: self.loss.as_ref().map(Into::into), scorer: self.scorer.as_ref() }
     }
@@ -368,7 +368,7 @@ impl ExperimentConfig {
         value
     }
 
-    /// What selects rounds and grid points.
+    /// Returns the measure and convention that select rounds and grid points.
     pub fn selection(&self) -> Selection {
         let MeasureConfig { convention, select, round, .. } = &self.measure;
         Selection { measure: *select, convention: convention.clone(), round: *round }
@@ -386,7 +386,7 @@ impl ExperimentConfig {
     }
 }
 
-/// Where in the configuration the error of a learner lies.
+/// Returns the place of a learner's error in the configuration.
 fn refusal_of(error: LearnerError) -> Refusal {
     match error {
         LearnerError::Refused(refusal) => refusal,

@@ -83,7 +83,7 @@ fn check_here(
     assert_close(&format!("{what}, differences"), &numeric, &automatic, 1e-7);
 }
 
-/// The gradient of a call in its second input alone.
+/// Returns the gradient of a call in only its second input.
 fn in_values(call: Call<Dispatch>, saved: Tensors<Dispatch>, g: FloatTensor<Dispatch>) -> FloatTensor<Dispatch> {
     let mut found = backward(call, saved, g, &[false, true], Execution::current());
     assert_eq!(found.iter().map(|(input, _)| *input).collect::<Vec<_>>(), [1]);
@@ -184,7 +184,7 @@ fn equal_scores_send_no_gradient_to_their_distance() {
     let sums = op::distance_sum(x.clone(), mask);
     assert_eq!(values(sums.clone())[..5], [2.0, 2.0, 6.0, 2.0, 0.0]);
     let gradients = (sums * tensor(weights).autodiff()).sum().backward();
-    // Each of the three equal documents meets the third alone.
+    // Each of the three equal documents meets only the third.
     let gradient = values(x.grad(&gradients).expect("x has a gradient"));
     assert_eq!(gradient[9..14], [-101.0, -110.0, 1311.0, -1100.0, 0.0]);
 }
@@ -300,7 +300,7 @@ fn gradients_of_above_expectation() {
     let noise = ScoreNoise::Mixture([0.7, 0.3].into_iter().zip(COMPARISONS).collect());
     for above in [Above::Sum, Above::Product] {
         let expectation = AboveExpectation { noise: noise.clone(), terms: terms.to_vec(), above };
-        // From 0 to 1, both among them; every third document has no weight.
+        // Values from 0 to 1, both included; every third document has no weight.
         let b = || ((numbers(6) * 1.5).clamp(-1.0, 1.0) * 0.5 + 0.5) * mask();
         let a = || numbers(7) * tensor((0..18).map(|cell| f64::from(u8::from(cell % 3 != 1))).collect());
         check(
@@ -326,7 +326,7 @@ fn gradients_of_above_recursion() {
             let recursion = AboveRecursion { noise: noise.clone(), above };
             let b = || ((numbers(6) * 1.5).clamp(-1.0, 1.0) * 0.5 + 0.5) * mask();
             let a = || numbers(7) * tensor((0..18).map(|cell| f64::from(u8::from(cell % 3 != 1))).collect());
-            // Of either sign, another function for each list.
+            // Values of either sign, another function for each list.
             let of_ranks = || numbers(8).narrow(1, 0, ranks);
             check(
                 &format!("{above:?}, {ranks} ranks"),

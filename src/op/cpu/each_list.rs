@@ -23,8 +23,8 @@ pub fn each_list<T: Real, const K: usize>(
     out
 }
 
-/// The same without padding, where outputs are 0: the kernel gets the documents of a list alone, and a row of zeros for
-/// what it finds. A list whose first input, the scores, is not finite becomes NaN without a call.
+/// The same without padding, where outputs are 0: the kernel gets only the documents of a list, and a row of zeros for
+/// its results. A list whose first input, the scores, is not finite becomes NaN without a call.
 pub fn each_list_of_documents<T: Real, const K: usize>(
     mask: &[T],
     inputs: [&[T]; K],

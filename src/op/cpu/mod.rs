@@ -3,8 +3,8 @@
 //! Every kernel keeps one shape, which compilers vectorize on any instruction set: for each document `j`, one loop over
 //! a contiguous tile of rows `i`. Rows depend on their own tile and on the order of the documents only, and partial
 //! sums over rows are added in order, so a result has the same bits with any number of threads; padding is dropped
-//! before the loops, so it has the same bits with any padding. A score that is NaN makes its whole list NaN, as it
-//! does in the tensor definitions, so that a run that has diverged shows it.
+//! before the loops, so it has the same bits with any padding. A score that is NaN makes its whole list NaN, as it does
+//! in the tensor definitions, so a run that has diverged shows it.
 //!
 //! | room | what it holds |
 //! |---|---|
@@ -13,9 +13,9 @@
 //! | [`ranks`] | SoftRank's expectations over ranks, by its trials |
 //! | [`long`] | the same of long lists, O(n log n): boxes, walks and levels |
 //!
-//! A kernel is compiled for every instruction set of [`Instructions`](crate::execution::Instructions), and those with a
-//! fused multiply-add give the same bits. Logarithms and arc tangents that are not the polynomials of `real.rs` are
-//! those of the system's library.
+//! A kernel is compiled for every instruction set of [`Instructions`](crate::execution::Instructions), and all sets
+//! with a fused multiply-add give the same bits. Logarithms and arc tangents that are not the polynomials of `real.rs`
+//! come from the system's library.
 
 mod at_rank;
 // Calls code for instructions that were found at run time.

@@ -1,4 +1,4 @@
-//! What primitives take beside tensors, on every backend.
+//! Parameters of primitives, apart from tensors, on every backend.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub struct ExponentialTerm {
     pub base: f64,
 }
 
-/// How a document with noise compares with the others: document `j` beats `i` with the chance
+/// The comparison of a document with noise with the others: document `j` beats `i` with the chance
 /// `(1 + erf(rate (x_j - x_i) - shift)) / 2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
@@ -44,14 +44,15 @@ impl Comparison {
         Self { rate: 0.5 / sigma, shift: 0.0 }
     }
 
-    /// The noise of `i` is `noise` standard deviations, that of `j` is normal; both have standard deviation `sigma`.
+    /// Creates the comparison if the noise of `i` is `noise` standard deviations and the noise of `j` is normal; both
+    /// have standard deviation `sigma`.
     pub fn given(noise: f64, sigma: f64) -> Self {
         use std::f64::consts::FRAC_1_SQRT_2;
         Self { rate: FRAC_1_SQRT_2 / sigma, shift: noise * FRAC_1_SQRT_2 }
     }
 }
 
-/// How documents with noisy scores compare.
+/// The noise with which documents are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScoreNoise {
     /// By each of some comparisons, with weights that add up to 1. Without any, expectations are 0.
@@ -79,7 +80,7 @@ impl ScoreNoise {
     }
 }
 
-/// What the documents above a document contribute to an expectation.
+/// The contribution of the documents above a document to an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
     /// `b_i + sum of b_j over j above i`
@@ -91,20 +92,20 @@ pub enum Above {
 /// A function of a document's rank and of what stands above it, to be averaged over noisy scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveExpectation {
-    /// How documents compare.
+    /// The noise with which documents are compared.
     pub noise: ScoreNoise,
     /// The function of the rank, counted from 0, as a sum of exponentials.
     pub terms: Vec<ExponentialTerm>,
-    /// What the documents above contribute.
+    /// The contribution of the documents above.
     pub above: Above,
 }
 
 /// Any function of a document's rank times what stands above it, to be averaged over noisy scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveRecursion {
-    /// How documents compare.
+    /// The noise with which documents are compared.
     pub noise: ScoreNoise,
-    /// What the documents above contribute.
+    /// The contribution of the documents above.
     pub above: Above,
 }
 

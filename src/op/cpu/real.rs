@@ -148,7 +148,7 @@ macro_rules! real {
 
             #[inline(always)]
             fn descending_key(self, index: u32) -> $key {
-                // Adding 0 makes the two zeros one. Bits of positive numbers ascend, those of negative ones descend.
+                // Adding 0 makes the two zeros one. Bits of positive numbers ascend, bits of negative numbers descend.
                 let bits = (self + 0.0).to_bits();
                 let sign: $bits = 1 << (<$bits>::BITS - 1);
                 let ascending = if bits & sign == 0 { bits | sign } else { !bits };
@@ -225,15 +225,15 @@ macro_rules! real {
                 let s = (m - 1.0) / (m + 1.0);
                 let series: $type = polynomial!(s * s; $($log),+);
                 let value = exponent.fma::<FMA>($ln2_high, s.fma::<FMA>(series, exponent * $ln2_low));
-                // The bits of NaN are those of some number here.
+                // The bits of NaN would be read as a number here.
                 if self.is_nan() { self } else { value }
             }
         }
     };
 }
 
-// Coefficients of exp of f64 are those of Taylor's series, all others Chebyshev interpolants in the variable and on the
-// interval of the code above.
+// The coefficients of exp of f64 come from Taylor's series; all others are Chebyshev interpolants in the variable and
+// on the interval of the code above.
 real!(
     f32, u32, key: u64, range: 80.0, smallest_factor: 1e-18, exponential_bound: 60.0,
     exp: {

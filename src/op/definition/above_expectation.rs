@@ -13,7 +13,7 @@ use crate::op::cpu::{Above, AboveExpectation, ExponentialTerm};
 /// Smallest factor of a product. A factor of 0 leaves the product of the others to be found by a division.
 const SMALLEST: f64 = 1e-18;
 
-/// What one term makes of every pair: `z_m`, times `1 - b_j` in a product.
+/// Returns the base of one term for every pair: `z_m`, times `1 - b_j` in a product.
 fn base<B: Backend>(term: &ExponentialTerm, b: &Array<B>, above: Above) -> Array<B> {
     match above {
         Above::Sum => b.columns() * 0.0 + term.base,

@@ -111,7 +111,7 @@ impl<B: Backend> Trials<B> {
         Some(self.b.as_ref()?.rows((j, j + 1)))
     }
 
-    /// What a document above leaves of a product; 1 for a sum.
+    /// Returns the factor that a document above leaves in a product; 1 for a sum.
     fn left(&self, j: usize) -> Option<Array<B>> {
         if self.above == Above::Product { Some(self.b(j)? * -1.0 + 1.0) } else { None }
     }

@@ -72,8 +72,8 @@ pub fn forward<B: Backend>(call: Call<B>) -> Tensors<B> {
     })
 }
 
-/// The gradient of a call in its first input, given that of its output, which is 0 at documents that are not asked for;
-/// NeuralSort's in both inputs. `saved` are the outputs that [`Call::saved`] keeps.
+/// Returns the gradient of a call in its first input, given the gradient of its output, which is 0 at documents that
+/// are not wanted; NeuralSort's in both inputs. `saved` are the outputs that [`Call::saved`] keeps.
 pub fn backward<B: Backend>(call: Call<B>, saved: Tensors<B>, gradient: FloatTensor<B>) -> Tensors<B> {
     Tensors::One(match call {
         Call::StepSum { x, v, alpha, step, .. } => step_sum::gradient::<B>(x, v, gradient, alpha, step),

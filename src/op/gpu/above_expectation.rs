@@ -74,8 +74,8 @@ fn values(
     }
 }
 
-/// What the rows of a cube send, `w` their weights times the gradient that comes in: to their own documents in `to_rows`,
-/// and, added up over the rows, to every column in `partials`. The cubes are those from `first`.
+/// Computes the gradients that the rows of a cube send, `w` their weights times the incoming gradient: to their own
+/// documents in `to_rows`, and, added up over the rows, to every column in `partials`. The cubes start from `first`.
 #[cube(launch)]
 fn flows(
     x: &[f32],
@@ -236,7 +236,7 @@ pub fn above_expectation(
     Some(out)
 }
 
-/// Gradient of [`above_expectation`] in `x`, given that of its output.
+/// Gradient of [`above_expectation`] in `x`, given the gradient of its output.
 pub fn above_expectation_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

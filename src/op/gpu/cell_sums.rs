@@ -1,9 +1,9 @@
 //! Sums of a function of the difference of two scores over the documents of a list in [`cells`](mod@super::cells).
 //!
-//! A target meets the nodes of its own cell and of those around it, outwards, until the function is constant: 0, or 1 far
-//! above for a step, where the weights are already added up. Targets are nodes, too: the sums of a document in a cell with
-//! points are the polynomial through those at the points. In a smaller cell every document has sums of its own, so that
-//! what it exchanges with itself is exactly 0.
+//! A target meets the nodes of its own cell and of the cells around it, outwards, until the function is constant: 0, or
+//! 1 far above for a step, where the weights are already added up. Targets are nodes, too: the sums of a document in a
+//! cell with points are the polynomial through the sums at the points. In a smaller cell every document has separate
+//! sums, so its exchange with itself is exactly 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -13,7 +13,7 @@ use super::launch::{read, write};
 use super::nodes::{polynomial, position, stride};
 use super::smooth::{Function, Reach};
 
-/// What is made of a function, of the weights of a target and those of a source.
+/// The combination of a function with the weights of a target and of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Form {
     /// `f w`, with `f = 1` far above.
@@ -141,8 +141,8 @@ pub(super) fn meet_all<F: Function>(
     }
 }
 
-/// The sums of each node, `width` of them; of a document of a small cell whose weights join those of sources, that one
-/// sum. One unit per place.
+/// Computes the sums of each node, `width` of them. A document of a small cell whose weights join the weights of
+/// sources has that one sum. One unit per place.
 #[cube(launch)]
 fn at_nodes<F: Function>(
     scores: &[f32],

@@ -1,4 +1,4 @@
-//! Sums in cells, and ranks by sorting, beside their definitions in `f64` and beside kernels over pairs.
+//! Tests of sums in cells, and of ranks by sorting, against their definitions in `f64` and against kernels over pairs.
 
 use burn::backend::ops::FloatTensorOps;
 use burn::tensor::TensorData;
@@ -63,15 +63,15 @@ fn pair(step: Step, t: f64) -> (f64, f64) {
     ((if t < 0.0 { u } else { 1.0 }) / (1.0 + u), u / (1.0 + u).powi(2))
 }
 
-/// Of a value relative to the sum, or to its largest term where that is larger; of a gradient, whose terms may cancel, to
-/// the sizes of its terms together.
+/// The tolerance of a value, relative to the sum, or to its largest term if that is larger. For a gradient, whose terms
+/// may cancel, relative to the sizes of its terms together.
 const TOLERANCE: f64 = 1e-5;
 
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn steps_in_cells_are_as_precise_as_single_precision_wherever_documents_stand() {
     let g = gradient_weights(N);
-    // The first document, which stands alone in some cases, with a value and without.
+    // The first document, which is isolated in some cases, with a value and without.
     for (step, zero) in [(Step::Logistic, 1), (Step::Logistic, 0), (Step::Erf, 1), (Step::Erf, 0)] {
         let v = values(zero);
         for (name, x, alpha) in all_cases() {
@@ -213,7 +213,8 @@ fn a_list_takes_its_way_whatever_the_batch() {
     assert!(found.iter().flatten().all(|value| value.is_finite()));
 }
 
-/// What a score that is no number makes of its list is as it was, and the other lists are summed in cells.
+/// A list with a score that is not finite gives the result of the kernels over pairs; the other lists are summed in
+/// cells.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn lists_with_scores_that_are_not_finite_are_left_to_pairs() {

@@ -163,7 +163,7 @@ pub(super) struct Cells<'a> {
     /// The number of the cell of each place.
     pub cell_of: CubeTensor,
     pub counts: CubeTensor,
-    /// What makes a difference of scores the argument of the function.
+    /// The factor that turns a difference of scores into the argument of the function.
     pub rate: f32,
 }
 

@@ -92,7 +92,7 @@ pub fn distance_sum(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     Some(out)
 }
 
-/// Gradient of [`distance_sum`] in `x`, given that of its output.
+/// Gradient of [`distance_sum`] in `x`, given the gradient of its output.
 pub fn distance_sum_gradient(x: &CubeTensor, mask: &CubeTensor, gradient: &CubeTensor) -> Option<CubeTensor> {
     let [to_x] = run("gradient of distance_sum", x, 4, || {
         let batch = Batch::from_tensor(x);

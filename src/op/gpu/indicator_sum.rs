@@ -165,7 +165,7 @@ pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f
     Some([out, total])
 }
 
-/// Gradient of [`indicator_sum`] in `x`, given that of its output; `[out, total]` are what it computed.
+/// Gradient of [`indicator_sum`] in `x`, given the gradient of its output; `[out, total]` are its results.
 pub fn indicator_sum_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

@@ -21,7 +21,7 @@ use crate::execution::Execution;
 /// [most terms](super::above_expectation::MOST_TERMS), in bytes.
 const SHARED_MEMORY: usize = 16 << 10;
 
-/// Where a kernel runs, and on how much.
+/// The device on which a kernel runs, and the size of its input.
 pub(super) struct Batch {
     pub client: Client,
     pub device: CubeDevice,
@@ -169,7 +169,7 @@ fn known() -> MutexGuard<'static, HashMap<(CubeDevice, String), bool>> {
     KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// What the device of `x` lacks for a kernel of `bindings` buffers.
+/// Returns the property that the device of `x` lacks for a kernel of `bindings` buffers.
 fn missing(x: &CubeTensor, bindings: u32) -> Option<String> {
     let hardware = &x.client.properties().hardware;
     let offers = [

@@ -13,7 +13,7 @@ use burn_cubecl::tensor::CubeTensor;
 use super::launch::{Batch, Part, read, write};
 use super::tile::{Place, ROWS, STRIDE, UNITS};
 
-/// Where the rows and columns of a list stand in the order, and how many count.
+/// The places of the rows and columns of a list in the order, and the numbers of them that count.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Members {
@@ -46,7 +46,7 @@ pub(super) fn visited(place: Place, members: Members) -> usize {
     select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
 }
 
-/// What makes a row and a column count.
+/// The rule by which rows and columns count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Rule {
     /// Each its own number.
@@ -123,7 +123,7 @@ fn partition(
     let start_of_rows = list * 2 * (documents + 1);
     let start_of_columns = start_of_rows + documents + 1;
     let before = u32::cast_from(first);
-    // Those that do not count follow.
+    // The documents that do not count follow.
     let mut other_row = all_rows + before - next_row;
     let mut other_column = all_columns + before - next_column;
     for document in first..last {

@@ -9,8 +9,8 @@
 //! says which lists do: see [`choice`].
 //!
 //! The kernels are those of burn's `CubeBackend`. burn's default features wrap it in kernel fusion, as a type that no
-//! crate can ask for; so our GPU features turn fusion on, there is one type, and burn's macro brings the kernels to it
-//! (`backend/primitives.rs`).
+//! crate can ask for; so the GPU features of this crate turn fusion on, there is one type, and burn's macro brings the
+//! kernels to it (`backend/primitives.rs`).
 
 // A condition of compile time is not joined with one of run time, and an unrolled loop counts.
 #![allow(clippy::collapsible_if, clippy::needless_range_loop)]

@@ -34,7 +34,7 @@ fn point(k: usize) -> f32 {
     (std::f64::consts::PI * (k as f64 + 0.5) / POINTS as f64).cos() as f32
 }
 
-/// What makes `prod_l (s - c_l)`, `l != k`, 1 at the point `c_k`.
+/// Returns the factor that makes `prod_l (s - c_l)`, `l != k`, 1 at the point `c_k`.
 fn factor(k: usize) -> f32 {
     let others = (0..POINTS).filter(|&l| l != k);
     (1.0 / others.map(|l| f64::from(point(k)) - f64::from(point(l))).product::<f64>()) as f32

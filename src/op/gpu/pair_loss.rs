@@ -119,7 +119,7 @@ impl Term for SoftZeroOne {
 enum Form {
     Unit,
     Document,
-    /// Differences of discounts alone.
+    /// Only differences of discounts.
     Absolute,
     /// Discount steps as well.
     Gap,
@@ -365,7 +365,7 @@ pub fn pair_loss(
     Some(out)
 }
 
-/// Gradient of [`pair_loss`] in `x`, given that of its output.
+/// Gradient of [`pair_loss`] in `x`, given the gradient of its output.
 pub fn pair_loss_gradient(
     x: &CubeTensor,
     labels: &CubeTensor,

@@ -2,9 +2,9 @@
 //!
 //! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`, both probabilities from `erfc`, so that it
 //! keeps its precision when `pi` is close to 1; by a larger one, a product `p` becomes `p - p pi (1 - z)` with `1 - z`
-//! from the host, so that equal factors of many tied documents do not add up one rounding, nor bases close to 1 that
-//! of `z`. The units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents,
-//! in order.
+//! from the host, so that neither one rounding of equal factors of many tied documents adds up, nor the rounding of `z`
+//! for bases close to 1. The units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all
+//! documents, in order.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -205,7 +205,7 @@ pub fn rank_expectation(
     })
 }
 
-/// Gradient of [`rank_expectation`] in `x`, given that of its output; `products` are those that it computed.
+/// Gradient of [`rank_expectation`] in `x`, given the gradient of its output; `products` come from the forward pass.
 pub fn rank_expectation_gradient(
     x: &CubeTensor,
     mask: &CubeTensor,

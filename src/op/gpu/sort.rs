@@ -89,7 +89,7 @@ fn merge_runs(
             let pair = place / (2 * length) * (2 * length);
             let middle = min(pair + length, count);
             let is_first = place < middle;
-            // Where the other run begins and ends.
+            // The place where the other run begins and ends.
             let begin = select(is_first, middle, pair);
             let mut low = begin;
             let mut high = select(is_first, min(pair + 2 * length, count), middle);
@@ -103,7 +103,7 @@ fn merge_runs(
                     high = half;
                 }
             }
-            // Those before it in its own run, and in the other.
+            // The keys before it in its own run, and in the other.
             let own = place - select(is_first, pair, middle);
             let target = start + pair + own + (low - begin);
             to_keys[target] = mine;

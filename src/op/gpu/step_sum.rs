@@ -244,7 +244,7 @@ pub fn step_sum(
     Some(out)
 }
 
-/// Gradient of [`step_sum`] in `x`, given that of its output.
+/// Gradient of [`step_sum`] in `x`, given the gradient of its output.
 pub fn step_sum_gradient(
     x: &CubeTensor,
     v: &CubeTensor,

@@ -1,8 +1,8 @@
 //! [`above_expectation`](crate::op::cpu::above_expectation()) of long lists in O(Q M n log n), for results in `f32`.
 //!
 //! The logarithm of a product over the documents above is a sum, and so is `sum_j b_j pi_ji z / f_j`. In a product the
-//! factor of a document depends on its `1 - b_j`. Labels have few values, so the documents of each are sources of
-//! their own, with a weight of 1 where a document has the value and 0 elsewhere.
+//! factor of a document depends on its `1 - b_j`. Labels have few values, so the documents of each value are separate
+//! sources, with a weight of 1 where a document has the value and 0 elsewhere.
 
 use std::ops::Range;
 
@@ -138,17 +138,17 @@ fn pays(documents: usize, rows: usize) -> bool {
     documents >= DOCUMENTS && rows >= ROWS
 }
 
-/// How the documents of a list meet under one comparison.
+/// The interaction of the documents of a list under one comparison.
 struct Meeting<'a> {
     terms: &'a [ExponentialTerm],
     shift: f64,
     passes: &'a [f64],
     level: &'a [usize],
-    /// What a sum over the documents above adds.
+    /// The values that a sum over the documents above adds.
     b: Option<&'a Vec<f64>>,
     /// `z_m (1 - b)`, `[terms, levels]`.
     bases: Vec<f64>,
-    /// From this difference on, a document is above for certain.
+    /// The difference from which on a document is above for certain.
     certain: f64,
     /// The functions of [`Products`] there.
     constants: Vec<f64>,
@@ -181,7 +181,7 @@ impl Meeting<'_> {
 struct Products<'a>(&'a Meeting<'a>);
 
 impl Sum for Products<'_> {
-    /// Those of the levels, and `b` for a sum.
+    /// Weights of the levels, and `b` for a sum.
     fn weights(&self) -> usize {
         self.0.passes.len() + usize::from(self.0.b.is_some())
     }
@@ -264,7 +264,7 @@ impl Sum for Products<'_> {
         }
     }
 
-    /// A logarithm counts beside 0, and a share beside the document's own `b`.
+    /// Absolute errors of a logarithm count, and errors of a share relative to the document's own `b`.
     fn subtracts_itself(&self) -> bool {
         true
     }
@@ -283,12 +283,13 @@ fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight
     }
 }
 
-/// What flows between documents in the gradient, with `f = 1 + pi (z (1 - b) - 1)` for document `j` above `i`:
+/// Flows between documents in the gradient, with `f = 1 + pi (z (1 - b) - 1)` for document `j` above `i`:
 /// `h(t_ji) = (z (1 - b_j) - 1) exp(-t^2) / f` times the derivative by a product, and for a sum
 /// `k(t_ji) = z exp(-t^2) / f^2` times `b_j` and the derivative by a share.
 struct Flows<'a> {
     meeting: &'a Meeting<'a>,
-    /// `g_i c_m` times the product and what stands above, and for a sum times the product alone, by descending score.
+    /// `g_i c_m` times the product and the part above; for a sum, also `g_i c_m` times only the product. By descending
+    /// score.
     sent: Vec<f64>,
     scale: f64,
 }
@@ -301,7 +302,7 @@ impl Flows<'_> {
 }
 
 impl Sum for Flows<'_> {
-    /// Those of [`Products`], and those of `sent`.
+    /// The weights of [`Products`], and the weights of `sent`.
     fn weights(&self) -> usize {
         Products(self.meeting).weights() + self.meeting.results()
     }
@@ -311,7 +312,8 @@ impl Sum for Flows<'_> {
         2 * self.one_way()
     }
 
-    /// From all above to a target: `h` and `k` of each term. To a target from all below: by its level, and by its `b`.
+    /// The sums over all documents above a target: `h` and `k` of each term. The sums over all below: by its level, and
+    /// by its `b`.
     fn sums(&self) -> usize {
         self.meeting.results() + Products(self.meeting).weights()
     }
@@ -404,7 +406,7 @@ impl Sum for Flows<'_> {
         (from.nearest() >= BELL_REACH && to.nearest() >= BELL_REACH).then_some(Constant::Zero)
     }
 
-    /// What flows from above meets all documents of the target's box, each of them with the same error as on its way
+    /// The flow from above meets all documents of the target's box, each of them with the same error as on its way
     /// back.
     fn subtracts_itself(&self) -> bool {
         true

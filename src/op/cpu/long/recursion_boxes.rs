@@ -3,8 +3,8 @@
 //!
 //! Only documents near the top have a chance to be among the first `k`: the others have a result that `f32` takes for
 //! 0, and are left out. The trials of such a row are of two kinds. There are at most about five times as many likely
-//! ones, with a chance of more than [`LIKELY`], as the row has documents above it on average; they are made one by one,
-//! as in the recursion. The unlikely ones are taken together: with the odds `w = pi / (1 - pi) < 1/4`,
+//! ones, with a chance of more than [`LIKELY`], as the row has documents above it on average; they are made singly, as
+//! in the recursion. The unlikely ones are taken together: with the odds `w = pi / (1 - pi) < 1/4`,
 //!
 //! `prod_j (1 - pi_j + pi_j z) = exp(sum_j log(1 - pi_j) + sum_m (-1)^(m + 1) / m (sum_j w_j^m) z^m)`,
 //!
@@ -58,7 +58,7 @@ pub struct List<'a> {
     counts: Vec<Vec<f64>>,
 }
 
-/// What unlikely trials are made of: the points of a box, or documents.
+/// The sources of unlikely trials: the points of a box, or documents.
 enum Source {
     Points(Place),
     Documents(Range<usize>),
@@ -108,7 +108,7 @@ impl<'a> List<'a> {
         self.tree.y[j] - self.tree.y[i] - self.comparison.shift
     }
 
-    /// How many documents have likely trials against row `i`, maybe itself among them: the first ones.
+    /// Returns how many documents, from the first on, have likely trials against row `i`, which may be one of them.
     fn likely(&self, i: usize) -> usize {
         self.tree.y.partition_point(|y| y - self.tree.y[i] - self.comparison.shift >= LIKELY)
     }
@@ -171,7 +171,7 @@ impl<'a> List<'a> {
         [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0, 256.0].into_iter().map(at).fold(0.0, f64::min)
     }
 
-    /// How many rows, the first ones, have a result: a row below another has more documents above it.
+    /// Returns how many rows, from the first on, have a result: a row below another has more documents above it.
     fn rows(&self) -> usize {
         let mut unlikely = Unlikely::default();
         let mut hopeless = |i: usize| self.bound(i, &mut unlikely) < HOPELESS;
@@ -180,7 +180,7 @@ impl<'a> List<'a> {
         while bound <= n && !hopeless(bound - 1) {
             (some, bound) = (bound, 2 * bound);
         }
-        // Those before `some` have a result, and `bound - 1` has none, or does not exist.
+        // The rows before `some` have a result, and `bound - 1` has none, or does not exist.
         let mut none = bound.min(n + 1) - 1;
         while some < none {
             let middle = some + (none - some) / 2;
@@ -205,7 +205,7 @@ struct Row<'a, 'b> {
 }
 
 impl Row<'_, '_> {
-    /// Makes all trials; the last distribution is that of the rank.
+    /// Makes all trials; the last distribution is the distribution of the rank.
     #[inline(always)]
     fn advance<const FMA: bool>(self, scratch: &mut Scratch, keep: bool) {
         let list = self.list;
@@ -373,7 +373,7 @@ impl Kernel for Values<'_, '_> {
     }
 }
 
-/// What some rows send to all documents.
+/// The gradients that some rows send to all documents.
 struct Gradients<'a, 'b> {
     list: &'a List<'b>,
     rows: Range<usize>,
@@ -390,7 +390,7 @@ impl Kernel for Gradients<'_, '_> {
         for i in self.rows.filter(|&i| self.g[i] != 0.0) {
             Row { list: self.list, i }.gradient::<FMA>(self.g[i], &mut scratch, self.to_documents, &mut to_points);
         }
-        // From points to those of the halves, and at last to documents.
+        // From points to the points of the halves, and at last to documents.
         let mut from_above = Vec::new();
         for (level, mut points) in (0..).zip(to_points) {
             let (before, here) = (std::mem::take(&mut from_above), POINTS << level);
@@ -566,7 +566,7 @@ mod tests {
 
     #[test]
     fn rows_without_a_chance_are_left_out() {
-        // All tied: of the first rank alone, even the first document has no chance to be there.
+        // All tied: in only the first rank, even the first document has no chance to be there.
         let (y, comparison) = (vec![0.0; 1000], Comparison::independent(1.0));
         assert_eq!(List::new(target(), &y, comparison, &[1.0]).rows(), 0);
         // Far apart: the first ten are the first ten.

@@ -15,7 +15,7 @@ use crate::op::cpu::{
 /// A list by descending score, for one function of the rank and of what stands above.
 pub struct List<'a> {
     noisy: NoisyList,
-    /// What the first documents contribute together, from none of them to all.
+    /// The contributions of the first documents together, from none of them to all.
     totals: Vec<f64>,
     values: &'a [f64],
     above: Above,

@@ -271,7 +271,7 @@ pub fn pair_loss<T: Real>(
     })
 }
 
-/// Gradient of [`pair_loss`] in `x`, given that of its output.
+/// Gradient of [`pair_loss`] in `x`, given the gradient of its output.
 pub fn pair_loss_gradient<T: Real>(
     x: &[T],
     labels: &[T],

@@ -475,7 +475,7 @@ impl Flows {
     }
 }
 
-/// Gradient of [`step_sum`] in `x`, given that of its output.
+/// Gradient of [`step_sum`] in `x`, given the gradient of its output.
 pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
     each_list([x, v, g], n, x.len() * n, T::ZERO, |_, [x, v, g], to_x| {

@@ -101,7 +101,7 @@ impl Kernel for Expectations<'_> {
     }
 }
 
-/// What some rows send to all documents.
+/// The gradient that some rows send to all documents.
 struct Gradient<'a> {
     list: &'a List,
     rows: &'a [usize],

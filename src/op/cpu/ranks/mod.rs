@@ -1,7 +1,7 @@
 //! SoftRank: expectations over the ranks of documents whose scores are noisy. Each other document is a trial: it is
 //! above with the chance that its noisy score is larger ([`beats`], [`trial`]). The number of successes is the rank,
 //! and its distribution follows from one trial after another ([`recurrence`]); a sum of exponentials of the rank needs
-//! a product alone. Exact noise and long lists go [elsewhere](super::long).
+//! only a product. Exact noise and long lists go [elsewhere](super::long).
 
 #[cfg(test)]
 pub mod above_cases;

@@ -30,7 +30,7 @@ pub struct Trials<'a> {
     pub b: &'a [f64],
 }
 
-/// What is above for certain: the number of documents, and the product or sum over them.
+/// The documents that are above for certain: their number, and the product or sum over them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certain {
     pub count: usize,
@@ -90,7 +90,7 @@ pub struct Found {
 }
 
 impl Trials<'_> {
-    /// States of the two kinds of arrays: `p` and `w`, or `p` alone.
+    /// The number of arrays of a state: 2 for `p` and `w`, or 1 for only `p`.
     fn width(&self) -> usize {
         if self.above == Above::Sum { 2 } else { 1 }
     }
@@ -345,7 +345,7 @@ mod tests {
                     let expected = enumerated(above, ranks, &AHEAD, certain, i);
                     assert!((found - expected).abs() < 1e-14, "{above:?}, {ranks} ranks, {i}: {found} {expected}");
                 }
-                // Some of them alone.
+                // Only some of them.
                 let some = trials.expectations::<false>(certain, |j| j == 3).unwrap();
                 assert!((some[3] - enumerated(above, ranks, &AHEAD, certain, 3)).abs() < 1e-14);
             }

@@ -74,7 +74,8 @@ pub(super) fn signed_log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
 /// Adds `(x - min) / (max - min)` over the documents to the graph; a constant feature is 0 / 1.
 fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value, may_miss: bool) -> Value {
     let over_documents = || vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)];
-    // What a reduction makes of NaN depends on its place; a missing value is not in the range.
+    // The result of a reduction for NaN depends on its place, so missing values are replaced by numbers outside the
+    // range.
     let missing = may_miss.then(|| graph.node("IsNaN", &[features]));
     let mut extreme = |operator: &str, outside: f32, name: &str| {
         let inside = match &missing {
@@ -131,7 +132,7 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
 /// for every feature, as gathers over all documents at once. A constant feature has the single value 0.
 struct Table {
     values: Value,
-    /// Where the row of each feature begins.
+    /// The beginning of the row of each feature.
     rows: Value,
     /// The last place in each row.
     last: Value,
