@@ -28,7 +28,7 @@ pub struct ExponentialTerm {
     pub base: f64,
 }
 
-/// The comparison of a document with noise with the others: document `j` beats `i` with the chance
+/// The comparison of a noisy document with the others: document `j` beats `i` with the chance
 /// `(1 + erf(rate (x_j - x_i) - shift)) / 2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
