@@ -9,6 +9,8 @@
 //! variances, and Gumbel noise in standard deviations. In a list of fewer than 8 documents, neighbors lie further apart
 //! than the default temperatures allow for. A surrogate of a measure also divides its scores by `(8 / n)^p`, `p` from
 //! [`Relaxation::short_list_power`](super::Relaxation::short_list_power), so these defaults train lists of any length.
+//! Where `p` is below 0, scores grow in short lists, and a list of fewer than 4 documents counts as one of 4: rows that
+//! are sharper still have no gradient.
 //!
 //! The spread is held: no gradient passes through it, unless a line search asks for the gradient of the value
 //! ([`differentiated`](super::RankingLoss::differentiated)). The loss of a list does not change when its scores are
@@ -112,9 +114,13 @@ impl Lists {
 /// Documents from which on the length of a list does not count.
 const SHORT: f64 = 8.0;
 
+/// The largest ratio of 8 to a length by which scores grow.
+const LARGEST_GROWING: f64 = 2.0;
+
 /// The factor `max(8 / n, 1)^power` of each list, `[B, 1]`: exactly 1 from 8 documents on.
 fn of_short_list(lists: &Lists, power: i32) -> Tensor<2> {
-    let ratio = (one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1).recip() * SHORT).clamp_min(1.0);
+    let largest = if power < 0 { LARGEST_GROWING } else { SHORT };
+    let ratio = (one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1).recip() * SHORT).clamp(1.0, largest);
     // Products, not `powi`: 1 stays 1 on every backend.
     let factor = (1..power.unsigned_abs()).fold(ratio.clone(), |product, _| product * ratio.clone());
     if power < 0 { factor.recip() } else { factor }
@@ -359,14 +365,16 @@ mod tests {
             ("approx_kendall_tau", 2),
             ("smooth_ndcg", 1),
             ("ndcg:soft_sort", 1),
-            ("ndcg:neural_sort", -4),
+            ("ndcg:neural_sort", -5),
             ("ndcg:projected_ranks", 6),
         ] {
             let spread = LossSpec::parse(name).resolved().unwrap();
             let symbol = spread.keys().find(|key| ["alpha", "sigma"].contains(&key.as_str())).unwrap();
             let score = LossSpec::parse(name).with(symbol, spread[symbol].clone());
             for n in [2, 3, 5, 7, 8] {
-                let over = standard_deviation(&SCORES[..n]) * (8.0 / n as f64).powi(power);
+                let ratio = 8.0 / n as f64;
+                let over =
+                    standard_deviation(&SCORES[..n]) * if power < 0 { ratio.min(2.0) } else { ratio }.powi(power);
                 let scaled: Vec<f64> = SCORES[..n].iter().map(|score| score / over).collect();
                 let explained = |spec: &LossSpec, scores: &[f64]| {
                     explain(&*spec.build().unwrap(), scores, &LABELS[..n], DType::F64).unwrap()

@@ -17,5 +17,6 @@ mod own_loss;
 mod own_measure;
 mod packed;
 mod process;
+mod short_lists;
 #[cfg(feature = "learners")]
 mod unbiased;

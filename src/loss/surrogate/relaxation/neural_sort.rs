@@ -40,9 +40,10 @@ impl Relaxation for NeuralSort {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
     }
 
-    /// Below 0: scores are multiplied by up to `n`, so that in a short list they count too little.
+    /// Below 0: at the temperature of long lists the rows of a short one are so smooth that a document counts at two
+    /// ranks, and the best order is another than the best value's.
     fn short_list_power(&self) -> i32 {
-        -4
+        -5
     }
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {

@@ -76,7 +76,8 @@ pub trait Relaxation: Debug + Send + Sync {
     }
 
     /// Returns `p`, the power that fits a temperature in spreads to short lists: in a list of `n < 8` documents, scores
-    /// are divided by `(8 / n)^p`. Above 0, documents of a short list meet at larger differences. 2 by default.
+    /// are divided by `(8 / n)^p`. Above 0, documents of a short list meet at larger differences. Below 0, a list of
+    /// fewer than 4 documents counts as one of 4. 2 by default.
     fn short_list_power(&self) -> i32 {
         2
     }
