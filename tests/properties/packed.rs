@@ -153,6 +153,35 @@ fn weights_of_packed_documents_are_those_of_padded_ones() {
     }
 }
 
+/// The scores of another model as labels, which may be below 0: `list_net` takes the softmax to the teacher's.
+#[test]
+fn scores_of_a_teacher_are_learned_by_list_net() {
+    let lists: Vec<Query> =
+        lists().into_iter().map(|(scores, labels)| (labels.iter().map(|y| 0.5 - y).collect(), scores)).collect();
+    let loss = burn_rank::prelude::ListNetConfig::new().init().unwrap();
+    let ids = ids(&lists, true);
+    for (dtype, tolerance) in TOLERANCES {
+        let found = both(&Device::flex(), dtype, &ids, &lists, None, &loss);
+        assert_same("teacher", &found, tolerance);
+        let softmax = |x: &[f64]| {
+            let total: f64 = x.iter().map(|x| x.exp()).sum();
+            x.iter().map(|x| x.exp() / total).collect::<Vec<f64>>()
+        };
+        let slopes: Vec<Vec<f64>> = lists
+            .iter()
+            .map(|(scores, teacher)| {
+                let is_constant = teacher.iter().all(|score| *score == teacher[0]);
+                let [of_scores, of_teacher] = [scores, teacher].map(|x| softmax(x));
+                of_scores.iter().zip(of_teacher).map(|(p, q)| if is_constant { 0.0 } else { p - q }).collect()
+            })
+            .collect();
+        let expected = values(rows(&Device::flex(), DType::F64, &ids, &slopes.iter().collect::<Vec<_>>()));
+        for (row, (found, expected)) in found[0].1.iter().zip(expected).enumerate() {
+            assert!((found - expected).abs() < 10.0 * tolerance, "{dtype:?}, row {row}: {found} {expected}");
+        }
+    }
+}
+
 #[test]
 fn reductions_and_weights_of_queries_are_those_of_padded_lists() {
     let device = Device::flex();
