@@ -50,10 +50,14 @@ def _check(name: str, scores: Tensor, labels: Tensor, mask: Tensor) -> None:
         raise TypeError(f"{name}: mask is {mask.dtype}, expected torch.bool")
     if scores.ndim != 2:
         raise ValueError(f"{name}: scores are {list(scores.shape)}, expected [batch, documents]")
-    for what, tensor in (("labels", labels), ("mask", mask)):
-        if tensor.shape != scores.shape:
-            verb = "are" if what.endswith("s") else "is"
-            raise ValueError(f"{name}: {what} {verb} {list(tensor.shape)}, scores {list(scores.shape)}")
+    _check_shapes(name, scores, labels, mask)
+
+
+def _check_shapes(name: str, scores: Tensor, labels: Tensor, mask: Tensor | None) -> None:
+    """Refuses labels and a mask of other shapes than that of the scores."""
+    for what, tensor in (("labels are", labels), ("mask is", mask)):
+        if tensor is not None and tensor.shape != scores.shape:
+            raise ValueError(f"{name}: {what} {list(tensor.shape)}, scores {list(scores.shape)}")
 
 
 def _array(tensor: Tensor) -> Any:
@@ -173,8 +177,8 @@ def loss(
 
     ``scores``, ``labels`` and ``mask``, true at documents, are ``(batch, documents)``, or all of them ``(documents,)``.
     Without a mask the documents with label -1 are padding. ``lengths`` are the numbers of documents of lists that lie one
-    after another in flat scores and labels, ``(documents,)``, which then take no mask. ``reduction`` is ``"mean"`` or ``"sum"`` over the lists, or
-    ``"none"``. A list with nothing to learn has loss 0 and counts in the mean.
+    after another in flat scores and labels, ``(documents,)``, which then take no mask. ``reduction`` is ``"mean"`` or
+    ``"sum"`` over the lists, or ``"none"``. A list with nothing to learn has loss 0 and counts in the mean.
 
     ``draw`` is for losses that draw random numbers: each number of a draw, 0 or above, gives other noise to each list. Pass
     the number of the step. Without it the noise is that of the parameter ``seed`` at every call.
@@ -184,9 +188,7 @@ def loss(
     """
     check_reduction(reduction)
     operator, text = _constant_named(name, **parameters).split("\n")
-    if lengths is not None:
-        scores, labels, mask = _lists(operator, scores, labels, mask, lengths)
-    return _apply(operator, scores, labels, mask, reduction, draw, text)
+    return _apply(operator, scores, labels, mask, lengths, reduction, draw, text)
 
 
 def _lists(
@@ -197,8 +199,7 @@ def _lists(
         raise ValueError(f"{name}: found a mask and lengths, expected one of the two")
     if scores.ndim != 1:
         raise ValueError(f"{name}: scores are {list(scores.shape)}, expected [documents] with lengths")
-    if labels.shape != scores.shape:
-        raise ValueError(f"{name}: labels are {list(labels.shape)}, scores {list(scores.shape)}")
+    _check_shapes(name, scores, labels, None)
     sizes = [int(size) for size in (lengths.tolist() if isinstance(lengths, Tensor) else lengths)]
     if not sizes:
         raise ValueError(f"{name}: lengths: no query, expected one query of one document or more")
@@ -223,18 +224,18 @@ def _apply(
     scores: Tensor,
     labels: Tensor,
     mask: Tensor | None,
+    lengths: Sequence[int] | Tensor | None,
     reduction: Reduction,
     draw: int | Tensor | None,
     parameters: str,
 ) -> Tensor:
+    if lengths is not None:
+        scores, labels, mask = _lists(name, scores, labels, mask, lengths)
     if mask is None:
         mask = labels != PADDING
     is_one = scores.ndim == 1
     if is_one:
-        for what, tensor in (("labels", labels), ("mask", mask)):
-            if tensor.ndim != 1:
-                verb = "are" if what.endswith("s") else "is"
-                raise ValueError(f"{name}: {what} {verb} {list(tensor.shape)}, scores {list(scores.shape)}")
+        _check_shapes(name, scores, labels, mask)
         scores, labels, mask = scores.unsqueeze(0), labels.unsqueeze(0), mask.unsqueeze(0)
     _check(name, scores, labels, mask)
     if isinstance(draw, int):
@@ -274,13 +275,11 @@ class Loss(torch.nn.Module):
         *,
         lengths: Sequence[int] | Tensor | None = None,
     ) -> Tensor:
-        if lengths is not None:
-            scores, labels, mask = _lists(self._operator, scores, labels, mask, lengths)
         draw = None
         if self.draws is not None and self.training:
             self.draws += 1
             draw = self.draws.clone()
-        return _apply(self._operator, scores, labels, mask, self.reduction, draw, self._text)
+        return _apply(self._operator, scores, labels, mask, lengths, self.reduction, draw, self._text)
 
     def extra_repr(self) -> str:
         given = "".join(f", {key}={value!r}" for key, value in self.parameters_given.items())
