@@ -57,7 +57,12 @@ impl Padding {
     /// # Shapes
     /// - `values`: one per document
     pub(crate) fn gather<T: Element>(&self, values: &[T]) -> TensorData {
-        TensorData::new(self.rows_of(values, 1), self.shape())
+        // One thread: the copy takes less time than waking another.
+        let mut padded = vec![T::default(); self.rows.len() * self.width];
+        for (row, documents) in padded.chunks_exact_mut(self.width.max(1)).zip(&self.rows) {
+            row[..documents.len()].copy_from_slice(&values[documents.clone()]);
+        }
+        TensorData::new(padded, self.shape())
     }
 
     /// Gathers features into rows, `[rows, width, features]`; padding is 0.
@@ -90,11 +95,6 @@ impl Padding {
         for (row, documents) in padded.chunks_exact(self.width.max(1)).zip(&self.rows) {
             values[documents.clone()].copy_from_slice(&row[..documents.len()]);
         }
-    }
-
-    /// Gathers `size` values per document into rows.
-    fn rows_of<T: Element>(&self, values: &[T], size: usize) -> Vec<T> {
-        self.rows_by(size, |documents, row| row.copy_from_slice(&values[documents.start * size..documents.end * size]))
     }
 
     /// Fills rows: `copy` gets the documents of a row, and the place of their `size` values each.
