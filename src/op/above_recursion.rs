@@ -11,7 +11,7 @@ use super::{
 };
 
 /// `out_i = a_i E[f(R_i) A_i]`, where the rank `R_i`, counted from 0, is the number of documents above `i`, `f` is a function
-/// of each list that `values` gives, 0 beyond the last, and `A_i` is `b_i` plus the sum of `b_j` over the documents above, or
+/// of each list that `values` gives, 0 beyond the last, and `A_i` is 1, or `b_i` plus the sum of `b_j` over the documents above, or
 /// the product of `1 - b_j` over them; 0 at padding.
 ///
 /// Each document `j != i` stands above `i` independently, with the chance of a [`Comparison`](super::Comparison); the

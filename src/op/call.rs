@@ -7,9 +7,7 @@
 use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::{Backend, ExtensionType, tensor::FloatTensor};
 
-use super::cpu::{
-    AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, PairWeight, Step,
-};
+use super::cpu::{AboveExpectation, AboveRecursion, NeuralSortMatrix, PairLoss, PairWeight, Step};
 
 /// Up to four tensors of one backend, for optional inputs and for outputs: burn carries neither an `Option` nor a `Vec`
 /// of tensors across its dispatch.
@@ -114,27 +112,9 @@ pub enum Call<B: Backend> {
         alpha: f64,
         step: Step,
     },
-    /// See [`rank_expectation()`](crate::op::rank_expectation()); a finite number of no meaning in place of documents that
-    /// are not asked for. Also the products of the terms, `[batch, documents, terms]`, without a gradient.
-    RankExpectation {
-        x: FloatTensor<B>,
-        mask: FloatTensor<B>,
-        #[extension_type]
-        rows: Tensors<B>,
-        sigma: f64,
-        terms: Vec<ExponentialTerm>,
-    },
-    /// See [`rank_recursion()`](crate::op::rank_recursion()); a finite number of no meaning in place of documents that are
-    /// not asked for.
-    RankRecursion {
-        x: FloatTensor<B>,
-        mask: FloatTensor<B>,
-        #[extension_type]
-        rows: Tensors<B>,
-        comparison: Comparison,
-        discounts: Vec<f64>,
-    },
-    /// See [`above_expectation()`](crate::op::above_expectation()).
+    /// See [`above_expectation()`](crate::op::above_expectation()); for
+    /// [independent ranks](AboveExpectation::of_independent_ranks) also the products of the terms,
+    /// `[batch, documents, terms]`, without a gradient.
     AboveExpectation {
         x: FloatTensor<B>,
         a: FloatTensor<B>,
@@ -189,12 +169,6 @@ impl<B: Backend> Call<B> {
             Self::StepSum { x, v, rows, alpha, step } => {
                 Call::StepSum { x: f(x), v: f(v), rows: rows.map(f), alpha, step }
             }
-            Self::RankExpectation { x, mask, rows, sigma, terms } => {
-                Call::RankExpectation { x: f(x), mask: f(mask), rows: rows.map(f), sigma, terms }
-            }
-            Self::RankRecursion { x, mask, rows, comparison, discounts } => {
-                Call::RankRecursion { x: f(x), mask: f(mask), rows: rows.map(f), comparison, discounts }
-            }
             Self::AboveExpectation { x, a, b, mask, expectation } => {
                 Call::AboveExpectation { x: f(x), a: f(a), b: f(b), mask: f(mask), expectation }
             }
@@ -225,8 +199,6 @@ impl<B: Backend> Call<B> {
     pub fn x(&self) -> &FloatTensor<B> {
         match self {
             Self::StepSum { x, .. }
-            | Self::RankExpectation { x, .. }
-            | Self::RankRecursion { x, .. }
             | Self::AboveExpectation { x, .. }
             | Self::AboveRecursion { x, .. }
             | Self::IndicatorSum { x, .. }
@@ -246,9 +218,7 @@ impl<B: Backend> Call<B> {
     /// The documents that are asked for; all of them without it.
     pub fn rows(&self) -> Option<&FloatTensor<B>> {
         match self {
-            Self::StepSum { rows, .. } | Self::RankExpectation { rows, .. } | Self::RankRecursion { rows, .. } => {
-                rows.first()
-            }
+            Self::StepSum { rows, .. } => rows.first(),
             _ => None,
         }
     }
@@ -268,7 +238,7 @@ impl<B: Backend> Call<B> {
     /// The outputs that the gradient needs.
     pub fn saved(&self, mut outputs: Vec<FloatTensor<B>>) -> Tensors<B> {
         match self {
-            Self::RankExpectation { .. } => Tensors::new(outputs.drain(1..)),
+            Self::AboveExpectation { .. } => Tensors::new(outputs.drain(1..)),
             Self::IndicatorSum { .. } | Self::Log2Discount { .. } | Self::LogSoftmax { .. } => Tensors::new(outputs),
             _ => Tensors::None,
         }
@@ -286,14 +256,13 @@ impl<B: Backend> Call<B> {
 #[cfg(feature = "_cube")]
 pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsMetadata {
     match call {
-        CallMetadata::RankExpectation { x, terms, .. } => {
+        CallMetadata::AboveExpectation { x, expectation, .. } if expectation.of_independent_ranks().is_some() => {
             let [batch, documents] = x.shape.dims();
-            let products = TensorSpec::new([batch, documents, terms.len()].into(), x.dtype);
+            let products = TensorSpec::new([batch, documents, expectation.terms.len()].into(), x.dtype);
             TensorsMetadata::Two(x.clone(), products)
         }
         CallMetadata::IndicatorSum { x, .. } => TensorsMetadata::Two(x.clone(), x.clone()),
         CallMetadata::StepSum { x, .. }
-        | CallMetadata::RankRecursion { x, .. }
         | CallMetadata::AboveExpectation { x, .. }
         | CallMetadata::AboveRecursion { x, .. }
         | CallMetadata::PairLoss { x, .. }

@@ -5,10 +5,10 @@
 //! |---|---|
 //! | [`step_sum`] | `sum_j v_j phi(alpha (x_j - x_i))` |
 //! | [`counted_step_sum`] | the same of some documents, 1/2 of the others |
-//! | [`rank_expectation`] | `sum_m c_m prod_{j != i} (1 + pi_ji (z_m - 1))`, `pi_ji` the probability that `j` beats `i` |
-//! | [`rank_recursion`] | `sum_r D_r p_i(r)`, `p_i` the distribution of the rank of `i` in SoftRank |
-//! | [`above_expectation`] | `a_i E[D(R_i) A_i]`, `A_i` a sum or a product over the documents above `i` in SoftRank |
+//! | [`above_expectation`] | `a_i E[D(R_i) A_i]`, `A_i` a sum or a product over the documents above `i` in SoftRank, or 1 |
 //! | [`above_recursion`] | the same for any function of the first ranks, another for each list |
+//! | [`rank_expectation`] | the first with `a_i = A_i = 1`: `sum_m c_m prod_{j != i} (1 + pi_ji (z_m - 1))`, `pi_ji` the chance that `j` beats `i` |
+//! | [`rank_recursion`] | the second with `a_i = A_i = 1`: `sum_r D_r p_i(r)`, `p_i` the distribution of the rank of `i` |
 //! | [`indicator_sum`] | `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` |
 //! | [`neural_sort_sum`] | for rank r: `sum_j P_rj v_j`, `P` NeuralSort's matrix, scaled by Sinkhorn or not |
 //! | [`pair_loss`] | `sum_j w_ij l(x_i - x_j)` |
@@ -85,10 +85,7 @@ pub use neural_sort_sum::neural_sort_sum;
 pub use pair_loss::{PairWeight, pair_loss};
 pub(crate) use path::{BeyondBudget, beyond_budget};
 pub use rank::rank;
-pub(crate) use rank_expectation::counted_rank_expectation;
 pub use rank_expectation::rank_expectation;
-#[cfg(test)]
-pub(crate) use rank_recursion::compared_rank_recursion;
 pub use rank_recursion::rank_recursion;
 pub(crate) use rank_recursion::{asked, noisy_rank_recursion};
 pub use step_sum::{counted_step_sum, step_sum};

@@ -4,14 +4,14 @@
 use burn::tensor::Tensor;
 
 use super::{
-    call::{Call, Tensors},
-    cpu::ExponentialTerm,
-    path::run,
+    above_expectation::above_expectation,
+    cpu::{Above, AboveExpectation, Comparison, ExponentialTerm, ScoreNoise},
     shape::assert_alike,
 };
 
 /// `out_i = sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))` with
-/// `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`, the probability that `j` beats `i`; 0 at padding.
+/// `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`, the probability that `j` beats `i`; 0 at padding. It is
+/// [`above_expectation`](super::above_expectation()) of [`Above::Nothing`].
 ///
 /// Differentiable in `x`.
 ///
@@ -22,24 +22,8 @@ use super::{
 /// Inputs of different shapes or types.
 #[track_caller]
 pub fn rank_expectation(x: Tensor<2>, mask: Tensor<2>, sigma: f64, terms: &[ExponentialTerm]) -> Tensor<2> {
-    counted_rank_expectation(x, mask, None, sigma, terms)
-}
-
-/// The same of the documents with `counted` other than 0, which has the same bits wherever pairs are visited; a finite
-/// number of no meaning in place of the others, 0 on the CPU. Where few count, it is that much faster on the CPU.
-#[track_caller]
-pub(crate) fn counted_rank_expectation(
-    x: Tensor<2>,
-    mask: Tensor<2>,
-    counted: Option<Tensor<2>>,
-    sigma: f64,
-    terms: &[ExponentialTerm],
-) -> Tensor<2> {
     assert_alike("rank_expectation", ("x", &x), &[("mask", &mask)]);
-    if terms.is_empty() {
-        return x.zeros_like();
-    }
-    let rows = Tensors::new(counted.map(Tensor::into_dispatch));
-    let (x, mask, terms) = (x.into_dispatch(), mask.into_dispatch(), terms.to_vec());
-    run(Call::RankExpectation { x, mask, rows, sigma, terms })
+    let noise = ScoreNoise::one(Comparison::independent(sigma));
+    let expectation = AboveExpectation { noise, terms: terms.to_vec(), above: Above::Nothing };
+    above_expectation(x, mask.clone(), mask.clone(), mask, &expectation)
 }

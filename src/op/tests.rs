@@ -32,8 +32,8 @@ fn definitions<B: Backend>() -> Vec<FloatTensor<B>> {
     let first = |call: Call<B>| definition::forward(call).into_vec().remove(0);
     vec![
         definition::step_sum::value::<B>(x(), labels(), 2.0, Step::Erf),
-        definition::rank_expectation::value::<B>(x(), mask(), 0.7, &TERMS).0,
-        definition::rank_recursion::value::<B>(x(), mask(), Comparison::independent(0.7), &DISCOUNTS),
+        definition::above_expectation::of_ranks::<B>(x(), mask(), mask(), Comparison::independent(0.7), &TERMS)[0]
+            .clone(),
         definition::above_expectation::value::<B>(x(), mask(), labels(), mask(), &above()),
         definition::above_recursion::value::<B>(x(), mask(), labels(), mask(), labels(), &recursion()),
         first(Call::StepSum { x: x(), v: mask(), rows: Tensors::One(labels()), alpha: 2.0, step: Step::Logistic }),
@@ -59,7 +59,6 @@ fn definitions_call_definitions_only() {
         let values = [
             step_sum(x(), labels(), 2.0, Step::Erf),
             rank_expectation(x(), mask(), 0.7, &TERMS),
-            rank_recursion(x(), mask(), 0.7, &DISCOUNTS),
             above_expectation(x(), mask(), labels(), mask(), &above()),
             above_recursion(x(), mask(), labels(), mask(), labels(), &recursion()),
             counted_step_sum(x(), mask(), labels(), 2.0, Step::Logistic),

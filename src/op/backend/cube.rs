@@ -12,14 +12,14 @@ use crate::op::{definition, gpu};
 fn value(call: &Call<CubeBackend>) -> Option<Tensors<CubeBackend>> {
     let out = match call {
         Call::StepSum { x, v, rows, alpha, step } => gpu::step_sum(x, v, rows.first(), *alpha, *step),
-        // A kernel takes all rows of SoftRank at once.
-        Call::RankExpectation { x, mask, sigma, terms, .. } => {
-            return gpu::rank_expectation(x, mask, *sigma, terms).map(Tensors::new);
+        Call::AboveExpectation { x, a, b, mask, expectation } => {
+            return match expectation.of_independent_ranks() {
+                Some(comparison) => {
+                    gpu::rank_expectation(x, a, mask, comparison.rate, &expectation.terms).map(Tensors::new)
+                }
+                None => gpu::above_expectation(x, a, b, mask, expectation).map(Tensors::One),
+            };
         }
-        Call::RankRecursion { x, mask, comparison, discounts, .. } => {
-            gpu::rank_recursion(x, mask, *comparison, discounts)
-        }
-        Call::AboveExpectation { x, a, b, mask, expectation } => gpu::above_expectation(x, a, b, mask, expectation),
         Call::AboveRecursion { x, a, b, mask, values, recursion } => {
             gpu::above_recursion(x, a, b, mask, values, recursion)
         }
@@ -40,15 +40,13 @@ fn gradient(
 ) -> Option<Tensors<CubeBackend>> {
     let to_x = match call {
         Call::StepSum { x, v, alpha, step, .. } => gpu::step_sum_gradient(x, v, g, *alpha, *step),
-        Call::RankExpectation { x, mask, sigma, terms, .. } => {
-            gpu::rank_expectation_gradient(x, mask, saved.first()?, g, *sigma, terms)
-        }
-        Call::RankRecursion { x, mask, comparison, discounts, .. } => {
-            gpu::rank_recursion_gradient(x, mask, g, *comparison, discounts)
-        }
-        Call::AboveExpectation { x, a, b, mask, expectation } => {
-            gpu::above_expectation_gradient(x, a, b, mask, g, expectation)
-        }
+        Call::AboveExpectation { x, a, b, mask, expectation } => match expectation.of_independent_ranks() {
+            Some(comparison) => {
+                let products = saved.first()?;
+                gpu::rank_expectation_gradient(x, a, mask, products, g, comparison.rate, &expectation.terms)
+            }
+            None => gpu::above_expectation_gradient(x, a, b, mask, g, expectation),
+        },
         Call::AboveRecursion { x, a, b, mask, values, recursion } => {
             gpu::above_recursion_gradient(x, a, b, mask, values, g, recursion)
         }

@@ -43,15 +43,11 @@ fn value<T: Stored>(call: Call<Flex>) -> Tensors<Flex> {
         Call::StepSum { x, v, rows, alpha, step } => {
             cpu::step_sum(of(x), of(v), rows.first().map(of), n, *alpha, *step)
         }
-        Call::RankExpectation { x, mask, rows, sigma, terms } => {
-            let (out, products) = cpu::rank_expectation(of(x), of(mask), rows.first().map(of), n, *sigma, terms);
-            return Tensors::Two(tensor(out, shape), tensor(products, [lists, n, terms.len()]));
-        }
-        Call::RankRecursion { x, mask, rows, comparison, discounts } => {
-            cpu::rank_recursion(of(x), of(mask), rows.first().map(of), n, *comparison, discounts)
-        }
         Call::AboveExpectation { x, a, b, mask, expectation } => {
-            cpu::above_expectation(AboveInputs { x: of(x), a: of(a), b: of(b), mask: of(mask), n }, expectation)
+            let inputs = AboveInputs { x: of(x), a: of(a), b: of(b), mask: of(mask), n };
+            let (out, products) = cpu::above_expectation(inputs, expectation);
+            let products = products.map(|products| tensor(products, [lists, n, expectation.terms.len()]));
+            return Tensors::new([tensor(out, shape)].into_iter().chain(products));
         }
         Call::AboveRecursion { x, a, b, mask, values, recursion } => {
             let inputs = AboveInputs { x: of(x), a: of(a), b: of(b), mask: of(mask), n };
@@ -88,15 +84,9 @@ fn gradient<T: Stored>(call: Call<Flex>, saved: Tensors<Flex>, gradient: FlexTen
     let (g, outputs) = (of(&contiguous[0]), &contiguous[1..]);
     let to_x = match &call {
         Call::StepSum { x, v, alpha, step, .. } => cpu::step_sum_gradient(of(x), of(v), g, n, *alpha, *step),
-        Call::RankExpectation { x, mask, sigma, terms, .. } => {
-            cpu::rank_expectation_gradient(of(x), of(mask), of(&outputs[0]), g, n, *sigma, terms)
-        }
-        Call::RankRecursion { x, mask, comparison, discounts, .. } => {
-            cpu::rank_recursion_gradient(of(x), of(mask), g, n, *comparison, discounts)
-        }
         Call::AboveExpectation { x, a, b, mask, expectation } => {
             let inputs = AboveInputs { x: of(x), a: of(a), b: of(b), mask: of(mask), n };
-            cpu::above_expectation_gradient(inputs, g, expectation)
+            cpu::above_expectation_gradient(inputs, outputs.first().map(of), g, expectation)
         }
         Call::AboveRecursion { x, a, b, mask, values, recursion } => {
             let inputs = AboveInputs { x: of(x), a: of(a), b: of(b), mask: of(mask), n };

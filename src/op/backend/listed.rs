@@ -30,24 +30,6 @@ fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
     }
 }
 
-/// Whether [`above_recursion`](crate::op::above_recursion()) averages the comparisons of exact noise in one operation on
-/// the backend of `tensor`: by levels that documents share on the CPU, and by a kernel on a GPU.
-pub fn averages_exact_noise(tensor: &DispatchTensor) -> bool {
-    kind_averages_exact_noise(&tensor.kind)
-}
-
-#[allow(unreachable_patterns)]
-fn kind_averages_exact_noise(kind: &DispatchTensorKind) -> bool {
-    match kind {
-        DispatchTensorKind::Autodiff(inner) => kind_averages_exact_noise(inner),
-        #[cfg(any(feature = "flex", test))]
-        DispatchTensorKind::Flex(_) => true,
-        #[cfg(feature = "_cube")]
-        DispatchTensorKind::Cube(_) => true,
-        _ => false,
-    }
-}
-
 /// Features of this crate by the names of burn's backends, those of the graphics cards together.
 const FEATURES: [(&str, &str); 5] = [
     ("Flex", "flex"),

@@ -13,5 +13,5 @@ mod tests;
 
 #[cfg(feature = "flex")]
 pub(crate) use flex::{Stored, tensor};
-pub use listed::{Unlisted, averages_exact_noise, is_listed, unlisted};
+pub use listed::{Unlisted, is_listed, unlisted};
 pub use primitives::forward;

@@ -6,8 +6,7 @@ use burn::tensor::{DType, Device, Tensor, TensorData};
 use super::primitives::{Primitives, backward};
 use crate::op::call::{Call, Tensors};
 use crate::op::definition::{
-    above_expectation, above_recursion, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss,
-    rank_expectation, rank_recursion, step_sum,
+    above_expectation, above_recursion, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss, step_sum,
 };
 use crate::op::{
     self, Above, AboveExpectation, AboveRecursion, Comparison, Execution, ExponentialTerm, NeuralSortMatrix, PairLoss,
@@ -135,13 +134,17 @@ fn documents_that_do_not_count_send_no_gradient() {
 fn expectations_of_documents_that_do_not_count_are_left_out() {
     let counted = || tensor((0..18).map(|cell| f64::from(u8::from(cell % 3 == 0))).collect());
     let terms = [(0.6, 0.3), (0.4, 0.95)].map(|(coefficient, base)| ExponentialTerm { coefficient, base });
+    let noise = ScoreNoise::one(Comparison::independent(0.7));
+    let ranks = AboveExpectation { noise, terms: terms.to_vec(), above: Above::Nothing };
     let expectation = |x: Tensor<2>, counted: Option<Tensor<2>>| {
         let mask = mask().autodiff();
-        op::counted_rank_expectation(x, mask, counted.map(Tensor::autodiff), 0.7, &terms)
+        let asked = op::asked(&mask, counted.map(Tensor::autodiff));
+        op::above_expectation(x, asked, mask.clone(), mask, &ranks)
     };
     let recursion = |x: Tensor<2>, counted: Option<Tensor<2>>| {
         let mask = mask().autodiff();
-        op::compared_rank_recursion(x, mask, counted.map(Tensor::autodiff), COMPARISONS[1], &[1.0, 0.7, 0.2])
+        let asked = op::asked(&mask, counted.map(Tensor::autodiff));
+        op::noisy_rank_recursion(x, asked, mask, &ScoreNoise::one(COMPARISONS[1]), &[1.0, 0.7, 0.2])
     };
     type Primitive<'a> = &'a dyn Fn(Tensor<2>, Option<Tensor<2>>) -> Tensor<2>;
     let primitives: [Primitive; 2] = [&expectation, &recursion];
@@ -267,8 +270,9 @@ fn gradients_of_rank_expectation() {
         },
         |x, _, g| {
             let mask = mask().into_dispatch();
-            let (_, products) = rank_expectation::value::<Dispatch>(x.clone(), mask.clone(), 0.7, &terms);
-            vec![rank_expectation::gradient::<Dispatch>(x, mask, products, g, 0.7, &terms)]
+            let noise = ScoreNoise::one(Comparison::independent(0.7));
+            let expectation = AboveExpectation { noise, terms: terms.to_vec(), above: Above::Nothing };
+            vec![above_expectation::gradient::<Dispatch>(x, mask.clone(), mask.clone(), mask, g, &expectation)]
         },
     );
 }
@@ -284,10 +288,15 @@ fn gradients_of_rank_recursion() {
                 &format!("rank_recursion, {} ranks, {comparison:?}", discounts.len()),
                 |x, _| {
                     let mask = if x.device().is_autodiff() { mask().autodiff() } else { mask() };
-                    op::compared_rank_recursion(x, mask, None, comparison, discounts)
+                    op::noisy_rank_recursion(x, mask.clone(), mask, &ScoreNoise::one(comparison), discounts)
                 },
                 |x, _, g| {
-                    vec![rank_recursion::gradient::<Dispatch>(x, mask().into_dispatch(), g, comparison, discounts)]
+                    let values = TensorData::new(discounts.to_vec(), [1, discounts.len()]);
+                    let values = Tensor::<2>::from_data(values, (&Device::flex(), DType::F64)).repeat_dim(0, SHAPE[0]);
+                    let recursion = AboveRecursion { noise: ScoreNoise::one(comparison), above: Above::Nothing };
+                    let [a, b, mask] = [mask(), mask(), mask()].map(Tensor::into_dispatch);
+                    let values = values.into_dispatch();
+                    vec![above_recursion::gradient::<Dispatch>(x, a, b, mask, values, g, &recursion)]
                 },
             );
         }

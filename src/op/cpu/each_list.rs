@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::list::{diverged, documents, gather, scatter};
+use super::list::{diverged, documents, gather};
 use super::parallel::for_each;
 use super::real::Real;
 use super::tiles::{TILE, stripes};
@@ -32,15 +32,30 @@ pub fn each_list_of_documents<T: Real, const K: usize>(
     work: usize,
     kernel: impl Fn(usize, [Vec<T>; K], &mut [T]) + Sync + Send,
 ) -> Vec<T> {
-    each_list([mask], n, work, T::ZERO, |list, [mask], out| {
-        let members = documents(mask);
+    each_wide_list_of_documents(mask, inputs, (n, 1), work, kernel)
+}
+
+/// The same with outputs of several numbers per document, `(n, width)`.
+pub fn each_wide_list_of_documents<T: Real, const K: usize>(
+    mask: &[T],
+    inputs: [&[T]; K],
+    (n, width): (usize, usize),
+    work: usize,
+    kernel: impl Fn(usize, [Vec<T>; K], &mut [T]) + Sync + Send,
+) -> Vec<T> {
+    let mut out = vec![T::ZERO; mask.len() * width];
+    for_each(out.chunks_mut(n * width).enumerate().collect(), work, |(list, out)| {
+        let members = documents(&mask[list * n..(list + 1) * n]);
         let inputs = inputs.map(|values| gather(&values[list * n..(list + 1) * n], &members));
-        let mut found = vec![T::ZERO; members.len()];
+        let mut found = vec![T::ZERO; members.len() * width];
         if !diverged(&inputs[0], &mut found) {
             kernel(list, inputs, &mut found);
         }
-        scatter(out, &members, &found);
-    })
+        for (&member, found) in members.iter().zip(found.chunks_exact(width)) {
+            out[member * width..][..width].copy_from_slice(found);
+        }
+    });
+    out
 }
 
 /// Runs a gradient's kernel on stripes of rows: with the range of the rows, their part of `to_rows`, and a row of zeros

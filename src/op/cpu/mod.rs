@@ -58,8 +58,6 @@ pub use parameters::{
 pub use rank::rank;
 pub use ranks::above_expectation::{Inputs as AboveInputs, above_expectation, above_expectation_gradient};
 pub use ranks::above_recursion::{above_recursion, above_recursion_gradient};
-pub use ranks::rank_expectation::{rank_expectation, rank_expectation_gradient};
-pub use ranks::rank_recursion::{rank_recursion, rank_recursion_gradient};
 #[cfg(feature = "_cube")]
 pub use real::Coefficients;
 pub use real::Real;

@@ -83,10 +83,24 @@ impl ScoreNoise {
 /// The contribution of the documents above a document to an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
+    /// 1, whatever stands above: a function of the rank alone. `b` is not read.
+    Nothing,
     /// `b_i + sum of b_j over j above i`
     Sum,
     /// `prod of (1 - b_j) over j above i`
     Product,
+}
+
+impl Above {
+    /// What a document above leaves of a product.
+    pub(crate) fn left(self, b: f64) -> f64 {
+        if self == Self::Product { 1.0 - b } else { 1.0 }
+    }
+
+    /// What no document contributes.
+    pub(crate) fn nobody(self) -> f64 {
+        if self == Self::Sum { 0.0 } else { 1.0 }
+    }
 }
 
 /// A function of a document's rank and of what stands above it, to be averaged over noisy scores.
@@ -98,6 +112,20 @@ pub struct AboveExpectation {
     pub terms: Vec<ExponentialTerm>,
     /// The contribution of the documents above.
     pub above: Above,
+}
+
+impl AboveExpectation {
+    /// The one comparison of documents with independent noise under which the rank alone counts. The products of the
+    /// terms are outputs then, which the gradient takes.
+    pub(crate) fn of_independent_ranks(&self) -> Option<Comparison> {
+        match (&self.noise, self.above) {
+            (ScoreNoise::Mixture(mixture), Above::Nothing) => match mixture[..] {
+                [(1.0, comparison)] if comparison.shift == 0.0 => Some(comparison),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// Any function of a document's rank times what stands above it, to be averaged over noisy scores.

@@ -273,6 +273,12 @@ real!(
     ]
 );
 
+/// 0 in place of values so small that arithmetic on them is slow, and that no sum would show.
+#[inline(always)]
+pub fn flushed<T: Real>(value: T) -> T {
+    if value.abs() < T::SMALLEST_FACTOR * T::SMALLEST_FACTOR { T::ZERO } else { value }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use super::{
     rows::by_rows,
     trials::{density, trials},
 };
-use crate::op::cpu::{Above, AboveExpectation, ExponentialTerm};
+use crate::op::cpu::{Above, AboveExpectation, Comparison, ExponentialTerm};
 
 /// Smallest factor of a product. A factor of 0 leaves the product of the others to be found by a division.
 const SMALLEST: f64 = 1e-18;
@@ -16,7 +16,7 @@ const SMALLEST: f64 = 1e-18;
 /// Returns the base of one term for every pair: `z_m`, times `1 - b_j` in a product.
 fn base<B: Backend>(term: &ExponentialTerm, b: &Array<B>, above: Above) -> Array<B> {
     match above {
-        Above::Sum => b.columns() * 0.0 + term.base,
+        Above::Nothing | Above::Sum => b.columns() * 0.0 + term.base,
         Above::Product => (b.columns() * -1.0 + 1.0) * term.base,
     }
 }
@@ -41,7 +41,8 @@ pub fn value<B: Backend>(
     expectation: &AboveExpectation,
 ) -> FloatTensor<B> {
     let AboveExpectation { noise, terms, above } = expectation;
-    let (x, a, b, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(b), Array::<B>(mask));
+    let (x, a, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask));
+    let b = if *above == Above::Nothing { mask.clone() } else { Array(b) };
     let [_, documents] = x.dims();
     let mixture = noise.mixture(documents);
     let [out] = by_rows(&x, |rows| {
@@ -53,7 +54,7 @@ pub fn value<B: Backend>(
                 let product = factor.clone().product(2);
                 let value = match above {
                     Above::Sum => product * tilted_sum(&ahead, &factor, &b, term.base, rows),
-                    Above::Product => product,
+                    Above::Nothing | Above::Product => product,
                 };
                 out = out + value * (weight * term.coefficient);
             }
@@ -61,6 +62,31 @@ pub fn value<B: Backend>(
         [out * a.rows(rows) * mask.rows(rows)]
     });
     out.0
+}
+
+/// The definition for [independent ranks](AboveExpectation::of_independent_ranks), and the product of every term,
+/// `[batch, documents, terms]`. Near 1 the factors of a long list would all be rounded the same way; their logarithms
+/// keep what makes them differ from 1.
+pub fn of_ranks<B: Backend>(
+    x: FloatTensor<B>,
+    a: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    comparison: Comparison,
+    terms: &[ExponentialTerm],
+) -> [FloatTensor<B>; 2] {
+    let (x, a, mask) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask));
+    let [out, products] = by_rows(&x, |rows| {
+        let [ahead, ..] = trials(&x, &mask, comparison, rows);
+        let product = |term: &ExponentialTerm| {
+            let above = ahead.clone() * (term.base - 1.0);
+            if term.base > 0.5 { above.log_1p().sum(2).exp() } else { (above + 1.0).product(2) }
+        };
+        let products: Vec<_> = terms.iter().map(product).collect();
+        let weighted = products.iter().zip(terms).map(|(product, term)| product.clone() * term.coefficient);
+        let out = weighted.reduce(|sum, term| sum + term).unwrap_or_else(|| x.rows(rows) * 0.0);
+        [out * a.rows(rows) * mask.rows(rows), Array::stack_last(products)]
+    });
+    [out.0, products.0]
 }
 
 /// Gradient with respect to `x`. With `f_j` the factors of a term `m`, `P` their product and `S` the sum above, the
@@ -75,7 +101,8 @@ pub fn gradient<B: Backend>(
     expectation: &AboveExpectation,
 ) -> FloatTensor<B> {
     let AboveExpectation { noise, terms, above } = expectation;
-    let (x, b, mask) = (Array::<B>(x), Array::<B>(b), Array::<B>(mask));
+    let (x, mask) = (Array::<B>(x), Array::<B>(mask));
+    let b = if *above == Above::Nothing { mask.clone() } else { Array(b) };
     let [_, documents] = x.dims();
     let mixture = noise.mixture(documents);
     let g = Array::<B>(gradient) * Array(a) * mask.clone();
@@ -90,7 +117,7 @@ pub fn gradient<B: Backend>(
                 let factor = (ahead.clone() * base.clone() + behind.clone()).at_least(SMALLEST);
                 let product = factor.clone().product(2) * g.rows(rows) * (weight * term.coefficient);
                 let inner = match above {
-                    Above::Product => base - 1.0,
+                    Above::Nothing | Above::Product => base - 1.0,
                     Above::Sum => {
                         let sum = tilted_sum(&ahead, &factor, &b, term.base, rows) * (term.base - 1.0);
                         b.columns() * term.base / factor.clone() + sum.column()

@@ -10,16 +10,6 @@ use super::{
 };
 use crate::op::cpu::{Above, AboveRecursion};
 
-/// The inputs of lists; without `a` every weight is 1, and without `b` no document contributes.
-pub struct Inputs<B: Backend> {
-    pub x: FloatTensor<B>,
-    pub a: Option<FloatTensor<B>>,
-    pub b: Option<FloatTensor<B>>,
-    pub mask: FloatTensor<B>,
-    /// `[batch, ranks]`, or one row for all lists.
-    pub values: FloatTensor<B>,
-}
-
 /// `p(r)`, the chance of `r` documents above, times what they leave of a product; and for a sum `w(r)`, that chance times the
 /// mean of the sum. An array `[batch, rows]` for each rank that can be reached by then.
 #[derive(Clone)]
@@ -132,7 +122,7 @@ impl<B: Backend> Trials<B> {
         let value = |rank: usize| nothing.clone() + values.rows((rank, rank + 1));
         let ranks = 0..self.ranks;
         match self.above {
-            Above::Product => State { p: ranks.map(value).collect(), w: Vec::new() },
+            Above::Nothing | Above::Product => State { p: ranks.map(value).collect(), w: Vec::new() },
             Above::Sum => {
                 let own = self.b.as_ref().map_or(nothing.clone(), |b| b.rows(rows));
                 State {
@@ -144,6 +134,11 @@ impl<B: Backend> Trials<B> {
     }
 }
 
+/// What documents contribute, if they do.
+fn contributed<B: Backend>(b: FloatTensor<B>, above: Above) -> Option<Array<B>> {
+    (above != Above::Nothing).then_some(Array(b))
+}
+
 /// The tensor definition.
 pub fn value<B: Backend>(
     x: FloatTensor<B>,
@@ -153,27 +148,8 @@ pub fn value<B: Backend>(
     values: FloatTensor<B>,
     recursion: &AboveRecursion,
 ) -> FloatTensor<B> {
-    value_of(Inputs::<B> { x, a: Some(a), b: Some(b), mask, values }, recursion)
-}
-
-/// Gradient with respect to `x`.
-pub fn gradient<B: Backend>(
-    x: FloatTensor<B>,
-    a: FloatTensor<B>,
-    b: FloatTensor<B>,
-    mask: FloatTensor<B>,
-    values: FloatTensor<B>,
-    gradient: FloatTensor<B>,
-    recursion: &AboveRecursion,
-) -> FloatTensor<B> {
-    gradient_of(Inputs::<B> { x, a: Some(a), b: Some(b), mask, values }, gradient, recursion)
-}
-
-/// The expectations.
-pub fn value_of<B: Backend>(inputs: Inputs<B>, recursion: &AboveRecursion) -> FloatTensor<B> {
-    let Inputs { x, a, b, mask, values } = inputs;
-    let (x, mask, values) = (Array::<B>(x), Array::<B>(mask), Array::<B>(values));
-    let (a, b) = (a.map(Array::<B>), b.map(Array::<B>));
+    let (x, a, mask, values) = (Array::<B>(x), Array::<B>(a), Array::<B>(mask), Array::<B>(values));
+    let b = contributed(b, recursion.above);
     let ([_, documents], [_, ranks]) = (x.dims(), values.dims());
     let above = recursion.above;
     let mixture = recursion.noise.mixture(documents);
@@ -189,22 +165,25 @@ pub fn value_of<B: Backend>(inputs: Inputs<B>, recursion: &AboveRecursion) -> Fl
                 out = out + expectation * weight;
             }
         }
-        [times(out, a.as_ref().map(|a| a.rows(rows)).as_ref()) * mask.rows(rows)]
+        [out * a.rows(rows) * mask.rows(rows)]
     });
     out.0
 }
 
 /// Gradient with respect to `x`: the derivatives by the state go back over the trials, and each trial's are a sum over the
 /// ranks. The states are computed again from every `sqrt(n)`-th one.
-pub fn gradient_of<B: Backend>(
-    inputs: Inputs<B>,
+pub fn gradient<B: Backend>(
+    x: FloatTensor<B>,
+    a: FloatTensor<B>,
+    b: FloatTensor<B>,
+    mask: FloatTensor<B>,
+    values: FloatTensor<B>,
     gradient: FloatTensor<B>,
     recursion: &AboveRecursion,
 ) -> FloatTensor<B> {
-    let Inputs { x, a, b, mask, values } = inputs;
     let (x, mask, values) = (Array::<B>(x), Array::<B>(mask), Array::<B>(values));
-    let (a, b) = (a.map(Array::<B>), b.map(Array::<B>));
-    let g = times(Array::<B>(gradient), a.as_ref()) * mask.clone();
+    let b = contributed(b, recursion.above);
+    let g = Array::<B>(gradient) * Array(a) * mask.clone();
     let ([_, documents], [_, ranks]) = (x.dims(), values.dims());
     let above = recursion.above;
     let mixture = recursion.noise.mixture(documents);

@@ -17,8 +17,6 @@ pub mod log_softmax;
 pub mod neural_sort_sum;
 pub mod pair_loss;
 pub mod rank;
-pub mod rank_expectation;
-pub mod rank_recursion;
 pub mod rows;
 pub mod step_sum;
 mod trials;
@@ -40,15 +38,14 @@ fn asked<B: Backend>(out: FloatTensor<B>, rows: &Tensors<B>, fill: f64) -> Float
 pub fn forward<B: Backend>(call: Call<B>) -> Tensors<B> {
     Tensors::One(match call {
         Call::StepSum { x, v, rows, alpha, step } => asked::<B>(step_sum::value::<B>(x, v, alpha, step), &rows, 0.5),
-        Call::RankExpectation { x, mask, rows, sigma, terms } => {
-            let (out, products) = rank_expectation::value::<B>(x, mask, sigma, &terms);
-            return Tensors::Two(asked::<B>(out, &rows, 0.0), products);
-        }
-        Call::RankRecursion { x, mask, rows, comparison, discounts } => {
-            asked::<B>(rank_recursion::value::<B>(x, mask, comparison, &discounts), &rows, 0.0)
-        }
         Call::AboveExpectation { x, a, b, mask, expectation } => {
-            above_expectation::value::<B>(x, a, b, mask, &expectation)
+            return match expectation.of_independent_ranks() {
+                Some(comparison) => {
+                    let [out, products] = above_expectation::of_ranks::<B>(x, a, mask, comparison, &expectation.terms);
+                    Tensors::Two(out, products)
+                }
+                None => Tensors::One(above_expectation::value::<B>(x, a, b, mask, &expectation)),
+            };
         }
         Call::AboveRecursion { x, a, b, mask, values, recursion } => {
             above_recursion::value::<B>(x, a, b, mask, values, &recursion)
@@ -77,13 +74,6 @@ pub fn forward<B: Backend>(call: Call<B>) -> Tensors<B> {
 pub fn backward<B: Backend>(call: Call<B>, saved: Tensors<B>, gradient: FloatTensor<B>) -> Tensors<B> {
     Tensors::One(match call {
         Call::StepSum { x, v, alpha, step, .. } => step_sum::gradient::<B>(x, v, gradient, alpha, step),
-        Call::RankExpectation { x, mask, sigma, terms, .. } => {
-            let [products] = saved.into_array();
-            rank_expectation::gradient::<B>(x, mask, products, gradient, sigma, &terms)
-        }
-        Call::RankRecursion { x, mask, comparison, discounts, .. } => {
-            rank_recursion::gradient::<B>(x, mask, gradient, comparison, &discounts)
-        }
         Call::AboveExpectation { x, a, b, mask, expectation } => {
             above_expectation::gradient::<B>(x, a, b, mask, gradient, &expectation)
         }

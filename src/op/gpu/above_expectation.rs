@@ -8,7 +8,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::above_products::{SMALLEST, Scratch, TILE, meet, passes, row};
+use super::above_products::{SMALLEST, Scratch, TILE, contributed, meet, passes, row};
 use super::diverged::mark_diverged;
 use super::launch::{Batch, product, read, run, sum, write};
 use super::members::{Counting, collect_columns, members, order, send};
@@ -219,7 +219,7 @@ pub fn above_expectation(
             batch.units(),
             read(x),
             read(&a),
-            read(b),
+            read(&contributed(b, expectation.above)),
             read(&order),
             batch.upload(&terms(expectation)),
             batch.upload(&noise),
@@ -262,7 +262,7 @@ pub fn above_expectation_gradient(
                 batch.units(),
                 read(x),
                 read(&weights),
-                read(b),
+                read(&contributed(b, expectation.above)),
                 read(&order),
                 batch.upload(&terms(expectation)),
                 batch.upload(&noise),

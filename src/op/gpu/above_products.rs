@@ -1,19 +1,31 @@
 //! What rows of [`above_expectation`](super::above_expectation) meet: products of the terms over the columns, and sums over
 //! the documents above.
 
+use burn::backend::{TensorMetadata, ops::FloatTensorOps};
+use burn::tensor::FloatDType;
+use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::{self, prelude::*};
+use burn_cubecl::tensor::CubeTensor;
 
 use super::members::{Members, visited};
 use super::noise::Comparison;
 use super::real::probability;
 use super::tile::{Place, ROWS, SLICES};
-use crate::op::cpu::Real;
+use crate::op::cpu::{Above, Real};
 
 /// Documents of a tile.
 pub(super) const TILE: usize = 16;
 
 /// Smallest factor of a product.
 pub(super) const SMALLEST: f32 = <f32 as Real>::SMALLEST_FACTOR;
+
+/// What documents contribute: for the rank alone 0, of a product.
+pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
+    match above {
+        Above::Nothing => CubeBackend::float_zeros(b.shape(), &b.device, FloatDType::F32),
+        Above::Sum | Above::Product => b.clone(),
+    }
+}
 
 /// What is left of a document with the value `b` above a row: 1 in a sum, `1 - b` in a product.
 #[cube]

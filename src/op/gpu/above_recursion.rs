@@ -1,4 +1,4 @@
-//! [`above_recursion`](crate::op::above_recursion()) and [`rank_recursion`](crate::op::rank_recursion()) on the device.
+//! [`above_recursion`](crate::op::above_recursion()) on the device.
 //!
 //! A unit follows the trials of all columns against one row under one comparison, which nothing else can share, for a
 //! [window](super::rank_window) of ranks that it holds. More ranks take several windows, of which only as many run as the
@@ -7,19 +7,17 @@
 //! their rows send to every column, and a second kernel adds the tiles of rows.
 
 use burn::backend::TensorMetadata;
-use burn::backend::ops::FloatTensorOps;
-use burn::tensor::{FloatDType, TensorData};
-use burn_cubecl::CubeBackend;
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::diverged::mark_diverged;
+use super::above_products::contributed;
 use super::launch::{Batch, product, read, run, sum, write};
 use super::members::{Counting, Members, collect_columns, is_counted, members, order, send, visited};
 use super::noise::{comparison, comparisons, numbers};
 use super::rank_window::{Form, Neighbor, Row, Trial, Window, advance, begin, empty, retreat, slope_at, trial};
 use super::tile::{Place, STRIDE, UNITS, place_in_part, sum_of_row};
-use crate::op::cpu::{Above, AboveRecursion, Comparison, ScoreNoise};
+use crate::op::cpu::AboveRecursion;
 
 /// Trials of which the flows of a cube are summed together.
 const TILE: usize = 8;
@@ -383,11 +381,11 @@ impl Inputs<'_> {
 }
 
 /// Starts the kernel of the values.
-fn launch_values(inputs: &Inputs, noise: &ScoreNoise, above: Above) -> CubeTensor {
+fn launch_values(inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
     let Inputs { x, weights, b, mask, values } = *inputs;
     let (batch, ranks) = (Batch::from_tensor(x), inputs.ranks());
     let (kind, noise) = numbers(noise);
-    let form = Form::new(kind, ranks, above);
+    let form = Form::new(kind, ranks, *above);
     let order = order(&batch, Counting::Separately { rows: weights, columns: mask });
     let out = batch.per_document();
     let slots = if form.several { batch.documents * form.arrays() } else { 0 };
@@ -417,11 +415,11 @@ fn launch_values(inputs: &Inputs, noise: &ScoreNoise, above: Above) -> CubeTenso
 }
 
 /// Starts the kernels of the gradient.
-fn launch_flows(inputs: &Inputs, noise: &ScoreNoise, above: Above) -> CubeTensor {
+fn launch_flows(inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
     let Inputs { x, weights, b, mask, values } = *inputs;
     let (batch, ranks) = (Batch::from_tensor(x), inputs.ranks());
     let (kind, noise) = numbers(noise);
-    let form = Form::new(kind, ranks, above);
+    let form = Form::new(kind, ranks, *above);
     let order = order(&batch, Counting::Separately { rows: weights, columns: mask });
     let [to_rows, to_columns] = [batch.per_document(), batch.per_document()];
     let block = batch.documents.isqrt().next_multiple_of(TILE);
@@ -457,9 +455,9 @@ fn launch_flows(inputs: &Inputs, noise: &ScoreNoise, above: Above) -> CubeTensor
 }
 
 /// Name of a kernel, the same for all that it can compute.
-fn name(primitive: &str, noise: &ScoreNoise, values: &CubeTensor, above: Above) -> String {
-    let form = Form::new(numbers(noise).0, values.shape().dims::<2>()[1], above);
-    format!("{primitive}, {form:?}")
+fn name(values: &CubeTensor, AboveRecursion { noise, above }: &AboveRecursion) -> String {
+    let form = Form::new(numbers(noise).0, values.shape().dims::<2>()[1], *above);
+    format!("above_recursion, {form:?}")
 }
 
 /// See [`above_recursion`](crate::op::above_recursion()).
@@ -471,10 +469,9 @@ pub fn above_recursion(
     values: &CubeTensor,
     recursion: &AboveRecursion,
 ) -> Option<CubeTensor> {
-    let AboveRecursion { noise, above } = recursion;
-    let [out] = run(&name("above_recursion", noise, values, *above), x, 8, || {
-        let weights = &product(a, mask);
-        [launch_values(&Inputs { x, weights, b, mask, values }, noise, *above)]
+    let [out] = run(&name(values, recursion), x, 8, || {
+        let (weights, b) = (&product(a, mask), &contributed(b, recursion.above));
+        [launch_values(&Inputs { x, weights, b, mask, values }, recursion)]
     })?;
     Some(out)
 }
@@ -489,51 +486,9 @@ pub fn above_recursion_gradient(
     gradient: &CubeTensor,
     recursion: &AboveRecursion,
 ) -> Option<CubeTensor> {
-    let AboveRecursion { noise, above } = recursion;
-    let [to_x] = run(&name("gradient of above_recursion", noise, values, *above), x, 9, || {
-        let weights = &product(&product(a, gradient), mask);
-        [launch_flows(&Inputs { x, weights, b, mask, values }, noise, *above)]
-    })?;
-    Some(to_x)
-}
-
-/// The inputs of a product of nothing over the documents above, `0` and `discounts` in every list.
-fn of_ranks(x: &CubeTensor, discounts: &[f64]) -> [CubeTensor; 2] {
-    let lists = x.shape().dims::<2>()[0];
-    let values: Vec<f32> = discounts.iter().map(|&discount| discount as f32).collect();
-    let values = TensorData::new(values.repeat(lists), [lists, discounts.len()]);
-    let values = CubeBackend::float_from_data(values, &x.device);
-    [CubeBackend::float_zeros(x.shape(), &x.device, FloatDType::F32), values]
-}
-
-/// See [`rank_recursion`](crate::op::rank_recursion()).
-pub fn rank_recursion(
-    x: &CubeTensor,
-    mask: &CubeTensor,
-    comparison: Comparison,
-    discounts: &[f64],
-) -> Option<CubeTensor> {
-    let [b, values] = &of_ranks(x, discounts);
-    let noise = ScoreNoise::one(comparison);
-    let [out] = run(&name("rank_recursion", &noise, values, Above::Product), x, 8, || {
-        [launch_values(&Inputs { x, weights: mask, b, mask, values }, &noise, Above::Product)]
-    })?;
-    Some(out)
-}
-
-/// Gradient of [`rank_recursion`] in `x`, given that of its output.
-pub fn rank_recursion_gradient(
-    x: &CubeTensor,
-    mask: &CubeTensor,
-    gradient: &CubeTensor,
-    comparison: Comparison,
-    discounts: &[f64],
-) -> Option<CubeTensor> {
-    let [b, values] = &of_ranks(x, discounts);
-    let noise = ScoreNoise::one(comparison);
-    let [to_x] = run(&name("gradient of rank_recursion", &noise, values, Above::Product), x, 9, || {
-        let weights = &product(gradient, mask);
-        [launch_flows(&Inputs { x, weights, b, mask, values }, &noise, Above::Product)]
+    let [to_x] = run(&format!("gradient of {}", name(values, recursion)), x, 9, || {
+        let (weights, b) = (&product(&product(a, gradient), mask), &contributed(b, recursion.above));
+        [launch_flows(&Inputs { x, weights, b, mask, values }, recursion)]
     })?;
     Some(to_x)
 }

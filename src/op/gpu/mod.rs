@@ -45,7 +45,7 @@ mod tests;
 mod tile;
 
 pub use above_expectation::{above_expectation, above_expectation_gradient};
-pub use above_recursion::{above_recursion, above_recursion_gradient, rank_recursion, rank_recursion_gradient};
+pub use above_recursion::{above_recursion, above_recursion_gradient};
 pub use distance_sum::{distance_sum, distance_sum_gradient};
 pub use indicator_sum::{indicator_sum, indicator_sum_gradient};
 pub use pair_loss::{pair_loss, pair_loss_gradient};

@@ -1,4 +1,5 @@
-//! [`rank_expectation`](crate::op::rank_expectation()) on the device.
+//! [`above_expectation`](crate::op::above_expectation()) of independent ranks
+//! ([`of_independent_ranks`](crate::op::AboveExpectation::of_independent_ranks)) on the device.
 //!
 //! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`, both probabilities from `erfc`, so that it
 //! keeps its precision when `pi` is close to 1; by a larger one, a product `p` becomes `p - p pi (1 - z)` with `1 - z`
@@ -10,7 +11,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::diverged::mark_diverged;
-use super::launch::{Batch, read, run, write};
+use super::launch::{Batch, product, read, run, write};
 use super::members::{Counting, members, order, visited};
 use super::real::{difference_of_products, probability};
 use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
@@ -166,11 +167,12 @@ fn bases(terms: &[ExponentialTerm]) -> Vec<f32> {
     terms.iter().map(|term| (term.base as f32).max(f32::SMALLEST_FACTOR)).collect()
 }
 
-/// See [`rank_expectation`](crate::op::rank_expectation()): the expectations and the products of their terms.
+/// The expectations, times the weights `a`, and the products of their terms.
 pub fn rank_expectation(
     x: &CubeTensor,
+    a: &CubeTensor,
     mask: &CubeTensor,
-    sigma: f64,
+    rate: f64,
     terms: &[ExponentialTerm],
 ) -> Option<[CubeTensor; 2]> {
     let own = terms.len().div_ceil(SLICES);
@@ -197,9 +199,10 @@ pub fn rank_expectation(
             batch.lists,
             batch.documents,
             terms.len(),
-            (0.5 / sigma) as f32,
+            rate as f32,
             own,
         );
+        let out = product(&out, a);
         mark_diverged(&batch, x, Some(mask), &out);
         [out, products]
     })
@@ -208,10 +211,11 @@ pub fn rank_expectation(
 /// Gradient of [`rank_expectation`] in `x`, given the gradient of its output; `products` come from the forward pass.
 pub fn rank_expectation_gradient(
     x: &CubeTensor,
+    a: &CubeTensor,
     mask: &CubeTensor,
     products: &CubeTensor,
     gradient: &CubeTensor,
-    sigma: f64,
+    rate: f64,
     terms: &[ExponentialTerm],
 ) -> Option<CubeTensor> {
     if terms.len() > MOST_TERMS {
@@ -221,7 +225,7 @@ pub fn rank_expectation_gradient(
         let batch = Batch::from_tensor(x);
         let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
         let to_x = batch.per_document();
-        let rate = 0.5 / sigma;
+        let gradient = product(a, gradient);
         let slopes: Vec<f32> = terms.iter().map(|term| (term.coefficient * (term.base - 1.0)) as f32).collect();
         gradients::launch(
             &batch.client,
@@ -231,7 +235,7 @@ pub fn rank_expectation_gradient(
             read(mask),
             read(&order),
             read(products),
-            read(gradient),
+            read(&gradient),
             batch.upload(&bases(terms)),
             batch.upload(&slopes),
             write(&to_x),

@@ -50,8 +50,8 @@ fn every_primitive_has_a_kernel() {
     assert!(indicator_sum::indicator_sum_gradient(&x, &x, &x, [&out, &total], &x, 1.0).is_some());
     for count in [1, 8, 9, rank_expectation::MOST_TERMS] {
         let terms = vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; count];
-        let [_, products] = rank_expectation::rank_expectation(&x, &x, 1.0, &terms).unwrap();
-        let gradient = rank_expectation::rank_expectation_gradient(&x, &x, &products, &x, 1.0, &terms);
+        let [_, products] = rank_expectation::rank_expectation(&x, &x, &x, 1.0, &terms).unwrap();
+        let gradient = rank_expectation::rank_expectation_gradient(&x, &x, &x, &products, &x, 1.0, &terms);
         assert!(gradient.is_some(), "{count} terms");
     }
     let lambda = |gap| cpu::PairWeight::Lambda { gain: &x, discount: &x, rank: &x, absolute: 1.0, gap, distance: None };
@@ -95,12 +95,13 @@ fn distributions_of_ranks_have_kernels() {
     let x = scores();
     let comparison = Comparison::given(0.5, 1.0);
     for ranks in [1, 9, rank_window::WIDEST + 1] {
-        let discounts = vec![0.5; ranks];
-        assert!(above_recursion::rank_recursion(&x, &x, comparison, &discounts).is_some(), "{ranks} ranks");
-        let gradient = above_recursion::rank_recursion_gradient(&x, &x, &x, comparison, &discounts);
-        assert!(gradient.is_some(), "{ranks} ranks");
+        let values = CubeBackend::float_from_data(TensorData::new(vec![0.5f32; 2 * ranks], [2, ranks]), &x.device);
+        let recursion = AboveRecursion { noise: ScoreNoise::one(comparison), above: Above::Nothing };
+        let value = above_recursion::above_recursion(&x, &x, &x, &x, &values, &recursion);
+        let gradient = above_recursion::above_recursion_gradient(&x, &x, &x, &x, &values, &x, &recursion);
+        assert!(value.is_some() && gradient.is_some(), "{ranks} ranks");
     }
-    for above in [Above::Sum, Above::Product] {
+    for above in [Above::Nothing, Above::Sum, Above::Product] {
         for noise in [ScoreNoise::one(comparison), ScoreNoise::Exact { sigma: 1.0 }] {
             let recursion = AboveRecursion { noise, above };
             let value = above_recursion::above_recursion(&x, &x, &x, &x, &x, &recursion);
@@ -127,14 +128,14 @@ fn the_memory_budget_changes_no_bit() {
         |values: Vec<f32>| CubeBackend::float_from_data(TensorData::new(values, [3, 70]), &CubeDevice::default());
     let of = |factor: f32| tensor((0..210).map(|cell| (cell as f32 * factor).sin()).collect());
     let (x, g, mask) = (of(1.7), of(0.9), tensor((0..210).map(|cell| f32::from(cell % 70 < 64)).collect()));
-    let (terms, discounts) = (vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; 3], [1.0, 0.5, 0.2]);
+    let terms = vec![ExponentialTerm { coefficient: 0.1, base: 0.9 }; 3];
     let noise = ScoreNoise::one(Comparison::independent(0.7));
     let expectation = AboveExpectation { noise, terms, above: Above::Sum };
     let gradients = |budget| {
         Execution::current().with_memory_budget(budget).scope(|| {
             let above = above_expectation::above_expectation_gradient(&x, &mask, &mask, &mask, &g, &expectation);
-            let comparison = Comparison::independent(0.7);
-            let ranks = above_recursion::rank_recursion_gradient(&x, &mask, &g, comparison, &discounts);
+            let ranks = AboveRecursion { noise: ScoreNoise::one(Comparison::independent(0.7)), above: Above::Nothing };
+            let ranks = above_recursion::above_recursion_gradient(&x, &mask, &mask, &mask, &x, &g, &ranks);
             // As many ranks as documents, in windows.
             let exact = AboveRecursion { noise: ScoreNoise::Exact { sigma: 0.7 }, above: Above::Sum };
             let trials = above_recursion::above_recursion_gradient(&x, &mask, &mask, &mask, &x, &g, &exact);
@@ -175,7 +176,7 @@ fn kernels_stay_in_use_under_fusion() {
     let recursion = AboveRecursion { noise: ScoreNoise::Exact { sigma: 1.0 }, above: Above::Sum };
     let primitives: [Primitive; 11] = [
         ("distance_sum", &|x| op::distance_sum(x, mask.clone())),
-        ("rank_recursion", &|x| op::rank_recursion(x, mask.clone(), 1.0, &[1.0, 0.5])),
+        ("above_recursion", &|x| op::rank_recursion(x, mask.clone(), 1.0, &[1.0, 0.5])),
         ("above_expectation", &|x| op::above_expectation(x, mask.clone(), mask.clone(), mask.clone(), &expectation)),
         ("above_recursion", &|x| {
             op::above_recursion(x, mask.clone(), mask.clone(), mask.clone(), labels.clone(), &recursion)

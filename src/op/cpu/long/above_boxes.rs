@@ -9,13 +9,37 @@ use std::ops::Range;
 use super::boxes::{Constant, Span, Sum, results};
 use super::choice::is_fast;
 use super::convolution::{BELL_REACH, bell_is_smooth};
-use super::rank_boxes::{CHUNK, WIDTH, chances, factor};
 use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::{
     parameters::{Above, AboveExpectation, Comparison, ExponentialTerm},
+    ranks::beats::beats,
     real::Real,
 };
+
+/// Differences whose chances are taken at once.
+const CHUNK: usize = 8;
+
+/// The width of a box over which the logarithms and the flows are known from its points. Where a small base takes over
+/// from the chance of staying behind, they are singular at about a third of this unit off the real line.
+const WIDTH: f64 = 0.5;
+
+/// `1 + pi (z - 1)` from the chance to beat and that not to.
+#[inline(always)]
+fn factor<const FMA: bool>(base: f64, ahead: f64, behind: f64) -> f64 {
+    if base >= 0.5 { ahead.fma::<FMA>(base - 1.0, 1.0) } else { ahead.fma::<FMA>(base, behind) }
+}
+
+/// The chances of `sign t - shift`, and `exp(-t^2)` of it, of up to [`CHUNK`] differences `t`.
+#[inline(always)]
+fn chances<const FMA: bool>(t: &[f64], sign: f64, shift: f64) -> [[f64; CHUNK]; 3] {
+    let mut chances = [[0.0; CHUNK]; 3];
+    for (i, &t) in t.iter().enumerate().take(CHUNK) {
+        let (ahead, behind, bell) = beats::<f64, FMA>(sign * t - shift);
+        (chances[0][i], chances[1][i], chances[2][i]) = (ahead, behind, bell);
+    }
+    chances
+}
 
 /// Different values of `1 - b` in a product; lists with more visit all pairs.
 const LEVELS: usize = 8;
@@ -30,7 +54,7 @@ pub struct List<'a, T> {
     /// By descending score: the weights of documents, and `b`.
     a: Vec<T>,
     b: Vec<f64>,
-    /// The different values of `1 - b` in a product; 1 for a sum.
+    /// The different values of `1 - b` in a product; 1 otherwise.
     passes: Vec<f64>,
     /// Which of them each document has, by descending score.
     level: Vec<usize>,
@@ -40,7 +64,11 @@ impl<'a, T: Real> List<'a, T> {
     /// `None` where visiting all pairs costs less, or is the only way. Documents with `a = 0` are not rows.
     pub fn new(target: Target, x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
         let rows = a.iter().filter(|a| **a != T::ZERO).count();
-        if is_fast::<T>(target, x.len(), pays(x.len(), rows)) { Self::of(x, a, b, expectation) } else { None }
+        if is_fast::<T>(target, x.len(), pays(x.len(), rows, expectation.above)) {
+            Self::of(x, a, b, expectation)
+        } else {
+            None
+        }
     }
 
     fn of(x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
@@ -87,6 +115,17 @@ impl<'a, T: Real> List<'a, T> {
         }
     }
 
+    /// The products of the terms under the first comparison, `[documents, terms]`.
+    pub fn products(&self, target: Target, out: &mut [T]) {
+        let (width, comparison) = (self.expectation.terms.len(), self.expectation.noise.mixture(self.a.len())[0].1);
+        let meeting = self.meeting(comparison);
+        let products = results(target, &Products(&meeting), &self.sorted.scaled(comparison.rate));
+        for term in 0..width {
+            let of_term = products.iter().skip(term).step_by(width).copied();
+            self.sorted.scatter_strided(of_term, out, term, width);
+        }
+    }
+
     /// `a_i E[D(R_i) A_i]` of every document.
     pub fn value(&self, target: Target, out: &mut [T]) {
         let mut sums = vec![0.0; self.a.len()];
@@ -102,15 +141,18 @@ impl<'a, T: Real> List<'a, T> {
         self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a.to_f64()), out);
     }
 
-    /// Gradient of [`value`](Self::value) in the scores.
-    pub fn gradient(&self, target: Target, g: &[T], to_x: &mut [T]) {
+    /// Gradient of [`value`](Self::value) in the scores; `products` are a row of them per document, where they are known.
+    pub fn gradient(&self, target: Target, products: Option<&[&[T]]>, g: &[T], to_x: &mut [T]) {
         let g = self.sorted.gather(g);
         let g: Vec<f64> = g.iter().zip(&self.a).map(|(g, a)| g.to_f64() * a.to_f64()).collect();
         let mut to_sorted = vec![0.0; g.len()];
         for &(weight, comparison) in self.expectation.noise.mixture(self.a.len()).iter() {
             let meeting = self.meeting(comparison);
             let y = self.sorted.scaled(comparison.rate);
-            let mut sent = results(target, &Products(&meeting), &y);
+            let mut sent = match products {
+                Some(products) => self.sorted.gather(products).concat().into_iter().map(T::to_f64).collect(),
+                None => results(target, &Products(&meeting), &y),
+            };
             for ((sent, &g), &b) in sent.chunks_exact_mut(meeting.results()).zip(&g).zip(&self.b) {
                 for (m, term) in meeting.terms.iter().enumerate() {
                     let factor = if g == 0.0 { 0.0 } else { weight * g * term.coefficient };
@@ -131,11 +173,12 @@ impl<'a, T: Real> List<'a, T> {
     }
 }
 
-/// Whether boxes cost less than pairs.
-fn pays(documents: usize, rows: usize) -> bool {
-    const DOCUMENTS: usize = 3072;
-    const ROWS: usize = 1024;
-    documents >= DOCUMENTS && rows >= ROWS
+/// Whether boxes cost less than the pairs of `rows` documents with all others. In very long lists both grow as the list.
+fn pays(documents: usize, rows: usize, above: Above) -> bool {
+    match above {
+        Above::Nothing => rows >= 256 && rows * documents >= 3584 * 3584,
+        Above::Sum | Above::Product => rows >= 1024 && documents >= 3072,
+    }
 }
 
 /// The interaction of the documents of a list under one comparison.
@@ -417,10 +460,14 @@ impl Sum for Flows<'_> {
 mod tests {
     use super::super::box_cases::{cases, gradient_weights, padded};
     use super::*;
+    use crate::execution::{Execution, SumPath};
     use crate::op::cpu::{
         dispatch::target,
         parameters::ScoreNoise,
-        ranks::above_cases::{Definition, kinds, terms},
+        ranks::{
+            above_cases::{Definition, kinds, terms},
+            above_expectation::{Inputs, above_expectation, above_expectation_gradient},
+        },
     };
 
     const N: usize = 300;
@@ -437,11 +484,33 @@ mod tests {
                 let list = List::of(&x, &a, &b, &expectation).unwrap();
                 let (mut out, mut gradient) = (vec![0.0; N], vec![0.0; N]);
                 list.value(target(), &mut out);
-                list.gradient(target(), &g, &mut gradient);
+                list.gradient(target(), None, &g, &mut gradient);
                 let [x, a, b] = [&x, &a, &b].map(|values| values.iter().copied().map(f64::from).collect());
                 let definition = Definition { x, a, b, above, mixture, least: 0.0 };
                 definition.check(&format!("{name}, {kind}"), &g, &out, &gradient);
             }
+        }
+    }
+
+    #[test]
+    fn gradients_in_boxes_take_the_products_that_are_kept() {
+        let (g, mask) = (gradient_weights(N), vec![1.0; N]);
+        for (name, x, rate) in cases(N) {
+            let mixture = vec![(1.0, Comparison { rate, shift: 0.0 })];
+            let noise = ScoreNoise::Mixture(mixture.clone());
+            let expectation = AboveExpectation { noise, terms: terms(), above: Above::Nothing };
+            // What is not read.
+            let inputs = Inputs { x: &x, a: &mask, b: &g, mask: &mask, n: N };
+            let (out, products, gradient) = Execution::current().with_sums(SumPath::Fast).scope(|| {
+                let (out, products) = above_expectation(inputs, &expectation);
+                let gradient = above_expectation_gradient(inputs, products.as_deref(), &g, &expectation);
+                (out, products, gradient)
+            });
+            assert_eq!(products.map(|products| products.len()), Some(N * terms().len()));
+            let x = x.iter().copied().map(f64::from).collect();
+            let (a, b) = (vec![1.0; N], vec![0.0; N]);
+            let definition = Definition { x, a, b, above: Above::Nothing, mixture, least: 0.0 };
+            definition.check(&name, &g, &out, &gradient);
         }
     }
 
@@ -459,18 +528,18 @@ mod tests {
 
     #[test]
     fn padding_changes_no_bit() {
-        use crate::op::cpu::ranks::above_expectation::{Inputs, above_expectation, above_expectation_gradient};
-        const LONG: usize = 3100;
+        const LONG: usize = 3600;
         let (_, x, _) = cases(LONG).swap_remove(0);
         let (mask, g) = (vec![1.0; LONG], gradient_weights(LONG));
         let b: Vec<f32> = (0..LONG).map(|i| (i % 2) as f32).collect();
         let noise = ScoreNoise::one(Comparison::independent(0.3));
-        for above in [Above::Sum, Above::Product] {
+        for above in [Above::Nothing, Above::Sum, Above::Product] {
             let expectation = AboveExpectation { noise: noise.clone(), terms: terms(), above };
             let run = |[x, b, mask, g]: [&[f32]; 4]| {
-                let inputs = Inputs { x, a: b, b, mask, n: x.len() };
-                let out = above_expectation(inputs, &expectation);
-                let gradient = above_expectation_gradient(inputs, g, &expectation);
+                let a = if above == Above::Nothing { mask } else { b };
+                let inputs = Inputs { x, a, b, mask, n: x.len() };
+                let (out, products) = above_expectation(inputs, &expectation);
+                let gradient = above_expectation_gradient(inputs, products.as_deref(), g, &expectation);
                 [out, gradient].map(|values| values[..LONG].to_vec())
             };
             let all = [&x, &b, &mask, &g];

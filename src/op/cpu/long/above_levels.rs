@@ -210,11 +210,11 @@ impl<'a> AtLevels<'a> {
     }
 
     /// What is left in a block of terms without a document: the inverse of its factor, and the rest of the sum with the
-    /// document's own `b`, 1 for a product.
+    /// document's own `b`, 1 where there is no sum.
     #[inline(always)]
     fn without(&self, block: usize, j: usize) -> (Block, Block) {
         let inverses = self.inverses[block * self.walk.places.len() + j];
-        if self.list.terms.above == Above::Product {
+        if self.list.terms.above != Above::Sum {
             return (inverses, [1.0; LANES]);
         }
         let (b, ahead) = (self.list.noisy.b[self.walk.places.start + j], self.walk.around.ahead[j]);
@@ -404,8 +404,8 @@ mod tests {
         let run = |[x, b, mask, g]: [&[f32]; 4], sigma, above| {
             let inputs = Inputs { x, a: b, b, mask, n: x.len() };
             let expectation = exact(sigma, above);
-            let out = above_expectation(inputs, &expectation);
-            let gradient = above_expectation_gradient(inputs, g, &expectation);
+            let (out, _) = above_expectation(inputs, &expectation);
+            let gradient = above_expectation_gradient(inputs, None, g, &expectation);
             [out, gradient].map(|values| values[..LONG].to_vec())
         };
         let (mask, g) = (vec![1.0; LONG], gradient_weights(LONG));

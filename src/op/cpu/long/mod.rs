@@ -23,7 +23,6 @@ pub mod levels;
 pub mod noisy_list;
 pub mod pair_walk;
 pub mod pair_window;
-pub mod rank_boxes;
 pub mod rank_steps;
 pub mod recursion_boxes;
 pub mod recursion_levels;

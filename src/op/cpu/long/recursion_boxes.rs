@@ -1,4 +1,4 @@
-//! [`rank_recursion`](crate::op::cpu::rank_recursion()) of long lists in O(k n) time for few rows, for results in
+//! [`rank_recursion`](crate::op::cpu::ranks::rank_recursion) of long lists in O(k n) time for few rows, for results in
 //! `f32`.
 //!
 //! Only documents near the top have a chance to be among the first `k`: the others have a result that `f32` takes for
@@ -23,8 +23,8 @@ use crate::op::cpu::{
     dispatch::{Kernel, dispatch},
     parallel::for_each,
     parameters::Comparison,
-    ranks::{beats::beats, rank_expectation::flushed, recurrence},
-    real::Real,
+    ranks::{beats::beats, recurrence},
+    real::{Real, flushed},
     tiles::{BLOCK, reduce, stripes},
 };
 
@@ -428,14 +428,7 @@ impl Kernel for Gradients<'_, '_> {
 }
 
 /// `sum_r D_r p_i(r)` of the documents at `places`, 0 for the others.
-pub fn value<T: Real>(
-    target: Target,
-    x: &[T],
-    places: &[usize],
-    comparison: Comparison,
-    discounts: &[f64],
-    out: &mut [T],
-) {
+pub fn value<T: Real>(target: Target, x: &[T], places: &[usize], comparison: Comparison, discounts: &[f64]) -> Vec<T> {
     let sorted = Sorted::new(x);
     let mut counted = vec![false; x.len()];
     places.iter().for_each(|&place| counted[place] = true);
@@ -448,11 +441,13 @@ pub fn value<T: Real>(
     for_each(tasks, rows * rows * discounts.len() * LANES, |(task, out)| {
         dispatch(target, Values { list: &list, counted: &counted, first: task * ROWS, out });
     });
-    sorted.scatter(values.into_iter(), out);
+    let mut out = vec![T::ZERO; x.len()];
+    sorted.scatter(values.into_iter(), &mut out);
+    out
 }
 
 /// Gradient of [`value`] in `x`.
-pub fn gradient<T: Real>(target: Target, x: &[T], g: &[T], comparison: Comparison, discounts: &[f64], to_x: &mut [T]) {
+pub fn gradient<T: Real>(target: Target, x: &[T], g: &[T], comparison: Comparison, discounts: &[f64]) -> Vec<T> {
     let sorted = Sorted::new(x);
     let y = sorted.scaled(comparison.rate);
     let list = List::new(target, &y, comparison, discounts);
@@ -466,7 +461,9 @@ pub fn gradient<T: Real>(target: Target, x: &[T], g: &[T], comparison: Compariso
     });
     let mut to_sorted = vec![0.0; x.len()];
     reduce(&mut to_sorted, &partials);
-    sorted.scatter(to_sorted.into_iter(), to_x);
+    let mut to_x = vec![T::ZERO; x.len()];
+    sorted.scatter(to_sorted.into_iter(), &mut to_x);
+    to_x
 }
 
 #[cfg(test)]
@@ -475,7 +472,11 @@ mod tests {
     use super::*;
     use crate::op::cpu::{
         dispatch::target,
-        ranks::rank_recursion::{rank_recursion, rank_recursion_gradient},
+        parameters::{Above, AboveRecursion, ScoreNoise},
+        ranks::{
+            above_expectation::Inputs,
+            above_recursion::{above_recursion, above_recursion_gradient},
+        },
     };
 
     const N: usize = 250;
@@ -545,10 +546,9 @@ mod tests {
         for (name, x, steepness) in cases(N) {
             for (discounts, shift) in [(vec![1.0], 0.0), (log2(10), 0.0), (vec![1.0; 7], -1.5), (log2(40), 2.0)] {
                 let comparison = Comparison { rate: steepness, shift };
-                let (mut out, mut gradient) = (vec![0.0; N], vec![0.0; N]);
                 let places: Vec<usize> = (0..x.len()).collect();
-                value(target(), &x, &places, comparison, &discounts, &mut out);
-                super::gradient(target(), &x, &g, comparison, &discounts, &mut gradient);
+                let out = value(target(), &x, &places, comparison, &discounts);
+                let gradient = super::gradient(target(), &x, &g, comparison, &discounts);
                 let definition = Definition { comparison, discounts, x: x.iter().copied().map(f64::from).collect() };
                 let mut slopes: Vec<Errors> = (0..N).map(|_| Errors::default()).collect();
                 for i in 0..N {
@@ -578,11 +578,13 @@ mod tests {
     fn padding_changes_no_bit() {
         const LONG: usize = 2100;
         let (_, x, _) = cases(LONG).swap_remove(0);
-        let (mask, g, discounts) = (vec![1.0; LONG], gradient_weights(LONG), log2(10));
+        let (mask, g) = (vec![1.0; LONG], gradient_weights(LONG));
+        let values: Vec<f32> = log2(10).into_iter().map(|value| value as f32).collect();
+        let recursion = AboveRecursion { noise: ScoreNoise::one(Comparison::independent(0.3)), above: Above::Nothing };
         let run = |[x, mask, g]: [&[f32]; 3]| {
-            let comparison = Comparison::independent(0.3);
-            let out = rank_recursion(x, mask, None, x.len(), comparison, &discounts);
-            let gradient = rank_recursion_gradient(x, mask, g, x.len(), comparison, &discounts);
+            let inputs = Inputs { x, a: mask, b: g, mask, n: x.len() };
+            let out = above_recursion(inputs, &values, &recursion);
+            let gradient = above_recursion_gradient(inputs, &values, g, &recursion);
             [out, gradient].map(|values| values[..LONG].to_vec())
         };
         let all = [&x, &mask, &g];

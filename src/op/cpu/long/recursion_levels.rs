@@ -24,10 +24,10 @@ pub struct List<'a> {
 impl<'a> List<'a> {
     pub fn new<T: Real>(x: &[T], a: &[T], b: &[T], values: &'a [f64], above: Above, deviation: f64) -> Self {
         let noisy = NoisyList::new(x, a, b, deviation);
-        let mut totals = vec![if above == Above::Product { 1.0 } else { 0.0 }];
-        for b in &noisy.b {
+        let mut totals = vec![above.nobody()];
+        for &b in &noisy.b {
             let before = totals[totals.len() - 1];
-            totals.push(if above == Above::Product { before * (1.0 - b) } else { before + b });
+            totals.push(if above == Above::Sum { before + b } else { before * above.left(b) });
         }
         Self { noisy, totals, values, above }
     }
@@ -68,7 +68,7 @@ impl Kernel for Summed<'_> {
         while walk.next() {
             let (places, count) = (walk.places.clone(), walk.places.start);
             let certain = Certain { count, total: list.totals[count] };
-            if count >= list.values.len() || list.above == Above::Product && certain.total == 0.0 {
+            if count >= list.values.len() || list.above != Above::Sum && certain.total == 0.0 {
                 return;
             }
             walk.meet::<FMA>();

@@ -1,20 +1,25 @@
 //! Fused [`above_expectation`](crate::op::above_expectation()).
 //!
 //! The documents with a weight are the rows of a list; the others are met by them, and cost nothing themselves. A
-//! product takes its factors as [`rank_expectation`](crate::op::cpu::rank_expectation()) does. The gradient computes
-//! the products again, so that nothing but the inputs is kept for it. Under exact noise a list takes
-//! [levels](crate::op::cpu::long::above_levels), and other long lists [boxes](crate::op::cpu::long::above_boxes).
+//! product `p` over documents takes the factor `1 + pi (z - 1)` as `p - p pi (1 - z)` for a base `z` of at least 1/2,
+//! so that neither the rounding of `z` nor that of equal factors of tied documents adds up; for a smaller base as
+//! `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its precision when `pi` is close to 1.
+//!
+//! The products of [independent ranks](AboveExpectation::of_independent_ranks) are kept for the gradient; otherwise it
+//! computes them again. Under exact noise a list takes [levels](crate::op::cpu::long::above_levels), and other long lists
+//! [boxes](crate::op::cpu::long::above_boxes).
 
-use super::rank_expectation::flushed;
+use std::ops::Range;
+
 use super::trial::{Compared, Trial};
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
-    each_list::{each_list_of_documents, each_stripe},
-    list::{counting, gather},
+    each_list::{each_list_of_documents, each_stripe, each_wide_list_of_documents},
+    list::{counting, documents, gather},
     long::{above_boxes, above_levels},
     parallel::for_each,
     parameters::{Above, AboveExpectation, Comparison, ExponentialTerm},
-    real::Real,
+    real::{Real, flushed},
     sum::sum,
     tiles::{BLOCK, TILE, add, reduce},
 };
@@ -79,7 +84,7 @@ impl<T: Real> Parameters<T> {
     #[inline(always)]
     fn passes(&self, b: T) -> T {
         match self.above {
-            Above::Sum => T::ONE,
+            Above::Nothing | Above::Sum => T::ONE,
             Above::Product => T::ONE - b,
         }
     }
@@ -87,18 +92,44 @@ impl<T: Real> Parameters<T> {
 
 /// One list without padding.
 struct List<T> {
+    parameters: Parameters<T>,
+    /// Pairs of a row and a document, times the terms of a pair.
+    work: usize,
     x: Vec<T>,
     b: Vec<T>,
-    /// The documents with a weight, and their weights.
+    /// The documents with a weight, and their weights, scores and `b`.
     rows: Vec<usize>,
     weights: Vec<T>,
+    row_x: Vec<T>,
+    row_b: Vec<T>,
 }
 
 impl<T: Real> List<T> {
-    fn new(x: Vec<T>, a: &[T], b: Vec<T>) -> Self {
+    fn new(x: Vec<T>, a: &[T], b: Vec<T>, expectation: &AboveExpectation) -> Self {
         let rows = counting(a);
-        let weights = gather(a, &rows);
-        Self { x, b, rows, weights }
+        Self {
+            parameters: Parameters::new(expectation, x.len()),
+            work: rows.len() * x.len() * work_per_pair(expectation, x.len()),
+            weights: gather(a, &rows),
+            row_x: gather(&x, &rows),
+            row_b: gather(&b, &rows),
+            x,
+            b,
+            rows,
+        }
+    }
+
+    fn tile(&self, at: Range<usize>) -> Tile<'_, T> {
+        let (rows, x, b) = (&self.rows[at.clone()], &self.row_x[at.clone()], &self.row_b[at]);
+        Tile { list: self, parameters: &self.parameters, rows, x, b }
+    }
+
+    /// Runs a kernel on every tile of rows, with its part of `out`, `width` numbers per row.
+    fn each_tile(&self, width: usize, out: &mut [T], kernel: impl Fn(Tile<'_, T>, &mut [T]) + Sync + Send) {
+        for_each(out.chunks_mut(TILE * width).enumerate().collect(), self.work, |(tile, out)| {
+            let start = tile * TILE;
+            kernel(self.tile(start..start + out.len() / width), out);
+        });
     }
 }
 
@@ -192,8 +223,9 @@ impl<T: Real> Tile<'_, T> {
                         *product = (*product * ahead).fma::<FMA>(-gap, *product);
                     }
                 } else {
+                    let base = base.larger(T::SMALLEST_FACTOR);
                     for (product, (&ahead, &behind)) in products.iter_mut().zip(chances.clone()) {
-                        *product = *product * ahead.fma::<FMA>(base, behind).larger(T::SMALLEST_FACTOR);
+                        *product = *product * ahead.fma::<FMA>(base, behind);
                     }
                 }
             }
@@ -223,6 +255,42 @@ impl<T: Real> Tile<'_, T> {
         for Term { base, .. } in odd {
             for (sum, (&ahead, &behind)) in sums.iter_mut().zip(chances()) {
                 *sum = *sum + b * ahead * *base / ahead.fma::<FMA>(*base, behind);
+            }
+        }
+    }
+
+    /// Adds what every term of a product sends to the comparison with a document, two terms to a division; `sent` is that
+    /// of a derivative by the product and a gap.
+    #[inline(always)]
+    fn add_product_flows<const FMA: bool>(
+        self,
+        b: T,
+        trial: &Trial<T>,
+        products: &[T],
+        flow: &mut [T],
+        sent: impl Fn(T, T) -> T,
+    ) {
+        let (length, passes) = (self.rows.len(), self.parameters.passes(b));
+        let base = |term: &Term<T>| (term.base * passes).larger(T::SMALLEST_FACTOR);
+        let gap = |term: &Term<T>| term.gap + term.base * (T::ONE - passes);
+        let chances = || trial.ahead.iter().zip(trial.behind.iter());
+        let terms = self.parameters.terms.chunks_exact(2);
+        for (products, terms) in products.chunks_exact(2 * length).zip(terms.clone()) {
+            let (bases, gaps) = ([base(&terms[0]), base(&terms[1])], [gap(&terms[0]), gap(&terms[1])]);
+            let (first, second) = products.split_at(length);
+            for ((flow, (&ahead, &behind)), (&first, &second)) in
+                flow.iter_mut().zip(chances()).zip(first.iter().zip(second))
+            {
+                let factors = bases.map(|base| ahead.fma::<FMA>(base, behind));
+                let sum = sent(first, gaps[0]).fma::<FMA>(factors[1], sent(second, gaps[1]) * factors[0]);
+                *flow = *flow - sum / (factors[0] * factors[1]);
+            }
+        }
+        let odd = terms.remainder();
+        for (term, products) in odd.iter().zip(products[products.len() - odd.len() * length..].chunks_exact(length)) {
+            let (base, gap) = (base(term), gap(term));
+            for ((flow, (&ahead, &behind)), &product) in flow.iter_mut().zip(chances()).zip(products) {
+                *flow = *flow - sent(product, gap) / ahead.fma::<FMA>(base, behind);
             }
         }
     }
@@ -296,37 +364,81 @@ impl<T: Real> Kernel for Expectation<'_, T> {
     }
 }
 
-/// The expectations `a_i E[D(R_i) A_i]` of every document.
-pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> Vec<T> {
+/// The products of the terms for the rows of a tile, `[terms, rows]`, under the first comparison.
+struct Products<'a, T> {
+    tile: Tile<'a, T>,
+    products: &'a mut [T],
+}
+
+impl<T: Real> Kernel for Products<'_, T> {
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (tile, length) = (self.tile, self.tile.rows.len());
+        let mut scratch = [[T::ZERO; TILE]; 3];
+        let [ahead, behind, density] = scratch.each_mut().map(|row| &mut row[..length]);
+        let mut trial = Trial { ahead, behind, density };
+        let comparison = &tile.parameters.mixture[0];
+        tile.products::<FMA>(comparison, &mut trial, &mut Kept(Vec::new()), self.products, &mut []);
+    }
+}
+
+/// The products of independent ranks, `[.., n, terms]`; 0 for documents without a weight.
+fn products_of_ranks<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
+    let (target, width) = (target(), expectation.terms.len());
+    each_wide_list_of_documents(mask, [x, a, b], (n, width), x.len() * n * width, |_, [x, a, b], found| {
+        if let Some(boxes) = above_boxes::List::new(target, &x, &a, &b, expectation) {
+            return boxes.products(target, found);
+        }
+        let list = List::new(x, &a, b, expectation);
+        let mut tiled = vec![T::ZERO; list.rows.len() * width];
+        list.each_tile(width, &mut tiled, |tile, products| dispatch(target, Products { tile, products }));
+        for (rows, products) in list.rows.chunks(TILE).zip(tiled.chunks(TILE * width)) {
+            for (at, &row) in rows.iter().enumerate() {
+                for (m, found) in found[row * width..][..width].iter_mut().enumerate() {
+                    *found = products[m * rows.len() + at];
+                }
+            }
+        }
+    })
+}
+
+/// The expectations `a_i E[D(R_i) A_i]` of every document, and the products of independent ranks.
+pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> (Vec<T>, Option<Vec<T>>) {
+    let Inputs { x, a, b, mask, n } = inputs;
+    if expectation.of_independent_ranks().is_some() {
+        let products = products_of_ranks(inputs, expectation);
+        let of_document = |(a, products): (&T, &[T])| {
+            let terms = products.iter().zip(&expectation.terms);
+            *a * T::from_f64(terms.map(|(product, term)| product.to_f64() * term.coefficient).sum())
+        };
+        let out = a.iter().zip(products.chunks_exact(expectation.terms.len())).map(of_document).collect();
+        return (out, Some(products));
+    }
     let target = target();
     let work = x.len() * n * work_per_pair(expectation, n);
-    each_list_of_documents(mask, [x, a, b], n, work, |_, [x, a, b], expected| {
+    let out = each_list_of_documents(mask, [x, a, b], n, work, |_, [x, a, b], expected| {
         if let Some(levels) = above_levels::List::new(target, &x, &a, &b, expectation) {
             return levels.value(target, expected);
         }
         if let Some(boxes) = above_boxes::List::new(target, &x, &a, &b, expectation) {
             return boxes.value(target, expected);
         }
-        let list = List::new(x, &a, b);
-        let parameters = Parameters::new(expectation, list.x.len());
+        let list = List::new(x, &a, b, expectation);
         let mut of_rows = vec![T::ZERO; list.rows.len()];
-        let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));
-        let tiles = of_rows.chunks_mut(TILE).zip(list.rows.chunks(TILE)).zip(x.chunks(TILE).zip(b.chunks(TILE)));
-        let work = list.rows.len() * list.x.len() * work_per_pair(expectation, list.x.len());
-        for_each(tiles.collect(), work, |((out, rows), (x, b))| {
-            let tile = Tile { list: &list, parameters: &parameters, rows, x, b };
-            dispatch(target, Expectation { tile, out });
-        });
+        list.each_tile(1, &mut of_rows, |tile, out| dispatch(target, Expectation { tile, out }));
         for ((&row, &weight), &value) in list.rows.iter().zip(&list.weights).zip(&of_rows) {
             expected[row] = weight * value;
         }
-    })
+    });
+    (out, None)
 }
 
 /// What the rows of a tile send to the gradient: to their own documents, and to all documents.
 struct Gradient<'a, T> {
     tile: Tile<'a, T>,
+    /// The products, `[terms, rows]`, where they are known.
+    products: Option<Vec<T>>,
     /// The gradient that comes in times the weight, per row.
     g: &'a [T],
     to_rows: &'a mut [T],
@@ -340,11 +452,14 @@ impl<T: Real> Kernel for Gradient<'_, T> {
         let mut scratch = [[T::ZERO; TILE]; 5];
         let [ahead, behind, density, flow, partial] = scratch.each_mut().map(|row| &mut row[..length]);
         let mut trial = Trial { ahead, behind, density };
-        let mut kept = Kept::new(length, tile.list.x.len());
         let size = tile.parameters.terms.len() * length;
-        let (mut products, mut sums) = (vec![T::ZERO; size], vec![T::ZERO; size]);
+        let known = self.products.is_some();
+        let mut kept = if known { Kept(Vec::new()) } else { Kept::new(length, tile.list.x.len()) };
+        let (mut products, mut sums) = (self.products.unwrap_or_else(|| vec![T::ZERO; size]), vec![T::ZERO; size]);
         for comparison in &tile.parameters.mixture {
-            tile.products::<FMA>(comparison, &mut trial, &mut kept, &mut products, &mut sums);
+            if !known {
+                tile.products::<FMA>(comparison, &mut trial, &mut kept, &mut products, &mut sums);
+            }
             // From here on `products` are the derivatives by the product, and `sums` those by a factor of it.
             let by_term = products.chunks_exact_mut(length).zip(sums.chunks_exact_mut(length));
             for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
@@ -352,6 +467,9 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                 for ((product, sum), &g) in products.iter_mut().zip(sums.iter_mut()).zip(self.g) {
                     *product = flushed(*product * g * factor);
                     *sum = -*product * *sum * term.gap;
+                    if tile.parameters.above == Above::Nothing {
+                        *product = *product * term.gap;
+                    }
                 }
             }
             let slope = comparison.compared.rate * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI);
@@ -361,17 +479,9 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                 }
                 flow.fill(T::ZERO);
                 match tile.parameters.above {
-                    Above::Product => {
-                        let passes = tile.parameters.passes(b);
-                        for (products, term) in products.chunks_exact(length).zip(&tile.parameters.terms) {
-                            let (base, gap) = (term.base * passes, term.gap + term.base * (T::ONE - passes));
-                            let rows = flow.iter_mut().zip(trial.ahead.iter()).zip(trial.behind.iter()).zip(products);
-                            for (((flow, &ahead), &behind), &product) in rows {
-                                let factor = ahead.fma::<FMA>(base, behind).larger(T::SMALLEST_FACTOR);
-                                *flow = *flow - product * gap / factor;
-                            }
-                        }
-                    }
+                    // The same gaps for all documents, which are in the derivatives already.
+                    Above::Nothing => tile.add_product_flows::<FMA>(b, &trial, &products, flow, |by, _| by),
+                    Above::Product => tile.add_product_flows::<FMA>(b, &trial, &products, flow, |by, gap| by * gap),
                     Above::Sum => tile.add_flows::<FMA>(b, &trial, &products, &sums, flow),
                 }
                 for ((flow, partial), &density) in flow.iter_mut().zip(partial.iter_mut()).zip(trial.density.iter()) {
@@ -390,37 +500,43 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// Gradient of [`above_expectation`] in `x`.
-pub fn above_expectation_gradient<T: Real>(inputs: Inputs<T>, g: &[T], expectation: &AboveExpectation) -> Vec<T> {
+/// Gradient of [`above_expectation`] in `x`; `products` are those that it gave.
+pub fn above_expectation_gradient<T: Real>(
+    inputs: Inputs<T>,
+    products: Option<&[T]>,
+    g: &[T],
+    expectation: &AboveExpectation,
+) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
-    let target = target();
+    let (target, width) = (target(), expectation.terms.len());
     let work = x.len() * n * work_per_pair(expectation, n);
-    each_list_of_documents(mask, [x, a, b, g], n, work, |_, [x, a, b, g], to_x| {
+    each_list_of_documents(mask, [x, a, b, g], n, work, |number, [x, a, b, g], to_x| {
         if let Some(levels) = above_levels::List::new(target, &x, &a, &b, expectation) {
             return levels.gradient(target, &g, to_x);
         }
+        // `[documents, terms]`
+        let cells = number * n..(number + 1) * n;
+        let products: Option<Vec<&[T]>> = products.map(|products| {
+            let of_document = |i: usize| &products[(cells.start + i) * width..][..width];
+            documents(&mask[cells.clone()]).into_iter().map(of_document).collect()
+        });
         if let Some(boxes) = above_boxes::List::new(target, &x, &a, &b, expectation) {
-            return boxes.gradient(target, &g, to_x);
+            return boxes.gradient(target, products.as_deref(), &g, to_x);
         }
-        let list = List::new(x, &a, b);
-        let parameters = Parameters::new(expectation, list.x.len());
-        let (x, b) = (gather(&list.x, &list.rows), gather(&list.b, &list.rows));
-        let weights = list.rows.iter().zip(&list.weights);
-        let g: Vec<T> = weights.map(|(&row, &weight)| g[row] * weight).collect();
+        // A document to which no gradient comes sends none.
+        let weights: Vec<T> = a.iter().zip(&g).map(|(&a, &g)| if a == T::ZERO { a } else { a * g }).collect();
+        let list = List::new(x, &weights, b, expectation);
+        let of_rows = |rows: &[usize]| {
+            let products = products.as_ref()?;
+            Some((0..width).flat_map(|m| rows.iter().map(move |&row| products[row][m])).collect())
+        };
         let mut to_rows = vec![T::ZERO; list.rows.len()];
-        let work = list.rows.len() * list.x.len() * work_per_pair(expectation, list.x.len());
-        let partials = each_stripe(&mut to_rows, list.x.len(), work, |stripe, to_rows, to_all| {
-            for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
-                let start = stripe.start + tile * TILE;
-                let at = start..start + to_rows.len();
-                let rows = Tile {
-                    list: &list,
-                    parameters: &parameters,
-                    rows: &list.rows[at.clone()],
-                    x: &x[at.clone()],
-                    b: &b[at.clone()],
-                };
-                dispatch(target, Gradient { tile: rows, g: &g[at], to_rows, to_all });
+        let partials = each_stripe(&mut to_rows, list.x.len(), list.work, |stripe, to_rows, to_all| {
+            for (number, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
+                let start = stripe.start + number * TILE;
+                let tile = list.tile(start..start + to_rows.len());
+                let (products, g) = (of_rows(tile.rows), &list.weights[start..][..to_rows.len()]);
+                dispatch(target, Gradient { tile, products, g, to_rows, to_all });
             }
         });
         reduce(to_x, &partials);
@@ -444,9 +560,8 @@ mod tests {
             let padded = |values: [f64; 4]| [values.to_vec(), vec![0.0; padding]].concat();
             let (x, b, mask) = (padded([0.3, -0.2, 1.1, 0.4]), padded([1.0, 0.0, 2.0, 0.5]), padded([1.0; 4]));
             let inputs = Inputs { x: &x, a: &mask, b: &b, mask: &mask, n: 4 + padding };
-            let out = above_expectation(inputs, &expectation);
-            let inputs = Inputs { x: &x, a: &mask, b: &b, mask: &mask, n: 4 + padding };
-            let gradient = above_expectation_gradient(inputs, &mask, &expectation);
+            let (out, _) = above_expectation(inputs, &expectation);
+            let gradient = above_expectation_gradient(inputs, None, &mask, &expectation);
             [out, gradient].map(|values| values[..4].to_vec())
         };
         assert_eq!(run(0), run(60));

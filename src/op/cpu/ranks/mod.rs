@@ -8,7 +8,6 @@ pub mod above_cases;
 pub mod above_expectation;
 pub mod above_recursion;
 pub mod beats;
-pub mod rank_expectation;
 pub mod rank_recursion;
 pub mod recurrence;
 mod trial;

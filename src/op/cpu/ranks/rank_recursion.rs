@@ -1,23 +1,24 @@
-//! Fused [`rank_recursion`](crate::op::rank_recursion()).
+//! [`above_recursion`](super::above_recursion) for the rank alone ([`Above::Nothing`](crate::op::Above::Nothing)): expected
+//! values of a function of SoftRank's ranks.
 //!
 //! A tile of rows keeps its distributions rank by rank, `[ranks, rows]`, so that a trial is one pass over them. The
 //! gradient goes back through the trials; the distributions it needs are computed again from every `sqrt(n)`-th one.
 //! Long lists make only the trials that matter, and only of [documents near the
 //! top](crate::op::cpu::long::recursion_boxes).
 
-use super::rank_expectation::flushed;
 use super::recurrence;
 use super::trial::{Compared, Trial};
+use crate::execution::Target;
 use crate::op::cpu::{
-    dispatch::{Kernel, dispatch, target},
-    each_list::{each_list_of_documents, each_stripe},
+    dispatch::{Kernel, dispatch},
+    each_list::each_stripe,
     list::{counting, gather, scatter},
     long::recursion_boxes,
     parallel::for_each,
     parameters::Comparison,
-    real::Real,
+    real::{Real, flushed},
     sum::sum,
-    tiles::{BLOCK, TILE, reduce},
+    tiles::{BLOCK, TILE, add, reduce},
 };
 
 /// Numbers that the distributions of one tile may take, and fewest rows of a tile.
@@ -68,10 +69,10 @@ fn certain<T: Real>(p: &mut [T], rows: usize) {
     p[..rows].fill(T::ONE);
 }
 
-/// Expected discounts of the rows of a tile.
+/// Expected values of the rows of a tile.
 struct Expectation<'a, T> {
     trials: Trials<'a, T>,
-    discounts: &'a [T],
+    values: &'a [T],
     /// `[ranks, rows]`
     p: &'a mut [T],
     out: &'a mut [T],
@@ -89,43 +90,41 @@ impl<T: Real> Kernel for Expectation<'_, T> {
             self.trials.of::<FMA>(j, &mut trial);
             advance::<T, FMA>(self.p, j, trial.ahead, trial.behind);
         }
-        for (p, &discount) in self.p.chunks_exact(rows).zip(self.discounts) {
+        for (p, &value) in self.p.chunks_exact(rows).zip(self.values) {
             for (out, &p) in self.out.iter_mut().zip(p) {
-                *out = p.fma::<FMA>(discount, *out);
+                *out = p.fma::<FMA>(value, *out);
             }
         }
     }
 }
 
-/// `sum_r D_r p_i(r)` for lists of `n` documents; 0 for documents with `counted` 0, where it is given.
-pub fn rank_recursion<T: Real>(
+/// `sum_r f(r) p_i(r)` of the documents of one list with a weight other than 0, averaged over comparisons; 0 for the others.
+pub fn value<T: Real>(
+    target: Target,
     x: &[T],
-    mask: &[T],
-    counted: Option<&[T]>,
-    n: usize,
-    comparison: Comparison,
-    discounts: &[f64],
-) -> Vec<T> {
-    let exact = discounts;
-    let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();
-    let ranks = discounts.len();
-    let compared = Compared::from(comparison);
-    let target = target();
-    each_list_of_documents(mask, [x, counted.unwrap_or(mask)], n, x.len() * n * ranks, |_, [x, counted], expected| {
-        let places = counting(&counted);
+    weights: &[T],
+    mixture: &[(f64, Comparison)],
+    values: &[f64],
+    out: &mut [T],
+) {
+    let (places, ranks) = (counting(weights), values.len());
+    let (rows, length) = (gather(x, &places), rows_of_tile(ranks, 1));
+    let mut of_rows = vec![T::ZERO; rows.len()];
+    for &(share, comparison) in mixture {
+        let exact: Vec<f64> = values.iter().map(|value| share * value).collect();
         if recursion_boxes::pays::<T>(target, x.len(), ranks) {
-            return recursion_boxes::value(target, &x, &places, comparison, exact, expected);
+            add(&mut of_rows, &gather(&recursion_boxes::value(target, x, &places, comparison, &exact), &places));
+            continue;
         }
-        let (rows, length) = (gather(&x, &places), rows_of_tile(ranks, 1));
-        let mut of_rows = vec![T::ZERO; rows.len()];
+        let values: Vec<T> = exact.iter().map(|&value| T::from_f64(value)).collect();
         let tiles = rows.chunks(length).zip(places.chunks(length)).zip(of_rows.chunks_mut(length)).collect();
         for_each(tiles, x.len() * rows.len() * ranks, |((rows, places), out)| {
             let mut p = vec![T::ZERO; ranks * out.len()];
-            let trials = Trials { x: &x, rows, places, compared };
-            dispatch(target, Expectation { trials, discounts: &discounts, p: &mut p, out });
+            let trials = Trials { x, rows, places, compared: comparison.into() };
+            dispatch(target, Expectation { trials, values: &values, p: &mut p, out });
         });
-        scatter(expected, &places, &of_rows);
-    })
+    }
+    scatter(out, &places, &of_rows);
 }
 
 /// Distributions and their derivatives for one tile of rows.
@@ -153,13 +152,25 @@ impl<T: Real> Memory<T> {
 /// What the rows of a tile send to the gradient: to their own documents, and to all documents.
 struct Gradient<'a, T> {
     trials: Trials<'a, T>,
-    /// The discount of the next rank less that of each rank.
+    /// The value of the next rank less that of each rank.
     rises: &'a [T],
     /// The gradient that comes in, a row.
     g: &'a [T],
     memory: &'a mut Memory<T>,
     to_rows: &'a mut [T],
     to_all: &'a mut [T],
+}
+
+/// Derivatives by the chance of trial number `j`, `sum_r p(r) (a(r + 1) - a(r))`; no rank before it is above `j`.
+#[inline(always)]
+fn by_chance<T: Real, const FMA: bool>(p: &[T], rises: &[T], j: usize, flow: &mut [T]) {
+    let rows = flow.len();
+    flow.fill(T::ZERO);
+    for (p, rises) in p.chunks_exact(rows).zip(rises.chunks_exact(rows)).take(j + 1) {
+        for ((flow, &p), &rise) in flow.iter_mut().zip(p).zip(rises) {
+            *flow = p.fma::<FMA>(rise, *flow);
+        }
+    }
 }
 
 impl<T: Real> Kernel for Gradient<'_, T> {
@@ -204,14 +215,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
             }
             for j in (first..last).rev() {
                 self.trials.of::<FMA>(j, &mut trial);
-                let p = &before[(j - first) * size..(j - first + 1) * size];
-                // By the probability: sum_r p(r) (a(r + 1) - a(r)), where no rank before the trial is above j.
-                flow.fill(T::ZERO);
-                for (p, rises) in p.chunks_exact(rows).zip(rises.chunks_exact(rows)).take(j + 1) {
-                    for ((flow, &p), &rise) in flow.iter_mut().zip(p).zip(rises) {
-                        *flow = p.fma::<FMA>(rise, *flow);
-                    }
-                }
+                by_chance::<T, FMA>(&before[(j - first) * size..(j - first + 1) * size], rises, j, flow);
                 for ((flow, partial), &density) in flow.iter_mut().zip(partial.iter_mut()).zip(trial.density.iter()) {
                     *flow = *flow * density * slope;
                     *partial = *partial + *flow;
@@ -230,40 +234,42 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// Gradient of [`rank_recursion`] in `x`. A document with a gradient of 0 sends nothing.
-pub fn rank_recursion_gradient<T: Real>(
+/// Gradient of [`value`] in `x`. A document with a gradient of 0 sends nothing.
+pub fn gradient<T: Real>(
+    target: Target,
     x: &[T],
-    mask: &[T],
     g: &[T],
-    n: usize,
-    comparison: Comparison,
-    discounts: &[f64],
-) -> Vec<T> {
-    // Beyond the last rank the discount is 0.
-    let next = discounts.iter().skip(1).chain(&[0.0]);
-    let rises: Vec<T> = discounts.iter().zip(next).map(|(here, next)| T::from_f64(next - here)).collect();
-    let ranks = rises.len();
-    let compared = Compared::from(comparison);
-    let target = target();
-    each_list_of_documents(mask, [x, g], n, x.len() * n * ranks, |_, [x, g], to_x| {
+    mixture: &[(f64, Comparison)],
+    values: &[f64],
+    to_x: &mut [T],
+) {
+    let (places, ranks) = (counting(g), values.len());
+    let (own, own_g, mut to_own) = (gather(x, &places), gather(g, &places), vec![T::ZERO; places.len()]);
+    let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
+    for &(share, comparison) in mixture {
+        let exact: Vec<f64> = values.iter().map(|value| share * value).collect();
         if recursion_boxes::pays::<T>(target, x.len(), ranks) {
-            return recursion_boxes::gradient(target, &x, &g, comparison, discounts, to_x);
+            add(to_x, &recursion_boxes::gradient(target, x, g, comparison, &exact));
+            continue;
         }
-        let places = counting(&g);
-        let (own, own_g, mut to_own) = (gather(&x, &places), gather(&g, &places), vec![T::ZERO; places.len()]);
-        let rows = rows_of_tile(ranks, 2 * block(x.len()) + 1);
+        // Beyond the last rank the function is 0.
+        let next = exact.iter().skip(1).chain(&[0.0]);
+        let rises: Vec<T> = exact.iter().zip(next).map(|(here, next)| T::from_f64(next - here)).collect();
+        let compared = Compared::from(comparison);
         let work = x.len() * places.len() * ranks;
         let partials = each_stripe(&mut to_own, x.len(), work, |stripe, to_rows, to_all| {
             let mut memory = Memory::new(x.len(), ranks, rows.min(to_rows.len()));
             for (tile, to_rows) in to_rows.chunks_mut(rows).enumerate() {
                 let start = stripe.start + tile * rows;
                 let here = start..start + to_rows.len();
-                let trials = Trials { x: &x, rows: &own[here.clone()], places: &places[here.clone()], compared };
+                let trials = Trials { x, rows: &own[here.clone()], places: &places[here.clone()], compared };
                 let g = &own_g[here];
                 dispatch(target, Gradient { trials, rises: &rises, g, memory: &mut memory, to_rows, to_all });
             }
         });
-        scatter(to_x, &places, &to_own);
         reduce(to_x, &partials);
-    })
+    }
+    for (&place, own) in places.iter().zip(to_own) {
+        to_x[place] = to_x[place] + own;
+    }
 }

@@ -97,7 +97,7 @@ impl Trials<'_> {
 
     /// `pi_j`, for a product times what the document leaves of it.
     fn arrives(&self, j: usize) -> f64 {
-        if self.above == Above::Product { self.ahead[j] * (1.0 - self.b[j]) } else { self.ahead[j] }
+        self.ahead[j] * self.above.left(self.b[j])
     }
 
     /// Before the first trial; `None` where so many are above that no rank counts.
@@ -187,7 +187,7 @@ impl Trials<'_> {
     #[inline(always)]
     fn expectation<const FMA: bool>(&self, j: usize, state: &State, form: &State) -> f64 {
         match self.above {
-            Above::Product => dot::<f64, FMA>(form.part(P), state.part(P)),
+            Above::Nothing | Above::Product => dot::<f64, FMA>(form.part(P), state.part(P)),
             Above::Sum => {
                 let of_p = dot::<f64, FMA>(form.part(P), state.part(P));
                 of_p + dot::<f64, FMA>(form.part(W), state.part(W))
@@ -282,7 +282,7 @@ impl Trials<'_> {
             stays += dot::<f64, FMA>(form, array);
         }
         if width == 1 {
-            return arrives * (1.0 - b) - stays;
+            return arrives * self.above.left(b) - stays;
         }
         let of_w = [(through.part(W), state.part(W)), (form.part(W), state.part(width + W))];
         for ((form, array), (_, p)) in of_w.into_iter().zip(of_p) {
@@ -308,6 +308,7 @@ mod tests {
     /// Nobody, or two documents that are above for certain.
     fn certains(above: Above) -> [Certain; 2] {
         match above {
+            Above::Nothing => [0, 2].map(|count| Certain { count, total: 1.0 }),
             Above::Product => [Certain { count: 0, total: 1.0 }, Certain { count: 2, total: 0.3 }],
             Above::Sum => [Certain { count: 0, total: 0.0 }, Certain { count: 2, total: 1.75 }],
         }
@@ -322,6 +323,7 @@ mod tests {
             let chance: f64 = others.map(|j| if inside(j) { ahead[j] } else { 1.0 - ahead[j] }).product();
             let members = || (0..ahead.len()).filter(|&j| inside(j));
             let contributed = match above {
+                Above::Nothing => 1.0,
                 Above::Product => certain.total * members().map(|j| 1.0 - B[j]).product::<f64>(),
                 Above::Sum => certain.total + B[i] + members().map(|j| B[j]).sum::<f64>(),
             };
@@ -334,7 +336,7 @@ mod tests {
     #[test]
     fn every_set_of_documents_above_is_counted() {
         let behind = AHEAD.map(|ahead| 1.0 - ahead);
-        for above in [Above::Sum, Above::Product] {
+        for above in [Above::Nothing, Above::Sum, Above::Product] {
             for (ranks, certain) in [1, 3, 7].into_iter().flat_map(|ranks| certains(above).map(|c| (ranks, c))) {
                 let trials = trials(above, ranks, &AHEAD, &behind);
                 let Some(found) = trials.expectations::<false>(certain, |_| true) else {
@@ -356,7 +358,7 @@ mod tests {
     fn slopes_are_those_of_the_weighted_sum() {
         let weights = [0.0, 0.7, -1.2, 0.0, 0.4, 1.5];
         let step = 1e-5;
-        for above in [Above::Sum, Above::Product] {
+        for above in [Above::Nothing, Above::Sum, Above::Product] {
             for (ranks, certain) in [3, 7].into_iter().flat_map(|ranks| certains(above).map(|c| (ranks, c))) {
                 let behind = AHEAD.map(|ahead| 1.0 - ahead);
                 let found = trials(above, ranks, &AHEAD, &behind).slopes::<false>(certain, &weights).unwrap();

@@ -9,7 +9,7 @@
 //! |---|---|---|---|
 //! | recursion | any discount | O(n^3) | that of [`rank_recursion`](crate::op::rank_recursion()) |
 //! | cutoff | a discount that is 0 below rank k | O(k n^2) | that of [`rank_recursion`](crate::op::rank_recursion()) |
-//! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | that of [`rank_expectation`] |
+//! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | that of [`above_expectation`] |
 //!
 //! With [`RankModel::Exact`] the trials are independent only given the noise of `j`. The same is then done at each of
 //! `Q` values of the noise, in `Q` times the time; in float32 on a CPU at levels that all documents share, in O(M n log
@@ -25,9 +25,7 @@ use crate::loss::approximation::{Approximation, RankExpectationMethod};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table};
 use crate::measure::Discount;
-use crate::op::{
-    Above, AboveExpectation, ExponentialTerm, above_expectation, asked, counted_rank_expectation, noisy_rank_recursion,
-};
+use crate::op::{Above, AboveExpectation, ExponentialTerm, above_expectation, asked, noisy_rank_recursion};
 
 /// A discount of the rank, to be averaged over the rank distribution.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,21 +137,17 @@ impl ExpectedDiscount {
             return self.by_exponentials(lists, fit.terms.clone());
         }
         let ranks = if evaluation == RankExpectationMethod::Cutoff { self.k.unwrap_or(n).min(n) } else { n };
-        let (scores, mask, counted) = (lists.scores.clone(), lists.mask.clone(), lists.counted.clone());
+        let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
         let discounts = discount_table(&self.discount, ranks, self.k);
-        noisy_rank_recursion(scores, mask, counted, &self.model.noise(self.sigma), &discounts)
+        let asked = asked(&mask, lists.counted.clone());
+        noisy_rank_recursion(scores, asked, mask, &self.model.noise(self.sigma), &discounts)
     }
 
     fn by_exponentials(&self, lists: &Lists, terms: Vec<ExponentialTerm>) -> Tensor<2> {
         let (scores, mask) = (lists.scores.clone(), lists.mask.clone());
-        if self.model == RankModel::Independent {
-            return counted_rank_expectation(scores, mask, lists.counted.clone(), self.sigma, &terms);
-        }
-        let noise = self.model.noise(self.sigma);
-        let expectation = AboveExpectation { noise, terms, above: Above::Product };
-        let nothing = mask.zeros_like();
+        let expectation = AboveExpectation { noise: self.model.noise(self.sigma), terms, above: Above::Nothing };
         let asked = asked(&mask, lists.counted.clone());
-        above_expectation(scores, asked, nothing, mask, &expectation)
+        above_expectation(scores, asked, mask.clone(), mask, &expectation)
     }
 
     /// The closest sum of exponentials to the discount in lists of up to `n` documents: the [`fit`](Self::fit), or else

@@ -38,8 +38,8 @@ use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::surrogate::position_function::PositionFunction;
 use crate::op::{
-    Above, AboveExpectation, AboveRecursion, Comparison, ScoreNoise, above_expectation, above_recursion, differences,
-    noisy_rank_recursion,
+    Above, AboveExpectation, AboveRecursion, Comparison, ScoreNoise, above_expectation, above_recursion, asked,
+    differences, noisy_rank_recursion,
 };
 
 /// Expectation over Gaussian scores. The surrogate tends to the measure as `sigma` tends to 0, for sums of a function of
@@ -169,12 +169,12 @@ impl RankExpectations for ExpectedRanks {
         if self.expected.may_use_exponentials(k)
             && let Some(term) = f.exponential()
         {
-            let expectation = AboveExpectation { noise, terms: vec![term], above: Above::Product };
-            return above_expectation(self.lists.scores.clone(), mask.clone(), mask.zeros_like(), mask, &expectation);
+            let expectation = AboveExpectation { noise, terms: vec![term], above: Above::Nothing };
+            return above_expectation(self.lists.scores.clone(), mask.clone(), mask.clone(), mask, &expectation);
         }
         let [_, n] = self.lists.scores.dims();
-        let (scores, counted) = (self.lists.scores.clone(), self.lists.counted.clone());
-        noisy_rank_recursion(scores, mask, counted, &noise, &f.at_ranks(k.unwrap_or(n).min(n)))
+        let asked = asked(&mask, self.lists.counted.clone());
+        noisy_rank_recursion(self.lists.scores.clone(), asked, mask, &noise, &f.at_ranks(k.unwrap_or(n).min(n)))
     }
 
     fn with_above(
@@ -204,8 +204,8 @@ impl RankExpectations for ExpectedRanks {
         let ranks = ranks.unsqueeze::<2>().expand([batch, n]);
         let inside = ranks.lower_equal(k.unsqueeze_dim::<2>(1).expand([batch, n]));
         let values = inside.float().cast(scores.dtype());
-        let recursion = AboveRecursion { noise: self.expected.noise(), above: Above::Product };
-        Ok(above_recursion(scores, a, mask.zeros_like(), mask, values, &recursion))
+        let recursion = AboveRecursion { noise: self.expected.noise(), above: Above::Nothing };
+        Ok(above_recursion(scores, a, mask.clone(), mask, values, &recursion))
     }
 
     fn above(&self) -> Result<Tensor<3>, &'static str> {
