@@ -9,8 +9,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::above_products::{SMALLEST, Scratch, TILE, contributed, meet, passes, row};
-use super::diverged::mark_diverged;
-use super::launch::{Batch, product, read, run, sum, write};
+use super::launch::{Batch, compute_one, product, start, sum};
 use super::members::{Counting, collect_columns, members, order, send};
 use super::noise::{Kind, comparison, comparisons, numbers};
 use super::real::probability;
@@ -190,6 +189,26 @@ fn terms(expectation: &AboveExpectation) -> Vec<f32> {
     [bases, column(&|m| 1.0 - terms[m].base, 0.0), column(&|m| terms[m].coefficient, 0.0)].concat()
 }
 
+/// What both kernels take of an expectation.
+struct Arguments {
+    b: CubeTensor,
+    terms: CubeTensor,
+    noise: CubeTensor,
+    kind: Kind,
+}
+
+impl Arguments {
+    fn new(batch: &Batch, b: &CubeTensor, expectation: &AboveExpectation) -> Self {
+        let (kind, noise) = numbers(&expectation.noise);
+        Self {
+            b: contributed(b, expectation.above),
+            terms: batch.upload(&terms(expectation)),
+            noise: batch.upload(&noise),
+            kind,
+        }
+    }
+}
+
 /// Name of a kernel, the same for every expectation that it can compute.
 fn name(expectation: &AboveExpectation) -> String {
     let (kind, _) = numbers(&expectation.noise);
@@ -207,33 +226,15 @@ pub fn above_expectation(
     if expectation.terms.len() > MOST_TERMS {
         return None;
     }
-    let [out] = run(&name(expectation), x, 7, || {
-        let batch = Batch::from_tensor(x);
+    compute_one(&name(expectation), x, mask, 7, |batch| {
         let a = product(a, mask);
-        let order = order(&batch, Counting::Separately { rows: &a, columns: mask });
+        let order = order(batch, Counting::Separately { rows: &a, columns: mask });
         let out = batch.per_document();
-        let (kind, noise) = numbers(&expectation.noise);
-        values::launch(
-            &batch.client,
-            batch.cubes(),
-            batch.units(),
-            read(x),
-            read(&a),
-            read(&contributed(b, expectation.above)),
-            read(&order),
-            batch.upload(&terms(expectation)),
-            batch.upload(&noise),
-            write(&out),
-            batch.lists,
-            batch.documents,
-            kind,
-            own(expectation),
-            expectation.above == Above::Sum,
-        );
-        mark_diverged(&batch, x, Some(mask), &out);
-        [out]
-    })?;
-    Some(out)
+        let Arguments { b, terms, noise, kind } = Arguments::new(batch, b, expectation);
+        let (own, sum) = (own(expectation), expectation.above == Above::Sum);
+        start!(batch.cubes(), values::launch, [x, &a, &b, &order, &terms, &noise], [&out], kind, own, sum);
+        out
+    })
 }
 
 /// Gradient of [`above_expectation`] in `x`, given the gradient of its output.
@@ -248,38 +249,20 @@ pub fn above_expectation_gradient(
     if expectation.terms.len() > MOST_TERMS {
         return None;
     }
-    let [to_x] = run(&format!("gradient of {}", name(expectation)), x, 8, || {
-        let batch = Batch::from_tensor(x);
+    compute_one(&format!("gradient of {}", name(expectation)), x, mask, 8, |batch| {
         let weights = product(&product(a, gradient), mask);
-        let order = order(&batch, Counting::Separately { rows: &weights, columns: mask });
+        let order = order(batch, Counting::Separately { rows: &weights, columns: mask });
         let [to_rows, to_columns] = [batch.per_document(), batch.per_document()];
-        let (kind, noise) = numbers(&expectation.noise);
+        let Arguments { b, terms, noise, kind } = Arguments::new(batch, b, expectation);
+        let (own, is_sum) = (own(expectation), expectation.above == Above::Sum);
         for part in batch.parts(batch.documents) {
             let partials = batch.numbers([part.cubes, batch.documents]);
-            flows::launch(
-                &batch.client,
-                batch.cubes_for(part.cubes),
-                batch.units(),
-                read(x),
-                read(&weights),
-                read(&contributed(b, expectation.above)),
-                read(&order),
-                batch.upload(&terms(expectation)),
-                batch.upload(&noise),
-                write(&to_rows),
-                write(&partials),
-                part.first,
-                part.cubes,
-                batch.documents,
-                kind,
-                own(expectation),
-                expectation.above == Above::Sum,
-            );
-            collect_columns(&batch, part, 1, &partials, &order, &to_columns);
+            start!(batch.cubes_for(part.cubes), flows::launch,
+                [x, &weights, &b, &order, &terms, &noise], [&to_rows, &partials];
+                part.first, part.cubes, batch.documents, kind, own, is_sum);
+            collect_columns(batch, part, 1, &partials, &order, &to_columns);
         }
         let to_x = sum(to_rows, to_columns);
-        mark_diverged(&batch, x, Some(mask), &to_x);
-        [to_x]
-    })?;
-    Some(to_x)
+        to_x
+    })
 }

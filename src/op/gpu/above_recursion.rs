@@ -10,9 +10,8 @@ use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::diverged::mark_diverged;
 use super::above_products::contributed;
-use super::launch::{Batch, product, read, run, sum, write};
+use super::launch::{Batch, compute_one, product, start, sum};
 use super::members::{Counting, Members, collect_columns, is_counted, members, order, send, visited};
 use super::noise::{comparison, comparisons, numbers};
 use super::rank_window::{Form, Neighbor, Row, Trial, Window, advance, begin, empty, retreat, slope_at, trial};
@@ -381,77 +380,42 @@ impl Inputs<'_> {
 }
 
 /// Starts the kernel of the values.
-fn launch_values(inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
+fn launch_values(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
     let Inputs { x, weights, b, mask, values } = *inputs;
-    let (batch, ranks) = (Batch::from_tensor(x), inputs.ranks());
+    let ranks = inputs.ranks();
     let (kind, noise) = numbers(noise);
     let form = Form::new(kind, ranks, *above);
-    let order = order(&batch, Counting::Separately { rows: weights, columns: mask });
+    let order = order(batch, Counting::Separately { rows: weights, columns: mask });
     let out = batch.per_document();
     let slots = if form.several { batch.documents * form.arrays() } else { 0 };
     for part in batch.parts(form.units() * slots) {
         let scratch = batch.numbers([(part.cubes * form.units() * slots).max(1)]);
-        values::launch(
-            &batch.client,
-            batch.cubes_for(part.cubes),
-            CubeDim::new_1d(form.units() as u32),
-            read(x),
-            read(weights),
-            read(b),
-            read(&order),
-            read(values),
-            batch.upload(&noise),
-            write(&scratch),
-            write(&out),
-            part.first,
-            part.cubes,
-            batch.documents,
-            ranks,
-            form,
-        );
+        start!(batch.cubes_for(part.cubes).of(form.units()), values::launch,
+            [x, weights, b, &order, values, &batch.upload(&noise)], [&scratch, &out];
+            part.first, part.cubes, batch.documents, ranks, form);
     }
-    mark_diverged(&batch, x, Some(mask), &out);
     out
 }
 
 /// Starts the kernels of the gradient.
-fn launch_flows(inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
+fn launch_flows(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
     let Inputs { x, weights, b, mask, values } = *inputs;
-    let (batch, ranks) = (Batch::from_tensor(x), inputs.ranks());
+    let ranks = inputs.ranks();
     let (kind, noise) = numbers(noise);
     let form = Form::new(kind, ranks, *above);
-    let order = order(&batch, Counting::Separately { rows: weights, columns: mask });
+    let order = order(batch, Counting::Separately { rows: weights, columns: mask });
     let [to_rows, to_columns] = [batch.per_document(), batch.per_document()];
     let block = batch.documents.isqrt().next_multiple_of(TILE);
     let slots = slots_needed(batch.documents, block, form);
     for part in batch.parts(form.units() * slots + form.slices() * batch.documents) {
         let scratch = batch.numbers([part.cubes * form.units() * slots]);
         let partials = batch.numbers([part.cubes * form.slices(), batch.documents]);
-        flows::launch(
-            &batch.client,
-            batch.cubes_for(part.cubes),
-            CubeDim::new_1d(form.units() as u32),
-            read(x),
-            read(weights),
-            read(b),
-            read(&order),
-            read(values),
-            batch.upload(&noise),
-            write(&scratch),
-            write(&to_rows),
-            write(&partials),
-            part.first,
-            part.cubes,
-            batch.documents,
-            ranks,
-            block,
-            form,
-        );
-        collect_columns(&batch, part, form.slices(), &partials, &order, &to_columns);
+        start!(batch.cubes_for(part.cubes).of(form.units()), flows::launch,
+            [x, weights, b, &order, values, &batch.upload(&noise)], [&scratch, &to_rows, &partials];
+            part.first, part.cubes, batch.documents, ranks, block, form);
+        collect_columns(batch, part, form.slices(), &partials, &order, &to_columns);
     }
-    let to_x = sum(to_rows, to_columns);
-    mark_diverged(&batch, x, Some(mask), &to_x);
-    to_x
+    sum(to_rows, to_columns)
 }
 
 /// Name of a kernel, the same for all that it can compute.
@@ -469,11 +433,10 @@ pub fn above_recursion(
     values: &CubeTensor,
     recursion: &AboveRecursion,
 ) -> Option<CubeTensor> {
-    let [out] = run(&name(values, recursion), x, 8, || {
+    compute_one(&name(values, recursion), x, mask, 8, |batch| {
         let (weights, b) = (&product(a, mask), &contributed(b, recursion.above));
-        [launch_values(&Inputs { x, weights, b, mask, values }, recursion)]
-    })?;
-    Some(out)
+        launch_values(batch, &Inputs { x, weights, b, mask, values }, recursion)
+    })
 }
 
 /// Gradient of [`above_recursion`] in `x`, given that of its output.
@@ -486,9 +449,8 @@ pub fn above_recursion_gradient(
     gradient: &CubeTensor,
     recursion: &AboveRecursion,
 ) -> Option<CubeTensor> {
-    let [to_x] = run(&format!("gradient of {}", name(values, recursion)), x, 9, || {
+    compute_one(&format!("gradient of {}", name(values, recursion)), x, mask, 9, |batch| {
         let (weights, b) = (&product(&product(a, gradient), mask), &contributed(b, recursion.above));
-        [launch_flows(&Inputs { x, weights, b, mask, values }, recursion)]
-    })?;
-    Some(to_x)
+        launch_flows(batch, &Inputs { x, weights, b, mask, values }, recursion)
+    })
 }

@@ -3,8 +3,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::diverged::mark_diverged;
-use super::launch::{Batch, read, run, write};
+use super::launch::{compute_one, start};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 
 /// Row `i`: `m_i sum_j m_j |x_i - x_j|`.
@@ -72,44 +71,18 @@ fn gradients(x: &[f32], mask: &[f32], g: &[f32], to_x: &mut [f32], lists: usize,
 
 /// `sum_j |x_i - x_j|` over the documents; 0 at padding.
 pub fn distance_sum(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
-    let [out] = run("distance_sum", x, 3, || {
-        let batch = Batch::from_tensor(x);
+    compute_one("distance_sum", x, mask, 3, |batch| {
         let out = batch.per_document();
-        let cubes = batch.cubes();
-        values::launch(
-            &batch.client,
-            cubes,
-            batch.units(),
-            read(x),
-            read(mask),
-            write(&out),
-            batch.lists,
-            batch.documents,
-        );
-        mark_diverged(&batch, x, Some(mask), &out);
-        [out]
-    })?;
-    Some(out)
+        start!(batch.cubes(), values::launch, [x, mask], [&out]);
+        out
+    })
 }
 
 /// Gradient of [`distance_sum`] in `x`, given the gradient of its output.
 pub fn distance_sum_gradient(x: &CubeTensor, mask: &CubeTensor, gradient: &CubeTensor) -> Option<CubeTensor> {
-    let [to_x] = run("gradient of distance_sum", x, 4, || {
-        let batch = Batch::from_tensor(x);
+    compute_one("gradient of distance_sum", x, mask, 4, |batch| {
         let to_x = batch.per_document();
-        gradients::launch(
-            &batch.client,
-            batch.cubes(),
-            batch.units(),
-            read(x),
-            read(mask),
-            read(gradient),
-            write(&to_x),
-            batch.lists,
-            batch.documents,
-        );
-        mark_diverged(&batch, x, Some(mask), &to_x);
-        [to_x]
-    })?;
-    Some(to_x)
+        start!(batch.cubes(), gradients::launch, [x, mask, gradient], [&to_x]);
+        to_x
+    })
 }

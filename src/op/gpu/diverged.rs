@@ -6,7 +6,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{Batch, read, write};
+use super::launch::{Batch, start};
 use super::members::is_counted;
 use super::tile::UNITS;
 
@@ -59,15 +59,5 @@ fn spread(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
 
 /// See [`spread`]: of the documents of `mask`, or of all.
 pub(super) fn mark_diverged(batch: &Batch, x: &CubeTensor, mask: Option<&CubeTensor>, out: &CubeTensor) {
-    spread::launch(
-        &batch.client,
-        batch.cubes_for(batch.lists),
-        batch.units(),
-        read(x),
-        read(mask.unwrap_or(x)),
-        write(out),
-        batch.lists,
-        batch.documents,
-        mask.is_some(),
-    );
+    start!(batch.cubes_for(batch.lists), spread::launch, [x, mask.unwrap_or(x)], [out], mask.is_some());
 }

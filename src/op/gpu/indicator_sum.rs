@@ -1,14 +1,12 @@
 //! [`indicator_sum`](crate::op::indicator_sum()) on the device: an exponential a pair; long lists in
-//! [cells](super::indicator_cells). No pass for the maximum is needed, since a document is its own nearest member.
+//! [cells](super::cells::indicator_sum). No pass for the maximum is needed, since a document is its own nearest member.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::choice::{Scores, divided, least};
-use super::diverged::mark_diverged;
-use super::indicator_cells::{self, Call, PAYS};
-use super::launch::{Batch, read, run, write};
-use super::members::{Counting, members, order, visited};
+use super::cells::{self, choice::ByLength, indicator_sum::Call};
+use super::launch::{Batch, start};
+use super::members::{Counting, members, visited};
 use super::real::exponential;
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 
@@ -123,46 +121,30 @@ fn gradients(
     }
 }
 
-/// The least number of documents of a list that is summed in cells, if any list of the batch can be.
-fn least_in_cells(batch: &Batch, sigma: f64) -> Option<usize> {
-    if indicator_cells::sums(sigma) { least(batch.documents, PAYS) } else { None }
+/// A kernel of `indicator_sum`.
+fn sums<'a>(primitive: &'a str, x: &'a CubeTensor, mask: &'a CubeTensor, sigma: f64, over_pairs: u32) -> ByLength<'a> {
+    ByLength {
+        primitive,
+        form: "",
+        x,
+        mask: Some(mask),
+        bindings: [8, over_pairs],
+        pays: cells::indicator_sum::sums(sigma).then_some(cells::indicator_sum::PAYS),
+        counting: Counting::Separately { rows: mask, columns: mask },
+    }
 }
 
 /// See [`indicator_sum`](crate::op::indicator_sum()): the sums and the denominators of their softmax.
 pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f64) -> Option<[CubeTensor; 2]> {
-    let batch = Batch::from_tensor(x);
-    let by_pairs = |order: &CubeTensor| {
+    let rate = (-1.0 / sigma) as f32;
+    let pairs = |batch: &Batch, order: &CubeTensor| {
         let (out, total) = (batch.per_document(), batch.per_document());
-        values::launch(
-            &batch.client,
-            batch.cubes(),
-            batch.units(),
-            read(x),
-            read(a),
-            read(mask),
-            read(order),
-            write(&out),
-            write(&total),
-            batch.lists,
-            batch.documents,
-            (-1.0 / sigma) as f32,
-        );
+        start!(batch.cubes(), values::launch, [x, a, mask, order], [&out, &total], rate);
         [out, total]
     };
-    let documents = Counting::Separately { rows: mask, columns: mask };
-    let in_cells = least_in_cells(&batch, sigma).and_then(|least| {
-        run("indicator_sum in cells", x, 8, || {
-            let order = order(&batch, documents);
-            let counts = divided(&batch, x, &order, least, Scores::Finite);
-            let [out, total] = by_pairs(&order);
-            let call = Call { batch: &batch, x, a, mask, order: &order, counts, sigma };
-            indicator_cells::values(&call, &out, &total);
-            [out, total]
-        })
-    });
-    let [out, total] = in_cells.or_else(|| run("indicator_sum", x, 6, || by_pairs(&order(&batch, documents))))?;
-    mark_diverged(&batch, x, Some(mask), &out);
-    Some([out, total])
+    sums("indicator_sum", x, mask, sigma, 6).compute(pairs, |batch, order, counts, [out, total]| {
+        cells::indicator_sum::values(&Call { batch, x, a, mask, order, counts, sigma }, out, total);
+    })
 }
 
 /// Gradient of [`indicator_sum`] in `x`, given the gradient of its output; `[out, total]` are its results.
@@ -174,40 +156,16 @@ pub fn indicator_sum_gradient(
     gradient: &CubeTensor,
     sigma: f64,
 ) -> Option<CubeTensor> {
-    let batch = Batch::from_tensor(x);
-    let by_pairs = |order: &CubeTensor| {
+    let rate = (-1.0 / sigma) as f32;
+    let pairs = |batch: &Batch, order: &CubeTensor| {
         let to_x = batch.per_document();
-        gradients::launch(
-            &batch.client,
-            batch.cubes(),
-            batch.units(),
-            read(x),
-            read(a),
-            read(mask),
-            read(out),
-            read(total),
-            read(gradient),
-            read(order),
-            write(&to_x),
-            batch.lists,
-            batch.documents,
-            (-1.0 / sigma) as f32,
-        );
-        to_x
+        start!(batch.cubes(), gradients::launch, [x, a, mask, out, total, gradient, order], [&to_x], rate);
+        [to_x]
     };
-    let documents = Counting::Separately { rows: mask, columns: mask };
-    let in_cells = least_in_cells(&batch, sigma).and_then(|least| {
-        run("gradient of indicator_sum in cells", x, 8, || {
-            let order = order(&batch, documents);
-            let counts = divided(&batch, x, &order, least, Scores::Finite);
-            let to_x = by_pairs(&order);
-            let call = Call { batch: &batch, x, a, mask, order: &order, counts, sigma };
-            indicator_cells::gradients(&call, [out, total], gradient, &to_x);
-            [to_x]
-        })
-    });
-    let [to_x] =
-        in_cells.or_else(|| run("gradient of indicator_sum", x, 8, || [by_pairs(&order(&batch, documents))]))?;
-    mark_diverged(&batch, x, Some(mask), &to_x);
+    let sums = sums("gradient of indicator_sum", x, mask, sigma, 8);
+    let [to_x] = sums.compute(pairs, |batch, order, counts, [to_x]| {
+        let call = Call { batch, x, a, mask, order, counts, sigma };
+        cells::indicator_sum::gradients(&call, [out, total], gradient, to_x);
+    })?;
     Some(to_x)
 }

@@ -13,6 +13,7 @@ use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{CubeBackend, CubeDevice};
 
+use super::diverged::mark_diverged;
 use super::tile::{ROWS, UNITS};
 use crate::device::root_cause;
 use crate::execution::Execution;
@@ -27,6 +28,20 @@ pub(super) struct Batch {
     pub device: CubeDevice,
     pub lists: usize,
     pub documents: usize,
+}
+
+/// The cubes of one kernel, and the units of each.
+pub(super) struct Cubes<'a> {
+    pub batch: &'a Batch,
+    pub count: CubeCount,
+    pub units: CubeDim,
+}
+
+impl Cubes<'_> {
+    /// Cubes of another number of units.
+    pub fn of(self, units: usize) -> Self {
+        Self { units: CubeDim::new_1d(units as u32), ..self }
+    }
 }
 
 /// Some of the cubes of a batch, each for a tile of rows of a list.
@@ -49,13 +64,19 @@ impl Batch {
     }
 
     /// A cube for every tile of rows of every list.
-    pub fn cubes(&self) -> CubeCount {
+    pub fn cubes(&self) -> Cubes<'_> {
         self.cubes_for(self.lists * self.tiles())
     }
 
     /// As many cubes, or a few more.
-    pub fn cubes_for(&self, cubes: usize) -> CubeCount {
-        CubeCountSelection::new(&self.client, cubes as u32).cube_count()
+    pub fn cubes_for(&self, cubes: usize) -> Cubes<'_> {
+        let count = CubeCountSelection::new(&self.client, cubes as u32).cube_count();
+        Cubes { batch: self, count, units: CubeDim::new_1d(UNITS as u32) }
+    }
+
+    /// A cube's worth of units for every [`UNITS`] documents.
+    pub fn cubes_per_document(&self) -> Cubes<'_> {
+        self.cubes_for((self.lists * self.documents).div_ceil(UNITS))
     }
 
     /// The cubes of the batch in parts, of which none takes more than the memory budget of the calling thread for `numbers`
@@ -68,11 +89,6 @@ impl Batch {
         let budget = Execution::current().memory_budget().min(most_bytes);
         let most = (budget / (numbers * size_of::<f32>()).max(1)).clamp(1, all);
         (0..all).step_by(most).map(move |first| Part { first, cubes: most.min(all - first) })
-    }
-
-    /// The units of a cube.
-    pub fn units(&self) -> CubeDim {
-        CubeDim::new_1d(UNITS as u32)
     }
 
     /// A number per document, not yet written.
@@ -90,12 +106,17 @@ impl Batch {
         empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), Shape::new(shape), DType::F32)
     }
 
-    /// Numbers of the host, as an argument of a kernel.
-    pub fn upload(&self, values: &[f32]) -> BufferArg {
+    /// `width` whole numbers per list, not yet written.
+    pub fn indices(&self, width: usize) -> CubeTensor {
+        let shape = Shape::new([self.lists, width]);
+        empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), shape, DType::U32)
+    }
+
+    /// Numbers of the host.
+    pub fn upload(&self, values: &[f32]) -> CubeTensor {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-        let handle = self.client.create_from_slice(&bytes);
-        // SAFETY: the buffer was just made of as many numbers.
-        unsafe { BufferArg::from_raw_parts(handle, values.len()) }
+        let (handle, shape) = (self.client.create_from_slice(&bytes), Shape::new([values.len()]));
+        CubeTensor::new_contiguous(self.client.clone(), self.device.clone(), shape, handle, DType::F32)
     }
 }
 
@@ -109,6 +130,28 @@ pub(super) fn write(tensor: &CubeTensor) -> BufferArg {
     tensor.clone().into_buffer_arg()
 }
 
+/// Starts a kernel on some cubes: with the tensors that it reads, those that it writes, how many lists and documents of a
+/// list there are, and its numbers; after a semicolon with these numbers alone.
+macro_rules! start {
+    ($cubes:expr, $kernel:expr, [$($read:expr),* $(,)?], [$($write:expr),* $(,)?] $(, $number:expr)* $(,)?) => {{
+        let cubes = $cubes;
+        let (lists, documents) = (cubes.batch.lists, cubes.batch.documents);
+        start!(cubes, $kernel, [$($read),*], [$($write),*]; lists, documents $(, $number)*)
+    }};
+    ($cubes:expr, $kernel:expr, [$($read:expr),* $(,)?], [$($write:expr),* $(,)?]; $($number:expr),*) => {{
+        let cubes = $cubes;
+        $kernel(
+            &cubes.batch.client,
+            cubes.count,
+            cubes.units,
+            $($crate::op::gpu::launch::read($read),)*
+            $($crate::op::gpu::launch::write($write),)*
+            $($number),*
+        )
+    }};
+}
+pub(super) use start;
+
 /// The products of two tensors of one shape.
 pub(super) fn product(a: &CubeTensor, b: &CubeTensor) -> CubeTensor {
     CubeBackend::float_mul(a.clone(), b.clone())
@@ -119,21 +162,48 @@ pub(super) fn sum(a: CubeTensor, b: CubeTensor) -> CubeTensor {
     CubeBackend::float_add(a, b)
 }
 
+/// Runs `launch`, a kernel of `bindings` buffers, and marks lists of `mask` that have diverged in its first output. See
+/// [`run`].
+pub(super) fn compute<const K: usize>(
+    kernel: &str,
+    x: &CubeTensor,
+    mask: Option<&CubeTensor>,
+    bindings: u32,
+    launch: impl FnOnce(&Batch) -> [CubeTensor; K],
+) -> Option<[CubeTensor; K]> {
+    run(kernel, x, bindings, |batch| {
+        let outputs = launch(batch);
+        mark_diverged(batch, x, mask, &outputs[0]);
+        outputs
+    })
+}
+
+/// The same for a kernel of one output, of documents that `mask` has.
+pub(super) fn compute_one(
+    kernel: &str,
+    x: &CubeTensor,
+    mask: &CubeTensor,
+    bindings: u32,
+    launch: impl FnOnce(&Batch) -> CubeTensor,
+) -> Option<CubeTensor> {
+    compute(kernel, x, Some(mask), bindings, |batch| [launch(batch)]).map(|[out]| out)
+}
+
 /// Runs `launch`, a kernel of `bindings` buffers on the batch of `x`; `None` where the device cannot, which the log
 /// says once for each kernel and device.
 pub(super) fn run<const K: usize>(
     kernel: &str,
     x: &CubeTensor,
     bindings: u32,
-    launch: impl FnOnce() -> [CubeTensor; K],
+    launch: impl FnOnce(&Batch) -> [CubeTensor; K],
 ) -> Option<[CubeTensor; K]> {
     if x.shape().num_elements() == 0 {
         return None;
     }
-    #[cfg(test)]
     let launch = || {
+        #[cfg(test)]
         super::tests::LAUNCHED.lock().expect("no test panics here").push((kernel.to_owned(), x.shape().dims()));
-        launch()
+        launch(&Batch::from_tensor(x))
     };
     let key = (x.device.clone(), format!("{kernel} ({:?})", x.dtype));
     // Not in the `match`, which would hold the lock while the kernel is started.

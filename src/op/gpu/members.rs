@@ -5,12 +5,10 @@
 //! have the same bits with any padding. A document that is skipped is skipped whatever its score, also one that is no
 //! number.
 
-use burn::tensor::{DType, Shape};
 use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 
-use super::launch::{Batch, Part, read, write};
+use super::launch::{Batch, Part, start};
 use super::tile::{Place, ROWS, STRIDE, UNITS};
 
 /// The places of the rows and columns of a list in the order, and the numbers of them that count.
@@ -162,24 +160,13 @@ pub(super) enum Counting<'a> {
 
 /// The documents of each list in the order in which kernels take them, for [`members`].
 pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
-    let shape = Shape::new([batch.lists, 2 * (batch.documents + 1)]);
-    let order = empty_device_contiguous_dtype(batch.client.clone(), batch.device.clone(), shape, DType::U32);
+    let order = batch.indices(2 * (batch.documents + 1));
     let (rows, columns, rule) = match counting {
         Counting::Separately { rows, columns } => (rows, columns, Rule::Separately),
         Counting::Either(rows, columns) => (rows, columns, Rule::Either),
         Counting::Columns(columns) => (columns, columns, Rule::Columns),
     };
-    partition::launch(
-        &batch.client,
-        batch.cubes_for(batch.lists),
-        batch.units(),
-        read(rows),
-        read(columns),
-        write(&order),
-        batch.lists,
-        batch.documents,
-        rule,
-    );
+    start!(batch.cubes_for(batch.lists), partition::launch, [rows, columns], [&order], rule);
     order
 }
 
@@ -249,18 +236,6 @@ pub(super) fn collect_columns(
     let tiles = batch.tiles();
     let first_list = part.first / tiles;
     let lists = (part.first + part.cubes - 1) / tiles - first_list + 1;
-    collect::launch(
-        &batch.client,
-        batch.cubes_for((lists * batch.documents).div_ceil(UNITS)),
-        batch.units(),
-        read(partials),
-        read(order),
-        write(to_columns),
-        part.first,
-        part.cubes,
-        sums,
-        first_list,
-        lists,
-        batch.documents,
-    );
+    start!(batch.cubes_for((lists * batch.documents).div_ceil(UNITS)), collect::launch, [partials, order], [to_columns];
+        part.first, part.cubes, sums, first_list, lists, batch.documents);
 }

@@ -5,8 +5,11 @@
 //! stored for a pair, nothing is added atomically: see [`tile`]. Rows and columns that count for nothing are skipped where
 //! they can be many: see [`members`].
 //!
-//! Long lists are sorted, and sums of smooth functions taken in [`cells`] of the sorted list, in O(n log n); the device
-//! says which lists do: see [`choice`].
+//! Long lists are sorted, and sums of smooth functions taken in [`cells`] of the sorted list, in O(n log n). The device
+//! says which lists do: see [`cells::choice`].
+//!
+//! A kernel starts in one frame: [`launch::compute`] asks whether the device can, and marks lists that have diverged, and
+//! [`launch::start!`] hands tensors and numbers over. Functions of a pair stand in [`functions`], by name.
 //!
 //! The kernels are those of burn's `CubeBackend`. burn's default features wrap it in kernel fusion, as a type that no
 //! crate can ask for; so the GPU features of this crate turn fusion on, there is one type, and burn's macro brings the
@@ -18,27 +21,19 @@
 mod above_expectation;
 mod above_products;
 mod above_recursion;
-mod cell_sums;
-#[cfg(test)]
-mod cell_tests;
 mod cells;
-mod choice;
 mod distance_sum;
 mod diverged;
-mod indicator_cells;
+mod functions;
 mod indicator_sum;
 mod launch;
 mod members;
-mod nodes;
 mod noise;
 mod pair_loss;
 mod rank;
 mod rank_expectation;
 mod rank_window;
 mod real;
-mod smooth;
-mod sort;
-mod step_cells;
 mod step_sum;
 #[cfg(test)]
 mod tests;

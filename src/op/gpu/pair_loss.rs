@@ -4,8 +4,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::diverged::mark_diverged;
-use super::launch::{Batch, read, run, write};
+use super::launch::{compute_one, start};
 use super::members::{Counting, members, order, visited};
 use super::real::{exponential, log_1p, sigmoid};
 use super::tile::{SLICES, UNITS, place, sum_of_row};
@@ -336,33 +335,15 @@ pub fn pair_loss(
     loss: PairLoss,
 ) -> Option<CubeTensor> {
     let weight = Weighting::new(weight, x)?;
-    let [out] = run(&name(loss, weight.form), x, 8, || {
-        let batch = Batch::from_tensor(x);
-        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
+    compute_one(&name(loss, weight.form), x, mask, 8, |batch| {
+        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
         let out = batch.per_document();
-        let [first, discount, rank] = weight.buffers;
-        with_term!(loss, L => values::launch::<L>(
-            &batch.client,
-            batch.cubes(),
-            batch.units(),
-            read(x),
-            read(labels),
-            read(&order),
-            read(first),
-            read(discount),
-            read(rank),
-            batch.upload(&weight.steps(batch.documents)),
-            write(&out),
-            batch.lists,
-            batch.documents,
-            weight.absolute,
-            margin(loss),
-            weight.form,
-        ));
-        mark_diverged(&batch, x, Some(mask), &out);
-        [out]
-    })?;
-    Some(out)
+        let (Weighting { form, buffers: [u, discount, rank], absolute, .. }, margin) = (&weight, margin(loss));
+        let steps = batch.upload(&weight.steps(batch.documents));
+        with_term!(loss, L => start!(batch.cubes(), values::launch::<L>,
+            [x, labels, &order, u, discount, rank, &steps], [&out], *absolute, margin, *form));
+        out
+    })
 }
 
 /// Gradient of [`pair_loss`] in `x`, given the gradient of its output.
@@ -375,32 +356,13 @@ pub fn pair_loss_gradient(
     loss: PairLoss,
 ) -> Option<CubeTensor> {
     let weight = Weighting::new(weight, x)?;
-    let [to_x] = run(&format!("gradient of {}", name(loss, weight.form)), x, 9, || {
-        let batch = Batch::from_tensor(x);
-        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
+    compute_one(&format!("gradient of {}", name(loss, weight.form)), x, mask, 9, |batch| {
+        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
         let to_x = batch.per_document();
-        let [first, discount, rank] = weight.buffers;
-        with_term!(loss, L => gradients::launch::<L>(
-            &batch.client,
-            batch.cubes(),
-            batch.units(),
-            read(x),
-            read(labels),
-            read(&order),
-            read(first),
-            read(discount),
-            read(rank),
-            batch.upload(&weight.steps(batch.documents)),
-            read(gradient),
-            write(&to_x),
-            batch.lists,
-            batch.documents,
-            weight.absolute,
-            margin(loss),
-            weight.form,
-        ));
-        mark_diverged(&batch, x, Some(mask), &to_x);
-        [to_x]
-    })?;
-    Some(to_x)
+        let (Weighting { form, buffers: [u, discount, rank], absolute, .. }, margin) = (&weight, margin(loss));
+        let steps = batch.upload(&weight.steps(batch.documents));
+        with_term!(loss, L => start!(batch.cubes(), gradients::launch::<L>,
+            [x, labels, &order, u, discount, rank, &steps, gradient], [&to_x], *absolute, margin, *form));
+        to_x
+    })
 }

@@ -1,12 +1,15 @@
 //! [`rank`](crate::op::rank()) on the device, by counting comparisons, or in long lists by sorting.
 
+use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::choice::{Scores, divided, fast_columns, least};
-use super::launch::{Batch, read, run, write};
+use super::cells::{
+    choice::{Scores, divided, fast_columns, least},
+    sort::sort,
+};
+use super::launch::{Cubes, run, start};
 use super::members::{Counting, members, order};
-use super::sort::sort;
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 
 /// Row `i`: one more than the documents ahead; for padding, than all documents and the padding before it.
@@ -62,24 +65,13 @@ const PAYS: usize = 2048;
 
 /// Whole numbers are the same either way, so the width of the batch decides.
 fn by_sorting(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
-    let batch = Batch::from_tensor(x);
-    least(batch.documents, PAYS)?;
-    let [out] = run("rank, sorted", x, 7, || {
-        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
-        let counts = divided(&batch, x, &order, 0, Scores::Any);
-        let sorted = sort(&batch, x, &order, &counts);
+    least(x.shape().dims::<2>()[1], PAYS)?;
+    let [out] = run("rank, sorted", x, 7, |batch| {
+        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
+        let counts = divided(batch, x, &order, 0, Scores::Any);
+        let sorted = sort(batch, x, &order, &counts);
         let out = batch.per_document();
-        places::launch(
-            &batch.client,
-            batch.cubes_per_document(),
-            batch.units(),
-            read(&sorted),
-            read(&order),
-            read(&counts),
-            write(&out),
-            batch.lists,
-            batch.documents,
-        );
+        start!(batch.cubes_per_document(), places::launch, [&sorted, &order, &counts], [&out]);
         [out]
     })?;
     Some(out)
@@ -90,16 +82,14 @@ pub fn rank(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     if let Some(out) = by_sorting(x, mask) {
         return Some(out);
     }
-    let [out] = run("rank", x, 3, || {
-        let batch = Batch::from_tensor(x);
+    let [out] = run("rank", x, 3, |batch| {
         let out = batch.per_document();
-        launch(&batch, batch.units(), x, mask, &out);
+        launch(batch.cubes(), x, mask, &out);
         [out]
     })?;
     Some(out)
 }
 
-pub(super) fn launch(batch: &Batch, units: CubeDim, x: &CubeTensor, mask: &CubeTensor, out: &CubeTensor) {
-    let cubes = batch.cubes();
-    values::launch(&batch.client, cubes, units, read(x), read(mask), write(out), batch.lists, batch.documents);
+pub(super) fn launch(cubes: Cubes, x: &CubeTensor, mask: &CubeTensor, out: &CubeTensor) {
+    start!(cubes, values::launch, [x, mask], [out]);
 }

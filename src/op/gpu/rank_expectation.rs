@@ -10,8 +10,7 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::diverged::mark_diverged;
-use super::launch::{Batch, product, read, run, write};
+use super::launch::{compute, compute_one, product, start};
 use super::members::{Counting, members, order, visited};
 use super::real::{difference_of_products, probability};
 use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
@@ -180,31 +179,26 @@ pub fn rank_expectation(
         values.resize(own * SLICES, filler);
         values
     };
-    run(&format!("rank_expectation, {own} terms a unit"), x, 8, || {
-        let batch = Batch::from_tensor(x);
-        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
+    compute(&format!("above_expectation, independent, {own} terms a unit"), x, Some(mask), 8, |batch| {
+        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
         let (out, products) = (batch.per_document(), batch.per_document_and(terms.len()));
-        values::launch(
-            &batch.client,
+        start!(
             batch.cubes(),
-            batch.units(),
-            read(x),
-            read(mask),
-            read(&order),
-            batch.upload(&padded(bases(terms), 1.0)),
-            batch.upload(&padded(terms.iter().map(|term| (1.0 - term.base) as f32).collect(), 0.0)),
-            batch.upload(&padded(terms.iter().map(|term| term.coefficient as f32).collect(), 0.0)),
-            write(&out),
-            write(&products),
-            batch.lists,
-            batch.documents,
+            values::launch,
+            [
+                x,
+                mask,
+                &order,
+                &batch.upload(&padded(bases(terms), 1.0)),
+                &batch.upload(&padded(terms.iter().map(|term| (1.0 - term.base) as f32).collect(), 0.0)),
+                &batch.upload(&padded(terms.iter().map(|term| term.coefficient as f32).collect(), 0.0))
+            ],
+            [&out, &products],
             terms.len(),
             rate as f32,
-            own,
+            own
         );
-        let out = product(&out, a);
-        mark_diverged(&batch, x, Some(mask), &out);
-        [out, products]
+        [product(&out, a), products]
     })
 }
 
@@ -221,32 +215,20 @@ pub fn rank_expectation_gradient(
     if terms.len() > MOST_TERMS {
         return None;
     }
-    let [to_x] = run(&format!("gradient of rank_expectation, {} terms", terms.len()), x, 8, || {
-        let batch = Batch::from_tensor(x);
-        let order = order(&batch, Counting::Separately { rows: mask, columns: mask });
+    compute_one(&format!("gradient of above_expectation, independent, {} terms", terms.len()), x, mask, 8, |batch| {
+        let order = order(batch, Counting::Separately { rows: mask, columns: mask });
         let to_x = batch.per_document();
         let gradient = product(a, gradient);
         let slopes: Vec<f32> = terms.iter().map(|term| (term.coefficient * (term.base - 1.0)) as f32).collect();
-        gradients::launch(
-            &batch.client,
+        start!(
             batch.cubes(),
-            batch.units(),
-            read(x),
-            read(mask),
-            read(&order),
-            read(products),
-            read(&gradient),
-            batch.upload(&bases(terms)),
-            batch.upload(&slopes),
-            write(&to_x),
-            batch.lists,
-            batch.documents,
+            gradients::launch,
+            [x, mask, &order, products, &gradient, &batch.upload(&bases(terms)), &batch.upload(&slopes)],
+            [&to_x],
             rate as f32,
             (rate * 0.5 * std::f64::consts::FRAC_2_SQRT_PI) as f32,
-            terms.len(),
+            terms.len()
         );
-        mark_diverged(&batch, x, Some(mask), &to_x);
-        [to_x]
-    })?;
-    Some(to_x)
+        to_x
+    })
 }

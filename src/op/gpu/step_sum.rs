@@ -1,86 +1,20 @@
 //! [`step_sum`](crate::op::step_sum()) on the device: an exponential (or arc tangent) and a division a pair; long
-//! lists in [cells](super::step_cells).
+//! lists in [cells](super::cells::step_sum).
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::choice::{Scores, divided, least};
-use super::diverged::mark_diverged;
-use super::launch::{Batch, read, run, write};
-use super::members::{Counting, members, order, visited};
-use super::real::{arc_tangent, difference_of_products, exponential, probability, sigmoid};
-use super::step_cells::{self, Call, PAYS};
+use super::cells::{self, choice::ByLength, step_sum::Call};
+use super::functions::{Arctan, Erf, Function, Laplace, Logistic, Phi};
+use super::launch::{Batch, start};
+use super::members::{Counting, members, visited};
+use super::real::difference_of_products;
 use super::tile::{SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::Step;
 
-/// A step and its slope.
-#[cube]
-trait Phi: 'static + Send + Sync {
-    fn value(t: f32) -> f32;
-    fn slope(t: f32) -> f32;
-}
-
-struct Logistic;
-
-#[cube]
-impl Phi for Logistic {
-    fn value(t: f32) -> f32 {
-        sigmoid(t).of
-    }
-
-    fn slope(t: f32) -> f32 {
-        let sigmoid = sigmoid(t);
-        sigmoid.of * sigmoid.against
-    }
-}
-
-struct Erf;
-
-#[cube]
-impl Phi for Erf {
-    fn value(t: f32) -> f32 {
-        probability(t).of
-    }
-
-    fn slope(t: f32) -> f32 {
-        probability(t).bell * comptime!(0.5 * std::f32::consts::FRAC_2_SQRT_PI)
-    }
-}
-
-struct Arctan;
-
-#[cube]
-impl Phi for Arctan {
-    fn value(t: f32) -> f32 {
-        let size = t.abs();
-        let far = size > 1.0f32;
-        let angle = arc_tangent(select(far, 1.0f32 / size, size)) * comptime!(std::f32::consts::FRAC_1_PI);
-        let small = select(far, angle, 0.5f32 - angle);
-        select(t < 0.0f32, small, 1.0f32 - small)
-    }
-
-    fn slope(t: f32) -> f32 {
-        comptime!(std::f32::consts::FRAC_1_PI) / fma(t, t, 1.0f32)
-    }
-}
-
-struct Laplace;
-
-#[cube]
-impl Phi for Laplace {
-    fn value(t: f32) -> f32 {
-        let small = 0.5f32 * exponential(-t.abs());
-        select(t < 0.0f32, small, 1.0f32 - small)
-    }
-
-    fn slope(t: f32) -> f32 {
-        0.5f32 * exponential(-t.abs())
-    }
-}
-
 /// Row `i`: `sum_j v_j phi(alpha (x_j - x_i))`, or `other` for a row that does not count.
 #[cube(launch)]
-fn values<P: Phi>(
+fn values<F: Function>(
     x: &[f32],
     v: &[f32],
     order: &[u32],
@@ -108,7 +42,7 @@ fn values<P: Phi>(
         sync_cube();
         let mut partial = 0.0f32;
         for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
-            partial = fma(tile_v[j], P::value((tile_x[j] - row) * alpha), partial);
+            partial = fma(tile_v[j], F::at((tile_x[j] - row) * alpha), partial);
         }
         sum += partial;
         sync_cube();
@@ -122,7 +56,7 @@ fn values<P: Phi>(
 /// Row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`. A document with neither a value nor a gradient is no row and no
 /// column.
 #[cube(launch)]
-fn gradients<P: Phi>(
+fn gradients<F: Function>(
     x: &[f32],
     v: &[f32],
     g: &[f32],
@@ -152,7 +86,7 @@ fn gradients<P: Phi>(
         sync_cube();
         let mut partial = 0.0f32;
         for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
-            let slope = P::slope((row_x - tile_x[j]) * alpha);
+            let slope = F::at((row_x - tile_x[j]) * alpha);
             // The difference before the sum: a document's term with itself is exactly 0.
             let exchange = difference_of_products(tile_g[j], row_v, row_g, tile_v[j]);
             partial = fma(slope, exchange, partial);
@@ -195,9 +129,9 @@ fn scaled(alpha: f64, step: Step) -> f32 {
     (if step == Step::Tanh { 2.0 * alpha } else { alpha }) as f32
 }
 
-/// The least number of columns of a list that is summed in cells, if any list of the batch can be.
-fn least_in_cells(batch: &Batch, alpha: f64, step: Step) -> Option<usize> {
-    if step_cells::sums(step, scaled(alpha, step)) { least(batch.documents, PAYS) } else { None }
+/// Columns from which on lists are summed in cells, where the sums of a step can be.
+fn pays(rate: f32, step: Step) -> Option<usize> {
+    cells::step_sum::sums(step, rate).then_some(cells::step_sum::PAYS)
 }
 
 /// See [`step_sum`](crate::op::step_sum()) and [`counted_step_sum`](crate::op::counted_step_sum()): only the documents
@@ -209,38 +143,25 @@ pub fn step_sum(
     alpha: f64,
     step: Step,
 ) -> Option<CubeTensor> {
-    let batch = Batch::from_tensor(x);
-    let counting = counted.map_or(Counting::Columns(v), |rows| Counting::Separately { rows, columns: v });
-    let by_pairs = |order: &CubeTensor| {
-        let out = batch.per_document();
-        with_phi!(step, P => values::launch::<P>(
-            &batch.client,
-            batch.cubes(),
-            batch.units(),
-            read(x),
-            read(v),
-            read(order),
-            write(&out),
-            batch.lists,
-            batch.documents,
-            scaled(alpha, step),
-            0.5,
-        ));
-        out
+    let rate = scaled(alpha, step);
+    let sums = ByLength {
+        primitive: "step_sum",
+        form: &format!(", {step:?}"),
+        x,
+        mask: None,
+        bindings: [8, 4],
+        pays: pays(rate, step),
+        counting: counted.map_or(Counting::Columns(v), |rows| Counting::Separately { rows, columns: v }),
     };
-    let in_cells = least_in_cells(&batch, alpha, step).and_then(|least| {
-        run(&format!("step_sum in cells, {step:?}"), x, 8, || {
-            let order = order(&batch, counting);
-            let counts = divided(&batch, x, &order, least, Scores::Finite);
-            let out = by_pairs(&order);
-            let call = Call { batch: &batch, x, v, order: &order, counts, rate: scaled(alpha, step), step };
-            step_cells::values(call, counted, &out);
-            [out]
-        })
-    });
-    let [out] =
-        in_cells.or_else(|| run(&format!("step_sum, {step:?}"), x, 4, || [by_pairs(&order(&batch, counting))]))?;
-    mark_diverged(&batch, x, None, &out);
+    let pairs = |batch: &Batch, order: &CubeTensor| {
+        let out = batch.per_document();
+        with_phi!(step, P => start!(
+            batch.cubes(), values::launch::<<P as Phi>::Value>, [x, v, order], [&out], rate, 0.5));
+        [out]
+    };
+    let [out] = sums.compute(pairs, |batch, order, counts, [out]| {
+        cells::step_sum::values(Call { batch, x, v, order, counts, rate, step }, counted, out);
+    })?;
     Some(out)
 }
 
@@ -252,37 +173,24 @@ pub fn step_sum_gradient(
     alpha: f64,
     step: Step,
 ) -> Option<CubeTensor> {
-    let batch = Batch::from_tensor(x);
-    let counting = Counting::Either(v, gradient);
-    let by_pairs = |order: &CubeTensor| {
-        let to_x = batch.per_document();
-        with_phi!(step, P => gradients::launch::<P>(
-            &batch.client,
-            batch.cubes(),
-            batch.units(),
-            read(x),
-            read(v),
-            read(gradient),
-            read(order),
-            write(&to_x),
-            batch.lists,
-            batch.documents,
-            scaled(alpha, step),
-        ));
-        to_x
+    let rate = scaled(alpha, step);
+    let sums = ByLength {
+        primitive: "gradient of step_sum",
+        form: &format!(", {step:?}"),
+        x,
+        mask: None,
+        bindings: [7, 5],
+        pays: pays(rate, step),
+        counting: Counting::Either(v, gradient),
     };
-    let in_cells = least_in_cells(&batch, alpha, step).and_then(|least| {
-        run(&format!("gradient of step_sum in cells, {step:?}"), x, 7, || {
-            let order = order(&batch, counting);
-            let counts = divided(&batch, x, &order, least, Scores::Finite);
-            let to_x = by_pairs(&order);
-            let call = Call { batch: &batch, x, v, order: &order, counts, rate: scaled(alpha, step), step };
-            step_cells::gradients(call, gradient, &to_x);
-            [to_x]
-        })
-    });
-    let [to_x] = in_cells
-        .or_else(|| run(&format!("gradient of step_sum, {step:?}"), x, 5, || [by_pairs(&order(&batch, counting))]))?;
-    mark_diverged(&batch, x, None, &to_x);
+    let pairs = |batch: &Batch, order: &CubeTensor| {
+        let to_x = batch.per_document();
+        with_phi!(step, P => start!(
+            batch.cubes(), gradients::launch::<<P as Phi>::Slope>, [x, v, gradient, order], [&to_x], rate));
+        [to_x]
+    };
+    let [to_x] = sums.compute(pairs, |batch, order, counts, [to_x]| {
+        cells::step_sum::gradients(Call { batch, x, v, order, counts, rate, step }, gradient, to_x);
+    })?;
     Some(to_x)
 }

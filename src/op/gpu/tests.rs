@@ -4,11 +4,10 @@ use std::sync::Mutex;
 
 use burn::backend::ops::FloatTensorOps;
 use burn::tensor::{Device, Distribution, Tensor, TensorData};
-use burn_cubecl::cubecl::prelude::CubeDim;
 use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{CubeBackend, CubeDevice, cubecl::future::block_on};
 
-use super::launch::{Batch, run};
+use super::launch::run;
 use crate::device::{self, BACKENDS};
 use crate::execution::{Execution, SumPath};
 use crate::op::gpu::{
@@ -184,7 +183,7 @@ fn kernels_stay_in_use_under_fusion() {
         ("step_sum", &|x| op::counted_step_sum(x, v.clone(), labels.clone(), 1.0, Step::Logistic)),
         ("step_sum", &|x| op::step_sum(x, v.clone(), 1.0, Step::Erf)),
         ("indicator_sum", &|x| op::indicator_sum(x, v.clone(), mask.clone(), 1.0)),
-        ("rank_expectation", &|x| op::rank_expectation(x, mask.clone(), 1.0, &terms)),
+        ("above_expectation", &|x| op::rank_expectation(x, mask.clone(), 1.0, &terms)),
         ("pair_loss", &|x| pairs(x, &PairWeight::Unit)),
         ("pair_loss", &|x| pairs(x, &PairWeight::Document(v.clone()))),
         ("pair_loss", &|x| pairs(x, &lambda)),
@@ -236,7 +235,7 @@ fn cells_stay_in_use_under_fusion() {
 fn a_kernel_beyond_the_device_is_not_run() {
     let x = scores();
     for _ in 0..2 {
-        assert!(run("a kernel of many buffers", &x, u32::MAX - 1, || -> [CubeTensor; 1] { unreachable!() }).is_none());
+        assert!(run("a kernel of many buffers", &x, u32::MAX - 1, |_| -> [CubeTensor; 1] { unreachable!() }).is_none());
     }
 }
 
@@ -246,11 +245,10 @@ fn a_kernel_that_the_device_refuses_is_not_run_again() {
     let x = scores();
     let mut launches = 0;
     for _ in 0..2 {
-        let outcome = run("a kernel of too many units", &x, 3, || {
+        let outcome = run("a kernel of too many units", &x, 3, |batch| {
             launches += 1;
-            let batch = Batch::from_tensor(&x);
             let out = batch.per_document();
-            rank::launch(&batch, CubeDim::new_1d(1 << 20), &x, &x, &out);
+            rank::launch(batch.cubes().of(1 << 20), &x, &x, &out);
             [out]
         });
         assert!(outcome.is_none());
@@ -263,5 +261,5 @@ fn a_kernel_that_the_device_refuses_is_not_run_again() {
 fn nothing_is_run_on_no_documents() {
     let x = scores();
     let empty = CubeBackend::float_from_data(TensorData::new(Vec::<f32>::new(), [0, 3]), &x.device);
-    assert!(run("a copy of nothing", &empty, 2, || -> [CubeTensor; 1] { unreachable!() }).is_none());
+    assert!(run("a copy of nothing", &empty, 2, |_| -> [CubeTensor; 1] { unreachable!() }).is_none());
 }

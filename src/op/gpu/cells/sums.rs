@@ -1,4 +1,4 @@
-//! Sums of a function of the difference of two scores over the documents of a list in [`cells`](mod@super::cells).
+//! Sums of a function of the difference of two scores over the documents of a list in [cells](super).
 //!
 //! A target meets the nodes of its own cell and of the cells around it, outwards, until the function is constant: 0, or
 //! 1 far above for a step, where the weights are already added up. Targets are nodes, too: the sums of a document in a
@@ -8,10 +8,10 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cells::{Cell, Cells, POINTS, cell, cells, has_points, nodes, spot};
-use super::launch::{read, write};
 use super::nodes::{polynomial, position, stride};
-use super::smooth::{Function, Reach};
+use super::{Cell, Cells, POINTS, Reach, cell, cells, has_points, node_count, spot};
+use crate::op::gpu::functions::Function;
+use crate::op::gpu::launch::start;
 
 /// The combination of a function with the weights of a target and of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,7 +76,7 @@ fn meet<F: Function>(
         partial[i] = 0.0f32;
     }
     let gap = scores[list + cell.start] - target.score;
-    for node in cell.start..cell.start + nodes(cell) {
+    for node in cell.start..cell.start + node_count(cell) {
         let record = (list + node) * comptime!(stride(width, form.with_totals()));
         let value = F::at(fma(gap, rate, records[record] - target.offset));
         #[unroll]
@@ -162,7 +162,7 @@ fn at_nodes<F: Function>(
     if spot.exists {
         let of = cell_of[spot.at] as usize;
         let cell = cell(starts, spot.number, documents, of);
-        if spot.place - cell.start < nodes(cell) {
+        if spot.place - cell.start < node_count(cell) {
             let record = spot.at * comptime!(stride(width, form.with_totals()));
             let mut own = Array::<f32>::new(width);
             let mut sums = Array::<f32>::new(comptime!(width + 1));
@@ -290,31 +290,25 @@ fn joined_sums(own: &Array<f32>, sums: &Array<f32>, #[comptime] form: Form) -> f
 
 impl Cells<'_> {
     /// The sums at the nodes of `width` weights per document.
-    pub fn sums<F: Function>(&self, records: &CubeTensor, width: usize, form: Form, reach: Reach) -> CubeTensor {
+    pub(super) fn sums<F: Function>(&self, records: &CubeTensor, width: usize, form: Form, reach: Reach) -> CubeTensor {
         let batch = self.batch;
         let out = batch.per_document_and(width);
-        at_nodes::launch::<F>(
-            &batch.client,
+        start!(
             batch.cubes_per_document(),
-            batch.units(),
-            read(&self.scores),
-            read(&self.starts),
-            read(&self.cell_of),
-            read(records),
-            write(&out),
-            batch.lists,
-            batch.documents,
+            at_nodes::launch::<F>,
+            [&self.scores, &self.starts, &self.cell_of, records],
+            [&out],
             self.rate,
             reach.below,
             reach.above,
             width,
-            form,
+            form
         );
         out
     }
 
     /// Writes the sums over all pairs of documents whose weights are joined, times `scale`, to `out`.
-    pub fn joined<F: Function>(
+    pub(super) fn joined<F: Function>(
         &self,
         weights: &CubeTensor,
         width: usize,
@@ -326,23 +320,15 @@ impl Cells<'_> {
         let batch = self.batch;
         let records = self.nodes(weights, width, false);
         let sums = self.sums::<F>(&records, width, form, reach);
-        join::launch(
-            &batch.client,
+        start!(
             batch.cubes_per_document(),
-            batch.units(),
-            read(&self.scores),
-            read(&self.sorted),
-            read(&self.starts),
-            read(&self.cell_of),
-            read(weights),
-            read(&sums),
-            write(out),
-            batch.lists,
-            batch.documents,
+            join::launch,
+            [&self.scores, &self.sorted, &self.starts, &self.cell_of, weights, &sums],
+            [out],
             self.rate,
             scale,
             width,
-            form,
+            form
         );
     }
 }

@@ -4,14 +4,12 @@
 //! finds its place in the other run by bisection. The order is total, so every document has one place, whatever the
 //! number of documents and of units: no atomics, and the same bits in every run.
 
-use burn::tensor::{DType, Shape};
 use burn_cubecl::cubecl::{self, prelude::*};
-use burn_cubecl::ops::numeric::empty_device_contiguous_dtype;
 use burn_cubecl::tensor::CubeTensor;
 
 use super::choice::fast_columns;
-use super::launch::{Batch, read, write};
-use super::tile::UNITS;
+use crate::op::gpu::launch::{Batch, start};
+use crate::op::gpu::tile::UNITS;
 
 /// A whole number that ascends where scores descend; the two zeros have one.
 #[cube]
@@ -114,51 +112,26 @@ fn merge_runs(
 
 /// Indices of the documents of each list in the order of their scores: as many as `counts` says of the columns in
 /// `order`. What follows them is not written.
-pub(super) fn sort(batch: &Batch, x: &CubeTensor, order: &CubeTensor, counts: &CubeTensor) -> CubeTensor {
+pub(in crate::op::gpu) fn sort(batch: &Batch, x: &CubeTensor, order: &CubeTensor, counts: &CubeTensor) -> CubeTensor {
     let [mut keys, mut sorted, mut to_keys, mut to_sorted] = [(); 4].map(|()| batch.indices(batch.documents));
-    sort_tiles::launch(
-        &batch.client,
+    start!(
         batch.cubes_for(batch.lists * batch.documents.div_ceil(UNITS)),
-        batch.units(),
-        read(x),
-        read(order),
-        read(counts),
-        write(&keys),
-        write(&sorted),
-        batch.lists,
-        batch.documents,
+        sort_tiles::launch,
+        [x, order, counts],
+        [&keys, &sorted]
     );
     let mut length = UNITS;
     while length < batch.documents {
-        merge_runs::launch(
-            &batch.client,
+        start!(
             batch.cubes_per_document(),
-            batch.units(),
-            read(&keys),
-            read(&sorted),
-            read(counts),
-            write(&to_keys),
-            write(&to_sorted),
-            batch.lists,
-            batch.documents,
-            length,
+            merge_runs::launch,
+            [&keys, &sorted, counts],
+            [&to_keys, &to_sorted],
+            length
         );
         std::mem::swap(&mut keys, &mut to_keys);
         std::mem::swap(&mut sorted, &mut to_sorted);
         length *= 2;
     }
     sorted
-}
-
-impl Batch {
-    /// A cube's worth of units for every [`UNITS`] documents.
-    pub(super) fn cubes_per_document(&self) -> CubeCount {
-        self.cubes_for((self.lists * self.documents).div_ceil(UNITS))
-    }
-
-    /// `width` whole numbers per list, not yet written.
-    pub(super) fn indices(&self, width: usize) -> CubeTensor {
-        let shape = Shape::new([self.lists, width]);
-        empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), shape, DType::U32)
-    }
 }

@@ -8,9 +8,9 @@
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cells::{Cell, Cells, POINTS, cell, documents_in_cells, has_points, spot};
-use super::launch::{read, write};
-use super::tile::UNITS;
+use super::{Cell, Cells, POINTS, cell, documents_in_cells, has_points, spot};
+use crate::op::gpu::launch::start;
+use crate::op::gpu::tile::UNITS;
 
 /// Documents of a cell whose weights one unit adds up.
 const BLOCK: usize = 128;
@@ -183,38 +183,24 @@ impl Cells<'_> {
     pub fn nodes(&self, weights: &CubeTensor, width: usize, with_totals: bool) -> CubeTensor {
         let batch = self.batch;
         let parts = batch.per_document_and(width);
-        carry::launch(
-            &batch.client,
+        start!(
             batch.cubes_per_document(),
-            batch.units(),
-            read(&self.scores),
-            read(&self.starts),
-            read(&self.cell_of),
-            read(weights),
-            write(&parts),
-            batch.lists,
-            batch.documents,
+            carry::launch,
+            [&self.scores, &self.starts, &self.cell_of, weights],
+            [&parts],
             self.rate,
-            width,
+            width
         );
         let totals = if with_totals { self.totals(weights) } else { parts.clone() };
         let records = batch.per_document_and(stride(width, with_totals));
-        settle::launch(
-            &batch.client,
+        start!(
             batch.cubes_per_document(),
-            batch.units(),
-            read(&self.scores),
-            read(&self.starts),
-            read(&self.cell_of),
-            read(weights),
-            read(&parts),
-            read(&totals),
-            write(&records),
-            batch.lists,
-            batch.documents,
+            settle::launch,
+            [&self.scores, &self.starts, &self.cell_of, weights, &parts, &totals],
+            [&records],
             self.rate,
             width,
-            with_totals,
+            with_totals
         );
         records
     }
@@ -222,16 +208,7 @@ impl Cells<'_> {
     fn totals(&self, weights: &CubeTensor) -> CubeTensor {
         let batch = self.batch;
         let totals = batch.per_document();
-        add_up::launch(
-            &batch.client,
-            batch.cubes_for(batch.lists),
-            batch.units(),
-            read(&self.starts),
-            read(weights),
-            write(&totals),
-            batch.lists,
-            batch.documents,
-        );
+        start!(batch.cubes_for(batch.lists), add_up::launch, [&self.starts, weights], [&totals]);
         totals
     }
 }

@@ -1,16 +1,16 @@
-//! [`indicator_sum`](super::indicator_sum) of long lists on the device, in O(n log n).
+//! [`indicator_sum`](crate::op::gpu::indicator_sum) of long lists on the device, in O(n log n).
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cell_sums::{Form, sum_at};
-use super::cells::{Cells, spot};
 use super::choice::fast_columns;
-use super::launch::{Batch, read, write};
-use super::smooth::{Bell, NORMAL, Pull, Reach};
+use super::sums::{Form, sum_at};
+use super::{Cells, NORMAL, Reach, spot};
+use crate::op::gpu::functions::{Bell, Pull};
+use crate::op::gpu::launch::{Batch, start};
 
 /// Documents from which on a list is summed in cells.
-pub(super) const PAYS: usize = 2048;
+pub(in crate::op::gpu) const PAYS: usize = 2048;
 
 /// From where on a kernel is 0 on either side.
 const REACH: Reach = NORMAL.both_ways();
@@ -20,7 +20,7 @@ fn rate(sigma: f64) -> f32 {
 }
 
 /// Whether differences of scores over `sqrt(sigma)` are numbers.
-pub(super) fn sums(sigma: f64) -> bool {
+pub(in crate::op::gpu) fn sums(sigma: f64) -> bool {
     rate(sigma).is_finite()
 }
 
@@ -85,7 +85,7 @@ fn divide(
 }
 
 /// What a call is about.
-pub(super) struct Call<'a> {
+pub(in crate::op::gpu) struct Call<'a> {
     pub batch: &'a Batch,
     pub x: &'a CubeTensor,
     pub a: &'a CubeTensor,
@@ -102,52 +102,34 @@ impl Call<'_> {
         let counts = self.counts.clone();
         let cells = Cells::new(batch, self.x, self.order, counts, rate(self.sigma), REACH.width);
         let weights = batch.per_document_and(width);
-        weigh::launch(
-            &batch.client,
+        start!(
             batch.cubes_per_document(),
-            batch.units(),
-            read(self.a),
-            read(self.mask),
-            read(out),
-            read(total),
-            read(g),
-            read(&cells.sorted),
-            read(&cells.counts),
-            write(&weights),
-            batch.lists,
-            batch.documents,
-            width,
+            weigh::launch,
+            [self.a, self.mask, out, total, g, &cells.sorted, &cells.counts],
+            [&weights],
+            width
         );
         (cells, weights)
     }
 }
 
 /// Writes the sums and the denominators of the lists that take this way.
-pub(super) fn values(call: &Call, out: &CubeTensor, total: &CubeTensor) {
+pub(in crate::op::gpu) fn values(call: &Call, out: &CubeTensor, total: &CubeTensor) {
     let batch = call.batch;
     let (cells, weights) = call.cells([call.mask; 3], 2);
     let records = cells.nodes(&weights, 2, false);
     let at_nodes = cells.sums::<Bell>(&records, 2, Form::Plain, REACH);
-    divide::launch(
-        &batch.client,
+    start!(
         batch.cubes_per_document(),
-        batch.units(),
-        read(&cells.scores),
-        read(&cells.sorted),
-        read(&cells.starts),
-        read(&cells.cell_of),
-        read(&weights),
-        read(&at_nodes),
-        write(out),
-        write(total),
-        batch.lists,
-        batch.documents,
-        cells.rate,
+        divide::launch,
+        [&cells.scores, &cells.sorted, &cells.starts, &cells.cell_of, &weights, &at_nodes],
+        [out, total],
+        cells.rate
     );
 }
 
 /// Writes the gradients of the lists that take this way; `[out, total]` are what [`values`] made, `g` comes in.
-pub(super) fn gradients(call: &Call, [out, total]: [&CubeTensor; 2], g: &CubeTensor, to_x: &CubeTensor) {
+pub(in crate::op::gpu) fn gradients(call: &Call, [out, total]: [&CubeTensor; 2], g: &CubeTensor, to_x: &CubeTensor) {
     let (cells, weights) = call.cells([out, total, g], 4);
     cells.joined::<Pull>(&weights, 4, Form::Flow, REACH, 2.0 * cells.rate, to_x);
 }

@@ -5,11 +5,11 @@ use burn::tensor::TensorData;
 use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{CubeBackend, CubeDevice, cubecl::future::block_on};
 
-use super::tests::LAUNCHED;
-use super::{indicator_sum, indicator_sum_gradient, rank, step_sum, step_sum_gradient};
 use crate::execution::{Execution, SumPath};
 use crate::op::cpu::box_cases::{Errors, cases, gradient_weights, sample};
 use crate::op::cpu::{Real, Step};
+use crate::op::gpu::tests::LAUNCHED;
+use crate::op::gpu::{indicator_sum, indicator_sum_gradient, rank, step_sum, step_sum_gradient};
 
 /// Enough documents for the fast ways, which have no other number in any test of kernels.
 const N: usize = 2100;

@@ -1,21 +1,21 @@
-//! [`step_sum`](super::step_sum) of long lists on the device, in O(n log n): logistic and erf.
+//! [`step_sum`](crate::op::gpu::step_sum) of long lists on the device, in O(n log n): logistic and erf.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::cell_sums::{Form, Target, interpolated, meet_all, sum_at};
-use super::cells::{Cells, cell, cells, has_points, rows, spot};
 use super::choice::fast_columns;
-use super::launch::{Batch, read, write};
-use super::members::is_counted;
-use super::smooth::{Bell, Erf, Function, LOGISTIC, Logistic, LogisticSlope, NORMAL, Reach};
+use super::sums::{Form, Target, interpolated, meet_all, sum_at};
+use super::{Cells, LOGISTIC, NORMAL, Reach, cell, cells, has_points, rows, spot};
 use crate::op::cpu::Step;
+use crate::op::gpu::functions::{Erf, Function, Logistic, Phi};
+use crate::op::gpu::launch::{Batch, start};
+use crate::op::gpu::members::is_counted;
 
 /// Documents with a value from which on a list is summed in cells.
-pub(super) const PAYS: usize = 2048;
+pub(in crate::op::gpu) const PAYS: usize = 2048;
 
 /// Whether the sums of a step can be taken in cells: Laplace's has a kink, and the tail of the arc tangent does not end.
-pub(super) fn sums(step: Step, rate: f32) -> bool {
+pub(in crate::op::gpu) fn sums(step: Step, rate: f32) -> bool {
     matches!(step, Step::Logistic | Step::Tanh | Step::Erf) && rate.is_finite() && rate > 0.0
 }
 
@@ -68,6 +68,23 @@ fn of_documents(
     }
 }
 
+/// The highest cell that is not above a score; the number of cells if all are.
+#[cube]
+fn highest_not_above(scores: &[f32], starts: &[u32], number: usize, documents: usize, score: f32) -> usize {
+    let mut low = 0usize;
+    let mut high = cells(starts, number, documents);
+    while low < high {
+        let half = (low + high) / 2;
+        let middle = cell(starts, number, documents, half);
+        if scores[number * documents + middle.end - 1] > score {
+            low = half + 1;
+        } else {
+            high = half;
+        }
+    }
+    low
+}
+
 /// The sums of rows without a value, which stand in no cell and leave no trace in the sums of others. One unit per row.
 #[cube(launch)]
 fn of_others<F: Function>(
@@ -94,18 +111,7 @@ fn of_others<F: Function>(
         if v[document] == 0.0f32 {
             let score = x[document];
             let count = cells(starts, number, documents);
-            // The highest cell that is not above.
-            let mut low = 0usize;
-            let mut high = count;
-            while low < high {
-                let half = (low + high) / 2;
-                let middle = cell(starts, number, documents, half);
-                if scores[list + middle.end - 1] > score {
-                    low = half + 1;
-                } else {
-                    high = half;
-                }
-            }
+            let low = highest_not_above(scores, starts, number, documents, score);
             let near = cell(starts, number, documents, min(low, count - 1));
             if low < count && has_points(near) && scores[list + near.start] >= score {
                 out[document] = interpolated(scores, at_nodes, list, near, score, rate, 0usize, 1usize);
@@ -141,24 +147,18 @@ fn of_others<F: Function>(
 fn weights(cells: &Cells, arrays: [&CubeTensor; 2], width: usize) -> CubeTensor {
     let batch = cells.batch;
     let weights = batch.per_document_and(width);
-    weigh::launch(
-        &batch.client,
+    start!(
         batch.cubes_per_document(),
-        batch.units(),
-        read(arrays[0]),
-        read(arrays[1]),
-        read(&cells.sorted),
-        read(&cells.counts),
-        write(&weights),
-        batch.lists,
-        batch.documents,
-        width,
+        weigh::launch,
+        [arrays[0], arrays[1], &cells.sorted, &cells.counts],
+        [&weights],
+        width
     );
     weights
 }
 
 /// What a call is about.
-pub(super) struct Call<'a> {
+pub(in crate::op::gpu) struct Call<'a> {
     pub batch: &'a Batch,
     pub x: &'a CubeTensor,
     pub v: &'a CubeTensor,
@@ -169,7 +169,7 @@ pub(super) struct Call<'a> {
 }
 
 /// Writes the sums of the rows that count of the lists that take this way.
-pub(super) fn values(call: Call, counted: Option<&CubeTensor>, out: &CubeTensor) {
+pub(in crate::op::gpu) fn values(call: Call, counted: Option<&CubeTensor>, out: &CubeTensor) {
     match call.step {
         Step::Erf => values_of::<Erf>(call, counted, out, NORMAL),
         _ => values_of::<Logistic>(call, counted, out, LOGISTIC),
@@ -181,53 +181,35 @@ fn values_of<F: Function>(call: Call, counted: Option<&CubeTensor>, out: &CubeTe
     let cells = Cells::new(batch, x, order, counts, rate, reach.width);
     let records = cells.nodes(&weights(&cells, [v, v], 1), 1, true);
     let at_nodes = cells.sums::<F>(&records, 1, Form::Step, reach);
-    of_documents::launch(
-        &batch.client,
+    start!(
         batch.cubes_per_document(),
-        batch.units(),
-        // Whoever has a value counts, if all do.
-        read(counted.unwrap_or(v)),
-        read(&cells.scores),
-        read(&cells.sorted),
-        read(&cells.starts),
-        read(&cells.cell_of),
-        read(&at_nodes),
-        write(out),
-        batch.lists,
-        batch.documents,
-        rate,
+        of_documents::launch,
+        [counted.unwrap_or(v), &cells.scores, &cells.sorted, &cells.starts, &cells.cell_of, &at_nodes],
+        [out],
+        rate
     );
-    of_others::launch::<F>(
-        &batch.client,
+    start!(
         batch.cubes_per_document(),
-        batch.units(),
-        read(x),
-        read(v),
-        read(order),
-        read(&cells.scores),
-        read(&cells.starts),
-        read(&records),
-        read(&at_nodes),
-        write(out),
-        batch.lists,
-        batch.documents,
+        of_others::launch::<F>,
+        [x, v, order, &cells.scores, &cells.starts, &records, &at_nodes],
+        [out],
         rate,
         reach.below,
-        reach.above,
+        reach.above
     );
 }
 
 /// Writes the gradients of the lists that take this way.
-pub(super) fn gradients(call: Call, g: &CubeTensor, to_x: &CubeTensor) {
-    let Call { batch, x, v, order, counts, rate, step } = call;
-    let reach = if step == Step::Erf { NORMAL } else { LOGISTIC }.both_ways();
-    let cells = Cells::new(batch, x, order, counts, rate, reach.width);
-    let weights = weights(&cells, [v, g], 2);
-    match step {
-        Step::Erf => {
-            let scale = rate * (0.5 * std::f32::consts::FRAC_2_SQRT_PI);
-            cells.joined::<Bell>(&weights, 2, Form::Exchange, reach, scale, to_x);
-        }
-        _ => cells.joined::<LogisticSlope>(&weights, 2, Form::Exchange, reach, rate, to_x),
+pub(in crate::op::gpu) fn gradients(call: Call, g: &CubeTensor, to_x: &CubeTensor) {
+    match call.step {
+        Step::Erf => gradients_of::<Erf>(call, g, to_x, NORMAL),
+        _ => gradients_of::<Logistic>(call, g, to_x, LOGISTIC),
     }
+}
+
+fn gradients_of<P: Phi>(call: Call, g: &CubeTensor, to_x: &CubeTensor, reach: Reach) {
+    let Call { batch, x, v, order, counts, rate, .. } = call;
+    let reach = reach.both_ways();
+    let cells = Cells::new(batch, x, order, counts, rate, reach.width);
+    cells.joined::<P::Slope>(&weights(&cells, [v, g], 2), 2, Form::Exchange, reach, rate, to_x);
 }

@@ -3,17 +3,19 @@
 //! The host knows the width of a batch and reads nothing back: where a list can be long enough, both ways are started,
 //! and the device says of each list, by the columns that count, which of them has work there. Padding changes nothing.
 
+use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
-use super::diverged::is_finite;
-use super::launch::{Batch, read, write};
-use super::tile::UNITS;
 use crate::execution::{Execution, SumPath};
+use crate::op::gpu::diverged::is_finite;
+use crate::op::gpu::launch::{Batch, compute, start};
+use crate::op::gpu::members::{Counting, order};
+use crate::op::gpu::tile::UNITS;
 
 /// The least number of columns of a list that takes the fast way, `pays` unless the execution decides; `None` if no list
 /// of the batch can.
-pub(super) fn least(batch_documents: usize, pays: usize) -> Option<usize> {
+pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<usize> {
     match Execution::current().sums() {
         SumPath::Auto => (batch_documents >= pays).then_some(pays),
         SumPath::Pairs => None,
@@ -23,7 +25,7 @@ pub(super) fn least(batch_documents: usize, pays: usize) -> Option<usize> {
 
 /// Scores of a list that may take the fast way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Scores {
+pub(in crate::op::gpu) enum Scores {
     /// What another makes of a sum is for the kernels over pairs to say.
     Finite,
     Any,
@@ -72,31 +74,65 @@ fn divide(
 }
 
 /// Columns and rows of each list that takes the fast way, taken out of `order`; 0 for the others.
-pub(super) fn divided(batch: &Batch, x: &CubeTensor, order: &CubeTensor, least: usize, scores: Scores) -> CubeTensor {
+pub(in crate::op::gpu) fn divided(
+    batch: &Batch,
+    x: &CubeTensor,
+    order: &CubeTensor,
+    least: usize,
+    scores: Scores,
+) -> CubeTensor {
     let counts = batch.indices(2);
-    divide::launch(
-        &batch.client,
-        batch.cubes_for(batch.lists),
-        batch.units(),
-        read(x),
-        write(order),
-        write(&counts),
-        batch.lists,
-        batch.documents,
-        least,
-        scores,
-    );
+    start!(batch.cubes_for(batch.lists), divide::launch, [x], [order, &counts], least, scores);
     counts
 }
 
 /// Documents of list `list` that take the fast way, of what [`divided`] made.
 #[cube]
-pub(super) fn fast_columns(counts: &[u32], list: usize) -> usize {
+pub(in crate::op::gpu) fn fast_columns(counts: &[u32], list: usize) -> usize {
     counts[list * 2] as usize
 }
 
 /// Rows of list `list`, of what [`divided`] made.
 #[cube]
-pub(super) fn fast_rows(counts: &[u32], list: usize) -> usize {
+pub(in crate::op::gpu) fn fast_rows(counts: &[u32], list: usize) -> usize {
     counts[list * 2 + 1] as usize
+}
+
+/// A sum over pairs that long lists take in cells.
+pub(in crate::op::gpu) struct ByLength<'a> {
+    pub primitive: &'a str,
+    /// What else makes it another kernel.
+    pub form: &'a str,
+    pub x: &'a CubeTensor,
+    /// Documents of which lists are marked that have diverged; all without it.
+    pub mask: Option<&'a CubeTensor>,
+    /// Buffers of the kernels in cells, and of those over pairs.
+    pub bindings: [u32; 2],
+    /// Columns from which on a list takes cells, if it can.
+    pub pays: Option<usize>,
+    pub counting: Counting<'a>,
+}
+
+impl ByLength<'_> {
+    /// The outputs of `pairs` for the rows and columns of an order; `cells` writes those of the lists that take cells, by
+    /// the counts that [`divided`] makes.
+    pub fn compute<const K: usize>(
+        self,
+        pairs: impl Fn(&Batch, &CubeTensor) -> [CubeTensor; K],
+        cells: impl Fn(&Batch, &CubeTensor, CubeTensor, &[CubeTensor; K]),
+    ) -> Option<[CubeTensor; K]> {
+        let Self { primitive, form, x, mask, bindings: [in_cells, over_pairs], pays, counting } = self;
+        let least = pays.and_then(|pays| least(x.shape().dims::<2>()[1], pays));
+        let fast = least.and_then(|least| {
+            compute(&format!("{primitive} in cells{form}"), x, mask, in_cells, |batch| {
+                let order = order(batch, counting);
+                let counts = divided(batch, x, &order, least, Scores::Finite);
+                let outputs = pairs(batch, &order);
+                cells(batch, &order, counts, &outputs);
+                outputs
+            })
+        });
+        let name = format!("{primitive}{form}");
+        fast.or_else(|| compute(&name, x, mask, over_pairs, |batch| pairs(batch, &order(batch, counting))))
+    }
 }

@@ -1,0 +1,139 @@
+//! Functions of the difference of two scores that kernels sum, by name.
+
+use burn_cubecl::cubecl::{self, prelude::*};
+
+use super::real::{arc_tangent, exponential, probability, sigmoid};
+
+/// A function of the difference `t` of source and target.
+#[cube]
+pub(super) trait Function: 'static + Send + Sync {
+    fn at(t: f32) -> f32;
+}
+
+/// A [`Step`](crate::op::Step) and its slope.
+pub(super) trait Phi {
+    type Value: Function;
+    type Slope: Function;
+}
+
+/// `1 / (1 + e^-t)`
+pub(super) struct Logistic;
+
+#[cube]
+impl Function for Logistic {
+    fn at(t: f32) -> f32 {
+        sigmoid(t).of
+    }
+}
+
+pub(super) struct LogisticSlope;
+
+#[cube]
+impl Function for LogisticSlope {
+    fn at(t: f32) -> f32 {
+        let sigmoid = sigmoid(t);
+        sigmoid.of * sigmoid.against
+    }
+}
+
+impl Phi for Logistic {
+    type Value = Self;
+    type Slope = LogisticSlope;
+}
+
+/// `(1 + erf t) / 2`
+pub(super) struct Erf;
+
+#[cube]
+impl Function for Erf {
+    fn at(t: f32) -> f32 {
+        probability(t).of
+    }
+}
+
+pub(super) struct ErfSlope;
+
+#[cube]
+impl Function for ErfSlope {
+    fn at(t: f32) -> f32 {
+        exponential(-t * t) * comptime!(0.5 * std::f32::consts::FRAC_2_SQRT_PI)
+    }
+}
+
+impl Phi for Erf {
+    type Value = Self;
+    type Slope = ErfSlope;
+}
+
+/// `1/2 + arctan(t) / pi`
+pub(super) struct Arctan;
+
+#[cube]
+impl Function for Arctan {
+    fn at(t: f32) -> f32 {
+        let size = t.abs();
+        let far = size > 1.0f32;
+        let angle = arc_tangent(select(far, 1.0f32 / size, size)) * comptime!(std::f32::consts::FRAC_1_PI);
+        let small = select(far, angle, 0.5f32 - angle);
+        select(t < 0.0f32, small, 1.0f32 - small)
+    }
+}
+
+pub(super) struct ArctanSlope;
+
+#[cube]
+impl Function for ArctanSlope {
+    fn at(t: f32) -> f32 {
+        comptime!(std::f32::consts::FRAC_1_PI) / fma(t, t, 1.0f32)
+    }
+}
+
+impl Phi for Arctan {
+    type Value = Self;
+    type Slope = ArctanSlope;
+}
+
+/// `exp(t) / 2` below 0, `1 - exp(-t) / 2` above.
+pub(super) struct Laplace;
+
+#[cube]
+impl Function for Laplace {
+    fn at(t: f32) -> f32 {
+        let small = 0.5f32 * exponential(-t.abs());
+        select(t < 0.0f32, small, 1.0f32 - small)
+    }
+}
+
+pub(super) struct LaplaceSlope;
+
+#[cube]
+impl Function for LaplaceSlope {
+    fn at(t: f32) -> f32 {
+        0.5f32 * exponential(-t.abs())
+    }
+}
+
+impl Phi for Laplace {
+    type Value = Self;
+    type Slope = LaplaceSlope;
+}
+
+/// `exp(-t^2)`
+pub(super) struct Bell;
+
+#[cube]
+impl Function for Bell {
+    fn at(t: f32) -> f32 {
+        exponential(-t * t)
+    }
+}
+
+/// `t exp(-t^2)`
+pub(super) struct Pull;
+
+#[cube]
+impl Function for Pull {
+    fn at(t: f32) -> f32 {
+        t * exponential(-t * t)
+    }
+}
