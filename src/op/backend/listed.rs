@@ -1,5 +1,6 @@
-//! Which backends [`Primitives`](super::primitives::Primitives) is implemented for in this build. Cargo unites the features of all
-//! crates of a program, so a tensor may come from a backend of burn that no feature of ours turned on.
+//! The backends for which this build implements [`Primitives`](super::primitives::Primitives). Cargo unites the
+//! features of all crates of a program, so a tensor may come from a backend of burn that no feature of this crate
+//! turned on.
 
 // Supported for users of older models.
 #![cfg_attr(any(feature = "ndarray", feature = "tch"), allow(deprecated))]
@@ -30,7 +31,7 @@ fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
     }
 }
 
-/// Features of this crate by the names of burn's backends, those of the graphics cards together.
+/// Features of this crate by the names of burn's backends; the graphics cards share one entry.
 const FEATURES: [(&str, &str); 5] = [
     ("Flex", "flex"),
     ("NdArray", "ndarray"),
@@ -42,7 +43,7 @@ const FEATURES: [(&str, &str); 5] = [
 /// A backend that is not in the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unlisted {
-    /// Its name in burn.
+    /// The backend's name in burn.
     pub backend: String,
     /// The feature of this crate that would bring it; `None` for a backend that no feature brings.
     pub feature: Option<&'static str>,

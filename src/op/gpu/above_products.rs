@@ -1,5 +1,5 @@
-//! What rows of [`above_expectation`](super::above_expectation) meet: products of the terms over the columns, and sums over
-//! the documents above.
+//! Products of the terms over the columns that rows of [`above_expectation`](super::above_expectation) meet, and sums
+//! over the documents above.
 
 use burn::backend::{TensorMetadata, ops::FloatTensorOps};
 use burn::tensor::FloatDType;
@@ -27,7 +27,7 @@ pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
     }
 }
 
-/// What is left of a document with the value `b` above a row: 1 in a sum, `1 - b` in a product.
+/// Returns the factor that a document with the value `b` above a row leaves: 1 in a sum, `1 - b` in a product.
 #[cube]
 pub(super) fn passes(b: f32, #[comptime] sum: bool) -> f32 {
     if comptime!(sum) { f32::new(1.0f32) } else { 1.0f32 - b }

@@ -21,7 +21,7 @@ use crate::op::cpu::AboveRecursion;
 /// Trials of which the flows of a cube are summed together.
 const TILE: usize = 8;
 
-/// Where a unit keeps numbers: those of all units for one slot stand together.
+/// The place where a unit keeps numbers: the numbers of all units for one slot stand together.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 struct Slots {
@@ -207,8 +207,8 @@ fn slots_needed(documents: usize, block: usize, form: Form) -> usize {
     (documents.div_ceil(block) + block) * form.state() + left
 }
 
-/// What the rows of a cube send, `w` their weights times the gradient that comes in: to their own documents in `to_rows`,
-/// and, added up over the rows, to every column in `partials`. The cubes are those from `first`.
+/// Computes the gradients that the rows of a cube send, `w` their weights times the incoming gradient: to their own
+/// documents in `to_rows`, and, added up over the rows, to every column in `partials`. The cubes start from `first`.
 ///
 /// For each comparison, and each window of ranks from the highest down:
 /// 1. The windows below are gone over again, for the number that the window beneath leaves at each trial.

@@ -63,7 +63,7 @@ impl Terms {
     }
 }
 
-/// What the documents above a level for certain make of every term.
+/// The values of every term over the documents above a level for certain.
 #[derive(Clone)]
 struct Certain {
     count: usize,
@@ -148,7 +148,7 @@ struct AtLevels<'a> {
     first: usize,
     walk: Walk<'a>,
     certain: Certain,
-    /// Of every term over all documents.
+    /// The product of every term over all documents.
     products: Vec<Block>,
     sums: Vec<Block>,
     /// One over the factors, block by block, document by document.
@@ -170,7 +170,7 @@ impl<'a> AtLevels<'a> {
         }
     }
 
-    /// Goes on to the next level and returns whether there is one, and something is left of a product there.
+    /// Moves to the next level and returns whether there is one at which a product is not 0.
     #[inline(always)]
     fn next<const FMA: bool>(&mut self) -> bool {
         let Self { list, walk, certain, .. } = self;
@@ -370,7 +370,7 @@ mod tests {
                 list.value(target(), &mut out);
                 list.gradient(target(), &g, &mut gradient);
                 let [x, a, b] = [&x, &a, &b].map(|values| values.iter().copied().map(f64::from).collect());
-                // Where a document's chances are certain, its gradient is a difference of numbers of the size of 1.
+                // If a document's chances are certain, its gradient is a difference of numbers of the size of 1.
                 let definition = Definition { x, a, b, above, mixture: comparisons(sigma), least: 1e-8 * steepness };
                 definition.check(&format!("{name}, {kind}"), &g, &out, &gradient);
             }

@@ -48,7 +48,7 @@ struct Weighted<T> {
     compared: Compared<T>,
 }
 
-/// What does not differ between lists.
+/// The parameters that all lists share.
 struct Parameters<T> {
     above: Above,
     terms: Vec<Term<T>>,
@@ -143,8 +143,7 @@ struct Tile<'a, T> {
     b: &'a [T],
 }
 
-/// Trials of pairs that are kept for the second time that they are wanted, at most; those of longer lists are made
-/// again.
+/// Most trials of pairs that are kept for their second use; the trials of longer lists are made again.
 const KEPT: usize = 1 << 14;
 
 /// The trials of all documents of a list, `[documents, 3, rows]`, or nothing.
@@ -434,7 +433,7 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
     (out, None)
 }
 
-/// What the rows of a tile send to the gradient: to their own documents, and to all documents.
+/// The contributions of the rows of a tile to the gradient: to their own documents, and to all documents.
 struct Gradient<'a, T> {
     tile: Tile<'a, T>,
     /// The products, `[terms, rows]`, where they are known.
@@ -460,7 +459,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
             if !known {
                 tile.products::<FMA>(comparison, &mut trial, &mut kept, &mut products, &mut sums);
             }
-            // From here on `products` are the derivatives by the product, and `sums` those by a factor of it.
+            // From here on `products` are the derivatives by the product, and `sums` the derivatives by a factor of it.
             let by_term = products.chunks_exact_mut(length).zip(sums.chunks_exact_mut(length));
             for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
                 let factor = comparison.weight * term.coefficient;
@@ -551,7 +550,7 @@ mod tests {
     use super::*;
     use crate::op::cpu::parameters::ScoreNoise;
 
-    /// How many comparisons exact noise takes depends on the documents of a list, not on the width of its batch.
+    /// The number of comparisons under exact noise depends on the documents of a list, not on the width of its batch.
     #[test]
     fn padding_changes_no_bit_under_exact_noise_in_double_precision() {
         let terms = vec![ExponentialTerm { coefficient: 0.5, base: 0.7 }];

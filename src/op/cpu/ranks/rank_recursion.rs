@@ -149,7 +149,7 @@ impl<T: Real> Memory<T> {
     }
 }
 
-/// What the rows of a tile send to the gradient: to their own documents, and to all documents.
+/// The contributions of the rows of a tile to the gradient: to their own documents, and to all documents.
 struct Gradient<'a, T> {
     trials: Trials<'a, T>,
     /// The value of the next rank less that of each rank.

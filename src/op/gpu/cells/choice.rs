@@ -26,13 +26,14 @@ pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<u
 /// Scores of a list that may take the fast way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::op::gpu) enum Scores {
-    /// What another makes of a sum is for the kernels over pairs to say.
+    /// Only finite scores; the kernels over pairs decide the result of other scores.
     Finite,
     Any,
 }
 
-/// For each list that has at least `least` columns, with scores that `scores` takes: their number, and that of the rows,
-/// which become 0 in `order`, so that kernels over pairs have no work there. For the others 0. One cube per list.
+/// Writes for each list with at least `least` columns and scores that `scores` accepts: their number, and the number of
+/// the rows, which become 0 in `order`, so that kernels over pairs have no work there. Writes 0 for the other lists.
+/// One cube per list.
 #[cube(launch)]
 fn divide(
     x: &[f32],

@@ -12,7 +12,7 @@ use crate::op::gpu::launch::{Batch, start};
 /// Documents from which on a list is summed in cells.
 pub(in crate::op::gpu) const PAYS: usize = 2048;
 
-/// From where on a kernel is 0 on either side.
+/// The distance from which on a kernel is 0 on either side.
 const REACH: Reach = NORMAL.both_ways();
 
 fn rate(sigma: f64) -> f32 {

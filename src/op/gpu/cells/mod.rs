@@ -198,7 +198,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// How far a function reaches, and over how much it is known from the points of a cell.
+/// The reach of a function, and the width of a cell over which its points determine it.
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
     /// Distance of a source below from which on the function is 0 in `f32`.
@@ -216,7 +216,7 @@ pub(super) const LOGISTIC: Reach = Reach { below: 87.4, above: 17.4, width: 2.0 
 pub(super) const NORMAL: Reach = Reach { below: 9.35, above: 4.1, width: 0.25 };
 
 impl Reach {
-    /// Of the slope.
+    /// The reach of the slope.
     pub const fn both_ways(self) -> Self {
         Self { above: self.below, ..self }
     }
