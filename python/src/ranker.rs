@@ -133,7 +133,7 @@ impl Ranker {
             ranker.contributions(&data, background.as_ref().unwrap_or(&data))
         })?;
         let found = found.map_err(errors::ranker)?;
-        let features = self.ranker.model().features();
+        let features = self.ranker.features();
         let values = found.values.into_pyarray(py);
         let rows = values.len() / features.max(1);
         Ok((values.reshape([rows, features])?, found.expected))
@@ -142,7 +142,7 @@ impl Ranker {
     /// The number of features of a document.
     #[getter]
     fn n_features(&self) -> usize {
-        self.ranker.model().features()
+        self.ranker.features()
     }
 
     /// `scorer`, `trees`, `ensemble` or `kernel`.

@@ -117,7 +117,7 @@ impl CheckArgs {
             let (data, istellas) = read(&self.reading, &files, check.names())?;
             if istellas {
                 let words = "1.79769313486232e308 stands for a missing value, as in the files of Istella: read them with \
-                    missing_value = 1.797e308 and a choice for `missing` in [data.read]";
+                    missing_value = 1.797e308 and missing = \"indicator\" in [data.read]";
                 check.note(&name, Kind::MissingValue, words.to_string());
             }
             during(&format!("checking {name}"), || check.add(&name, &data));

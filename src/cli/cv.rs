@@ -132,7 +132,8 @@ impl CvArgs {
         agree(processes, &opened.config, &[]).map_err(Failure::from)?;
         if processes.leads() {
             // Refuses an occupied folder, and makes the folder in which the parts work.
-            drop(self.open(opened, self.folder.claim())?);
+            let resolved = resolved_toml(&opened.document, &opened.config)?;
+            drop(self.open(&resolved, self.folder.claim())?);
         }
         processes.wait();
         let part = Part::new(rank + 1, count).map_err(Failure::from)?;
@@ -144,10 +145,9 @@ impl CvArgs {
     }
 
     /// Opens the folder of the run, where there is one.
-    fn open(&self, opened: &Opened, claim: Claim) -> Result<Option<OutputFolder>, Failure> {
+    fn open(&self, resolved: &str, claim: Claim) -> Result<Option<OutputFolder>, Failure> {
         let Some(path) = &self.out else { return Ok(None) };
-        let resolved = resolved_toml(&opened.document, &opened.config)?;
-        Ok(Some(OutputFolder::open(path, RunKind::CrossValidation, &resolved, claim)?))
+        Ok(Some(OutputFolder::open(path, RunKind::CrossValidation, resolved, claim)?))
     }
 
     fn cross_validate(
@@ -165,15 +165,15 @@ impl CvArgs {
             Work::Merge => Claim::Merge,
         };
         // A folder that is in the way is told before the data are read, and data that cannot be read leave none behind.
+        let resolved = resolved_toml(document, config)?;
         if let (Some(path), Some(_)) = (&self.out, &self.refit) {
-            let resolved = resolved_toml(document, config)?;
             OutputFolder::check(path, RunKind::CrossValidation, &resolved, claim)?;
         }
         let refit_data = match (&self.refit, work) {
             (Some(_), Work::Whole | Work::Merge) => Some(during("reading the data", || config.refit_data())?),
             _ => None,
         };
-        let mut folder = self.open(opened, claim)?;
+        let mut folder = self.open(&resolved, claim)?;
         let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
         let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
         let fits = Fits::new(self.quiet, config.measure.select);

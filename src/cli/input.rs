@@ -61,7 +61,7 @@ pub fn device(name: &str) -> Result<Device, DeviceError> {
 /// How data files are read.
 #[derive(Debug, Args)]
 pub struct ReadArgs {
-    /// What a missing value (NULL or nan) becomes; `keep` is for trees [default: error]
+    /// What a missing value (NULL or nan) becomes [default: as for the ranker's training data, else error]
     #[arg(long, value_enum)]
     missing: Option<MissingArg>,
     /// An option of the reader, as in max_compression_ratio=1000 or columns.label=rating; the keys of [data.read] and
@@ -81,15 +81,50 @@ enum MissingArg {
 impl ReadArgs {
     /// Reads files as one set, with the columns of the ranker's training data if a ranker scores them.
     pub fn read(&self, files: &[PathBuf], ranker: Option<&Ranker>) -> Result<RankingDataset, Failure> {
+        self.read_for(files, ranker, ranker, false)
+    }
+
+    /// Reads documents whose labels nobody reads: a table may have no column of them.
+    pub fn read_to_score(&self, files: &[PathBuf], ranker: &Ranker) -> Result<RankingDataset, Failure> {
+        self.read_for(files, Some(ranker), Some(ranker), true)
+    }
+
+    /// Reads files as one set that several rankers score, with the columns of the first one. Missing values are read as
+    /// for their training data where these agree.
+    pub fn read_for_all(&self, files: &[PathBuf], rankers: &[&Ranker]) -> Result<RankingDataset, Failure> {
+        let of_missing = |ranker: &Ranker| {
+            let read = &ranker.metadata().config["data"]["read"];
+            OF_MISSING.map(|key| {
+                read.get(key).cloned().map(|value| match value.as_str() {
+                    // The reader keeps missing values for both.
+                    Some("indicator") => json!("keep"),
+                    _ => value,
+                })
+            })
+        };
+        let agree = rankers.windows(2).all(|pair| of_missing(pair[0]) == of_missing(pair[1]));
+        let first = rankers.first().copied();
+        self.read_for(files, first, first.filter(|_| agree), false)
+    }
+
+    fn read_for(
+        &self,
+        files: &[PathBuf],
+        ranker: Option<&Ranker>,
+        trained: Option<&Ranker>,
+        may_lack_labels: bool,
+    ) -> Result<RankingDataset, Failure> {
         let known = ranker.map(Ranker::metadata);
         let names = known.and_then(|known| known.feature_names.as_deref());
         let is_ours = known.is_some_and(|known| known.config["import"].is_null());
         let like = Like {
             feature_names: names.filter(|_| is_ours).unwrap_or_default(),
             ranker: known.map(|known| columns_of(&known.config)),
+            may_lack_labels,
             ..Like::default()
         };
-        Self::read_with(files, &self.options()?, &like)
+        let config = trained.filter(|_| is_ours).map(|trained| &trained.metadata().config);
+        Self::read_with(files, &self.options_after(config)?, &like)
     }
 
     /// Reads files as one set whose missing values stay missing unless something else is asked for. `number` stands for
@@ -142,18 +177,33 @@ impl ReadArgs {
 
     /// Refuses to keep missing values for a ranker that does not take them.
     pub fn check(&self, ranker: &Ranker) -> Result<(), Failure> {
-        if self.options()?.missing == Missing::Keep && !ranker.model().takes_missing() {
+        if self.options()?.missing == Missing::Keep && !ranker.takes_missing() {
             return Err(Failure::input(
-                "missing = keep: expected error, zero or query-min: trees alone take missing values",
+                "missing = keep: expected error, zero or query-min: the ranker takes no missing values",
             ));
         }
         Ok(())
     }
 
     fn options(&self) -> Result<ReadOptions, Failure> {
+        self.options_after(None)
+    }
+
+    /// The assignments of `--read`, after those of the training data of a ranker on missing values.
+    fn assigned(&self, trained: Option<&Value>) -> Result<Map, Failure> {
+        let asked = assignments("--read", &self.options)?;
+        let says = self.missing.is_some() || OF_MISSING.iter().any(|key| asked.contains_key(*key));
+        let read = trained.filter(|_| !says).map(|config| &config["data"]["read"]);
+        let trained = OF_MISSING.iter().filter_map(|key| Some((key.to_string(), read?.get(key)?.clone())));
+        Ok(trained.chain(asked).collect())
+    }
+
+    /// What is asked for. Where nothing is said of missing values, they are read as for the training data of a ranker
+    /// with this configuration.
+    fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
         let (mut asked, mut columns) = (Map::new(), Map::new());
-        for (key, value) in assignments("--read", &self.options)? {
+        for (key, value) in self.assigned(trained)? {
             match key.strip_prefix("columns.") {
                 Some(column) => columns.insert(column.to_owned(), value),
                 None => asked.insert(key, value),
@@ -175,6 +225,9 @@ impl ReadArgs {
         Ok(options)
     }
 }
+
+/// The keys of `[data.read]` that say what a missing value is and what becomes of it.
+const OF_MISSING: [&str; 3] = ["missing", "absent", "missing_value"];
 
 /// The columns of the data that a ranker was trained on, by its configuration. What split them is no feature.
 fn columns_of(config: &Value) -> Columns {

@@ -155,7 +155,7 @@ impl ModelsArgs {
             writeln!(
                 out,
                 "{}",
-                json!({"metadata": ranker.metadata(), "features": ranker.model().features(), "weights": weights})
+                json!({"metadata": ranker.metadata(), "features": ranker.features(), "weights": weights})
             )?;
             return Ok(());
         }
@@ -165,10 +165,9 @@ impl ModelsArgs {
             let mut order: Vec<usize> = (0..weights.len()).collect();
             order.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()));
             let mut table = Table::new(["feature", "weight"]);
-            let names = ranker.metadata().feature_names.as_ref();
+            let names = ranker.column_names();
             for &feature in order.iter().take(shown) {
-                let name = names.map_or_else(|| (feature + 1).to_string(), |names| names[feature].clone());
-                table.row([name, format!("{:+.6}", weights[feature])]);
+                table.row([names[feature].clone(), format!("{:+.6}", weights[feature])]);
             }
             write!(out, "\n{}", table.render())?;
         }

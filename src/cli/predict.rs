@@ -21,7 +21,7 @@ use crate::text::is_standard_stream;
 pub struct PredictArgs {
     /// A saved ranker, the folder of a `train` run, or a ranker of LightGBM, XGBoost, CatBoost or RankLib
     model: PathBuf,
-    /// LETOR text or tables; `-` is standard input
+    /// LETOR text or tables; `-` is standard input. A table needs no column of labels, except for --qrels
     #[arg(required = true)]
     data: Vec<PathBuf>,
     /// File to write; an existing file is replaced. Standard output when absent or `-`
@@ -83,7 +83,10 @@ impl PredictArgs {
             return Err(RankerError::NotTrees.into());
         }
         self.reading.check(&ranker)?;
-        let data = self.reading.read(&self.data, Some(&ranker))?;
+        let data = match &self.qrels {
+            Some(_) => self.reading.read(&self.data, Some(&ranker))?,
+            None => self.reading.read_to_score(&self.data, &ranker)?,
+        };
         warn_of_missing_features(&self.model, &ranker, &data);
         if self.contributions {
             return self.explain(&ranker, &data, file, out);
@@ -123,13 +126,13 @@ impl PredictArgs {
     ) -> Result<(), Failure> {
         let background = match &self.background[..] {
             [] => None,
-            files => Some(self.reading.read(files, Some(ranker))?),
+            files => Some(self.reading.read_to_score(files, ranker)?),
         };
         let background = background.as_ref().unwrap_or(data);
         let Contributions { values, expected } =
             during("contributions of the features", || ranker.contributions(data, background))?;
         let lines = |out: &mut dyn Write| {
-            let features = ranker.model().features();
+            let features = ranker.features();
             let rows: Vec<usize> = (0..data.documents()).collect();
             for row in data.in_read_order(&rows) {
                 let own = &values[row * features..(row + 1) * features];

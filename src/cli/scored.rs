@@ -79,7 +79,7 @@ fn places(scores: &[f64]) -> Vec<f32> {
 /// Warns if the data have fewer features than the ranker. That is no error, since LETOR text leaves out features that
 /// are 0.
 pub fn warn_of_missing_features(path: &Path, ranker: &Ranker, data: &RankingDataset) {
-    let (found, expected) = (data.feature_count, ranker.model().features());
+    let (found, expected) = (data.feature_count, ranker.features());
     if found < expected {
         let ranker = format!("{} has", path.display());
         terminal::say(format_args!("warning: {}", fewer_features("the data have", found, &ranker, expected, "0")));

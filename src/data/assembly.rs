@@ -56,6 +56,9 @@ pub(super) struct Assembly<'a> {
     /// The values of the column that splits the queries, one for each run of documents so far.
     #[cfg(feature = "columnar")]
     pub keys: Option<Keys>,
+    /// Whether the column that splits the queries by time has dates or times so far, not numbers.
+    #[cfg(feature = "columnar")]
+    pub has_dates: Option<bool>,
     /// Where each query began.
     begun: HashMap<String, Begun>,
     /// Whether documents of the current file are put together by query.
@@ -137,6 +140,8 @@ impl<'a> Assembly<'a> {
             named_files: 0,
             #[cfg(feature = "columnar")]
             keys: None,
+            #[cfg(feature = "columnar")]
+            has_dates: None,
             begun: HashMap::new(),
             puts_together: false,
             apart: Vec::new(),

@@ -60,6 +60,8 @@ pub(crate) struct Like<'a> {
     /// The columns of the training data of the ranker that scores the data, if there is one. A table need not have
     /// them. Columns that are not features of the ranker are not read.
     pub ranker: Option<Columns>,
+    /// Whether a table may have no column of labels: its documents then have the label 0, which nobody reads.
+    pub may_lack_labels: bool,
     /// The column that splits the queries, which is no feature.
     pub key: Option<&'a KeyColumn>,
 }

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::error::DataError;
 use super::hash::hash_floats;
 use super::in_file::{InFile, Survey};
+use super::indicators::Indicators;
 use super::normalizer::Normalizer;
 use super::parts::{CHUNK, Parts};
 use crate::distributed::{OneProcess, Processes};
@@ -112,6 +113,13 @@ impl Features {
     /// Normalizes values that are streamed where they are used from now on; returns false for others.
     pub(super) fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
         self.file.as_mut().is_some_and(|file| file.normalize(normalizer, offsets))
+    }
+
+    /// Fills missing values and adds the columns that say so: where values are streamed, wherever they are used.
+    pub(super) fn fill(&mut self, normalizer: &Normalizer, missing: &Indicators, offsets: &[usize]) {
+        if !self.file.as_mut().is_some_and(|file| file.fill(normalizer, offsets)) {
+            missing.fill_in_place(self.in_memory());
+        }
     }
 
     /// Copies rows of `width` values.

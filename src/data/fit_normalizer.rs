@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::dataset::RankingDataset;
 use super::error::DataError;
+use super::indicators::Indicators;
 use super::normal;
 use super::normalizer::{FeatureMap, Normalizer, NormalizerKind};
 use super::order_statistics::order_statistics;
@@ -56,10 +57,53 @@ impl Normalizer {
             NormalizerKind::Quantile => fit_quantiles(train, processes),
             NormalizerKind::Gauss => fit_gauss(train, processes),
         };
-        Self { features: train.feature_count, map }
+        Self { features: train.feature_count, map, missing: None }
     }
 
-    /// Normalizes a dataset in place.
+    /// Fits a normalizer that gives missing values to models that take none: a missing value becomes the mean of the
+    /// normalized training values of its feature, 0 where there are none. Each feature that some training documents
+    /// have and some lack gets one more column, 1 where it is missing and otherwise 0.
+    ///
+    /// A value that is missing elsewhere, of a feature that no training document lacks, becomes the mean alone.
+    ///
+    /// # Errors
+    /// [`DataError`] of a dataset whose parts contradict each other.
+    pub fn fit_with_indicators(train: &RankingDataset, kind: NormalizerKind) -> Result<Self, DataError> {
+        let normalizer = Self::fit(train, kind);
+        let mut normalized = train.clone();
+        normalizer.apply(&mut normalized)?;
+        Ok(normalizer.with_indicators(&normalized, &OneProcess))
+    }
+
+    /// The same normalizer with the indicators of the training data, which it has been applied to.
+    pub(crate) fn with_indicators(self, normalized: &RankingDataset, processes: &dyn Processes) -> Self {
+        let documents = normalized.documents();
+        let survey = normalized.features.survey(self.features, processes);
+        let counts = survey.missing_of.iter().map(|missing| documents - missing);
+        let mean = |(sum, count): (&f64, usize)| if count == 0 { 0.0 } else { (sum / count as f64) as f32 };
+        let means = survey.sums.iter().zip(counts).map(mean).collect();
+        let is_partly_missing = |feature: &usize| (1..documents).contains(&survey.missing_of[feature - 1]);
+        let columns = (1..=survey.missing_of.len()).filter(is_partly_missing).collect();
+        Self { missing: Some(Indicators { means, columns }), ..self }
+    }
+
+    /// Fills missing values of normalized data, and adds the columns that say that they were missing.
+    pub(crate) fn fill(&self, normalized: &mut RankingDataset) {
+        let Some(missing) = &self.missing else { return };
+        if self.features == 0 {
+            return;
+        }
+        normalized.features.fill(self, missing, &normalized.offsets);
+        normalized.feature_count = missing.width();
+        if !normalized.feature_names.is_empty() {
+            let names = &mut normalized.feature_names;
+            let added: Vec<String> = missing.columns.iter().map(|&at| missing_name(&names[at - 1])).collect();
+            names.extend(added);
+        }
+    }
+
+    /// Normalizes a dataset in place. With [indicators](Self::fit_with_indicators) it then has
+    /// [`columns`](Self::columns) features.
     ///
     /// # Errors
     /// [`DataError::FeatureCount`] if the number of features is not the one that the normalizer was fitted on.
@@ -67,16 +111,22 @@ impl Normalizer {
         if data.feature_count != self.features {
             return Err(DataError::FeatureCount { found: data.feature_count, expected: self.features });
         }
+        self.map_features(data);
+        self.fill(data);
+        Ok(())
+    }
+
+    fn map_features(&self, data: &mut RankingDataset) {
         if self.features == 0 || matches!(self.map, FeatureMap::None) {
-            return Ok(());
+            return;
         }
         if data.features.normalize(self, &data.offsets) {
-            return Ok(());
+            return;
         }
         if !matches!(self.map, FeatureMap::QueryMinMax) {
             let documents = data.features.par_chunks_mut(DOCUMENTS * self.features);
             documents.for_each(|rows| self.apply_rows(rows));
-            return Ok(());
+            return;
         }
         let mut queries = Vec::with_capacity(data.queries());
         let mut rest = &mut data.features[..];
@@ -86,8 +136,12 @@ impl Normalizer {
             rest = behind;
         }
         queries.into_par_iter().for_each(|rows| self.apply_rows(rows));
-        Ok(())
     }
+}
+
+/// The name of the column that says that a feature is missing.
+pub(crate) fn missing_name(feature: &str) -> String {
+    format!("{feature} is missing")
 }
 
 fn varies((low, high): (f32, f32)) -> bool {

@@ -23,6 +23,7 @@ mod fit_normalizer;
 pub mod folds;
 mod hash;
 mod in_file;
+pub(crate) mod indicators;
 mod input;
 pub mod letor;
 mod normal;
@@ -53,11 +54,13 @@ pub(crate) use columns::{KeyColumn, Keys, Like};
 pub use dataset::RankingDataset;
 pub use error::DataError;
 pub use features::Features;
+#[cfg(feature = "export")]
+#[cfg(feature = "ranker")]
+pub(crate) use fit_normalizer::missing_name;
 pub use folds::Fold;
 #[cfg(all(test, feature = "experiment"))]
 pub(crate) use in_file::tests::{Reads, streamed_and_counted};
 pub use input::Input;
-#[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;
 pub use normalizer::{Normalizer, NormalizerKind};
 #[cfg(feature = "experiment")]

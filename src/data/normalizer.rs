@@ -11,7 +11,9 @@
 //! | `gauss` | the number that has the same place in the standard normal distribution, from -3.09 to 3.09 | at most 257 quantiles, and their places |
 //!
 //! A feature that is constant (in the query for `query_min_max`, otherwise in the training data) becomes 0, except
-//! under `none`. A missing value (NaN) stays missing, and the others are as if it were not there. Fitting costs
+//! under `none`. A missing value (NaN) stays missing, and the others are as if it were not there. With
+//! [indicators](Normalizer::fit_with_indicators) it becomes the mean of the normalized training values, and a feature
+//! that some training documents lack gets a column that says so. Fitting costs
 //! O(documents x features); `quantile` and `gauss` also sort each feature (`fit_normalizer`).
 //! Results do not depend on the number of threads.
 //!
@@ -27,6 +29,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::DataError;
+use super::indicators::Indicators;
 use crate::refusal::Refusal;
 
 /// Kind of a normalizer.
@@ -58,6 +61,9 @@ pub enum NormalizerKind {
 pub struct Normalizer {
     pub(super) features: usize,
     pub(super) map: FeatureMap,
+    /// What becomes of missing values; none where they stay missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) missing: Option<Indicators>,
 }
 
 /// The map that a normalizer applies to each feature.
@@ -100,7 +106,7 @@ impl Normalizer {
     /// A normalizer that leaves features as they are.
     #[cfg(any(feature = "export", feature = "import"))]
     pub(crate) fn unfitted(features: usize) -> Self {
-        Self { features, map: FeatureMap::None }
+        Self { features, map: FeatureMap::None, missing: None }
     }
 
     /// Returns the kind that was fitted: what `auto` took.
@@ -119,6 +125,27 @@ impl Normalizer {
     /// Returns the number of features that it was fitted on.
     pub fn features(&self) -> usize {
         self.features
+    }
+
+    /// Returns the number of columns after it was applied: the features, and a column for each of
+    /// [`indicated`](Self::indicated).
+    pub fn columns(&self) -> usize {
+        self.missing.as_ref().map_or(self.features, Indicators::width)
+    }
+
+    /// Returns whether a missing value becomes the mean of the training values; otherwise it stays missing.
+    pub fn fills_missing(&self) -> bool {
+        self.missing.is_some()
+    }
+
+    /// Returns the features, counted from 1, whose absence has a column, in the order of the columns.
+    pub fn indicated(&self) -> &[usize] {
+        self.missing.as_ref().map_or(&[], |missing| &missing.columns)
+    }
+
+    /// Returns what becomes of missing values.
+    pub(crate) fn missing(&self) -> Option<&Indicators> {
+        self.missing.as_ref()
     }
 
     /// Returns the map that is applied to each feature.
@@ -143,11 +170,13 @@ impl Normalizer {
     }
 
     /// Refuses values that no fit produces but a file may hold: lists whose length is not the number of features,
-    /// numbers that are not finite, negative scales, quantiles that are not a range.
+    /// numbers that are not finite, negative scales, quantiles that are not a range, columns of features that are not
+    /// there.
     ///
     /// # Errors
     /// [`Refusal`] of the first of them.
     pub fn check(&self) -> Result<(), Refusal> {
+        self.missing.as_ref().map_or(Ok(()), |missing| missing.check(self.features))?;
         let scales = |scales: &[f64]| {
             let expected = "a finite number, at least 0";
             self.check_each("normalizer.scale", scales, |scale| (0.0..=f64::MAX).contains(scale), expected)
@@ -205,7 +234,7 @@ impl Normalizer {
         }
     }
 
-    /// Normalizes one query in place: `[documents x features]`, row-major.
+    /// Normalizes one query in place: `[documents x features]`, row-major. Missing values stay missing.
     ///
     /// # Errors
     /// [`DataError::FeatureCount`] if the length is not a multiple of the number of features.
@@ -220,7 +249,7 @@ impl Normalizer {
         Ok(())
     }
 
-    /// Normalizes whole rows in place, of one query for `query_min_max`.
+    /// Normalizes whole rows in place, of one query for `query_min_max`. Missing values stay missing.
     pub(super) fn apply_rows(&self, rows: &mut [f32]) {
         let documents = rows.chunks_exact_mut(self.features);
         match &self.map {

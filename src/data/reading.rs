@@ -125,21 +125,24 @@ fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
 /// Bytes that tell formats apart.
 const BEGINNING: usize = 1 << 16;
 
-/// Returns the first bytes of a regular file or a reader, which is then read from its start. A pipe has none, since
-/// they could not be read again.
+/// Returns the first bytes of a file or a reader, which is then read from its start. A pipe is a reader: its first bytes
+/// cannot be read again.
 fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
     let mut bytes = Vec::new();
-    if input.is_file() {
-        let path = input.name();
-        if path.is_file() {
-            File::open(path)
-                .and_then(|file| file.take(BEGINNING as u64).read_to_end(&mut bytes))
-                .map_err(DataError::io(path))?;
-        }
-        return Ok((input, bytes));
-    }
     let (name, reader) = input.into_parts();
-    let Some(mut reader) = reader else { return Ok((Input::from_path(name), bytes)) };
+    let is_pipe = || name.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir());
+    let mut reader = match reader {
+        Some(reader) => reader,
+        None if is_pipe() => Box::new(File::open(&name).map_err(DataError::io(&name))?),
+        None => {
+            if name.is_file() {
+                File::open(&name)
+                    .and_then(|file| file.take(BEGINNING as u64).read_to_end(&mut bytes))
+                    .map_err(DataError::io(&name))?;
+            }
+            return Ok((Input::from_path(name), bytes));
+        }
+    };
     reader.by_ref().take(BEGINNING as u64).read_to_end(&mut bytes).map_err(DataError::io(&name))?;
     Ok((Input::from_reader(name, Cursor::new(bytes.clone()).chain(reader)), bytes))
 }

@@ -155,6 +155,9 @@ fn first_batch(
     let step = config.resolved()["learner"]["batch_queries"].as_u64().unwrap_or(16) as usize;
     let mut queries = split.train.select(&(0..split.train.queries().min(step)).collect::<Vec<usize>>());
     normalizer.apply(&mut queries)?;
+    if config.indicates_missing() {
+        Normalizer::fit_with_indicators(&split.train, config.normalizer)?.fill(&mut queries);
+    }
     FirstBatchError::measure(config, &queries, device)
 }
 

@@ -107,13 +107,17 @@ pub fn fit_in_place(
     let config = &config.fitted_to(split);
     split.cut(config.shards())?;
     split.check(options.processes)?;
-    let normalizer = match options.start {
+    let mut normalizer = match options.start {
         Some(ranker) => ranker.normalizer().clone(),
         None => Normalizer::fit_in(&split.train, config.normalizer, options.processes),
     };
     let data_hash = split.train.data_hash();
     for data in split.sets_mut() {
         normalizer.apply(data)?;
+    }
+    if config.indicates_missing() {
+        normalizer = normalizer.with_indicators(&split.train, options.processes);
+        split.sets_mut().for_each(|data| normalizer.fill(data));
     }
     fit_normalized(config, split, normalizer, data_hash, seed, options)
 }
@@ -166,8 +170,10 @@ fn fit_normalized(
     let (name, data, scores) = last.expect("the training queries are always measured");
     let values = &evaluations[name].per_query[0];
     let extremes = ExtremeQueries::of_report(config.measure.select, data, &scores, values);
+    let mut names = train.feature_names.clone();
+    names.truncate(normalizer.features());
     let metadata = Metadata {
-        feature_names: Some(train.feature_names.clone()).filter(|names| !names.is_empty()),
+        feature_names: Some(names).filter(|names| !names.is_empty()),
         config: config.normalized_by(normalizer.kind()).resolved(),
         convention,
         measures: named(&evaluations),
@@ -203,7 +209,8 @@ fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
     means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
 }
 
-/// The weight of each feature of a linear ranker, on normalized features.
+/// The weight of each feature of a linear ranker, on normalized features, then of each
+/// [column](Normalizer::indicated) that says that one is missing.
 pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
     match ranker.model() {
         Model::Scorer(Scorer::Linear(scorer)) => Some(scorer.weights().0),

@@ -1,8 +1,9 @@
 //! `Proposal`: a first configuration for data that have been looked at, as commented TOML (`burn-rank init`).
 //!
 //! Networks come first: with `gauss`, dropout and patience they are level with tuned trees or above them on most data
-//! (benchmarks/trees.md has the trees). Trees come first where values are missing, a line where there is too little to learn
-//! from. Whatever comes first, one `cv` compares it with the others.
+//! (benchmarks/trees.md has the trees). Trees come first where values are missing, a line where there is too little to
+//! learn from; a network takes missing values as means and columns. Whatever comes first, one `cv` compares it with the
+//! others.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -168,15 +169,15 @@ impl Seen {
              # Features by their ranks among the training values, or z-scores, as the data ask for.\nnormalizer = \"auto\"\n"
         );
         text += &self.data();
-        if choice != Choice::Trees {
-            text += &format!(
-                "\n# Read by the learner `gradient`. {}: {why}.\n",
-                match choice {
-                    Choice::Linear => "A linear scorer",
-                    _ => "A perceptron",
-                }
-            );
-            text += &table("scorer", &scorer(choice));
+        let scorers = match choice {
+            Choice::Linear => Some((Choice::Linear, format!(" A linear scorer: {why}."))),
+            Choice::Network => Some((Choice::Network, format!(" A perceptron: {why}."))),
+            // For the grid.
+            Choice::Trees => self.selects().then(|| (Choice::Network, String::new())),
+        };
+        if let Some((of, about)) = scorers.filter(|_| choice != Choice::Trees || self.cross_validates()) {
+            text += &format!("\n# Read by the learner `gradient`.{about}\n");
+            text += &table("scorer", &scorer(of));
         }
         let why_loss = match labels {
             Labels::Values => "The gain is the label itself, as the labels are no grades from 0 to 4.",
@@ -239,7 +240,7 @@ impl Seen {
             }
         }
         if self.missing > 0 && read.get("missing").is_none() {
-            read.insert("missing".to_string(), Value::from("keep"));
+            read.insert("missing".to_string(), Value::from("indicator"));
         }
         if let Some(features) = self.features
             && read.get("features").is_none()
@@ -302,12 +303,11 @@ impl Seen {
                 inline(&self.trees(7)),
             ),
             Choice::Trees => format!(
-                "\n# One `cv` says how many leaves are better on these data. {decided}\n[grid]\n\"learner.leaves\" = [31, 15, 7]\n\n\
-                 # A network takes no missing values. To compare, run `cv` again with these in place of [data.read], [learner] \
-                 and\n# [grid]: 0 stands for a missing value then.\n# [data.read]\n# missing = \"zero\"\n#\n# [scorer]\n{}#\n# \
-                 [learner]\n{}",
-                commented(&scorer(Choice::Network)),
-                commented(&self.learner(Choice::Network)),
+                "\n# One `cv` says what is better on these data: trees, with 31 leaves or 7, or a network. {decided}\n[grid]\n\
+                 learner = [\n    {},\n    {},\n    {},\n]\n",
+                inline(&self.trees(31)),
+                inline(&self.trees(7)),
+                inline(&self.learner(Choice::Network)),
             ),
         }
     }
@@ -339,10 +339,6 @@ fn trees(leaves: usize, documents: usize) -> Vec<(&'static str, String)> {
 fn table<K: AsRef<str>>(section: &str, keys: &[(K, String)]) -> String {
     let lines: String = keys.iter().map(|(key, value)| format!("{} = {value}\n", key.as_ref())).collect();
     format!("[{section}]\n{lines}")
-}
-
-fn commented(keys: &[(&str, String)]) -> String {
-    keys.iter().map(|(key, value)| format!("# {key} = {value}\n")).collect()
 }
 
 /// The lines of a table of values, in TOML, which has lists and texts as JSON has them.

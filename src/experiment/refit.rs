@@ -86,7 +86,7 @@ impl ExperimentConfig {
             grid: Map::new(),
             search: None,
             cv: CrossValidationConfig::default(),
-            ..self.clone()
+            ..self.clone().without_unread()
         })?;
         drop(splits);
         drop(config.data.told_split(config.seed)?);

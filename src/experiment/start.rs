@@ -63,7 +63,7 @@ impl ExperimentConfig {
         if let Err(LearnerError::Refused(refusal)) = started {
             return Err(refusal);
         }
-        let (found, expected) = (ranker.model().features(), split.train.feature_count);
+        let (found, expected) = (ranker.features(), split.train.feature_count);
         if found == expected {
             return Ok(());
         }

@@ -129,10 +129,11 @@ impl<'p> TrainRun<'p> {
         &self.config
     }
 
-    /// The same run, whose ranker and card say what a cross-validation estimates of them.
+    /// The same run, whose ranker and card say what a cross-validation estimates of them. What is to be known of the data
+    /// is not told again: the cross-validation has.
     #[must_use]
     pub fn with_estimate(self, estimate: Estimate) -> Self {
-        Self { estimate: Some(estimate), ..self }
+        Self { estimate: Some(estimate), warnings: Vec::new(), ..self }
     }
 
     /// Fits the ranker and writes it with its card, then its record by `write_reports`, in the first process. A fit

@@ -16,7 +16,7 @@ use super::parts::{Parts, PartsError};
 use super::tree_ensemble::TreeError;
 use super::tree_shap::TreeShap;
 use crate::atomic_file;
-use crate::data::{DataError, Normalizer, RankingDataset};
+use crate::data::{DataError, Normalizer, RankingDataset, missing_name};
 use crate::measure::Convention;
 use crate::memory::product;
 use crate::refusal::Refusal;
@@ -96,8 +96,8 @@ pub enum RankerError {
     },
     /// Data with missing values, which the model does not take.
     #[error(
-        "query `{query}`, document {document}: feature {feature} is missing, which trees take alone: \
-         read the data with missing = \"zero\" or \"query-min\""
+        "query `{query}`, document {document}: feature {feature} is missing, which this ranker does not take: \
+         read the data with missing = \"zero\" or \"query-min\", or train it with \"indicator\""
     )]
     Missing {
         /// Identifier of the query.
@@ -215,14 +215,37 @@ impl Ranker {
     /// [`RankerError::Mismatch`] if the normalizer or the feature names are for another number of features than the
     /// model's.
     pub fn new(normalizer: Normalizer, model: Model, metadata: Metadata) -> Result<Self, RankerError> {
-        let expected = model.features();
-        let names = metadata.feature_names.as_ref().map_or(expected, Vec::len);
-        for (what, found) in [("normalizer", normalizer.features()), ("list of feature names", names)] {
+        let (features, expected) = (normalizer.features(), model.features());
+        let names = metadata.feature_names.as_ref().map_or(features, Vec::len);
+        for (what, found, expected) in
+            [("normalizer", normalizer.columns(), expected), ("list of feature names", names, features)]
+        {
             if found != expected {
                 return Err(RankerError::Mismatch { what, found, expected });
             }
         }
         Ok(Self { normalizer, model, metadata })
+    }
+
+    /// Returns the number of features of a document.
+    pub fn features(&self) -> usize {
+        self.normalizer.features()
+    }
+
+    /// Returns whether it takes missing values (NaN): a sum of trees, or a ranker whose normalizer
+    /// [fills](Normalizer::fills_missing) them.
+    pub fn takes_missing(&self) -> bool {
+        self.model.takes_missing() || self.normalizer.fills_missing()
+    }
+
+    /// Returns a name for each column that the model takes: the names of the features, or their numbers, from 1; then
+    /// of the [columns](Normalizer::indicated) that say that one is missing.
+    pub fn column_names(&self) -> Vec<String> {
+        let numbers = || (1..=self.features()).map(|feature| feature.to_string()).collect();
+        let mut names = self.metadata.feature_names.clone().unwrap_or_else(numbers);
+        let missing: Vec<String> = self.normalizer.indicated().iter().map(|&at| missing_name(&names[at - 1])).collect();
+        names.extend(missing);
+        names
     }
 
     /// Returns the model, which takes normalized features.
@@ -255,8 +278,8 @@ impl Ranker {
     ///
     /// # Errors
     /// [`RankerError::Features`] if the data have a feature beyond the model's (a ranker whose file does not say how
-    /// many it has, of RankLib, ignores them); [`RankerError::Missing`] for a missing value, if the model is not a [sum
-    /// of trees](Model::takes_missing).
+    /// many it has, of RankLib, ignores them); [`RankerError::Missing`] for a missing value, if the ranker does not
+    /// [take](Self::takes_missing) them.
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         data.check_values()?;
         let blocks = data.blocks(BLOCK);
@@ -298,11 +321,11 @@ impl Ranker {
 
     /// The data as the model takes them.
     fn normalized(&self, data: Cow<RankingDataset>) -> Result<RankingDataset, RankerError> {
-        let (found, expected) = (data.feature_count, self.model.features());
+        let (found, expected) = (data.feature_count, self.features());
         if found > expected && !self.ignores_other_features() {
             return Err(RankerError::Features { found, expected });
         }
-        if !self.model.takes_missing()
+        if !self.takes_missing()
             && let Some((document, feature)) = data.first_missing()
         {
             let (query, document) = data.place_of(document);
@@ -511,6 +534,57 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A ranker of a scorer, for data of which some values are missing.
+    fn filling(scorer: ScorerConfig, kind: NormalizerKind) -> (Ranker, RankingDataset) {
+        let mut train = data();
+        (0..train.features.len()).step_by(7).for_each(|at| train.features[at] = f32::NAN);
+        // The last feature is never missing.
+        train
+            .features
+            .iter_mut()
+            .skip(4)
+            .step_by(5)
+            .for_each(|value| *value = if value.is_nan() { 1.0 } else { *value });
+        let normalizer = Normalizer::fit_with_indicators(&train, kind).unwrap();
+        let model = Model::Scorer(scorer.init(normalizer.columns(), 3, &Device::flex()).unwrap());
+        let whole = ranker(models().remove(0));
+        (Ranker::new(normalizer, model, whole.metadata).unwrap(), train)
+    }
+
+    #[test]
+    fn a_ranker_that_fills_missing_values_is_one_of_the_features_of_the_data() {
+        let device = Device::flex();
+        for kind in [NormalizerKind::None, NormalizerKind::Gauss, NormalizerKind::QueryMinMax] {
+            let (ranker, train) = filling(ScorerConfig::Mlp(MlpScorerConfig::default()), kind);
+            assert_eq!((ranker.features(), ranker.model().features()), (5, 9));
+            assert!(ranker.takes_missing() && !ranker.model().takes_missing());
+            assert_eq!(ranker.column_names()[4..7], ["f5", "f1 is missing", "f2 is missing"]);
+            let scores = ranker.predict(&train, &device).unwrap();
+            let mut normalized = train.clone();
+            ranker.normalizer().apply(&mut normalized).unwrap();
+            assert_eq!(ranker.model().predict(&normalized, &device), scores);
+            let again = Ranker::from_bytes(&ranker.to_bytes(), Path::new("a"), &device).unwrap();
+            assert_eq!(again.predict(&train, &device).unwrap(), scores);
+            assert_eq!(again.normalizer(), ranker.normalizer());
+            assert!(
+                ranker.card("a").contains("and a column each for `f1`, `f2`, `f3`, `f4` |"),
+                "{}",
+                ranker.card("a")
+            );
+        }
+    }
+
+    #[test]
+    fn formats_without_means_and_columns_refuse_a_ranker_that_fills() {
+        use crate::ranker::export::ExportFormat;
+        let (ranker, _) = filling(ScorerConfig::Linear(LinearScorerConfig::default()), NormalizerKind::None);
+        for format in [ExportFormat::RankLib, ExportFormat::Solr, ExportFormat::PluginLinear] {
+            let error = ranker.export(format).unwrap_err().to_string();
+            assert!(error.contains("cannot hold a ranker that fills missing values: expected"), "{error}");
+        }
+        ranker.export(ExportFormat::Onnx).unwrap();
     }
 
     #[test]

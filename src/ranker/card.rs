@@ -22,8 +22,11 @@ impl Ranker {
         };
         row("property", "value".into());
         row("---", "---".into());
-        row("features", self.model().features().to_string());
+        row("features", self.features().to_string());
         row("normalizer", markdown_code(&word(&self.normalizer().kind())));
+        if self.normalizer().fills_missing() {
+            row("missing values", missing_values(self.normalizer().indicated(), &self.column_names()));
+        }
         row("convention of the measures", markdown_code(&metadata.convention.name));
         for (measure, value) in &metadata.measures {
             row(&escape_markdown(measure), format!("{value:.4}"));
@@ -55,6 +58,15 @@ impl Ranker {
         }
         card.push_str("\n```\n");
         card
+    }
+}
+
+/// Returns what becomes of missing values, by the features that have a column for it.
+fn missing_values(indicated: &[usize], names: &[String]) -> String {
+    let columns: Vec<String> = indicated.iter().map(|&feature| markdown_code(&names[feature - 1])).collect();
+    match &columns[..] {
+        [] => "the mean of training; no feature has a column for them".to_string(),
+        columns => format!("the mean of training, and a column each for {}", columns.join(", ")),
     }
 }
 

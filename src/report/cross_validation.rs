@@ -4,7 +4,7 @@ use super::about::{Fact, Frame, configuration, convention_in_words, cost, header
 use super::curves::{self, Curves};
 use super::html::{Html, Table, element, figure, figures, note, section};
 use super::{data, extremes, importance, number, queries, search, weights};
-use crate::experiment::{CrossValidationReport, FoldDetails, Measures, RunRecord};
+use crate::experiment::{CrossValidationReport, FitReport, FoldDetails, Measures, RunRecord};
 use crate::learner::Importance;
 use crate::plot::{Dot, Ink, Row, Rows};
 
@@ -13,9 +13,9 @@ pub(super) fn frame(report: &CrossValidationReport, record: Option<&RunRecord>) 
     let numbers = || result.folds.iter().map(|fold| fold.fold);
     let per_query: Vec<_> =
         numbers().zip(&report.details).map(|(fold, d)| (format!("fold {fold}, "), &d.per_query)).collect();
-    let found: Vec<(String, &[f32])> = numbers()
+    let found: Vec<(String, &FitReport)> = numbers()
         .zip(&report.details)
-        .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?.weights.as_deref()?)))
+        .filter_map(|(fold, d)| Some((format!("fold {fold}"), d.fits.first()?)))
         .collect();
     let used: Vec<(String, &Importance)> = numbers()
         .zip(&report.details)

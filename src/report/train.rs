@@ -9,7 +9,6 @@ use crate::experiment::{RunRecord, SetMeasures, TrainReport};
 pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
     let curves =
         Curves { config: &report.config, selection: report.selection, convention: &report.convention, heights: vec![] };
-    let weights = report.fit.weights.as_deref().map(|found| [("weight".to_string(), found)]);
     let importance = report.fit.importance.as_ref().map(|found| [(String::new(), found)]);
     let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
     let sections = [
@@ -21,7 +20,7 @@ pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
             .as_ref()
             .map(|found| extremes::extremes(&[(String::new(), found)], &report.convention))
             .unwrap_or_default(),
-        weights.map(|found| weights::weights(&found, normalizer)).unwrap_or_default(),
+        weights::weights(&[("weight".to_string(), &report.fit)], normalizer),
         importance.map(|found| importance::importance(&found)).unwrap_or_default(),
         partial_dependence::partial_dependence(&report.partial_dependence, normalizer),
         data::of_split(&report.data),

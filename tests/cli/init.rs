@@ -122,30 +122,18 @@ fn few_queries_get_a_linear_scorer() {
 }
 
 #[test]
-fn missing_values_get_trees_and_a_network_in_a_comment() {
+fn missing_values_get_trees_and_a_network_in_the_grid() {
     let bench = Bench::default();
     let (config, summary) = written(&bench, &letor(40, 6, missing));
-    contains_all(
-        &config,
-        &["missing = \"keep\"", "[learner]\nkind = \"boosted_trees\"", "\"learner.leaves\" = [31, 15, 7]"],
-    );
+    contains_all(&config, &["missing = \"indicator\"", "[learner]\nkind = \"boosted_trees\"", "kind = \"mlp\""]);
+    contains_all(&config, &["{ kind = \"boosted_trees\"", "{ kind = \"gradient\""]);
     contains_all(&summary, &["boosted trees: values are missing", "missing values       80"]);
     cross_validated(&bench);
-    // The block in the comment, in place of the sections that it names.
-    let text = fs::read_to_string(bench.path("short.toml")).unwrap();
-    let section = |text: &str, name: &str| {
-        let start = text.find(&format!("\n[{name}]\n")).unwrap() + 1;
-        let end = text[start..].find("\n\n").map_or(text.len(), |end| start + end + 1);
-        (start, end)
-    };
-    let comment = text[text.find("# [data.read]").unwrap()..].replace("#\n", "\n").replace("# ", "");
-    let mut network = text[..text.find("\n# A network takes").unwrap()].to_string();
-    for name in ["data.read", "learner", "grid"] {
-        let (start, end) = section(&network, name);
-        network.replace_range(start..end, "");
-    }
-    bench.write("network.toml", &format!("{network}\n{comment}"));
-    bench.output(&["cv", "network.toml"]);
+    // What comes first trains as it is, and so does the network.
+    bench.output(&["train", "data.toml", "--set", "learner.rounds=2", "--out", "trees"]);
+    bench.output(&["train", "data.toml", "--set", "learner={kind=\"gradient\", epochs=2}", "--out", "network"]);
+    let card = bench.output(&["models", "show", "network"]);
+    contains_all(&card, &["| missing values | the mean of training, and a column each for `2` |"]);
 }
 
 #[test]
@@ -213,7 +201,7 @@ fn how_the_data_were_read_stands_in_the_configuration() {
     bench.write("data.txt", &text.replace("NULL", "1.79769313486232e+308"));
     bench.output(&["init", "data.txt"]);
     let config = fs::read_to_string(bench.path("data.toml")).unwrap();
-    contains_all(&config, &["missing_value = 1.797e", "missing = \"keep\""]);
+    contains_all(&config, &["missing_value = 1.797e", "missing = \"indicator\""]);
     cross_validated(&bench);
     bench.write("null.txt", &text);
     bench.output(&["init", "null.txt", "--missing", "query-min", "--read", "max_feature_index=9"]);
@@ -251,6 +239,6 @@ fn init_replaces_no_file_and_says_what_it_cannot_use() {
     assert_eq!(record["train"]["queries"], 30);
 }
 
-fn contains_all(text: &str, parts: &[&str]) {
+pub(super) fn contains_all(text: &str, parts: &[&str]) {
     parts.iter().for_each(|part| assert!(text.contains(part), "`{part}` in:\n{text}"));
 }

@@ -24,6 +24,7 @@ mod kept;
 mod manifest;
 mod manual;
 mod memory;
+mod missing;
 mod own_tables;
 mod pages;
 mod parts;

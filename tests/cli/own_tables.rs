@@ -370,3 +370,31 @@ fn splits_that_cannot_be_made_are_refused() {
         "{message}"
     );
 }
+
+#[test]
+fn documents_without_labels_are_scored_and_neither_measured_nor_judged() {
+    let bench = bench();
+    bench.output(&["train", "run.toml", "--out", "run"]);
+    let labeled = "session,url,price,clicks,rating\na,x,0.5,4.25,2\na,y,0.5,0.25,0\n";
+    bench.write("labeled.csv", labeled);
+    bench.write("new.csv", &labeled.replace(",rating", "").replace(",2\n", "\n").replace(",0\n", "\n"));
+    let scores = bench.output(&["predict", "run", "labeled.csv"]);
+    assert_eq!(bench.output(&["predict", "run", "new.csv"]), scores);
+    assert_eq!(bench.output(&["predict", "run", "new.csv", "--run-id", "t"]).lines().count(), 2);
+    for refused in [&["eval", "run", "new.csv"][..], &["predict", "run", "new.csv", "--run-id", "t", "--qrels", "q"]] {
+        let message = bench.refused(refused);
+        assert!(message.contains("new.csv:") && message.contains("expected a column `label`"), "{message}");
+    }
+}
+
+#[test]
+fn a_table_from_a_pipe_is_told_by_its_header() {
+    let bench = bench();
+    bench.output(&["train", "run.toml", "--out", "run"]);
+    let expected = bench.output(&["predict", "run", "own.csv"]);
+    let text = fs::read_to_string(bench.path("own.csv")).unwrap();
+    for name in ["-", "/dev/stdin"] {
+        let piped = bench.command(&["predict", "run", name]).write_stdin(text.clone()).assert().success();
+        assert_eq!(String::from_utf8_lossy(&piped.get_output().stdout), expected, "{name}");
+    }
+}

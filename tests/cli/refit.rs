@@ -248,3 +248,17 @@ fn data_that_cannot_be_read_leave_no_folder_behind() {
     bench.refused(&["cv", "network.toml", "--set", files, "--out", "cv", "--refit", "best"]);
     assert!(!bench.path("cv").exists() && !bench.path("best").exists());
 }
+
+#[test]
+fn a_note_on_rows_that_stood_apart_comes_once() {
+    let bench = Bench::default();
+    let mut rows: Vec<String> =
+        (0..60).map(|row| format!("{},q{},{}\n", row * 7 % 3, row / 4, row * 7 % 3 * 2 + row % 2)).collect();
+    rows.swap(1, 50);
+    bench.write("own.csv", &format!("label,query,clicks\n{}", rows.concat()));
+    let config = "learner = { kind = \"regression\" }\ncv = { split = 3 }\n[data]\ntrain = [\"own.csv\"]\n";
+    bench.write("run.toml", config);
+    let done = bench.command(&["cv", "run.toml", "--out", "cv", "--refit", "best"]).assert().success();
+    let told = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert_eq!(told.matches("stood apart").count(), 1, "{told}");
+}

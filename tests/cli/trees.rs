@@ -53,8 +53,9 @@ fn trees_learn_what_missing_values_mean() {
 fn a_missing_value_is_refused_with_its_place() {
     let bench = trained();
     let place = "train.txt:1:11: found `nan`, expected a finite value of feature 1 (option `missing` = \"zero\" or \
-                 \"query-min\" replaces a missing one, \"keep\" leaves it to boosted trees)\n";
-    assert!(bench.refused(&["predict", "run", "train.txt"]).ends_with(place));
+                 \"query-min\" replaces a missing one, \"keep\" leaves it to boosted trees, \"indicator\" gives \
+                 every learner a mean and a column)\n";
+    assert!(bench.refused(&["predict", "run", "train.txt", "--missing", "error"]).ends_with(place));
     bench.write("linear.toml", &CONFIG.replace("\"keep\"", "\"zero\"").replace("boosted_trees", "regression"));
     let linear = std::fs::read_to_string(bench.path("linear.toml")).unwrap();
     let linear = linear.replace("[loss]\nname = \"lambda_ndcg\"\n", "").replace("rounds = 5\nmin_documents = 1\n", "");
@@ -66,7 +67,10 @@ fn a_missing_value_is_refused_with_its_place() {
     let message = bench.refused(&["predict", "linear", "train.txt", "--missing", "keep"]);
     assert!(message.contains("missing = keep: expected error, zero or query-min"), "{message}");
     let message = bench.refused(&["eval", "linear", "train.txt", "--missing", "keep"]);
-    assert!(message.contains("query `1`, document 1: feature 1 is missing, which trees take alone"), "{message}");
+    assert!(
+        message.contains("query `1`, document 1: feature 1 is missing, which this ranker does not take"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -344,6 +344,17 @@ def main(check):
         if normalizer != "query_min_max":
             check.explained(f"explain-gaps-{normalizer}", model, "gaps.txt", True)
 
+    matrix, lengths = read_letor(check.folder / "gaps-test.txt", FEATURES)
+    scorers = {
+        "linear": '[scorer]\nkind = "linear"',
+        "perceptron": '[scorer]\nkind = "mlp"\nhidden = [8, 4]',
+        "attention": ATTENTION.format(kind="attention", more=""),
+    }
+    for normalizer, (what, scorer) in itertools.product(NORMALISERS, scorers.items()):
+        name = f"filled-{what}-{normalizer}"
+        model = check.train(name, normalizer, scorer, GRADIENT, "gaps.txt", '[data.read]\nmissing = "indicator"')
+        check.graphs(name, f"{what}, missing values", model, "gaps-test.txt", (), matrix, lengths)
+
     combinations = itertools.product(ACTIVATIONS, ["none", "layer", "batch"])
     for (activation, norm), normalizer in zip(combinations, itertools.cycle(NORMALISERS)):
         name = f"mlp-{activation}-{norm}-{normalizer}"

@@ -42,7 +42,7 @@ impl Systems {
         let load = |path: &PathBuf| is_ranker(path).then(|| input::ranker(path, &device)).transpose();
         let rankers = systems.iter().map(load).collect::<Result<Vec<_>, _>>()?;
         // Every ranker has to take the columns that the first one does.
-        let data = args.reading.read(&[data.to_path_buf()], rankers.iter().flatten().next())?;
+        let data = args.reading.read_for_all(&[data.to_path_buf()], &rankers.iter().flatten().collect::<Vec<_>>())?;
         let score = |(path, ranker): (&PathBuf, &Option<Ranker>)| match ranker {
             Some(ranker) => Scored::by_ranker(path, ranker, &data, &device),
             None => Scored::from_file(path, &data),

@@ -53,7 +53,7 @@ impl ConvertArgs {
         let notes = format.map_or(Vec::new(), |format| ranker.export_notes(format));
         let place = self.out.display();
         atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
-        let (place, features) = (place.to_string(), counted(ranker.model().features(), "feature"));
+        let (place, features) = (place.to_string(), counted(ranker.features(), "feature"));
         writeln!(out, "{}: {name}, {features}, {} bytes", harmless(&place), bytes.len())?;
         for note in notes {
             terminal::say(format_args!("note: {place}: {note}"));

@@ -152,7 +152,10 @@ impl Check {
         self.check_features(&set, &survey.missing_of);
         if !missing.is_empty() {
             let share = 100.0 * set.statistics.missing_values as f64 / data.features.len().max(1) as f64;
-            let words = format!("{share:.3}% of the values are missing, in {}", self.in_words(&missing));
+            let words = format!(
+                "{share:.3}% of the values are missing, in {}: missing = \"indicator\" in [data.read] keeps them",
+                self.in_words(&missing)
+            );
             self.find(Level::Note, Kind::MissingValue, &set, &self.called(&missing), words);
         }
         drop(survey);

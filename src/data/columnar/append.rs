@@ -223,7 +223,10 @@ impl<'a, 'b> Appender<'a, 'b> {
 
     fn append_part(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         self.append_queries(batch)?;
-        let labels = self.numbers(batch, self.layout.label, LABEL)?;
+        let labels = match self.layout.label {
+            Some(column) => self.numbers(batch, column, LABEL)?,
+            None => vec![0.0; batch.num_rows()].into(),
+        };
         self.append_weights(batch)?;
         self.append_keys(batch)?;
         if let Some(column) = self.layout.document {
@@ -318,7 +321,11 @@ impl<'a, 'b> Appender<'a, 'b> {
                 }
             }
             KeyColumn::Time(_) => {
-                let times = times(batch.column(column)).map_err(|error| self.unreadable(error))?;
+                let (times, are_dates) = times(batch.column(column)).map_err(|error| self.unreadable(error))?;
+                if *self.assembly.has_dates.get_or_insert(are_dates) != are_dates && !times.is_empty() {
+                    let expected = if are_dates { "a number" } else { "a date or a time (ISO 8601)" };
+                    return Err(self.cell(batch, column, 0, &format!("{expected}, as in the rows before")));
+                }
                 for row in 0..times.len() {
                     if times.is_null(row) || !times.value(row).is_finite() {
                         return Err(self.cell(batch, column, row, "a number, a date or a time (ISO 8601)"));

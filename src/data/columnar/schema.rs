@@ -15,7 +15,8 @@ use crate::text::{counted, did_you_mean, nearest};
 /// The places of the columns: in the file, and in its batches after [`Layout::project`].
 #[derive(Debug)]
 pub(super) struct Layout {
-    pub label: usize,
+    /// None in a table of documents that have no labels yet, where these need none.
+    pub label: Option<usize>,
     pub query: usize,
     pub document: Option<usize>,
     pub weight: Option<usize>,
@@ -78,7 +79,10 @@ impl Layout {
         let (options, like) = (assembly.options, assembly.like);
         let columns = Table { schema, path, options: &options.columns, like };
         columns.check_dropped()?;
-        let label = columns.required(&LABEL, is_number, "numbers")?;
+        let label = match like.may_lack_labels {
+            true => columns.optional(&LABEL, is_number, "numbers")?,
+            false => Some(columns.required(&LABEL, is_number, "numbers")?),
+        };
         let query = columns.required(&QUERY, is_identifier, "text or integers")?;
         let document = columns.optional(&DOCUMENT, is_identifier, "text or integers")?;
         let weight = columns.optional(&WEIGHT, is_number, "numbers")?;
@@ -93,7 +97,7 @@ impl Layout {
         {
             return Err(unfit(path, "no such column", format!("a column `{name}` (option `{option}` = \"file\")")));
         }
-        let taken = [Some(label), Some(query), document, weight, query_weight, key];
+        let taken = [label, Some(query), document, weight, query_weight, key];
         let (features, width, names) = columns.features(&taken, assembly)?;
         check_width(path, width, assembly)?;
         let weight = weight.filter(|_| options.document_weights == Weights::File);
@@ -104,8 +108,8 @@ impl Layout {
     /// Returns the columns in use, in the order of the file, and counts among these from now on.
     pub fn project(&mut self) -> Vec<usize> {
         let Self { label, query, document, weight, query_weight, key, features, .. } = self;
-        let mut places = vec![label, query];
-        places.extend([document, weight, query_weight, key].into_iter().flatten());
+        let mut places = vec![query];
+        places.extend([label, document, weight, query_weight, key].into_iter().flatten());
         match features {
             Features::List(column) => places.push(column),
             Features::Each(columns) => places.extend(columns),

@@ -359,7 +359,7 @@ fn values_that_cannot_be_are_reported_with_row_and_column() {
         ),
         (
             with(vec![("features", missing)]),
-            "row 2, column `features`: found null, expected a finite value of feature 1 (option `missing` = \"zero\" or \"query-min\" replaces a missing one, \"keep\" leaves it to boosted trees)",
+            "row 2, column `features`: found null, expected a finite value of feature 1 (option `missing` = \"zero\" or \"query-min\" replaces a missing one, \"keep\" leaves it to boosted trees, \"indicator\" gives every learner a mean and a column)",
         ),
         (
             with(vec![("features", uneven)]),

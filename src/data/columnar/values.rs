@@ -30,9 +30,9 @@ pub(super) fn texts(column: &dyn Array) -> Result<LargeStringArray, ArrowError> 
     Ok(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone())
 }
 
-/// Returns a column of numbers, dates or times as numbers that ascend with time; text is read as either. What cannot be
-/// read becomes null.
-pub(super) fn times(column: &dyn Array) -> Result<Float64Array, ArrowError> {
+/// Returns a column of numbers, dates or times as numbers that ascend with time, and whether they are dates or times;
+/// text is read as either. What cannot be read becomes null.
+pub(super) fn times(column: &dyn Array) -> Result<(Float64Array, bool), ArrowError> {
     let seconds = DataType::Timestamp(TimeUnit::Microsecond, None);
     let numbers = |column: &dyn Array| -> Result<Float64Array, ArrowError> {
         Ok(cast(column, &DataType::Float64)?.as_primitive::<Float64Type>().clone())
@@ -45,13 +45,13 @@ pub(super) fn times(column: &dyn Array) -> Result<Float64Array, ArrowError> {
             }
             _ => cast(column, &seconds)?,
         };
-        return numbers(&cast(&micros, &DataType::Int64)?);
+        return Ok((numbers(&cast(&micros, &DataType::Int64)?)?, true));
     }
     let plain = numbers(column)?;
     if !is_text || plain.null_count() == column.null_count() {
-        return Ok(plain);
+        return Ok((plain, false));
     }
-    numbers(&cast(&cast(column, &seconds)?, &DataType::Int64)?)
+    Ok((numbers(&cast(&cast(column, &seconds)?, &DataType::Int64)?)?, true))
 }
 
 /// Returns floats with NaN in place of nulls; without nulls, the values of the array itself.

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::DataError;
 use super::hash::hash_floats;
+use super::indicators::Indicators;
 use super::normalizer::{Normalizer, NormalizerKind};
 use super::parts::{CHUNK, Parts, numbers};
 use crate::distributed::{OneProcess, Processes};
@@ -105,6 +106,8 @@ struct Normalized {
     normalizer: Normalizer,
     /// Of the queries.
     offsets: Vec<usize>,
+    /// The missing values of each column, where the normalizer fills them: none.
+    none_missing: Vec<usize>,
 }
 
 impl InFile {
@@ -137,7 +140,17 @@ impl InFile {
 
     /// Returns the number of values.
     pub fn len(&self) -> usize {
-        self.file.rows() * self.file.width
+        self.file.rows() * self.width()
+    }
+
+    /// The number of values of a row as it is used.
+    fn width(&self) -> usize {
+        self.normalized.as_ref().map_or(self.file.width, |normalized| normalized.normalizer.columns())
+    }
+
+    /// What fills missing values, if anything does.
+    fn filling(&self) -> Option<&Indicators> {
+        self.normalized.as_ref()?.normalizer.missing()
     }
 
     /// Returns all values.
@@ -200,14 +213,29 @@ impl InFile {
         if self.streaming.is_none() || self.normalized.is_some() {
             return false;
         }
-        self.normalized = Some(Arc::new(Normalized { normalizer: normalizer.clone(), offsets: offsets.to_vec() }));
-        self.all = Arc::default();
+        self.use_as(normalizer, offsets);
         true
+    }
+
+    /// Fills missing values of normalized features where they are copied from now on, if they are streamed.
+    pub fn fill(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
+        if self.streaming.is_none() {
+            return false;
+        }
+        self.use_as(normalizer, offsets);
+        true
+    }
+
+    fn use_as(&mut self, normalizer: &Normalizer, offsets: &[usize]) {
+        let none_missing = if normalizer.fills_missing() { vec![0; normalizer.columns()] } else { Vec::new() };
+        let normalized = Normalized { normalizer: normalizer.clone(), offsets: offsets.to_vec(), none_missing };
+        self.normalized = Some(Arc::new(normalized));
+        self.all = Arc::default();
     }
 
     /// Copies rows.
     pub fn copy(&self, rows: Range<usize>, out: &mut [f32]) {
-        let width = self.file.width;
+        let width = self.width();
         out.par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, out)| {
             let start = rows.start + chunk * ROWS;
             self.copy_few(start..start + out.len() / width, out);
@@ -216,6 +244,14 @@ impl InFile {
 
     /// Copies rows on the calling thread.
     fn copy_few(&self, rows: Range<usize>, out: &mut [f32]) {
+        let Some(missing) = self.filling() else { return self.copy_normalized(rows, out) };
+        let mut normalized = vec![0.0; rows.len() * self.file.width];
+        self.copy_normalized(rows, &mut normalized);
+        missing.fill_from(&normalized, out);
+    }
+
+    /// Copies rows whose missing values stay missing.
+    fn copy_normalized(&self, rows: Range<usize>, out: &mut [f32]) {
         match &self.normalized {
             Some(normalized) if normalized.is_by_query() => normalized.copy_queries(&self.file, rows, out),
             Some(normalized) => {
@@ -248,7 +284,7 @@ impl InFile {
     }
 
     fn each_block_of(&self, rows: Range<usize>, unit: usize, mut of_block: impl FnMut(&[f32])) {
-        let width = self.file.width;
+        let width = self.width();
         let step = (PASS / width / unit).max(1) * unit;
         let blocks = rows.clone().step_by(step).map(|start| start..rows.end.min(start + step));
         let by_query = self.normalized.as_ref().is_some_and(|normalized| normalized.is_by_query());
@@ -284,11 +320,20 @@ impl InFile {
                     }
                 }
             });
+            let mut filled_rows = Vec::new();
             for mut buffer in full {
                 if let Some(normalized) = &self.normalized {
                     buffer.par_chunks_mut(ROWS * width).for_each(|rows| normalized.normalizer.apply_rows(rows));
                 }
-                of_block(&buffer);
+                match self.filling() {
+                    None => of_block(&buffer),
+                    Some(missing) => {
+                        filled_rows.resize(buffer.len() / width * missing.width(), 0.0);
+                        let rows = filled_rows.par_chunks_mut(ROWS * missing.width());
+                        rows.zip(buffer.par_chunks(ROWS * width)).for_each(|(out, rows)| missing.fill_from(rows, out));
+                        of_block(&filled_rows);
+                    }
+                }
                 // The reader may have ended.
                 let _ = emptied.send(buffer);
             }
@@ -323,7 +368,7 @@ impl InFile {
             return (Hashed::Whole { before: begun.finalize(), after }, survey);
         }
         let found = self.parts().gather(readers, |part| {
-            let (mut hash, mut survey) = (begun.clone(), Survey::new(self.file.width));
+            let (mut hash, mut survey) = (begun.clone(), Survey::new(self.width()));
             self.each_block_of_part(part, survey::ROWS, |rows| {
                 rayon::join(|| survey.add(rows), || hash_floats(rows, &mut hash));
             });
@@ -337,7 +382,7 @@ impl InFile {
     /// Goes on with a hash of all values, and looks through them. A hash has to take values in their order, so each
     /// process takes its own and hands both on to the next.
     fn hashed_in_turns(&self, mut hash: Sha256, readers: &dyn Processes) -> (Sha256, Survey) {
-        let mut survey = Survey::new(self.file.width);
+        let mut survey = Survey::new(self.width());
         for turn in 0..readers.count() {
             let is_mine = turn == readers.rank();
             if is_mine {
@@ -371,7 +416,7 @@ impl InFile {
         let readers = self.readers(processes);
         let mut own = Vec::new();
         self.each_own_block(readers, CHUNK, |rows| {
-            let chunks: Vec<Vec<f64>> = rows.par_chunks(CHUNK * self.file.width).map(&of_chunk).collect();
+            let chunks: Vec<Vec<f64>> = rows.par_chunks(CHUNK * self.width()).map(&of_chunk).collect();
             match readers.count() {
                 1 => chunks.iter().for_each(|numbers| then(numbers)),
                 _ => own.extend(
@@ -403,16 +448,16 @@ impl InFile {
         self.file.survey.get().is_some()
     }
 
-    /// What a pass over the file finds; the pass is made once. Normalizers leave missing values where they are.
+    /// What a pass over the file finds; the pass is made once.
     fn survey(&self) -> &Survey {
         self.file.survey.get_or_init(|| self.raw().surveyed(&OneProcess))
     }
 
     fn surveyed(&self, processes: &dyn Processes) -> Survey {
         if self.parts().count() == 1 {
-            let mut all = Survey::new(self.file.width);
+            let mut all = Survey::new(self.width());
             let of_chunk = |rows: &[f32]| {
-                let mut survey = Survey::new(self.file.width);
+                let mut survey = Survey::new(self.width());
                 survey.add(rows);
                 survey.to_numbers()
             };
@@ -420,7 +465,7 @@ impl InFile {
             return all;
         }
         let of_part = |part: usize| {
-            let mut survey = Survey::new(self.file.width);
+            let mut survey = Survey::new(self.width());
             self.each_block_of_part(part, survey::ROWS, |rows| survey.add(rows));
             survey.to_numbers()
         };
@@ -445,14 +490,17 @@ impl InFile {
         Err(self.file.source.unusable(place / self.file.width, place % self.file.width, value))
     }
 
-    /// Returns the place of the first missing value.
+    /// Returns the place of the first missing value, of those that are not filled.
     pub fn first_missing(&self) -> Option<usize> {
-        self.survey().first_missing
+        if self.filling().is_some() { None } else { self.survey().first_missing }
     }
 
-    /// Returns the number of missing values of each feature.
+    /// Returns the number of missing values of each feature, of those that are not filled.
     pub fn missing_of(&self) -> &[usize] {
-        &self.survey().missing_of
+        match &self.normalized {
+            Some(normalized) if normalized.normalizer.fills_missing() => &normalized.none_missing,
+            _ => &self.survey().missing_of,
+        }
     }
 
     /// Returns the smallest and largest value of each feature, missing ones aside; (0, 0) where there are none.
@@ -466,8 +514,21 @@ impl InFile {
         let (mut lows, mut highs): (Vec<f32>, Vec<f32>) = survey.ranges().into_iter().unzip();
         normalized.normalizer.apply_rows(&mut lows);
         normalized.normalizer.apply_rows(&mut highs);
-        let has_values = survey.missing_of.iter().map(|missing| *missing < self.file.rows());
-        lows.into_iter().zip(highs).zip(has_values).map(|(range, has)| if has { range } else { (0.0, 0.0) }).collect()
+        let rows = self.file.rows();
+        let ranges = lows.into_iter().zip(highs).zip(&survey.missing_of);
+        let ranges = ranges.map(|(range, missing)| if *missing < rows { range } else { (0.0, 0.0) });
+        let Some(filling) = self.filling() else { return ranges.collect() };
+        let with_mean = |((range, mean), &missing): (((f32, f32), &f32), &usize)| match missing {
+            0 => range,
+            all if all == rows => (*mean, *mean),
+            _ => (range.0.min(*mean), range.1.max(*mean)),
+        };
+        let features = ranges.zip(&filling.means).zip(&survey.missing_of).map(with_mean);
+        let of_column = |&feature: &usize| {
+            let missing = survey.missing_of[feature - 1];
+            (f32::from(u8::from(missing == rows)), f32::from(u8::from(missing > 0)))
+        };
+        features.chain(filling.columns.iter().map(of_column)).collect()
     }
 }
 

@@ -160,6 +160,54 @@ proptest! {
     }
 }
 
+/// Streamed data whose missing values are filled are those in memory: normalizers, rows, hashes, ranges, by one process
+/// and by several.
+#[test]
+fn filled_values_in_a_file_are_those_in_memory() {
+    let mut data = data();
+    (0..data.features.len()).step_by(13).for_each(|at| data.features[at] = f32::NAN);
+    // One feature is everywhere, and one nowhere.
+    data.features.iter_mut().skip(1).step_by(5).for_each(|value| *value = if value.is_nan() { 0.5 } else { *value });
+    data.features.iter_mut().skip(4).step_by(5).for_each(|value| *value = f32::NAN);
+    let filled = |data: &RankingDataset, kind, processes: &dyn Processes| {
+        let normalizer = Normalizer::fit_in(data, kind, processes);
+        let mut normalized = data.clone();
+        normalizer.apply(&mut normalized).unwrap();
+        let normalizer = normalizer.with_indicators(&normalized, processes);
+        normalizer.fill(&mut normalized);
+        (normalizer, normalized)
+    };
+    for kind in KINDS {
+        let (normalizer, memory) = filled(&data, kind, &OneProcess);
+        assert_eq!(normalizer.indicated(), [1, 3, 4]);
+        assert!(memory.features.iter().all(|value| value.is_finite()));
+        for is_read in [false, true] {
+            let mut file = in_slices(&data, &[100, 101], false);
+            assert!(file.features.stream(if is_read { 1 } else { 1 << 20 }, 1 << 10));
+            for processes in 1..3 {
+                let normalizers = in_processes(processes, |processes| filled(&file, kind, processes).0);
+                assert!(normalizers.iter().all(|other| *other == normalizer), "{kind:?}, {processes} processes");
+            }
+            let (_, file) = filled(&file, kind, &OneProcess);
+            assert_eq!(file.data_hash(), memory.data_hash(), "{kind:?}");
+            assert_eq!(file.feature_ranges(), memory.feature_ranges(), "{kind:?}");
+            assert_eq!((file.first_missing(), file.statistics()), (None, memory.statistics()));
+            assert!((0..8).all(|feature| !file.is_partly_missing(feature)));
+            assert_eq!(file.features.columns(8, 0..8), memory.features.columns(8, 0..8));
+            let mut copied = vec![0.0; 20 * 8];
+            file.features.copy_rows(8, 17..37, &mut copied);
+            assert_eq!(bits(&copied), bits(&memory.features[17 * 8..37 * 8]), "{kind:?}");
+            assert!(!file.features.in_file().unwrap().is_copied());
+            assert_eq!(bits(&file.features), bits(&memory.features), "{kind:?}");
+            // The training data are normalized and filled at once elsewhere.
+            let mut at_once = in_slices(&data, &[7], false);
+            assert!(at_once.features.stream(1 << 20, 1 << 10));
+            normalizer.apply(&mut at_once).unwrap();
+            assert_eq!(bits(&at_once.features), bits(&memory.features), "{kind:?}");
+        }
+    }
+}
+
 #[test]
 fn the_first_value_that_may_not_be_is_named() {
     let mut data = data();

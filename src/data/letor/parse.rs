@@ -277,7 +277,7 @@ impl Parser<'_> {
         match self.rules.missing {
             _ if !is_missing => Err(self.fault(start, &format!("a finite value of feature {index}"))),
             Missing::Zero => Ok((0.0, end)),
-            Missing::QueryMin | Missing::Keep => {
+            Missing::QueryMin | Missing::Keep | Missing::Indicator => {
                 self.parsed.missing = true;
                 Ok((f32::NAN, end))
             }

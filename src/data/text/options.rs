@@ -19,6 +19,9 @@ pub enum Missing {
     QueryMin,
     /// It stays missing: NaN in the dataset.
     Keep,
+    /// As `keep`; a model that takes no missing values gets the mean of the training values, and a column that says
+    /// that the value was missing ([`Normalizer::fit_with_indicators`](crate::data::Normalizer::fit_with_indicators)).
+    Indicator,
 }
 
 /// What a feature becomes that a line leaves out.
@@ -40,8 +43,8 @@ impl Absent {
 }
 
 /// What to do about a missing value that is refused.
-pub(crate) const MISSING_HINT: &str =
-    "option `missing` = \"zero\" or \"query-min\" replaces a missing one, \"keep\" leaves it to boosted trees";
+pub(crate) const MISSING_HINT: &str = "option `missing` = \"zero\" or \"query-min\" replaces a missing one, \"keep\" leaves it to boosted trees, \
+     \"indicator\" gives every learner a mean and a column";
 
 /// Source of the queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -160,7 +163,8 @@ impl ReadOptions {
         match limits.into_iter().find(|(_, value)| *value == Some(0)) {
             Some((option, _)) => Err(Refusal::new(option, 0, "at least 1")),
             None if self.absent == Absent::Missing && self.missing == Missing::Error => {
-                let expected = "`zero`, or `keep`, `zero` or `query-min` for `missing`, which refuses missing values";
+                let expected =
+                    "`zero`, or `keep`, `indicator`, `zero` or `query-min` for `missing`, which refuses missing values";
                 Err(Refusal::new("absent", "missing", expected))
             }
             None => self.check_missing_value(),
@@ -177,7 +181,8 @@ impl ReadOptions {
             ));
         }
         if self.missing == Missing::Error {
-            let expected = "none, or `keep`, `zero` or `query-min` for `missing`, which refuses missing values";
+            let expected =
+                "none, or `keep`, `indicator`, `zero` or `query-min` for `missing`, which refuses missing values";
             return Err(Refusal::new("missing_value", value, expected));
         }
         Ok(())

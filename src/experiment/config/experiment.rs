@@ -256,8 +256,14 @@ impl ExperimentConfig {
         }
         let (kind, others) = (self.learner_kind(), learners_that_do(takes));
         let expected =
-            format!("\"error\", \"zero\" or \"query-min\": the learner `{kind}` takes no missing values; {others}");
+            format!("\"indicator\", \"zero\" or \"query-min\": the learner `{kind}` takes no missing values; {others}");
         Err(Refusal::new("data.read.missing", "\"keep\"", expected))
+    }
+
+    /// Whether missing values reach the learner as a mean and a column.
+    pub(crate) fn indicates_missing(&self) -> bool {
+        let takes = |entry: &LearnerEntry| entry.takes_missing;
+        self.data.read.missing == Missing::Indicator && !self.learner_entry().is_some_and(takes)
     }
 
     /// Refuses to stream data for a learner that needs them in memory.
@@ -335,12 +341,28 @@ impl ExperimentConfig {
 
     /// Returns the sections that a learner reads besides `[learner]`.
     pub(super) fn parts(&self) -> Parts<'_> {
-        Parts { loss: self.loss.as_ref().map(Into::into), scorer: self.scorer.as_ref() }
+        let searched = self.search.as_ref().map(SearchConfig::space);
+        let tries_learners = [Some(&self.grid), searched].into_iter().flatten().any(|of| of.contains_key("learner"));
+        // Among learners that are tried, a section is for those that read it.
+        let reads = |takes: fn(&LearnerEntry) -> bool| !tries_learners || self.learner_entry().is_none_or(takes);
+        Parts {
+            loss: self.loss.as_ref().filter(|_| reads(|entry| entry.takes_loss)).map(Into::into),
+            scorer: self.scorer.as_ref().filter(|_| reads(|entry| entry.takes_scorer)),
+        }
     }
 
     /// The same configuration with the normalizer that was fitted, which `auto` leaves open.
     pub(in crate::experiment) fn normalized_by(&self, kind: NormalizerKind) -> Self {
         Self { normalizer: kind, ..self.clone() }
+    }
+
+    /// The same configuration without the sections that its learner does not read.
+    pub(in crate::experiment) fn without_unread(mut self) -> Self {
+        if let Some(entry) = self.learner_entry() {
+            self.scorer = self.scorer.filter(|_| entry.takes_scorer);
+            self.loss = self.loss.filter(|_| entry.takes_loss);
+        }
+        self
     }
 
     /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so that
@@ -556,7 +578,7 @@ mod tests {
     fn missing_values_are_kept_for_a_learner_that_takes_them() {
         let keep = "data.read.missing=keep";
         assert!(read("", &[keep, "learner={kind=\"boosted_trees\"}"]).is_ok());
-        let expected = "\"error\", \"zero\" or \"query-min\": the learner `gradient` takes no missing values; `boosted_trees` does";
+        let expected = "\"indicator\", \"zero\" or \"query-min\": the learner `gradient` takes no missing values; `boosted_trees` does";
         assert_eq!(
             read("", &[keep]).unwrap_err(),
             format!("--set {keep}: data.read.missing: found \"keep\", expected {expected}")

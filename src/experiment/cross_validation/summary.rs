@@ -151,6 +151,7 @@ mod tests {
                 best_round: 1,
                 stop: StopReason::Completed,
                 approximation: None,
+                indicated: Vec::new(),
                 weights: None,
                 importance: None,
                 history: Vec::new(),

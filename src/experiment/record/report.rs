@@ -110,7 +110,10 @@ pub struct FitReport {
     /// The evaluation of the loss in the longest list, if it does not follow its formula to the letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
-    /// Weight of each feature of a linear ranker, on normalized features.
+    /// The features, from 1, whose absence has a column that the ranker takes after those of the features.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indicated: Vec<usize>,
+    /// Weight of each feature of a linear ranker, on normalized features, then of each such column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f32>>,
     /// The importance of each feature to the trees that the fit grew.
@@ -199,6 +202,7 @@ impl FitReport {
             best_round: fit.best_round,
             stop: fit.stop,
             approximation: fit.approximation.clone(),
+            indicated: fit.ranker.normalizer().indicated().to_vec(),
             weights: linear_weights(&fit.ranker),
             importance: fit.importance.clone(),
             history: fit.history.clone(),

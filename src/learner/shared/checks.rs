@@ -175,7 +175,7 @@ pub(crate) fn complete(
             let (query, document) = data.place_of(document);
             let reason = format!(
                 "feature {} of document {} of query `{query}` in the {set} data is missing, which this learner does not take; \
-                 `boosted_trees` does",
+                 `boosted_trees` does, and `missing` = \"indicator\" fills it",
                 feature + 1,
                 document + 1
             );

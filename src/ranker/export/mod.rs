@@ -162,6 +162,19 @@ impl ExportError {
         Self::Model { format, found, expected }
     }
 
+    /// Refuses a ranker that fills missing values.
+    fn check_filling(ranker: &Ranker, format: ExportFormat) -> Result<(), Self> {
+        if !ranker.normalizer().fills_missing() {
+            return Ok(());
+        }
+        let found = "a ranker that fills missing values";
+        Err(Self::Model {
+            format,
+            found,
+            expected: "one that was trained without `missing` = \"indicator\"; ONNX holds it",
+        })
+    }
+
     fn normalizer(kind: NormalizerKind, format: ExportFormat, expected: &'static str) -> Self {
         let found = match kind {
             NormalizerKind::None => "none",

@@ -17,6 +17,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
         let expected = "`none`; RankLib text, which `model/ranklib` reads, holds `z_score`";
         return Err(ExportError::normalizer(ranker.normalizer().kind(), format, expected));
     }
+    ExportError::check_filling(ranker, format)?;
     let (weights, bias) = scorer.weights();
     if bias != 0.0 {
         let expected = "a linear ranker without a constant (`bias = false`); RankLib text holds it";

@@ -16,6 +16,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
         let expected = "a linear ranker; ONNX holds multi-layer perceptrons";
         return Err(ExportError::model(ranker.model(), ExportFormat::RankLib, expected));
     };
+    ExportError::check_filling(ranker, ExportFormat::RankLib)?;
     let (weights, bias) = scorer.weights();
     let mut weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
     let mut bias = f64::from(bias);

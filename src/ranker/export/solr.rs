@@ -62,6 +62,7 @@ fn without_slack(threshold: f32) -> Option<f32> {
 }
 
 fn linear(ranker: &Ranker, scorer: &LinearScorer) -> Result<Vec<u8>, ExportError> {
+    ExportError::check_filling(ranker, ExportFormat::Solr)?;
     let (mut weights, bias) = scorer.weights();
     if bias != 0.0 {
         let expected = "a linear ranker without a constant (`bias = false`); RankLib text and ONNX hold it";

@@ -354,3 +354,40 @@ fn the_column_that_splits_queries_is_read_and_is_no_feature() {
     let absent = error(&KeyColumn::Time("days".into()), &drop("user"));
     assert!(absent.ends_with("expected a column `days`, by which the data are split; did you mean `day`?"), "{absent}");
 }
+
+#[test]
+fn a_column_of_numbers_here_and_of_dates_there_is_no_time() {
+    let of = |days: [&str; 2]| {
+        let csv = |at: usize| format!("label,query,day,f\n0,{at},{},1\n", days[at]);
+        let (first, second) = (csv(0), csv(1));
+        let (_folder, paths) = files(&[("a.csv", first.as_bytes()), ("b.csv", second.as_bytes())]);
+        let key = KeyColumn::Time("day".into());
+        let like = Like { key: Some(&key), ..Like::default() };
+        read_like(paths.iter().map(Input::from_path), &keep(), &like).map(|read| read.keys)
+    };
+    assert_eq!(of(["20240301", "20240302"]).unwrap(), Some(Keys::Times(vec![20240301.0, 20240302.0])));
+    assert!(of(["2024-03-01", "2024-03-02"]).is_ok());
+    for (days, expected) in [
+        (["20240301", "2024-03-02"], "row 1, column `day`: found 2024-03-02, expected a number, as in the rows before"),
+        (
+            ["2024-03-01", "20240302"],
+            "row 1, column `day`: found 20240302, expected a date or a time (ISO 8601), as in the rows before",
+        ),
+    ] {
+        let error = of(days).unwrap_err().to_string();
+        assert!(error.contains("b.csv") && error.ends_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_table_of_documents_without_labels_is_read_where_nobody_reads_them() {
+    let csv = "query,f\na,1\na,2\n";
+    let (_folder, paths) = files(&[("a.csv", csv.as_bytes())]);
+    let read = |may_lack_labels| {
+        let like = Like { may_lack_labels, ..Like::default() };
+        read_like(paths.iter().map(Input::from_path), &keep(), &like).map(|read| read.data)
+    };
+    let data = read(true).unwrap();
+    assert_eq!((data.labels, data.features[..].to_vec()), (vec![0.0, 0.0], vec![1.0, 2.0]));
+    assert!(read(false).unwrap_err().to_string().contains("expected a column `label`"));
+}

@@ -41,20 +41,20 @@ fn finished(
     let scores = match ranker.model() {
         Model::Trees(trees) => trees::tree_scores(graph_of, trees, ranker.normalizer(), format)?,
         Model::Scorer(scorer) => {
-            let x = normalizer::normalized(graph_of, ranker.normalizer(), false);
+            let x = normalizer::filled(graph_of, ranker.normalizer());
             scores(graph_of, "", scorer, &x)
         }
         Model::Ensemble(members) => {
-            let x = normalizer::normalized(graph_of, ranker.normalizer(), false);
+            let x = normalizer::filled(graph_of, ranker.normalizer());
             let sum = ensemble(graph_of, members, &x);
             sum.ok_or_else(|| ExportError::model(ranker.model(), format, "at least one scorer"))?
         }
         Model::Kernel(expansion) => {
-            let x = normalizer::normalized(graph_of, ranker.normalizer(), false);
+            let x = normalizer::filled(graph_of, ranker.normalizer());
             kernel::kernel_scores(graph_of, expansion, &x)
         }
     };
-    Ok(graph.finish(&scores, ranker.model().features(), description.to_string()))
+    Ok(graph.finish(&scores, ranker.features(), description.to_string()))
 }
 
 /// Adds the scores, `[documents, 1]`, to the graph.

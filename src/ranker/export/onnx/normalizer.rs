@@ -2,6 +2,7 @@
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
+use crate::data::indicators::Indicators;
 use crate::data::{FeatureMap, Normalizer};
 
 /// Adds the raw features to the graph, one row per place of a document; places without one have 0.
@@ -17,13 +18,41 @@ pub(super) fn raw(graph: &mut GraphBuilder, features: usize) -> Value {
     graph.reshaped(&clean, &[-1, features as i64])
 }
 
+/// Adds the columns that a scorer takes to the graph, one row per place of a document: the normalized features, with
+/// missing values filled and a column for those that may be missing where the normalizer fills them.
+///
+/// # Shapes
+/// - output: `[documents, columns]`, 32-bit floats
+pub(super) fn filled(graph: &mut GraphBuilder, normalizer: &Normalizer) -> Value {
+    let features = raw(graph, normalizer.features());
+    let Some(Indicators { means, columns }) = normalizer.missing() else {
+        return normalized_from(graph, normalizer, &features, false);
+    };
+    let missing = graph.node("IsNaN", &[&features]);
+    let normalized = normalized_from(graph, normalizer, &features, true);
+    let means = graph.floats("missing.means", &[means.len()], means);
+    let filled = graph.node("Where", &[&missing, &means, &normalized]);
+    if columns.is_empty() {
+        return filled;
+    }
+    let places: Vec<i64> = columns.iter().map(|feature| *feature as i64 - 1).collect();
+    let places = graph.integers("missing.columns", &[places.len()], &places);
+    let missing = graph.node_with("Gather", &[&missing, &places], vec![Attribute::int("axis", 1)]);
+    let missing = graph.as_float(&missing);
+    graph.node_with("Concat", &[&filled, &missing], vec![Attribute::int("axis", 1)])
+}
+
 /// Adds the normalized features to the graph, one row per place of a document. With `may_miss` a value may be NaN.
 ///
 /// # Shapes
 /// - output: `[documents, features]`, 32-bit floats
 pub(super) fn normalized(graph: &mut GraphBuilder, normalizer: &Normalizer, may_miss: bool) -> Value {
-    let count = normalizer.features();
-    let features = raw(graph, count);
+    let features = raw(graph, normalizer.features());
+    normalized_from(graph, normalizer, &features, may_miss)
+}
+
+fn normalized_from(graph: &mut GraphBuilder, normalizer: &Normalizer, raw: &Value, may_miss: bool) -> Value {
+    let (features, count) = (raw.clone(), normalizer.features());
     if matches!(normalizer.map(), FeatureMap::None) {
         return features;
     }

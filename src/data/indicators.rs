@@ -1,0 +1,149 @@
+//! `Indicators`: what becomes of a missing value where a model takes none, and the columns that say that it was missing
+//! (the missing-indicator method; Jones, "Indicator and stratification methods for missing explanatory variables in
+//! multiple linear regression", 1996).
+
+use serde::{Deserialize, Serialize};
+
+use crate::refusal::Refusal;
+
+/// Means and columns for missing values, of normalized features.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Indicators {
+    /// What a missing value of each feature becomes: the mean over the training documents that have it.
+    pub means: Vec<f32>,
+    /// The features, from 1, with a column of their own, ascending: those that some training documents have and some
+    /// lack. The column is 1 where the value is missing, otherwise 0. The columns follow the features.
+    pub columns: Vec<usize>,
+}
+
+impl Indicators {
+    /// Refuses what no fit to so many features produces but a file may hold.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the first part that is wrong.
+    pub fn check(&self, features: usize) -> Result<(), Refusal> {
+        let Self { means, columns } = self;
+        if means.len() != features || means.iter().any(|mean| !mean.is_finite()) {
+            let expected = format!("a finite number for each of {features} features");
+            return Err(Refusal::new("normalizer.missing.means", format!("{means:?}"), expected));
+        }
+        let are_features = columns.iter().all(|feature| (1..=features).contains(feature));
+        if !are_features || !columns.is_sorted_by(|first, second| first < second) {
+            let expected = format!("different features from 1 to {features} in ascending order");
+            return Err(Refusal::new("normalizer.missing.columns", format!("{columns:?}"), expected));
+        }
+        Ok(())
+    }
+
+    /// Returns the number of columns that rows have with those of the features.
+    pub fn width(&self) -> usize {
+        self.means.len() + self.columns.len()
+    }
+
+    /// Fills a row whose first places hold the features.
+    pub fn fill(&self, row: &mut [f32]) {
+        let (features, columns) = row.split_at_mut(self.means.len());
+        for (column, feature) in columns.iter_mut().zip(&self.columns) {
+            *column = f32::from(u8::from(features[feature - 1].is_nan()));
+        }
+        for (value, mean) in features.iter_mut().zip(&self.means) {
+            if value.is_nan() {
+                *value = *mean;
+            }
+        }
+    }
+
+    /// Fills rows of `out` from rows of features.
+    pub fn fill_from(&self, rows: &[f32], out: &mut [f32]) {
+        let features = self.means.len();
+        for (row, wide) in rows.chunks_exact(features).zip(out.chunks_exact_mut(self.width())) {
+            wide[..features].copy_from_slice(row);
+            self.fill(wide);
+        }
+    }
+
+    /// Fills rows of features in the vector that holds them.
+    pub fn fill_in_place(&self, rows: &mut Vec<f32>) {
+        let (features, width) = (self.means.len(), self.width());
+        let count = rows.len() / features.max(1);
+        rows.resize(count * width, 0.0);
+        // From the last row on: no row is written over one that is still to be moved.
+        for row in (0..count).rev() {
+            rows.copy_within(row * features..(row + 1) * features, row * width);
+            self.fill(&mut rows[row * width..(row + 1) * width]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::data::{Normalizer, NormalizerKind, RankingDataset};
+
+    const NAN: f32 = f32::NAN;
+
+    /// Two queries of two documents. The first feature is there, the second is missing twice, the third always.
+    fn train() -> RankingDataset {
+        let rows = vec![1.0, 10.0, NAN, 3.0, NAN, NAN, 5.0, 20.0, NAN, 7.0, NAN, NAN];
+        RankingDataset::from_groups(rows, 3, vec![0.0, 1.0, 1.0, 0.0], &[2, 2]).unwrap()
+    }
+
+    #[test]
+    fn filled_rows_equal_those_worked_by_hand() {
+        let mut data = train();
+        data.feature_names = ["price", "age", "rank"].map(String::from).to_vec();
+        let normalizer = Normalizer::fit_with_indicators(&data, NormalizerKind::None).unwrap();
+        normalizer.apply(&mut data).unwrap();
+        // The mean of 10 and 20; nothing is known of the third feature, and a column would say nothing.
+        let expected = [[1.0, 10.0, 0.0, 0.0], [3.0, 15.0, 0.0, 1.0], [5.0, 20.0, 0.0, 0.0], [7.0, 15.0, 0.0, 1.0]];
+        assert_eq!(data.features, expected.concat());
+        assert_eq!(data.feature_names, ["price", "age", "rank", "age is missing"]);
+        assert_eq!((normalizer.features(), normalizer.columns(), normalizer.indicated()), (3, 4, &[2][..]));
+        data.check().unwrap();
+    }
+
+    #[test]
+    fn a_value_that_no_training_document_lacks_becomes_the_mean_without_a_column() {
+        let normalizer = Normalizer::fit_with_indicators(&train(), NormalizerKind::ZScore).unwrap();
+        let mut other = RankingDataset::from_groups(vec![NAN, NAN, 3.0], 3, vec![0.0], &[1]).unwrap();
+        normalizer.apply(&mut other).unwrap();
+        // Means of z-scores are 0.
+        assert_eq!(other.features, [0.0, 0.0, 0.0, 1.0]);
+    }
+
+    /// Means are those of normalized values, which the mean of raw ones does not give.
+    #[test]
+    fn the_mean_is_taken_after_the_normalizer() {
+        let column = vec![0.0, 0.0, 0.0, 10.0, NAN];
+        let data = RankingDataset::from_groups(column, 1, vec![0.0; 5], &[5]).unwrap();
+        let mean = |kind| Normalizer::fit_with_indicators(&data, kind).unwrap().missing().unwrap().means[0];
+        assert!((mean(NormalizerKind::Log1p) - 11f32.ln() / 4.0).abs() < 1e-6);
+        assert_eq!(mean(NormalizerKind::QueryMinMax), 0.25);
+        // Three equal values at places 0, 1 and 2 of 3, and one at 3.
+        assert!((mean(NormalizerKind::Quantile) - (1.0 / 3.0 * 3.0 + 1.0) / 4.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_no_fit_gives_is_refused_by_name() {
+        let check = |missing: &str| {
+            let text = format!("{{\"features\": 2, \"map\": \"none\", \"missing\": {missing}}}");
+            let normalizer: Normalizer = serde_json::from_str(&text).unwrap();
+            normalizer.check().map_err(|error| error.to_string())
+        };
+        check("{\"means\": [0.5, 1], \"columns\": [2]}").unwrap();
+        for (missing, expected) in [
+            (
+                "{\"means\": [0.5], \"columns\": []}",
+                "normalizer.missing.means = [0.5]: expected a finite number for each of 2",
+            ),
+            (
+                "{\"means\": [0, 1], \"columns\": [3]}",
+                "normalizer.missing.columns = [3]: expected different features from 1 to 2",
+            ),
+            ("{\"means\": [0, 1], \"columns\": [2, 2]}", "normalizer.missing.columns = [2, 2]"),
+        ] {
+            let error = check(missing).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}
