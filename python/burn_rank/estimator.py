@@ -1,7 +1,8 @@
 """An estimator in scikit-learn's manner.
 
 scikit-learn need not be installed; where it is, the estimator works in its pipelines, searches and cross-validations. Give
-``qid``, the query of each document, where scikit-learn cuts the data: it cuts what has one entry per document.
+``qid``, the query of each document, where scikit-learn cuts the data, or a data frame with a column of queries: it cuts what
+has one entry per document.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _burn_rank
+from . import _burn_rank, _frames
 from ._burn_rank import Ranker
 from ._json import encode
 from ._measures import evaluate
@@ -52,12 +54,19 @@ DEFAULT_LOSSES = {"boosted_trees": "lambda_ndcg", "gradient": "list_net"}
 
 
 class RankingEstimator(BaseEstimator):
-    """Fits a ranker to arrays.
+    """Fits a ranker to arrays, or to a data frame of pandas or polars.
 
     ``learner``, ``loss`` and ``scorer`` are names, or dicts with the keys that docs/reference/configuration lists, as in
     ``{"kind": "boosted_trees", "rounds": 200}`` and ``{"name": "approx_ndcg", "alpha": 10.0}``. ``normalizer`` is the key
     ``normalizer`` of a configuration; ``measure`` and ``convention`` select among rounds and are those of :meth:`score`.
     ``progress`` is as in :func:`burn_rank.train`.
+
+    ``columns`` says which column of a data frame is what, with the keys of ``[data.columns]``: ``label``, ``query``, ``id``,
+    ``weight`` (names), ``drop`` (a list). Every other column is a feature; ``{}`` takes the usual names. Labels, queries and
+    weights are then those of the frame, whose rows may have any order. Without ``columns`` every column is a feature.
+
+    ``missing="indicator"`` is the key ``missing`` of ``[data.read]``: a learner other than ``boosted_trees`` takes a missing
+    value (NaN, null) as the mean of training, with a column that says so.
 
     After :meth:`fit`: ``ranker_``, ``n_features_in_``, ``feature_names_in_`` where ``X`` has names, ``history_``,
     ``best_round_``, ``stop_``, ``evaluations_``, and ``feature_importances_`` for trees, the share of each feature in
@@ -74,6 +83,8 @@ class RankingEstimator(BaseEstimator):
         convention: str | Mapping[str, Any] = "standard",
         seed: int = 1,
         progress: Progress | bool | None = None,
+        columns: Mapping[str, Any] | None = None,
+        missing: str | None = None,
     ) -> None:
         self.learner = learner
         self.loss = loss
@@ -83,6 +94,8 @@ class RankingEstimator(BaseEstimator):
         self.convention = convention
         self.seed = seed
         self.progress = progress
+        self.columns = columns
+        self.missing = missing
 
     def _configuration(self) -> dict[str, Any]:
         def table(value: str | Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -99,6 +112,11 @@ class RankingEstimator(BaseEstimator):
             "learner": learner,
             "measure": {"select": self.measure, "report": [self.measure], "convention": self.convention},
         }
+        if self.missing is not None:
+            if self.missing not in ("indicator", "keep"):
+                expected = "None, 'keep' or 'indicator'; replace values in X for another choice"
+                raise ValueError(f"missing: found {self.missing!r}, expected {expected}")
+            config["data"]["read"] = {"missing": self.missing}
         if loss is not None:
             config["loss"] = _loss_table(loss) if isinstance(loss, str) else dict(loss)
         if self.scorer is not None:
@@ -108,14 +126,14 @@ class RankingEstimator(BaseEstimator):
     def fit(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         group: ArrayLike | None = None,
         *,
         query_sizes: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         query_weight: ArrayLike | None = None,
-        validation: tuple[ArrayLike, ...] | None = None,
+        validation: Any = None,
     ) -> RankingEstimator:
         """Fits the ranker to documents ``X`` with labels ``y``.
 
@@ -123,12 +141,18 @@ class RankingEstimator(BaseEstimator):
         ``qid``, the query of each document, where the documents of a query are together. ``sample_weight`` is the weight
         of each document and ``query_weight`` that of each query, for learners that take them. ``validation`` is
         ``(X, y, query_sizes)``, on which rounds are selected.
+
+        With ``columns`` a data frame alone is enough, and ``validation`` is another one. ``y`` replaces its labels, and a
+        query that comes again after another one is put together.
         """
-        documents = _features(X)
-        sizes = _sizes(len(documents), group, query_sizes, qid)
-        training = (documents, _labels(y), sizes, _optional(query_weight), _optional(sample_weight))
+        data = self._documents(X, y, group, query_sizes, qid, None)
+        weights = data.weights if sample_weight is None else data.ordered(_labels(sample_weight))
+        training = (data.features, data.needed_labels(), data.sizes, _optional(query_weight), weights)
         held_out = None
-        if validation is not None:
+        if validation is not None and self.columns is not None and hasattr(validation, "columns"):
+            other = self._documents(validation, None, None, None, None, data.names)
+            held_out = (other.features, other.needed_labels(), other.sizes, None, None)
+        elif validation is not None:
             if len(validation) != 3:
                 raise ValueError(f"validation: found {len(validation)} parts, expected (X, y, query_sizes)")
             of_validation = _features(validation[0])
@@ -136,9 +160,9 @@ class RankingEstimator(BaseEstimator):
             held_out = (of_validation, _labels(validation[1]), given, None, None)
         config = encode("estimator", self._configuration())
         ranker, about = _burn_rank.fit(config, training, held_out, listener(self.progress))
-        names = _names(X)
+        names = data.names
         self.ranker_ = ranker.with_feature_names(None if names is None else [str(name) for name in names])
-        self.n_features_in_ = documents.shape[1]
+        self.n_features_in_ = data.features.shape[1]
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
@@ -150,6 +174,28 @@ class RankingEstimator(BaseEstimator):
             gain = np.asarray(facts["importance"]["gain"])
             self.feature_importances_ = gain / gain.sum() if gain.sum() > 0 else gain
         return self
+
+    def _documents(
+        self, X: Any, y: Any, group: Any, query_sizes: Any, qid: Any, known: NDArray[Any] | None, needs_label: bool = True
+    ) -> _Documents:
+        """The documents of ``X`` with what is known of them, those of a query together."""
+        if self.columns is None:
+            features = _features(X)
+            sizes = _sizes(len(features), group, query_sizes, qid)
+            return _Documents(features, _names(X), None if y is None else _labels(y), sizes, None, None)
+        names = None if known is None else list(known)
+        frame = _frames.read(X, self.columns, names, needs_label and y is None)
+        labels = frame.labels if y is None else _labels(y)
+        given = [name for name, value in [("group", group), ("query_sizes", query_sizes), ("qid", qid)] if value is not None]
+        if given or frame.queries is None:
+            if frame.queries is not None and self.columns.get("query") is not None:
+                raise ValueError(f"{given[0]}, columns['query']: found several, expected one of them")
+            sizes, order = _sizes(len(frame.features), group, query_sizes, qid), None
+        else:
+            order, sizes = _frames.together(frame.queries)
+            order = None if (np.diff(order) == 1).all() else order
+        data = _Documents(frame.features, np.asarray(frame.names, dtype=object), labels, sizes, frame.weights, order)
+        return data if order is None else data.together()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ranker_")
@@ -169,7 +215,11 @@ class RankingEstimator(BaseEstimator):
     ) -> NDArray[np.float32]:
         """One score per document; higher is better. Only scorers that see whole lists read the queries."""
         ranker = self._fitted()
-        names, known = _names(X), getattr(self, "feature_names_in_", None)
+        known = getattr(self, "feature_names_in_", None)
+        if self.columns is not None:
+            data = self._documents(X, None, group, query_sizes, qid, known, needs_label=False)
+            return data.in_order(ranker.predict(data.features, data.sizes))
+        names = _names(X)
         if names is not None and known is not None and list(names) != list(known):
             raise ValueError(f"X: found features {list(names)}, expected {list(known)}")
         documents = _features(X)
@@ -181,13 +231,20 @@ class RankingEstimator(BaseEstimator):
     def score(
         self,
         X: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         group: ArrayLike | None = None,
         *,
         query_sizes: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> float:
         """The mean of ``measure`` over the queries."""
+        if self.columns is not None:
+            ranker, known = self._fitted(), getattr(self, "feature_names_in_", None)
+            data = self._documents(X, y, group, query_sizes, qid, known)
+            scores = ranker.predict(data.features, data.sizes)
+            labels, sizes = data.needed_labels(), data.sizes
+            (mean,) = evaluate(labels, scores, sizes, [self.measure], self.convention).means.values()
+            return mean
         sizes = _sizes(len(_labels(y)), group, query_sizes, qid)
         scores = self.predict(X, query_sizes=sizes)
         (mean,) = evaluate(_labels(y), scores, sizes, [self.measure], self.convention).means.values()
@@ -197,8 +254,41 @@ class RankingEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         kind = self.learner if isinstance(self.learner, str) else self.learner.get("kind")
-        tags.input_tags.allow_nan = kind == "boosted_trees"
+        tags.input_tags.allow_nan = kind == "boosted_trees" or self.missing == "indicator"
         return tags
+
+
+@dataclass(frozen=True)
+class _Documents:
+    """Documents of queries; ``order`` has the rows of ``X`` where these do not stand together."""
+
+    features: NDArray[np.float32]
+    names: NDArray[Any] | None
+    labels: NDArray[Any] | None
+    sizes: NDArray[Any] | None
+    weights: NDArray[np.float32] | None
+    order: NDArray[np.intp] | None
+
+    def together(self) -> _Documents:
+        labels, weights = (None if values is None else self.ordered(values) for values in (self.labels, self.weights))
+        return _Documents(self.ordered(self.features), self.names, labels, self.sizes, weights, self.order)
+
+    def ordered(self, values: NDArray[Any]) -> NDArray[Any]:
+        if self.order is not None and len(values) != len(self.order):
+            raise ValueError(f"found {len(values)} values, expected {len(self.order)}, one per document of X")
+        return values if self.order is None else np.ascontiguousarray(values[self.order])
+
+    def in_order(self, scores: NDArray[np.float32]) -> NDArray[np.float32]:
+        if self.order is None:
+            return scores
+        read = np.empty_like(scores)
+        read[self.order] = scores
+        return read
+
+    def needed_labels(self) -> NDArray[Any]:
+        if self.labels is None:
+            raise ValueError("y: found None, expected the label of each document")
+        return self.labels
 
 
 def _loss_table(name: str) -> dict[str, Any]:

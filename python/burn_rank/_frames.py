@@ -1,0 +1,134 @@
+"""Data frames of pandas and polars: which column is what, and its values as arrays."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: The uses that a column may have, with the names that are taken where ``columns`` names none.
+USUAL: dict[str, tuple[str, ...]] = {
+    "label": ("label",),
+    "query": ("query", "qid"),
+    "id": ("document", "docid"),
+    "weight": ("weight",),
+}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What a data frame holds, in its order."""
+
+    features: NDArray[np.float32]
+    names: list[str]
+    labels: NDArray[Any] | None
+    queries: NDArray[Any] | None
+    weights: NDArray[np.float32] | None
+
+
+def read(X: Any, columns: Mapping[str, Any], known: Sequence[str] | None, needs_label: bool) -> Frame:
+    """The columns of a data frame by their uses.
+
+    ``columns`` has the keys of ``[data.columns]`` in a configuration. Every other column is a feature. With ``known``, the
+    features of a fitted estimator, these are taken by name and other columns are not read.
+    """
+    names = [str(name) for name in getattr(X, "columns", [])]
+    if not names:
+        found = type(X).__name__
+        raise TypeError(f"X: found {found}, expected a data frame of pandas or polars, whose columns `columns` names")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"X: found two columns {twice!r}, expected a name of its own for each")
+    unknown = next((key for key in columns if key not in (*USUAL, "drop")), None)
+    if unknown is not None:
+        raise ValueError(f"columns: unknown key {unknown!r}, expected {', '.join(USUAL)} or drop{_near(unknown, USUAL)}")
+    drop = columns.get("drop", [])
+    drop = [drop] if isinstance(drop, str) else [str(name) for name in drop]
+    place = {use: _place(use, columns.get(use), names, drop, known is not None) for use in USUAL}
+    if place["label"] is None and needs_label:
+        raise ValueError(f"X: found columns {_shown(names)}, expected a column 'label', or another by columns['label']")
+    if known is None:
+        lacking = next((name for name in drop if name not in names), None)
+        if lacking is not None:
+            raise ValueError(f"X: found no column {lacking!r} (columns['drop']){_near(lacking, names)}")
+        others = {*drop, *(name for name in place.values() if name is not None)}
+        features = [name for name in names if name not in others]
+        if not features:
+            raise ValueError("X: found no column of a feature, expected at least one")
+    else:
+        features = list(known)
+        lacking = next((name for name in features if name not in names), None)
+        if lacking is not None:
+            raise ValueError(f"X: found no column {lacking!r}, expected one of each feature of fit{_near(lacking, names)}")
+    values = np.empty((len(X), len(features)), np.float32)
+    for at, name in enumerate(features):
+        values[:, at] = numbers(X, name, [*drop, name])
+    label, query, weight = place["label"], place["query"], place["weight"]
+    return Frame(
+        features=values,
+        names=features,
+        labels=None if label is None else numbers(X, label),
+        queries=None if query is None else _array(X[query]),
+        # As in a configuration, a column of weights is read where it is named.
+        weights=None if weight is None or columns.get("weight") is None else numbers(X, weight),
+    )
+
+
+def _place(use: str, asked: Any, names: list[str], drop: list[str], is_fitted: bool) -> str | None:
+    there = [name for name in names if name not in drop]
+    if asked is not None:
+        if str(asked) in there:
+            return str(asked)
+        # Documents that are to be scored have no labels and no weights yet.
+        if is_fitted and use != "query":
+            return None
+        raise ValueError(f"X: found no column {str(asked)!r} (columns[{use!r}]){_near(str(asked), there)}")
+    usual = [name for name in USUAL[use] if name in there]
+    if len(usual) > 1:
+        raise ValueError(f"X: found columns {_shown(usual)}, expected one of them, or columns[{use!r}]")
+    return usual[0] if usual else None
+
+
+def numbers(X: Any, name: str, drop: Sequence[str] = ()) -> NDArray[np.float32]:
+    """A column of numbers, with NaN where a value is missing."""
+    values = _array(X[name])
+    is_number = values.dtype.kind in "fiub"
+    if values.dtype.kind == "O":
+        is_number = all(value is None or isinstance(value, (bool, int, float, np.number)) for value in values)
+    if not is_number:
+        drops = f" (columns['drop'] = {list(drop)} leaves it out)" if drop else ""
+        raise ValueError(f"X: found column {name!r} of type {X[name].dtype}, expected numbers{drops}")
+    return values.astype(np.float32)
+
+
+def _array(column: Any) -> NDArray[Any]:
+    try:
+        # pandas, whose missing values may be of a type of their own.
+        return np.asarray(column.to_numpy(na_value=None) if column.isna().any() else column.to_numpy())
+    except AttributeError:
+        return np.asarray(column)
+
+
+def together(queries: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows of each query together, queries in the order of their first rows; and the documents of each."""
+    if any(query is None or query != query for query in queries):
+        raise ValueError("X: found a row without a query, expected the query of each document")
+    _, first, inverse = np.unique(queries, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))
+    of_row = rank[inverse.ravel()]
+    return np.argsort(of_row, kind="stable"), np.bincount(of_row, minlength=len(first))
+
+
+def _shown(names: Sequence[str]) -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > 8 else ""
+    return ", ".join(repr(name) for name in names[:8]) + more
+
+
+def _near(name: str, names: Any) -> str:
+    near = difflib.get_close_matches(name, list(names), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
