@@ -52,6 +52,8 @@ macro_rules! page {
         #[doc = "[rerank.md]: crate::guide::rerank"]
         #[doc = "[runs.md]: crate::guide::runs"]
         #[doc = "[sentence_transformers.md]: crate::guide::sentence_transformers"]
+        #[doc = "[serving.md]: crate::guide::serving"]
+        #[doc = "[sets.md]: crate::guide::sets"]
         #[doc = "[splitting.md]: crate::guide::splitting"]
         #[doc = "[studies.md]: crate::guide::studies"]
         #[doc = "[table.md]: crate::guide::table"]
@@ -95,6 +97,8 @@ page!("how-to", data, "Text and tables.");
 page!("how-to", lightgbm, "Parameters of LightGBM, and models in both directions.");
 page!("how-to", machines, "Fits of a scheduler, and one fit in several processes.");
 page!("how-to", recommender, "A recommender over the whole catalog.");
+page!("how-to", serving, "Latencies, and scores over HTTP.");
+page!("how-to", sets, "The published sets, file by file.");
 page!("how-to", splitting, "Queries to train, to select and to test on.");
 page!("how-to", troubleshooting, "Results that surprise without an error.");
 page!("how-to", backends, "The device of a run, and what runs where.");
