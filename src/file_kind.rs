@@ -83,11 +83,12 @@ impl FileKind {
     /// The kind of a file that begins so; the first [`BEGINNING`] bytes are enough.
     pub fn of(bytes: &[u8]) -> Self {
         let beginning = &bytes[..bytes.len().min(BEGINNING)];
-        if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| beginning.starts_with(magic)) {
-            return *kind;
-        }
+        // Before the others: the length of a header, in the first bytes, may be the beginning of another kind.
         if let Some(kind) = safetensors(beginning) {
             return kind;
+        }
+        if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| beginning.starts_with(magic)) {
+            return *kind;
         }
         if is_onnx(beginning) {
             return Self::Onnx;
@@ -331,6 +332,15 @@ mod tests {
             (b"caf\xe9 au lait\n", FileKind::Binary),
         ] {
             assert_eq!(FileKind::of(bytes), kind, "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn a_header_of_any_length_is_that_of_a_ranker() {
+        for length in [0x0480u64, 0x0580, 0x8b1f, 0xfeff, 0xfffe, 0x04034b50] {
+            let mut bytes = length.to_le_bytes().to_vec();
+            bytes.extend_from_slice(b"{\"__metadata__\":{\"burn_rank\":\"{}\"}}");
+            assert_eq!(FileKind::of(&bytes), FileKind::Ranker, "{length:#x}");
         }
     }
 }

@@ -342,12 +342,17 @@ impl ExperimentConfig {
     /// Returns the sections that a learner reads besides `[learner]`.
     pub(super) fn parts(&self) -> Parts<'_> {
         let searched = self.search.as_ref().map(SearchConfig::space);
-        let tries_learners = [Some(&self.grid), searched].into_iter().flatten().any(|of| of.contains_key("learner"));
-        // Among learners that are tried, a section is for those that read it.
-        let reads = |takes: fn(&LearnerEntry) -> bool| !tries_learners || self.learner_entry().is_none_or(takes);
+        let tried = || [Some(&self.grid), searched].into_iter().flatten().flat_map(|of| of.keys());
+        let tries_learners = tried().any(|key| key == "learner");
+        // Among learners that are tried, a section is for those that read it, unless its own keys are tried for all.
+        let is_read = |section: &str, takes: fn(&LearnerEntry) -> bool| {
+            !tries_learners
+                || tried().any(|key| key.split('.').next() == Some(section))
+                || self.learner_entry().is_none_or(takes)
+        };
         Parts {
-            loss: self.loss.as_ref().filter(|_| reads(|entry| entry.takes_loss)).map(Into::into),
-            scorer: self.scorer.as_ref().filter(|_| reads(|entry| entry.takes_scorer)),
+            loss: self.loss.as_ref().filter(|_| is_read("loss", |entry| entry.takes_loss)).map(Into::into),
+            scorer: self.scorer.as_ref().filter(|_| is_read("scorer", |entry| entry.takes_scorer)),
         }
     }
 
