@@ -576,6 +576,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "export")]
     #[test]
     fn formats_without_means_and_columns_refuse_a_ranker_that_fills() {
         use crate::ranker::export::ExportFormat;
