@@ -80,12 +80,15 @@ impl<T: Real> Parameters<T> {
         }
     }
 
-    /// Share of `z_m` that is left by a document above: `1 - b_j` in a product.
+    /// The base of a term and what is missing to 1, where a document above leaves `1 - b` of a product.
     #[inline(always)]
-    fn passes(&self, b: T) -> T {
+    fn above(&self, term: &Term<T>, b: T) -> (T, T) {
         match self.above {
-            Above::Nothing | Above::Sum => T::ONE,
-            Above::Product => T::ONE - b,
+            Above::Nothing | Above::Sum => (term.base, term.gap),
+            Above::Product => {
+                let passes = T::ONE - b;
+                ((term.base * passes).larger(T::SMALLEST_FACTOR), term.gap + term.base * (T::ONE - passes))
+            }
         }
     }
 }
@@ -213,16 +216,14 @@ impl<T: Real> Tile<'_, T> {
             }
             self.meet::<FMA>(j, comparison, trial);
             kept.store(j, trial);
-            let passes = self.parameters.passes(b);
             for (products, term) in products.chunks_exact_mut(length).zip(&self.parameters.terms) {
-                let (base, gap) = (term.base * passes, term.gap + term.base * (T::ONE - passes));
+                let (base, gap) = self.parameters.above(term, b);
                 let chances = trial.ahead.iter().zip(trial.behind.iter());
                 if gap <= T::HALF {
                     for (product, (&ahead, _)) in products.iter_mut().zip(chances) {
                         *product = (*product * ahead).fma::<FMA>(-gap, *product);
                     }
                 } else {
-                    let base = base.larger(T::SMALLEST_FACTOR);
                     for (product, (&ahead, &behind)) in products.iter_mut().zip(chances.clone()) {
                         *product = *product * ahead.fma::<FMA>(base, behind);
                     }
@@ -269,13 +270,12 @@ impl<T: Real> Tile<'_, T> {
         flow: &mut [T],
         sent: impl Fn(T, T) -> T,
     ) {
-        let (length, passes) = (self.rows.len(), self.parameters.passes(b));
-        let base = |term: &Term<T>| (term.base * passes).larger(T::SMALLEST_FACTOR);
-        let gap = |term: &Term<T>| term.gap + term.base * (T::ONE - passes);
+        let length = self.rows.len();
         let chances = || trial.ahead.iter().zip(trial.behind.iter());
         let terms = self.parameters.terms.chunks_exact(2);
         for (products, terms) in products.chunks_exact(2 * length).zip(terms.clone()) {
-            let (bases, gaps) = ([base(&terms[0]), base(&terms[1])], [gap(&terms[0]), gap(&terms[1])]);
+            let [(base, gap), other] = [&terms[0], &terms[1]].map(|term| self.parameters.above(term, b));
+            let (bases, gaps) = ([base, other.0], [gap, other.1]);
             let (first, second) = products.split_at(length);
             for ((flow, (&ahead, &behind)), (&first, &second)) in
                 flow.iter_mut().zip(chances()).zip(first.iter().zip(second))
@@ -287,7 +287,7 @@ impl<T: Real> Tile<'_, T> {
         }
         let odd = terms.remainder();
         for (term, products) in odd.iter().zip(products[products.len() - odd.len() * length..].chunks_exact(length)) {
-            let (base, gap) = (base(term), gap(term));
+            let (base, gap) = self.parameters.above(term, b);
             for ((flow, (&ahead, &behind)), &product) in flow.iter_mut().zip(chances()).zip(products) {
                 *flow = *flow - sent(product, gap) / ahead.fma::<FMA>(base, behind);
             }
