@@ -259,6 +259,18 @@ fn pages_for_users_gain_no_sentence_that_has_to_be_read_twice() {
     assert!(slack <= 20, "{slack} fewer than `LEFT` allows: lower its numbers");
 }
 
+/// Tables, links, quotes and commands stand on one line, whatever its width.
+#[test]
+fn lines_of_pages_are_at_most_120_wide() {
+    let one_line = ['|', '[', '!', '>', '('];
+    for path in pages(Path::new("")) {
+        for line in prose(&text(path.to_str().unwrap())) {
+            let free = line.trim_start().starts_with(one_line) || line.starts_with("    ") || line.contains("](");
+            assert!(free || line.chars().count() <= 120, "{}: {line}", path.display());
+        }
+    }
+}
+
 #[test]
 fn every_example_is_listed_with_its_command() {
     let page = text("examples/README.md");
