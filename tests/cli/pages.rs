@@ -263,7 +263,7 @@ fn pages_for_users_gain_no_sentence_that_has_to_be_read_twice() {
 #[test]
 fn lines_of_pages_are_at_most_120_wide() {
     let one_line = ['|', '[', '!', '>', '('];
-    for path in pages(Path::new("")) {
+    for path in pages(Path::new("")).into_iter().filter(|path| !path.ends_with("LICENSE.md")) {
         for line in prose(&text(path.to_str().unwrap())) {
             let free = line.trim_start().starts_with(one_line) || line.starts_with("    ") || line.contains("](");
             assert!(free || line.chars().count() <= 120, "{}: {line}", path.display());
