@@ -61,6 +61,7 @@ pub use folds::Fold;
 #[cfg(all(test, feature = "experiment"))]
 pub(crate) use in_file::tests::{Reads, streamed_and_counted};
 pub use input::Input;
+#[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;
 pub use normalizer::{Normalizer, NormalizerKind};
 #[cfg(feature = "experiment")]

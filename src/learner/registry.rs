@@ -124,7 +124,7 @@ mod tests {
                 }
                 let expected = format!(
                     "{}: feature 2 of document 2 of query `1` in the {set} data is missing, which this learner does not \
-                     take; `boosted_trees` does",
+                     take; `boosted_trees` does, and `missing` = \"indicator\" fills it",
                     entry.name
                 );
                 assert_eq!(fitted.unwrap_err().to_string(), expected);
