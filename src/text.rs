@@ -93,7 +93,7 @@ pub(crate) fn counted(count: usize, one: &str) -> String {
     format!("{count} {}", plural(count, one))
 }
 
-/// A noun as so many of it are called. It ends in a consonant, an `e` or a `y`.
+/// Returns the singular or plural of a noun for this count. The noun ends in a consonant, an `e` or a `y`.
 pub(crate) fn plural(count: usize, one: &str) -> String {
     match (count, one.strip_suffix('y')) {
         (1, _) => one.to_string(),

@@ -219,7 +219,7 @@ impl<'a> Assembly<'a> {
         self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
     }
 
-    /// Adds the identifiers of the documents that come next, `documents` of all then; none if `ids` is empty.
+    /// Adds the identifiers of the next documents, of which there are `documents` in all. An empty `ids` adds none.
     pub fn add_document_ids(&mut self, ids: &mut Vec<String>, documents: usize) {
         if !ids.is_empty() {
             self.dataset.document_ids.resize(self.dataset.documents(), String::new());

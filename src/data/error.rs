@@ -123,7 +123,7 @@ pub enum DataError {
         found: String,
         /// The limit, with its unit.
         limit: String,
-        /// The option that sets it.
+        /// The option that sets the limit.
         option: &'static str,
     },
     /// Group sizes that do not fit the documents.

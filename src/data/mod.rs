@@ -54,7 +54,6 @@ pub(crate) use columns::{KeyColumn, Keys, Like};
 pub use dataset::RankingDataset;
 pub use error::DataError;
 pub use features::Features;
-#[cfg(feature = "export")]
 #[cfg(feature = "ranker")]
 pub(crate) use fit_normalizer::missing_name;
 pub use folds::Fold;

@@ -2,7 +2,7 @@
 //! the CPU.
 //!
 //! Rounding grows from step to step until two devices end at two rankers, so that quality cannot tell rounding from a
-//! wrong kernel. One batch at given scores can.
+//! wrong kernel. One batch at given scores shows the difference.
 
 use burn::nn::loss::Reduction;
 use burn::tensor::{DType, Device, Tensor, TensorData};

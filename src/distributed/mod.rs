@@ -26,7 +26,7 @@ pub trait Processes: Sync {
     /// Number of processes.
     fn count(&self) -> usize;
 
-    /// Gives all processes what each of them has, in the order of the processes.
+    /// Sends the bytes of each process to all processes, in the order of the processes.
     fn gather(&self, own: Vec<u8>) -> Vec<Vec<u8>>;
 
     /// Whether this is the first process, which writes and shows progress.
@@ -57,7 +57,7 @@ pub trait Processes: Sync {
         self.gather(vec![u8::from(own)]).concat().contains(&1)
     }
 
-    /// Gives all processes the numbers of each of them, in the order of the processes.
+    /// Sends the numbers of each process to all processes, in the order of the processes.
     fn gather_numbers(&self, own: Vec<f64>) -> Vec<f64> {
         if self.count() == 1 {
             return own;
@@ -66,7 +66,7 @@ pub trait Processes: Sync {
         all.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
     }
 
-    /// Gives all processes the messages of each of them, in the order of the processes.
+    /// Sends the message of each process to all processes, in the order of the processes.
     fn gather_all(&self, own: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
         if self.count() == 1 {
             return own;

@@ -310,7 +310,7 @@ mod tests {
         assert!(LossSpec::new("list_net").with(TEMPERATURE_UNIT, "score").build().is_err());
     }
 
-    /// By name and by type: in spreads where nothing is said, in scores where a number is.
+    /// A loss by name and a loss by type count in spreads without a temperature, and in scores with one.
     #[test]
     fn a_temperature_that_is_not_named_is_in_spreads() {
         let built = |spec: LossSpec| format!("{:?}", spec.build().unwrap());

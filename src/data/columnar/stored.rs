@@ -29,7 +29,7 @@ pub(super) struct Stored {
 /// The values of a batch.
 pub(super) struct Part {
     pub(super) values: ScalarBuffer<f32>,
-    /// Their bytes in the map.
+    /// The place of the values in the map, in bytes.
     place: Option<Range<usize>>,
 }
 

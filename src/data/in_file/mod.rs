@@ -533,7 +533,7 @@ impl InFile {
 }
 
 impl Hashed {
-    /// Whether it is known for a hash that begins so.
+    /// Returns whether this hash continues a hash in the state `start`.
     fn began_with(&self, start: &Output<Sha256>) -> bool {
         match self {
             Self::Whole { before, .. } => before == start,
@@ -541,7 +541,7 @@ impl Hashed {
         }
     }
 
-    /// Goes on with it.
+    /// Adds the values to a hash.
     fn go_on(self, hash: &mut Sha256) {
         match self {
             Self::Whole { after, .. } => *hash = after,

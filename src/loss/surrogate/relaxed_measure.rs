@@ -126,7 +126,7 @@ impl RelaxedMeasureConfig {
         Self::new().with_measure(measure).with_relaxation(relaxation).with_k(k).with_model(model)
     }
 
-    /// The same with the temperature of the paper, in scores.
+    /// The configuration of this cell with the temperature of the paper, in scores.
     pub fn paper(measure: MeasureName, relaxation: RelaxationName) -> Self {
         let temperature = Temperature::scores(relaxation.paper_value());
         Self::of(measure, relaxation).with_temperature(Some(temperature))

@@ -6,8 +6,8 @@
 //! printed form.
 //!
 //! With `diagonal = 1` it is Smooth-AP (Brown et al., Smooth-AP: smoothing the path towards large-scale image
-//! retrieval): there the rank is one plus a sum of sigmoids over the other documents, and so is the rank among the
-//! relevant ones. Their temperature is `sigma`.
+//! retrieval). There the rank is one plus a sum of sigmoids over the other documents. The rank among the relevant
+//! documents is too. Their temperature is `sigma`.
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 

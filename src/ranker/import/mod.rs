@@ -127,7 +127,7 @@ impl Ranker {
         Ok(ranker.expect("normalizer and names have the features of the model"))
     }
 
-    /// Reads a file of this crate, or of another system, which its beginning tells apart.
+    /// Reads a ranker of this crate or of another system. The first bytes of the file say which.
     ///
     /// # Errors
     /// As [`load`](Self::load), and [`RankerError::Import`] for a file of another system that is not read.
