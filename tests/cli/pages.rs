@@ -259,11 +259,14 @@ fn pages_for_users_gain_no_sentence_that_has_to_be_read_twice() {
     assert!(slack <= 20, "{slack} fewer than `LEFT` allows: lower its numbers");
 }
 
-/// Tables, links, quotes and commands stand on one line, whatever its width.
+/// Tables, links, quotes and commands stand on one line, whatever its width; so does what a program writes.
 #[test]
 fn lines_of_pages_are_at_most_120_wide() {
     let one_line = ['|', '[', '!', '>', '('];
-    for path in pages(Path::new("")).into_iter().filter(|path| !path.ends_with("LICENSE.md")) {
+    let by_hand = |path: &PathBuf| {
+        !path.starts_with("models") && !path.ends_with("benchmarks/published.md") && !path.ends_with("LICENSE.md")
+    };
+    for path in pages(Path::new("")).into_iter().filter(by_hand) {
         for line in prose(&text(path.to_str().unwrap())) {
             let free = line.trim_start().starts_with(one_line) || line.starts_with("    ") || line.contains("](");
             assert!(free || line.chars().count() <= 120, "{}: {line}", path.display());
