@@ -2,7 +2,8 @@
 """Some figures of a report page as another page: python3 book/figures.py PAGE [top] [numbered] NUMBER.. > FIGURES.html
 
 Figures are counted from 1 in the order of the page; `top` is its title with the key figures. `numbered` puts a number on
-what a reader looks at: the test value, the selected round, and each figure.
+what a reader looks at: the test value, the selected round, and each figure. It leaves out the time, which depends on the
+machine.
 """
 
 import itertools
@@ -17,6 +18,7 @@ BADGE = (
 
 def numbered(page):
     count = itertools.count(1)
+    page = re.sub(r"<div><dt>time</dt>.*?</div>", "", page)
     places = r"<dt>(?=test|selected)|<figcaption><strong>"
     return re.sub(places, lambda found: found[0] + BADGE.format(next(count)), page)
 
