@@ -25,6 +25,17 @@ impl Execution {
     pub(crate) fn target(&self) -> Target {
         self.0
     }
+
+    pub fn with_sums(self, sums: SumPath) -> Self {
+        Self(self.0.with_sums(sums))
+    }
+
+    pub fn scope<R>(self, run: impl FnOnce() -> R) -> R {
+        let before = TARGET.replace(Some(self.0));
+        let out = run();
+        TARGET.set(before);
+        out
+    }
 }
 
 /// Kernels that this thread calls use these instructions from now on.

@@ -62,15 +62,20 @@ impl<T: Real> Batch<T> {
         }
         let terms = [(0.5, 0.2), (0.3, 0.9), (0.2, 0.99)];
         let terms = terms.map(|(coefficient, base)| ExponentialTerm { coefficient, base });
-        rank_expectation(x, mask, Some(&few), n, 1.0, &terms);
-        let (_, products) = rank_expectation(x, mask, None, n, 1.0, &terms);
-        rank_expectation_gradient(x, mask, &products, g, n, 1.0, &terms);
-        for discounts in [&[1.0, 0.5, 0.2][..n.min(3)], &vec![0.5; n.min(40)]] {
-            let comparison = Comparison::given(0.5, 1.0);
-            for counted in [None, Some(few.as_slice())] {
-                rank_recursion(x, mask, counted, n, comparison, discounts);
+        // Ranks alone: products that are kept, and distributions of the first ranks.
+        let (one, none) = (ScoreNoise::one(Comparison::independent(1.0)), vec![T::ZERO; x.len()]);
+        let ranks = AboveExpectation { noise: one, terms: terms.to_vec(), above: Above::Nothing };
+        for a in [few.as_slice(), mask] {
+            let inputs = AboveInputs { x, a, b: &none, mask, n };
+            let (_, products) = above_expectation(inputs, &ranks);
+            above_expectation_gradient(inputs, products.as_deref(), g, &ranks);
+            for first in [n.min(3), n.min(40)] {
+                let values = vec![T::HALF; x.len() / n * first];
+                let recursion =
+                    AboveRecursion { noise: ScoreNoise::one(Comparison::given(0.5, 1.0)), above: Above::Nothing };
+                above_recursion(inputs, &values, &recursion);
+                above_recursion_gradient(inputs, &values, g, &recursion);
             }
-            rank_recursion_gradient(x, mask, g, n, comparison, discounts);
         }
         for above in [Above::Sum, Above::Product] {
             let mixture = vec![(0.5, Comparison::independent(1.0)), (0.5, Comparison::given(0.5, 1.0))];
@@ -80,8 +85,8 @@ impl<T: Real> Batch<T> {
                 let expectation = AboveExpectation { noise, terms: terms.to_vec(), above };
                 // The relevant documents are rows, and others are not.
                 let inputs = AboveInputs { x, a: labels, b: mask, mask, n };
-                above_expectation(inputs, &expectation);
-                above_expectation_gradient(inputs, g, &expectation);
+                let (_, products) = above_expectation(inputs, &expectation);
+                above_expectation_gradient(inputs, products.as_deref(), g, &expectation);
                 // Another function of the first ranks for each list, of short ones alone.
                 if n <= 40 {
                     let values = &labels[..labels.len() / n.max(1) * n.min(3)];
