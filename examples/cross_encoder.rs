@@ -170,7 +170,7 @@ impl Score for CrossEncoder {
         let places = Tensor::<1, Int>::arange(0..width as i64, &chunk.tokens.device()).unsqueeze::<2>();
         let texts = self.words.forward(chunk.tokens.clone()) + self.places.forward(places);
         let input = TransformerEncoderInput::new(texts).mask_pad(chunk.padding.clone());
-        // What the two words of the query have found in the document.
+        // The states of the two words of the query, which have read the document.
         let found = self.encoder.forward(input).narrow(1, 0, 2);
         self.output.forward(found.reshape([pairs as i32, -1])).squeeze_dim(1)
     }
@@ -262,7 +262,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let effort = if is_small { &SMALL } else { &FULL };
     let training = Query::generate_many(effort.queries, "training");
     let [validation, test] = ["validation", "test"].map(|purpose| Query::generate_many(effort.queries / 10, purpose));
-    // What is measured needs no gradient.
+    // A measure needs no gradient.
     let batch = |queries: &[Query]| Batch::new(&queries.iter().collect::<Vec<_>>(), &Device::flex());
     let (validation, test) = (batch(&validation)?, batch(&test)?);
     let random = ndcg(test.labels.zeros_like(), &test)?;

@@ -1,4 +1,4 @@
-//! `Indicators`: what becomes of a missing value where a model takes none, and the columns that say that it was missing
+//! `Indicators`: the values that replace missing ones for a model that takes none, and the columns that mark them
 //! (the missing-indicator method; Jones, "Indicator and stratification methods for missing explanatory variables in
 //! multiple linear regression", 1996).
 
@@ -10,10 +10,10 @@ use crate::refusal::Refusal;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Indicators {
-    /// What a missing value of each feature becomes: the mean over the training documents that have it.
+    /// The value that replaces a missing one of each feature: the mean over the training documents that have the feature.
     pub means: Vec<f32>,
-    /// The features, from 1, with a column of their own, ascending: those that some training documents have and some
-    /// lack. The column is 1 where the value is missing, otherwise 0. The columns follow the features.
+    /// The features, from 1, that have a column, ascending: some training documents have the feature and some lack it.
+    /// The column is 1 where the value is missing, otherwise 0. The columns follow the features.
     pub columns: Vec<usize>,
 }
 

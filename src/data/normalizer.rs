@@ -61,7 +61,7 @@ pub enum NormalizerKind {
 pub struct Normalizer {
     pub(super) features: usize,
     pub(super) map: FeatureMap,
-    /// What becomes of missing values; none where they stay missing.
+    /// The replacement of missing values; none where they stay missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) missing: Option<Indicators>,
 }

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::loss::{LossSpec, RankingLoss};
 
-/// A list of three in spreads is an angle. The scores of the documents where the loss is lower than at the angles beside.
+/// Returns the scores of three documents at which the loss has a minimum. In spreads, a list of three is an angle.
 fn lowest(loss: &dyn RankingLoss, labels: [f64; 3]) -> Vec<[f64; 3]> {
     const ANGLES: usize = 3600;
     let angles = (0..ANGLES).map(|step| TAU * step as f64 / ANGLES as f64);
@@ -35,7 +35,7 @@ fn neural_sort_tells_the_documents_of_a_short_list_apart() {
             let is_true = |[a, b, c]: [f64; 3]| a > b + 0.5 && b > c + 0.5;
             assert!(found.len() == 1 && is_true(found[0]), "{name}, {labels:?}: {found:?}");
         }
-        // That of 8 documents and more in a list of 3.
+        // The temperature of lists of 8 and more, in a list of 3.
         let long = loss.with("sigma", 5.0 * 32.0).with("temperature_unit", "spread").build().unwrap();
         let found = lowest(&*long, [3.0, 1.0, 0.0]);
         let is_tied = |[a, b, c]: &[f64; 3]| (a - b).abs().min((a - c).abs()) < 0.01;

@@ -148,7 +148,7 @@ impl InFile {
         self.normalized.as_ref().map_or(self.file.width, |normalized| normalized.normalizer.columns())
     }
 
-    /// What fills missing values, if anything does.
+    /// Returns the means and columns that fill missing values, if they are filled.
     fn filling(&self) -> Option<&Indicators> {
         self.normalized.as_ref()?.normalizer.missing()
     }
@@ -448,7 +448,7 @@ impl InFile {
         self.file.survey.get().is_some()
     }
 
-    /// What a pass over the file finds; the pass is made once.
+    /// Returns the findings of a pass over the file, which is made once.
     fn survey(&self) -> &Survey {
         self.file.survey.get_or_init(|| self.raw().surveyed(&OneProcess))
     }

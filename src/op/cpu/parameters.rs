@@ -92,12 +92,12 @@ pub enum Above {
 }
 
 impl Above {
-    /// What a document above leaves of a product.
+    /// Returns the factor of a document above with the value `b`.
     pub(crate) fn left(self, b: f64) -> f64 {
         if self == Self::Product { 1.0 - b } else { 1.0 }
     }
 
-    /// What no document contributes.
+    /// Returns the contribution of no document.
     pub(crate) fn nobody(self) -> f64 {
         if self == Self::Sum { 0.0 } else { 1.0 }
     }

@@ -134,7 +134,7 @@ impl<B: Backend> Trials<B> {
     }
 }
 
-/// What documents contribute, if they do.
+/// Returns the contributions of documents; none for a function of the rank alone.
 fn contributed<B: Backend>(b: FloatTensor<B>, above: Above) -> Option<Array<B>> {
     (above != Above::Nothing).then_some(Array(b))
 }

@@ -189,7 +189,7 @@ fn terms(expectation: &AboveExpectation) -> Vec<f32> {
     [bases, column(&|m| 1.0 - terms[m].base, 0.0), column(&|m| terms[m].coefficient, 0.0)].concat()
 }
 
-/// What both kernels take of an expectation.
+/// The arguments that both kernels take.
 struct Arguments {
     b: CubeTensor,
     terms: CubeTensor,

@@ -19,7 +19,7 @@ pub(super) const TILE: usize = 16;
 /// Smallest factor of a product.
 pub(super) const SMALLEST: f32 = <f32 as Real>::SMALLEST_FACTOR;
 
-/// What documents contribute: for the rank alone 0, of a product.
+/// Returns the contributions of documents. A function of the rank alone takes zeros, which make a product of ones.
 pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
     match above {
         Above::Nothing => CubeBackend::float_zeros(b.shape(), &b.device, FloatDType::F32),

@@ -499,7 +499,7 @@ mod tests {
             let mixture = vec![(1.0, Comparison { rate, shift: 0.0 })];
             let noise = ScoreNoise::Mixture(mixture.clone());
             let expectation = AboveExpectation { noise, terms: terms(), above: Above::Nothing };
-            // What is not read.
+            // The values of `b` are not read.
             let inputs = Inputs { x: &x, a: &mask, b: &g, mask: &mask, n: N };
             let (out, products, gradient) = Execution::current().with_sums(SumPath::Fast).scope(|| {
                 let (out, products) = above_expectation(inputs, &expectation);

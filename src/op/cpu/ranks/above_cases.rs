@@ -19,7 +19,7 @@ pub fn kinds(n: usize) -> [(Above, Vec<f32>, Vec<f32>); 4] {
     let relevant = every(&|i| f32::from(u8::from(i % 3 == 0)));
     let stops = every(&|i| [0.0, 0.0625, 0.4375, 0.9375][i * 7 % 4]);
     [
-        // What is not read.
+        // The values of `b` are not read.
         (Above::Nothing, stops.clone(), every(&|i| i as f32)),
         (Above::Sum, relevant.clone(), every(&|i| f32::from(u8::from(i % 3 == 0)) * (i % 5) as f32)),
         (Above::Product, relevant.clone(), relevant),

@@ -102,7 +102,7 @@ pub(in crate::op::gpu) fn fast_rows(counts: &[u32], list: usize) -> usize {
 /// A sum over pairs that long lists take in cells.
 pub(in crate::op::gpu) struct ByLength<'a> {
     pub primitive: &'a str,
-    /// What else makes it another kernel.
+    /// The part of the name that tells kernels of one function from each other.
     pub form: &'a str,
     pub x: &'a CubeTensor,
     /// Documents of which lists are marked that have diverged; all without it.
