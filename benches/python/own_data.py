@@ -3,6 +3,7 @@
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy lightgbm
     /tmp/peers/bin/python benches/python/own_data.py target/release/burn-rank SHARED --out FOLDER [commands] [start] [broken]
+    /tmp/peers/bin/python benches/python/own_data.py target/release/burn-rank SHARED --out FOLDER reading
 
 SHARED/data has the research data (CONTRIBUTING.md says how to get them).
 
@@ -10,6 +11,9 @@ commands  the five commands of docs/tutorials/table.md on a CSV file of MQ2008: 
 start     the configurations that `init` writes for five kinds of data, as they are, beside tuned LightGBM (leaves of 7, 15 and 31, chosen
           on validation queries, at most 1,500 trees of rate 0.05, early stopping), on the same five folds; one seed
 broken    `check` on a CSV file with eight faults
+reading   seconds and memory of reading, `check` and `init` on generated documents of 136 features, as text, CSV and Arrow files, with rows
+          of a query together and apart. Reading is `eval --scores`, which does little else. Needs pyarrow and 4 GB of disk for a million
+          documents; the files are removed. Runs take turns, and medians count
 
 Values are means over test queries, with standard errors over queries; differences are paired.
 """
@@ -20,8 +24,12 @@ import json
 import math
 import os
 import random
+import re
+import shutil
+import statistics
 import subprocess
 import sys
+import time
 
 import numpy
 
@@ -183,13 +191,89 @@ def broken(binary, _, folder):
     run(binary, "check", "broken.csv", "again.csv", "--strict", "--json", folder=folder, codes=(1,))
 
 
+def cost(command, folder):
+    """Seconds of the clock, seconds of the processor, and the peak MiB of a command, looked at a hundred times per second."""
+    start, peak, ended = time.monotonic(), 0, 0
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not ended:
+        with open(f"/proc/{process.pid}/status") as file:
+            peak = max([peak, *(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))])
+        time.sleep(0.01)
+        ended, status, used = os.wait4(process.pid, os.WNOHANG)
+    if status != 0:
+        sys.exit(f"{' '.join(command)}: status {status}")
+    return time.monotonic() - start, used.ru_utime + used.ru_stime, peak
+
+
+def tables_of(binary, folder, documents):
+    """The same documents as text, CSV and Arrow files, and the number of documents and of queries."""
+    import pyarrow
+    import pyarrow.feather
+
+    queries = documents // 122
+    run(binary, "synth", "--queries", str(queries), "--seed", "1", "--out", "together.txt", folder=folder, show=False)
+    with open(os.path.join(folder, "together.txt"), "rb") as lines, open(os.path.join(folder, "together.csv"), "wb") as file:
+        file.write(f"label,query,{','.join(f'f{index}' for index in range(1, 137))}\n".encode())
+        # `0 qid:1 1:0.5 2:3` is the row `0,1,0.5,3`.
+        file.writelines(re.sub(rb" (?:qid|\d+):", b",", line) for line in lines)
+    run(binary, "convert", "together.txt", "together.arrow", folder=folder, show=False)
+    table = pyarrow.feather.read_table(os.path.join(folder, "together.arrow"))
+    features = table["features"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+    order = numpy.random.default_rng(1).permutation(table.num_rows)
+    names = [f"f{index}" for index in range(1, features.shape[1] + 1)]
+
+    def write(name, rows):
+        columns = {key: table[key].take(pyarrow.array(rows)) for key in ("label", "query")}
+        columns |= {key: features[rows, at] for at, key in enumerate(names)}
+        pyarrow.feather.write_feather(pyarrow.table(columns), os.path.join(folder, name), compression="uncompressed")
+
+    write("columns.arrow", numpy.arange(table.num_rows))
+    write("apart.arrow", order)
+    return table.num_rows, queries
+
+
+def reading(binary, folder, documents, rounds=5):
+    try:
+        documents, queries = tables_of(binary, folder, documents)
+        with open(os.path.join(folder, "scores.txt"), "w") as file:
+            file.writelines(["0.5\n"] * documents)
+        features = documents * 136 * 4 / 2**20
+        print(f"{documents} documents of 136 features, {features:.0f} MiB, in {queries} queries; medians of {rounds} runs\n")
+        forms = {"text": "together.txt", "CSV": "together.csv", "Arrow, a column per feature": "columns.arrow",
+                 "the same, rows in random order": "apart.arrow"}
+        commands = {
+            "read": lambda file: [binary, "eval", "--scores", "scores.txt", file],
+            "check": lambda file: [binary, "check", file],
+            "init": lambda file: [binary, "init", file, "--out", "-"],
+        }
+        found = {}
+        for _ in range(rounds):
+            for form, file in forms.items():
+                for command, line in commands.items():
+                    found.setdefault((form, command), []).append(cost(line(file), folder))
+        middle = {key: [statistics.median(values) for values in zip(*runs)] for key, runs in found.items()}
+        print("| file | MB | read, seconds | of the processor | peak MiB | of the features | check, seconds | of the processor | times reading "
+              "| init, seconds | of the processor | times reading |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+        for form, file in forms.items():
+            wall, processor, peak = middle[form, "read"]
+            cells = [form, f"{os.path.getsize(os.path.join(folder, file)) / 1e6:.0f}", f"{wall:.2f}", f"{processor:.2f}",
+                     f"{peak:.0f}", f"{peak / features:.2f}"]
+            for command in ("check", "init"):
+                seconds, of_processor, _ = middle[form, command]
+                cells += [f"{seconds:.2f}", f"{of_processor:.2f}", f"{of_processor / processor:.2f}"]
+            print(f"| {' | '.join(cells)} |")
+    finally:
+        shutil.rmtree(folder)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("shared")
-    parser.add_argument("parts", nargs="*", help="commands, start, broken; all if left out")
+    parser.add_argument("parts", nargs="*", help="commands, start, broken, reading; the first three if left out")
     parser.add_argument("--out", required=True, help="a folder for data, configurations and runs")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--documents", type=int, default=1_000_000, help="of `reading`")
     arguments = parser.parse_intermixed_args()
     binary, shared, folder = (os.path.abspath(path) for path in (arguments.binary, arguments.shared, arguments.out))
     os.makedirs(folder, exist_ok=True)
@@ -198,6 +282,8 @@ def main():
         os.makedirs(own, exist_ok=True)
         if part == "start":
             start(binary, shared, own, arguments.threads)
+        elif part == "reading":
+            reading(binary, own, arguments.documents)
         else:
             {"commands": commands, "broken": broken}[part](binary, shared, own)
 
