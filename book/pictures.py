@@ -162,6 +162,31 @@ def speed():
     return drawing.svg()
 
 
+def curves():
+    head, rows = table(page("losses.md"), ["loss", "epoch 1"])
+    epochs = [int(cell.removeprefix("epoch ")) for cell in head[1:]]
+    values = [[float(cell) for cell in row[1:]] for row in rows]
+    low = math.floor(min(map(min, values)) * 100) / 100
+    high = math.ceil(max(map(max, values)) * 100) / 100
+    width, height, left, right, top, bottom = 760, 360, 62, 210, 50, 58
+    drawing = Drawing(width, height, "Learning curves")
+    drawing.text(16, 26, "Learning curves on MQ2008: validation NDCG@10 of a perceptron", size=15, weight="bold")
+    at_x = lambda epoch: left + (width - left - right) * epoch / epochs[-1]
+    at_y = lambda value: height - bottom - (height - top - bottom) * (value - low) / (high - low)
+    for i in range(round((high - low) * 100) + 1):
+        value = low + i / 100
+        drawing.line(left, at_y(value), width - right, at_y(value))
+        drawing.text(left - 10, at_y(value) + 4, f"{value:.2f}", "end", 12, GRAY)
+    for epoch in range(0, epochs[-1] + 1, 10):
+        drawing.text(at_x(epoch), height - 36, f"{epoch}", "middle", 12, GRAY)
+    drawing.text((left + width - right) / 2, height - 12, "epoch; mean over five folds and three seeds", "middle", 12, GRAY)
+    for i, (row, line, color) in enumerate(zip(rows, values, [BLUE, GREEN, RED, GRAY], strict=True)):
+        drawing.path([(at_x(epoch), at_y(value)) for epoch, value in zip(epochs, line, strict=True)], color)
+        drawing.line(width - right + 14, 80 + 26 * i, width - right + 36, 80 + 26 * i, color, 3)
+        drawing.text(width - right + 44, 84 + 26 * i, row[0].replace("`", ""), size=12)
+    return drawing.svg()
+
+
 def relaxation():
     width, height, left, top, bottom = 760, 330, 70, 50, 58
     drawing = Drawing(width, height, "A rank as a step, and smoothed")
@@ -241,7 +266,7 @@ def architecture():
     return drawing.svg()
 
 
-PICTURES = [networks, direct, trees, speed, relaxation, folds, architecture]
+PICTURES = [networks, direct, curves, trees, speed, relaxation, folds, architecture]
 
 
 def main():

@@ -57,6 +57,7 @@ macro_rules! page {
         #[doc = "[splitting.md]: crate::guide::splitting"]
         #[doc = "[studies.md]: crate::guide::studies"]
         #[doc = "[table.md]: crate::guide::table"]
+        #[doc = "[temperatures.md]: crate::guide::temperatures"]
         #[doc = "[train.md]: crate::guide::train"]
         #[doc = "[training_loop.md]: crate::guide::training_loop"]
         #[doc = "[troubleshooting.md]: crate::guide::troubleshooting"]
@@ -111,4 +112,5 @@ page!("how-to", training_loop, "burn's training, long lists, and speed.");
 page!("reference", glossary, "Terms of the field, and of this crate.");
 page!("reference", runs, "The folder of a run, and runs in scripts.");
 page!("explanation", conventions, "The meaning of a measure's value.");
+page!("explanation", temperatures, "How smooth a loss is, and in which unit.");
 page!("explanation", studies, "What the papers claim, checked on data at hand.");

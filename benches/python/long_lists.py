@@ -111,7 +111,7 @@ WORDS = {"ours": "burn-rank", "eager": "PyTorch eager", "compiled": "torch.compi
 
 def plot(medians, names, file):
     """Time against the length of the list, both on logarithmic axes."""
-    width, height, left, right, top, bottom = 860, 520, 70, 230, 30, 50
+    width, height, left, right, top, bottom = 910, 520, 90, 260, 30, 50
     lengths, values = [n for _, _, n in medians], list(medians.values())
     x_low, x_high = math.floor(math.log10(min(lengths))), math.ceil(math.log10(max(lengths)))
     y_low, y_high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
