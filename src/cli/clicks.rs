@@ -31,7 +31,7 @@ The model of clicks:
 
 What is written:
   The file --out has a query for each session with a click, `ID-1`, `ID-2`, ..., with
-  clicks (0 or 1) as labels. FILE.weight beside it has a line for each document:
+  clicks (0 or 1) as labels. FILE.weight next to it has a line for each document:
   r^eta, at most --max-weight, for a clicked document, and 1 for any other.
   `data.read = { document_weights = \"file\" }` in a configuration trains with these
   weights.";
@@ -49,7 +49,7 @@ pub struct ClicksArgs {
     /// TREC run of the queries of DATA, whose documents have the names that `predict --run-id` gives them
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
-    /// File to write, and FILE.weight beside it; existing files are replaced, both or neither
+    /// File to write, and FILE.weight next to it; existing files are replaced, both or neither
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
     /// Position bias: rank r is examined with the chance r^-eta

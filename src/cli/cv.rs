@@ -40,12 +40,12 @@ enum Work {
 pub struct CvArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Folder of the results: a new or empty one, or that of an earlier run; without it, nothing is kept
+    /// Folder of the results: new, empty, or the folder of an earlier run; without it, nothing is kept
     #[arg(long)]
     out: Option<PathBuf>,
     #[command(flatten)]
     folder: FolderArgs,
-    /// Keeps the selected fit of each fold below kept/ in the folder: `rankers`, `scores` of the test documents,
+    /// Keep the selected fit of each fold below kept/ in the folder: `rankers`, `scores` of the test documents,
     /// `runs` in TREC form; separated by commas
     #[arg(long, value_name = "WHAT")]
     keep: Option<String>,
@@ -53,12 +53,12 @@ pub struct CvArgs {
     /// run the same command again to resume
     #[arg(long, value_name = "I/N", conflicts_with_all = ["overwrite", "merge"])]
     part: Option<String>,
-    /// Puts together what the parts have left in the folder of --out
+    /// Merge the results of the parts in the folder of --out
     #[arg(long, conflicts_with = "overwrite")]
     merge: bool,
-    /// Then trains the setting with the best mean validation value over folds and seeds once more, on the queries of all
-    /// folds, for the median of its best rounds, and writes the run to OUT: a new or empty folder, or that of an earlier
-    /// refit with --resume or --overwrite
+    /// Then train the setting with the best mean validation value over folds and seeds again, on the queries of all
+    /// folds, for the median of its best rounds, and write the run to OUT: a new or empty folder, or the folder of an
+    /// earlier refit with --resume or --overwrite
     #[arg(long, value_name = "OUT", conflicts_with = "part")]
     refit: Option<PathBuf>,
     /// Fits at once [default: as many as cores and memory allow]

@@ -51,7 +51,7 @@ pub struct ImportanceArgs {
     /// Seed of the shuffles
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Shuffle among all documents instead of among those of each query
+    /// Shuffle among all documents instead of within each query
     #[arg(long)]
     across: bool,
     /// One JSON object

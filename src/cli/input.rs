@@ -155,7 +155,7 @@ impl ReadArgs {
         })?;
         let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
         if moved > 0 {
-            let what = format!("{moved} of {rows} stood apart from the rows of their query, and were put there");
+            let what = format!("moved {moved} of {rows} next to the other rows of their query");
             terminal::say(format_args!("note: {what}"));
         }
         Ok(data)
@@ -189,7 +189,7 @@ impl ReadArgs {
         self.options_after(None)
     }
 
-    /// The assignments of `--read`, after those of the training data of a ranker on missing values.
+    /// The assignments of `--read`, which follow the settings for missing values that a ranker was trained with.
     fn assigned(&self, trained: Option<&Value>) -> Result<Map, Failure> {
         let asked = assignments("--read", &self.options)?;
         let says = self.missing.is_some() || OF_MISSING.iter().any(|key| asked.contains_key(*key));

@@ -56,7 +56,7 @@ impl CompletionsArgs {
 pub struct ManArgs {
     /// The command whose page is printed, as in `train` or `models show`; without one, the page of burn-rank
     command: Vec<String>,
-    /// Instead of printing a page: write the pages of all commands into this folder, replacing those of the same names
+    /// Instead of printing a page: write the pages of all commands into this folder, replacing files of the same names
     #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
     out: Option<PathBuf>,
 }

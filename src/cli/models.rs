@@ -47,7 +47,7 @@ pub struct ModelsArgs {
 
 #[derive(Debug, Subcommand)]
 enum ModelsCommand {
-    /// A saved ranker: what it is, how it was trained, what it measured
+    /// A saved ranker: its kind, its training, its test figures
     Show {
         /// The ranker
         ranker: PathBuf,

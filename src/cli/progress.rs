@@ -23,7 +23,7 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Fewer columns leave no room for a bar.
 const NARROW: usize = 60;
-/// Does work that may take long, and shows on the terminal what it is.
+/// Does work that may take long, and names it on the terminal.
 pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let _shown = Work::new(what);
     work()
@@ -148,7 +148,7 @@ fn figure(rank: usize, name: &str, value: f64) -> Part {
     part(rank, format!("{name} {value:.4}"))
 }
 
-/// Joins the parts of a line, and leaves out those of the highest ranks while it has more than `columns`.
+/// Joins the parts of a line. While it has more than `columns`, the parts with the highest ranks are left out.
 fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
     let width =
         |parts: &[Part]| parts.iter().map(|part| part.text.chars().count() + 2).sum::<usize>().saturating_sub(2);
@@ -268,7 +268,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Nothing is shown where `hidden`: something else draws, or nothing should. `measure` is what selects rounds.
+    /// Nothing is shown where `hidden`: something else draws, or nothing should. `measure` is the measure that selects rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         Self { lines: Lines::new(hidden, "reading the data"), measure, best: Mutex::new(None) }
     }

@@ -22,7 +22,7 @@ pub struct RunArgs {
     /// the best]
     #[arg(long, value_name = "SET")]
     instructions: Option<String>,
-    /// Replaces a key of the configuration, as in learner.epochs=10; may be repeated
+    /// Set a key of the configuration, as in learner.epochs=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 }

@@ -82,8 +82,8 @@ pub struct StudyArgs {
     /// A configuration of `train`, whose data the study trains on
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     config: Option<PathBuf>,
-    /// Values of a parameter, ascending, separated by commas, as in beta=1,10; without a name, of the first; may be
-    /// repeated
+    /// Values of a parameter, ascending, separated by commas, as in beta=1,10; without a name, values of the first
+    /// parameter; may be repeated
     #[arg(long, value_name = "VALUES")]
     over: Vec<String>,
     /// Quick look: fewer values, epochs and samples
@@ -96,7 +96,7 @@ pub struct StudyArgs {
     /// Seed of generated data
     #[arg(long, default_value_t = 1, conflicts_with_all = ["files", "config"])]
     seed: u64,
-    /// Folder for study.json and study.html, the page with its plots: a new or empty one, or that of an earlier study
+    /// Folder for study.json and study.html, the page with its plots: new, empty, or the folder of an earlier study
     /// or run
     #[arg(short, long, value_name = "FOLDER")]
     out: Option<PathBuf>,

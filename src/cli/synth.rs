@@ -45,7 +45,7 @@ pub struct SynthArgs {
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., into the folder --out, for
-    /// `data.folds`: a new or empty folder, or that of an earlier `synth`, whose files stay until all new ones are whole
+    /// `data.folds`: a new or empty folder, or the one of an earlier `synth`, whose files stay until all new ones are whole
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(3..))]
     parts: Option<u16>,
 }

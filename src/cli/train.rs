@@ -28,12 +28,12 @@ pub struct TrainArgs {
     /// Continue from a saved tree ranker or `train` folder and add trees to it (same as the key `start`)
     #[arg(long = "continue", value_name = "RANKER")]
     start: Option<PathBuf>,
-    /// Folder of the results: a new or empty one, or that of an earlier run [default: runs/NAME]
+    /// Folder of the results: new, empty, or the folder of an earlier run [default: runs/NAME]
     #[arg(long)]
     out: Option<PathBuf>,
     #[command(flatten)]
     folder: FolderArgs,
-    /// Draws a dashboard on the whole terminal, with curves, in place of lines of progress; `gradient` has one
+    /// Draw a dashboard on the whole terminal, with curves, in place of lines of progress; `gradient` has one
     #[arg(long, conflicts_with_all = ["quiet", "json"])]
     dashboard: bool,
     /// Only warnings, errors, and what --json asks for: no progress, no table

@@ -36,7 +36,7 @@ impl Indicators {
         Ok(())
     }
 
-    /// Returns the number of columns that rows have with those of the features.
+    /// Returns the number of columns of a row, features included.
     pub fn width(&self) -> usize {
         self.means.len() + self.columns.len()
     }
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(other.features, [0.0, 0.0, 0.0, 1.0]);
     }
 
-    /// Means are those of normalized values, which the mean of raw ones does not give.
+    /// Means are taken over normalized values, which the mean of raw values does not give.
     #[test]
     fn the_mean_is_taken_after_the_normalizer() {
         let column = vec![0.0, 0.0, 0.0, 10.0, NAN];

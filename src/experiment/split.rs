@@ -204,7 +204,7 @@ impl DataConfig {
 fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
     let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
     (moved > 0)
-        .then(|| format!("{key}: {moved} of {rows} stood apart from the rows of their query, and were put there"))
+        .then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query"))
 }
 
 /// The folds of a folder.

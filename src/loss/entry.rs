@@ -37,7 +37,7 @@ pub struct LossEntry {
 }
 
 impl LossEntry {
-    /// The parameters of every form of the loss, for tests: none but the defaults unless it is joined of parts.
+    /// The parameters of every form of the loss, for tests: only the defaults, unless it is composed of parts.
     pub fn forms(&self) -> Vec<Map> {
         self.forms.map_or_else(|| vec![Map::new()], |forms| forms())
     }

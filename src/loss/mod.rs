@@ -56,7 +56,7 @@
 //! | `pairwise_squared_hinge` | [`PairwiseSquaredHinge`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `plackett_luce_ndcg` | [`PlackettLuceNdcg`] | `ndcg@k` | O(n log n), times the rankings |
 //! | `rank_net` | [`RankNet`] | orders pairs | O(n^2); long lists in float32 on the CPU O(n log n) |
-//! | `relaxed_measure` | [`RelaxedMeasure`] | `ndcg@k` | O(n^2), or that of the relaxation |
+//! | `relaxed_measure` | [`RelaxedMeasure`] | `ndcg@k` | O(n^2), or as the relaxation |
 //! | `smooth_ap_indicator` | [`SmoothApIndicator`] | `map` | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `smooth_ap_rank` | [`SmoothApRank`] | `map` | O(n^2); long lists in float32 on the CPU O(n log n) |
 //! | `smooth_dcg` | [`SmoothDcg`] | `dcg` | O(n^2); long lists in float32 on the CPU O(n log n) |

@@ -80,7 +80,7 @@ pub enum RankerError {
         /// Features of the model.
         expected: usize,
     },
-    /// Data, or a list of them, that take more memory than is free.
+    /// Data, or one list of them, need more memory than is free.
     #[error(transparent)]
     Memory(Refusal),
     /// Data with features that the model does not know.

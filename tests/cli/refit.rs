@@ -260,5 +260,5 @@ fn a_note_on_rows_that_stood_apart_comes_once() {
     bench.write("run.toml", config);
     let done = bench.command(&["cv", "run.toml", "--out", "cv", "--refit", "best"]).assert().success();
     let told = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
-    assert_eq!(told.matches("stood apart").count(), 1, "{told}");
+    assert_eq!(told.matches("next to the other rows").count(), 1, "{told}");
 }

@@ -75,7 +75,7 @@ pub struct CompareArgs {
     /// TREC relevance judgments: the systems are TREC runs
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
-    /// Convention [default: that of the rankers if they have one in common, or of the reports; trec_eval for TREC runs;
+    /// Convention [default: the one that the rankers or reports have in common; trec_eval for TREC runs;
     /// else standard]
     #[arg(short, long)]
     convention: Option<String>,

@@ -24,7 +24,7 @@ pub struct ConvertArgs {
     /// text of a linear ranker, LightGBM text of a sum of trees; NAME.xml: RankLib XML; NAME.safetensors: a saved
     /// ranker; other names need --format. Of data, NAME.arrow or NAME.parquet: a table; NAME.txt: LETOR text of a table
     out: PathBuf,
-    /// Format of a ranker [default: what the name of OUT asks for]
+    /// Format of a ranker [default: chosen by the name of OUT]
     #[arg(long, value_enum)]
     format: Option<ranker::Format>,
     #[command(flatten)]

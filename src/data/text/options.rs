@@ -1,4 +1,4 @@
-//! Options for reading files: those of LETOR text, which tables and the TREC formats share.
+//! Options for reading LETOR text, which tables and the TREC formats share.
 
 use serde::{Deserialize, Serialize};
 

@@ -66,7 +66,7 @@ impl Drop for Screen {
     }
 }
 
-/// Hands methods on to the renderer.
+/// Passes calls on to the renderer.
 macro_rules! drawn {
     ($($name:ident($($argument:ident: $type:ty),*)),+ $(,)?) => {
         $(fn $name(&mut self, $($argument: $type),*) {

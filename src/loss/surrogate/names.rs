@@ -17,7 +17,7 @@ macro_rules! names {
         }
 
         impl $type {
-            /// Every one of them, in the order of tables.
+            /// All of them, in the order of the tables.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Returns the name in configuration files.

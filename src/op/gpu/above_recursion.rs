@@ -439,7 +439,7 @@ pub fn above_recursion(
     })
 }
 
-/// Gradient of [`above_recursion`] in `x`, given that of its output.
+/// Gradient of [`above_recursion`] in `x`, from the gradient in its output.
 pub fn above_recursion_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

@@ -11,7 +11,7 @@
 //! A kernel starts in one frame: [`launch::compute`] asks whether the device can, and marks lists that have diverged, and
 //! [`launch::start!`] hands tensors and numbers over. Functions of a pair stand in [`functions`], by name.
 //!
-//! The kernels are those of burn's `CubeBackend`. burn's default features wrap it in kernel fusion, as a type that no
+//! The kernels belong to burn's `CubeBackend`. burn's default features wrap it in kernel fusion, as a type that no
 //! crate can ask for; so the GPU features of this crate turn fusion on, there is one type, and burn's macro brings the
 //! kernels to it (`backend/primitives.rs`).
 

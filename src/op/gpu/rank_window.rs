@@ -74,9 +74,9 @@ pub(super) struct Row {
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Trial {
-    /// Chance that the column is above, times what it leaves of a product.
+    /// Chance that the column is above, times the factor by which it reduces a product.
     pub ahead: f32,
-    /// Chance that it is not.
+    /// Chance that the column is not above.
     pub behind: f32,
     /// The value that it adds to a sum, or takes from a product.
     pub b: f32,

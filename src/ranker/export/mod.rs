@@ -97,7 +97,7 @@ impl fmt::Display for ExportFormat {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// A name that asks for no format.
+    /// A file name that implies no format.
     #[error("{0}: expected a name that ends in .onnx, .txt or .xml")]
     Extension(String),
     /// A model that the format cannot hold.

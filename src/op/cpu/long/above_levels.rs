@@ -265,8 +265,8 @@ struct Gradient<'a> {
 }
 
 impl Gradient<'_> {
-    /// Adds what the chances of each document to be above the others send to it in a block of terms: sums over all
-    /// documents, from which its own part is taken.
+    /// Adds the gradient in each document's chances to be above the others, for a block of terms: sums over all
+    /// documents, minus the document's own part.
     #[inline(always)]
     fn add_flows(&self, block: usize, weights: &[f64], flows: &mut [f64]) {
         let (levels, terms) = (&self.levels, &self.levels.list.terms);

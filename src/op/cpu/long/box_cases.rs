@@ -46,7 +46,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Sums of less than `least` are taken for that.
+    /// Sums below `least` count as `least`.
     pub fn of_at_least(least: f64) -> Self {
         Self { largest: least, ..Self::default() }
     }

@@ -22,10 +22,10 @@ use crate::op::cpu::{
     parallel::for_each,
 };
 
-/// Halvings down to the boxes of targets that are summed apart, on any thread.
+/// Halvings down to the boxes of targets that any thread sums by itself.
 const TASK_LEVEL: u32 = 6;
 
-/// Work per document in pairs, as a number of pairs that it compares with.
+/// The work per document, counted in pairs that take the same time.
 const PAIRS_PER_DOCUMENT: usize = 100;
 
 /// Functions of the difference `t = y_source - y_target` of two documents, and the sums that are made of them.

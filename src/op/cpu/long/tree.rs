@@ -38,12 +38,12 @@ impl Span {
         Self { low: self.low - others.high, high: self.high - others.low }
     }
 
-    /// The smallest size of a number in it.
+    /// The smallest absolute value of a number in the interval.
     pub fn nearest(self) -> f64 {
         self.low.max(-self.high).max(0.0)
     }
 
-    /// The largest size of a number in it.
+    /// The largest absolute value of a number in the interval.
     pub fn farthest(self) -> f64 {
         self.high.max(-self.low)
     }

@@ -156,7 +156,7 @@ pub trait Walker: Sync {
     /// Whether the document at a place adds a value.
     fn adds(&self, place: usize) -> bool;
 
-    /// Carries running sums on, over this many documents that add values.
+    /// Updates running sums over a stretch, in which this many documents add values.
     #[inline(always)]
     fn carry<const FMA: bool>(&self, sums: &mut [Sums], stretch: Stretch, _documents: usize) {
         carry::<FMA>(sums, stretch);

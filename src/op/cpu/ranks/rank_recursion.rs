@@ -152,7 +152,7 @@ impl<T: Real> Memory<T> {
 /// The contributions of the rows of a tile to the gradient: to their own documents, and to all documents.
 struct Gradient<'a, T> {
     trials: Trials<'a, T>,
-    /// The value of the next rank less that of each rank.
+    /// The value of the next rank minus the value of each rank.
     rises: &'a [T],
     /// The gradient that comes in, a row.
     g: &'a [T],

@@ -7,9 +7,9 @@
 //!
 //! | evaluation | of | time | memory |
 //! |---|---|---|---|
-//! | recursion | any discount | O(n^3) | that of [`rank_recursion`](crate::op::rank_recursion()) |
-//! | cutoff | a discount that is 0 below rank k | O(k n^2) | that of [`rank_recursion`](crate::op::rank_recursion()) |
-//! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | that of [`above_expectation`] |
+//! | recursion | any discount | O(n^3) | as [`rank_recursion`](crate::op::rank_recursion()) |
+//! | cutoff | a discount that is 0 below rank k | O(k n^2) | as [`rank_recursion`](crate::op::rank_recursion()) |
+//! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | as [`above_expectation`] |
 //!
 //! With [`RankModel::Exact`] the trials are independent only given the noise of `j`. The same is then done at each of
 //! `Q` values of the noise, in `Q` times the time; in float32 on a CPU at levels that all documents share, in O(M n log
