@@ -203,8 +203,7 @@ impl DataConfig {
 /// Returns the warning about a set whose rows did not stand together by query.
 fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
     let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
-    (moved > 0)
-        .then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query"))
+    (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query"))
 }
 
 /// The folds of a folder.
