@@ -168,7 +168,7 @@ def curves():
     values = [[float(cell) for cell in row[1:]] for row in rows]
     low = math.floor(min(map(min, values)) * 100) / 100
     high = math.ceil(max(map(max, values)) * 100) / 100
-    width, height, left, right, top, bottom = 760, 360, 62, 210, 50, 58
+    width, height, left, right, top, bottom = 760, 360, 62, 235, 50, 58
     drawing = Drawing(width, height, "Learning curves")
     drawing.text(16, 26, "Learning curves on MQ2008: validation NDCG@10 of a perceptron", size=15, weight="bold")
     at_x = lambda epoch: left + (width - left - right) * epoch / epochs[-1]
