@@ -20,8 +20,8 @@ pub(crate) fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::R
     prepare(path, fill)?.map_or(Ok(()), Pending::commit)
 }
 
-/// Does all that [`write_with`] does but the last step: `path` has what it had until [`commit_together`]. Returns `None`
-/// for a path that is not a regular file, which then has what was written.
+/// Does what [`write_with`] does, except the last step: `path` keeps its contents until [`commit_together`]. Returns
+/// `None` for a path that is not a regular file, to which it has written directly.
 ///
 /// # Errors
 /// As [`write_with`].

@@ -283,7 +283,7 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Compares what runs of the same query say of it, and keeps one for each query. `home` is the first run of each,
+    /// Compares the data of a query in its runs, and keeps one for each query. `home` is the first run of each,
     /// from `first` on.
     fn check_runs(
         &mut self,

@@ -140,7 +140,7 @@ pub enum OutputError {
 }
 
 impl OutputError {
-    /// Converts what the operating system says of a path.
+    /// Converts an error of the operating system about a path.
     pub(crate) fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Unwritable { path: path.to_path_buf(), source }
     }

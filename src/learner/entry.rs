@@ -27,8 +27,8 @@ pub trait RankingLearner: Send + Sync {
         false
     }
 
-    /// Takes up a model that the fit starts from: its scores are those before the first round, and it is part of what is
-    /// fitted. The data must be normalized as for that model.
+    /// Starts the fit from a model: the scores begin at its scores, and the result contains it. The data must be
+    /// normalized as for that model.
     ///
     /// # Errors
     /// [`LearnerError::Refused`] for a learner that cannot, or a model that it cannot start from.

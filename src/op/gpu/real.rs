@@ -80,7 +80,7 @@ pub(super) fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
     fma(a, b, -product) + fma(-c, d, product)
 }
 
-/// `(1 + erf t) / 2` and what is missing to 1, neither by a difference where it is small.
+/// `(1 + erf t) / 2` and one minus it, each precise where it is small.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Probability {

@@ -1,4 +1,4 @@
-//! Matrix products of the `gemm` crate, whose pointers stay within slices. It is what burn's own products on Flex are.
+//! Matrix products of the `gemm` crate, whose pointers stay within slices. burn's own products on Flex use the same crate.
 
 // Hands pointers to the crate.
 #![allow(unsafe_code)]

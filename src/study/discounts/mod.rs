@@ -133,7 +133,7 @@ fn lemma_2(series: &Series) -> Claim {
     Claim::new("Lemma 2", "mean NDCG is within n^(-1/3) of the pseudo-expectation, at each n", judged)
 }
 
-/// Judges whether samples still differ at the largest `n`, by more than a quarter of what they do at the least.
+/// Judges whether samples still differ at the largest `n`, by more than a quarter of their difference at the smallest.
 fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
     let theorem = case.no_limit_theorem?;
     let left: Vec<f64> = spread.iter().map(|(first, last)| last - first / 4.0).collect();

@@ -80,7 +80,7 @@ impl<T: Real> Parameters<T> {
         }
     }
 
-    /// The base of a term and what is missing to 1, where a document above leaves `1 - b` of a product.
+    /// The base of a term and one minus it, where a document above multiplies a product by `1 - b`.
     #[inline(always)]
     fn above(&self, term: &Term<T>, b: T) -> (T, T) {
         match self.above {

@@ -95,7 +95,7 @@ impl Trials<'_> {
         if self.above == Above::Sum { 2 } else { 1 }
     }
 
-    /// `pi_j`, for a product times what the document leaves of it.
+    /// `pi_j`, for a product times the factor of the document.
     fn arrives(&self, j: usize) -> f64 {
         self.ahead[j] * self.above.left(self.b[j])
     }
