@@ -253,7 +253,7 @@ impl RankingDataset {
     /// read.
     ///
     /// # Panics
-    /// If there are fewer values than documents, and the documents are in another order.
+    /// If the documents were reordered and there are fewer values than documents.
     pub fn from_read_order<T: Copy>(&self, read: &[T]) -> Vec<T> {
         match &self.read_order[..] {
             [] => read.to_vec(),

@@ -22,7 +22,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Cuts the documents of queries, given by their offsets, as `shards` cuts the queries.
+    /// Cuts the documents at the same queries as `shards`; `offsets` are the offsets of the queries.
     pub fn new(offsets: &[usize], shards: &Shards) -> Self {
         let bound = |query: usize| offsets.get(query).copied().unwrap_or(0);
         let first = |shard: usize| bound(shards.range(shard).start);

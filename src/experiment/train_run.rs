@@ -40,8 +40,8 @@ pub struct TrainRun<'p> {
 /// A run that has ended, with its files written.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// The folder of its files: its own, or [`NEXT`](super::NEXT) in it for a run that was stopped before it could take
-    /// the place of another one.
+    /// The folder with the files of the run. A run that was stopped before it replaced an older one is in its subfolder
+    /// [`NEXT`](super::NEXT).
     pub folder: PathBuf,
     /// The ranker, its rounds and measures.
     pub fit: Fit,

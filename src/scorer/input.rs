@@ -57,7 +57,7 @@ impl InputConfig {
     }
 }
 
-/// Returns the seeds of the noise of queries, by what tells them apart.
+/// Returns a seed of noise for each query, from the number that identifies the query.
 pub(crate) fn noise_seeds(seed: u64, queries: impl IntoIterator<Item = usize>) -> Vec<u64> {
     queries.into_iter().map(|query| seed_for(seed, "noise", query as u64)).collect()
 }

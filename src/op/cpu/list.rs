@@ -11,7 +11,7 @@ pub fn gather<T: Real>(values: &[T], positions: &[usize]) -> Vec<T> {
     positions.iter().map(|&i| values[i]).collect()
 }
 
-/// The places with a value other than 0. Without a branch for each, which labels make hard to predict.
+/// The places with a value other than 0. It has no branch for each value, since labels make branches hard to predict.
 pub fn counting<T: Real>(values: &[T]) -> Vec<usize> {
     let (mut places, mut length) = (vec![0; values.len()], 0);
     for (place, &value) in values.iter().enumerate() {

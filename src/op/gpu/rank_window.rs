@@ -194,8 +194,8 @@ fn neighbor(window: &Window, above: Neighbor, #[comptime] rank: usize, #[comptim
     }
 }
 
-/// Derivative of the expectation by the chance that a column is above, through one rank: `here` is the state of the rank
-/// before the trial, and `slopes` and `above` are the derivatives after it.
+/// Derivative of the expectation in the chance that a column is above, through one rank. `here` is the state of the rank
+/// before the trial; `slopes` and `above` are the derivatives after it.
 #[cube]
 pub(super) fn slope_at(
     here: Neighbor,

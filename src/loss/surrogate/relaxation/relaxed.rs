@@ -212,8 +212,8 @@ impl Indicators {
     }
 }
 
-/// Expectations over random ranks `R`. A function that gives the first of them is one, too: the others are not defined
-/// then.
+/// Expectations over random ranks `R`. A closure that gives the first one implements this trait; the others are then not
+/// defined.
 pub trait RankExpectations {
     /// `E[f(R_x)]` within the cut-off `k`: `[batch, documents]`.
     fn of_rank(&self, f: &PositionFunction, k: Option<usize>) -> Tensor<2>;

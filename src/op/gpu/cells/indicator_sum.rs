@@ -84,7 +84,7 @@ fn divide(
     }
 }
 
-/// What a call is about.
+/// The arguments of a call.
 pub(in crate::op::gpu) struct Call<'a> {
     pub batch: &'a Batch,
     pub x: &'a CubeTensor,

@@ -180,7 +180,7 @@ pub(super) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// Cells that are `width` wide in units of the function; `order` and `counts` say of which documents.
+    /// Cells of the documents in `order` and `counts`, `width` wide in units of the function.
     pub fn new(
         batch: &'a Batch,
         x: &CubeTensor,

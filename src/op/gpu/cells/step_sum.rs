@@ -157,7 +157,7 @@ fn weights(cells: &Cells, arrays: [&CubeTensor; 2], width: usize) -> CubeTensor 
     weights
 }
 
-/// What a call is about.
+/// The arguments of a call.
 pub(in crate::op::gpu) struct Call<'a> {
     pub batch: &'a Batch,
     pub x: &'a CubeTensor,
