@@ -12,6 +12,8 @@
 
 use std::fmt::Display;
 use std::panic::{self, AssertUnwindSafe};
+#[cfg(feature = "learners")]
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::tensor::DeviceKind;
@@ -107,6 +109,22 @@ pub(crate) fn in_host_memory(device: &Device) -> bool {
     }
     let _ = device;
     false
+}
+
+/// Reads of devices by this process, as [`count_read`] counts them.
+#[cfg(feature = "learners")]
+static READS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts a read, for which the host waits until the device has done all its work.
+#[cfg(feature = "learners")]
+pub(crate) fn count_read() {
+    READS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The reads of training steps so far. Measuring and saving a scorer are not counted.
+#[cfg(feature = "experiment")]
+pub(crate) fn reads() -> u64 {
+    READS.load(Ordering::Relaxed)
 }
 
 /// Opens the device called `name` and checks it with a small computation.

@@ -34,14 +34,14 @@ LONGEST_RECURSION = 256
 PYTORCH = {"flex": "cpu", "metal": "mps"}
 
 
-def discounts(documents):
-    return 1.0 / torch.log2(torch.arange(documents, dtype=torch.float32) + 2.0)
+def discounts(scores):
+    return 1.0 / torch.log2(torch.arange(scores.shape[1], dtype=torch.float32, device=scores.device) + 2.0)
 
 
 def gains(labels):
     """2^y - 1 over the ideal DCG of each list."""
     gain = torch.exp2(labels) - 1.0
-    ideal = (gain.sort(dim=1, descending=True).values * discounts(labels.shape[1])).sum(1, keepdim=True)
+    ideal = (gain.sort(dim=1, descending=True).values * discounts(labels)).sum(1, keepdim=True)
     return gain / ideal
 
 
@@ -63,12 +63,12 @@ def approx_ndcg(scores, labels, alpha=10.0):
 def smooth_ndcg(scores, labels, sigma=1.0):
     ranked = scores.sort(dim=1, descending=True, stable=True).values
     indicators = softmax(-((scores[:, :, None] - ranked[:, None, :]) ** 2) / sigma, 1)
-    return 1.0 - torch.einsum("bi,bij,j->b", gains(labels), indicators, discounts(scores.shape[1])).mean()
+    return 1.0 - torch.einsum("bi,bij,j->b", gains(labels), indicators, discounts(scores)).mean()
 
 
 def lambda_ndcg(scores, labels, sigma=1.0):
     with torch.no_grad():
-        gain, discount = gains(labels), discounts(scores.shape[1])[ranks(scores)]
+        gain, discount = gains(labels), discounts(scores)[ranks(scores)]
         weights = differences(gain).abs() * differences(discount).abs()
         weights = weights * (labels[:, :, None] > labels[:, None, :])
     return (softplus(sigma * differences(scores)) * weights).sum((1, 2)).mean()
@@ -77,18 +77,21 @@ def lambda_ndcg(scores, labels, sigma=1.0):
 def soft_ndcg(scores, labels, sigma=1.0):
     batch, documents = scores.shape
     wins = 0.5 * (1.0 + torch.erf(differences(scores) / (2.0 * sigma)))
-    wins = wins.masked_fill(torch.eye(documents, dtype=torch.bool), 0.0)
-    p = torch.zeros(batch, documents, documents)
+    wins = wins.masked_fill(torch.eye(documents, dtype=torch.bool, device=scores.device), 0.0)
+    p = torch.zeros(batch, documents, documents, device=scores.device)
     p[:, :, 0] = 1.0
     for other in range(documents):
         win = wins[:, :, other, None]
         p = p * (1.0 - win) + pad(p[:, :, :-1], (1, 0)) * win
-    return 1.0 - (gains(labels) * (p @ discounts(documents))).sum(1).mean()
+    return 1.0 - (gains(labels) * (p @ discounts(scores))).sum(1).mean()
 
 
 def list_net(scores, labels):
     return -(softmax(labels, 1) * log_softmax(scores, 1)).sum(1).mean()
 
+
+# Those whose temperature is in scores here, and not by default.
+PAPERS = ("approx_ndcg", "smooth_ndcg", "soft_ndcg")
 
 LOSSES = {loss.__name__: loss for loss in (approx_ndcg, smooth_ndcg, lambda_ndcg, soft_ndcg, list_net)}
 
@@ -216,5 +219,3 @@ def main():
 
 if __name__ == "__main__":
     main()
-# Those whose temperature is in scores here, and not by default.
-PAPERS = ("approx_ndcg", "smooth_ndcg", "soft_ndcg")

@@ -3,10 +3,14 @@
 
     python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy torch
     /tmp/peers/bin/python benches/python/training.py target/release/burn-rank [--rounds N] [--queries N] [--compile]
+        [--device NAME]
 
 Rounds alternate: `burn-rank bench train`, then PyTorch on the text that `burn-rank synth` writes of the same queries, five epochs each
 after one that does not count. PyTorch's batches are of queries of about the same length, padded and made into tensors before the clock starts;
 ours are put together within it. The table has the median of the rounds' median epochs.
+
+--device times a GPU: ours by its name in `burn-rank devices`, PyTorch on CUDA, ROCm (its `cuda`) or Metal. An epoch ends when the device
+is done.
 """
 
 import argparse
@@ -20,7 +24,7 @@ import time
 import numpy
 import torch
 
-from losses import approx_ndcg
+from losses import PYTORCH, approx_ndcg
 
 FEATURES = 136
 BATCH = 64
@@ -50,14 +54,15 @@ def batches(data):
     for start in range(0, len(data), BATCH):
         part = data[start : start + BATCH]
         longest = max(len(labels) for labels, _ in part)
-        features = torch.zeros(len(part), longest, FEATURES)
-        labels = torch.zeros(len(part), longest)
+        features = torch.zeros(len(part), longest, FEATURES, device="cpu")
+        labels = torch.zeros(len(part), longest, device="cpu")
         for number, (own_labels, own_features) in enumerate(part):
             features[number, : len(own_labels)] = torch.from_numpy(own_features)
             labels[number, : len(own_labels)] = torch.from_numpy(own_labels)
         # Without a relevant document the ideal DCG would be 0; the time is the same.
         labels[:, 0].clamp_(min=1.0)
-        yield features, labels
+        default = torch.get_default_device()
+        yield features.to(default), labels.to(default)
 
 
 def trainer(hidden, data, compiled):
@@ -76,10 +81,12 @@ def trainer(hidden, data, compiled):
         step = torch.compile(step, dynamic=True)
 
     def epoch():
-        for number in torch.randperm(len(data)).tolist():
+        for number in torch.randperm(len(data), device="cpu").tolist():
             optimizer.zero_grad()
             step(*data[number])
             optimizer.step()
+        # On a GPU the epoch has only been asked for until somebody reads what it made.
+        next(scorer.parameters()).sum().item()
 
     return epoch
 
@@ -100,15 +107,17 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--device", default="flex", help="of `burn-rank devices`; PyTorch takes the same hardware")
     arguments = parser.parse_args()
 
+    torch.set_default_device(PYTORCH.get(arguments.device.split(":")[0], "cuda"))
     data = list(queries(arguments.binary, arguments.queries))
     documents = sum(len(labels) for labels, _ in data)
     data = list(batches(data))
     rates = {}
     for number in range(arguments.rounds):
         command = [arguments.binary, "bench", "train", "--json", "--queries", str(arguments.queries)]
-        command += ["--batch", str(BATCH), "--repeats", str(EPOCHS)]
+        command += ["--batch", str(BATCH), "--repeats", str(EPOCHS), "--devices", arguments.device, "--paths", "fused"]
         found = subprocess.run(command, capture_output=True, text=True, check=True)
         for row in map(json.loads, found.stdout.splitlines()):
             if row["documents"] != documents:
@@ -121,7 +130,7 @@ def main():
         print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
     medians = {key: statistics.median(values) for key, values in rates.items()}
 
-    print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads; {documents:,} documents an epoch, documents a second\n")
+    print(f"{arguments.device}; PyTorch {torch.__version__}, {torch.get_num_threads()} threads; {documents:,} documents an epoch, documents a second\n")
     paths = ["burn-rank", "eager", *(["compiled"] if arguments.compile else [])]
     print(f"| scorer | {' | '.join(paths)} |")
     print("|---" * (1 + len(paths)) + "|")

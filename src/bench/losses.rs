@@ -64,6 +64,22 @@ const BYTES_PER_PAIR: u64 = 4 * 13;
 const BYTES_PER_DOCUMENT: usize = 4 * 10;
 
 impl OpPath {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            OpPath::Fused => "fused",
+            OpPath::Tensor => "tensor",
+        }
+    }
+
+    /// Runs `f` with the primitives computed on this path.
+    pub(super) fn run<R>(self, f: impl FnOnce() -> R) -> R {
+        match self {
+            OpPath::Fused => f(),
+            OpPath::Tensor => with_tensor_path(f),
+        }
+    }
+
     /// Returns whether there is memory for lists of a shape; logs a warning if there is not.
     fn fits(self, shape: Shape, loss: &str) -> bool {
         let needed = product([shape.batch, shape.documents, shape.documents]).saturating_mul(BYTES_PER_PAIR);
@@ -103,6 +119,9 @@ pub struct LossBench {
 pub struct LossRow {
     /// `burn-rank/DEVICE/fused` or `burn-rank/DEVICE/tensor`
     pub peer: String,
+    /// The path that was timed.
+    #[serde(skip)]
+    pub path: OpPath,
     /// Name of the loss, or its measure and relaxation.
     pub loss: String,
     /// Number of lists.
@@ -163,10 +182,7 @@ impl LossBench {
         let lists = Lists::new(shape, self.seed, device);
         let paths: Vec<OpPath> =
             self.paths.iter().copied().filter(|path| path.fits(shape, &spec.to_string())).collect();
-        let run = |path| match path {
-            OpPath::Fused => lists.step(loss, device, name),
-            OpPath::Tensor => with_tensor_path(|| lists.step(loss, device, name)),
-        };
+        let run = |path: OpPath| path.run(|| lists.step(loss, device, name));
         // The first run of a path warms it up and shows its memory.
         let mut peaks = Vec::new();
         for &path in &paths {
@@ -189,12 +205,9 @@ impl LossBench {
         let cells = (shape.batch * shape.documents) as f64;
         let rows = paths.iter().zip(&mut times).zip(peaks).map(|((path, times), peak)| {
             let seconds = median(times);
-            let path = match path {
-                OpPath::Fused => "fused",
-                OpPath::Tensor => "tensor",
-            };
             LossRow {
-                peer: format!("burn-rank/{name}/{path}"),
+                peer: format!("burn-rank/{name}/{}", path.name()),
+                path: *path,
                 loss: spec.to_string(),
                 batch: shape.batch,
                 n: shape.documents,

@@ -6,7 +6,7 @@ use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::Device;
 use serde::Serialize;
 
-use super::{BenchError, median, sync};
+use super::{BenchError, OpPath, median, sync};
 use crate::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, SynthConfig};
 use crate::device::in_host_memory;
 use crate::loss::{LossSpec, Reduction};
@@ -24,6 +24,8 @@ pub struct TrainBench {
     pub data: SynthConfig,
     /// Queries per batch.
     pub batch: usize,
+    /// The path that computes the primitives of the loss.
+    pub path: OpPath,
     /// Timed epochs, of which the median counts; one more comes before them.
     pub epochs: usize,
     /// Seed of weights and batches.
@@ -77,7 +79,8 @@ impl TrainBench {
                 let batch = RankingBatch::assemble(&dataset, queries, &device);
                 let seed = crate::seed::seed_for(self.seed, "dropout", (epoch << 32) | index as u64);
                 let scores = scorer.forward_training(batch.features, batch.mask.clone(), seed);
-                let gradients = loss.forward(scores, batch.labels, batch.mask, Reduction::Mean).backward();
+                let gradients =
+                    self.path.run(|| loss.forward(scores, batch.labels, batch.mask, Reduction::Mean).backward());
                 let gradients = GradientsParams::from_grads(gradients, &scorer);
                 scorer = optimizer.step(1e-3, scorer, gradients);
             }
@@ -111,6 +114,7 @@ mod tests {
             loss: LossSpec::new("approx_ndcg"),
             data,
             batch: 4,
+            path: OpPath::Fused,
             epochs: 1,
             seed: 1,
         };

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use clap::builder::PossibleValue;
 use clap::{Args, Subcommand, ValueEnum, value_parser};
+use serde::Serialize;
 
 use super::execution_args::{ExecutionArgs, work_on_this_thread};
 use super::failure::Failure;
@@ -13,6 +14,7 @@ use super::progress::{Work, during};
 use super::table::Table;
 use crate::bench::{BenchError, LossBench, LossRow, OpPath, ServingBench, Shape, TrainBench, TreesBench};
 use crate::data::SynthConfig;
+use crate::json::json;
 use crate::learner::boosted_trees::BoostedTreesConfig;
 use crate::loss::LossSpec;
 use crate::op::{Execution, SumPath};
@@ -33,8 +35,8 @@ pub struct BenchArgs {
     /// Shapes of the lists, BATCHxDOCUMENTS
     #[arg(long, value_delimiter = ',', default_value = "64x128,16x256,4x1024")]
     shapes: Vec<String>,
-    /// How the primitives are computed
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "fused,tensor")]
+    /// How the primitives are computed: by kernels, or by their definition [default: both for losses, fused for train]
+    #[arg(long, value_enum, value_delimiter = ',', global = true)]
     paths: Vec<OpPath>,
     /// How fused kernels take sums over the pairs of a list
     #[arg(long, value_enum, default_value = "auto", global = true)]
@@ -42,7 +44,7 @@ pub struct BenchArgs {
     /// Bursts of runs (epochs of training) of which the median counts; `serving` has --requests
     #[arg(long, default_value_t = 5, global = true, value_parser = value_parser!(u32).range(1..))]
     repeats: u32,
-    /// One JSON object per line
+    /// One JSON object per line, which begins with bench, device and path
     #[arg(long, global = true)]
     json: bool,
     #[command(flatten)]
@@ -148,90 +150,78 @@ impl BenchArgs {
         let bench = LossBench {
             losses: self.losses.iter().map(at_papers).collect::<Result<_, _>>()?,
             shapes: self.shapes.iter().map(|shape| shape.parse::<Shape>()).collect::<Result<_, _>>()?,
-            paths: self.paths.clone(),
+            paths: self.paths(&[OpPath::Fused, OpPath::Tensor]),
             repeats: self.repeats as usize,
             seed: 1,
         };
+        let columns = ["loss", "shape", "ms", "Mpairs/s", "documents/s", "peak MiB", "bytes/document"];
+        let mut rows = self.rows("losses", columns);
         for name in &self.devices {
-            let mut rows: Vec<LossRow> = Vec::new();
+            let mut found: Vec<LossRow> = Vec::new();
             let work = Work::of(name, bench.losses.len() * bench.shapes.len() * bench.paths.len());
             bench.run(&input::device(name)?, name, |row| {
-                rows.push(row);
-                work.done(rows.len());
+                found.push(row);
+                work.done(found.len());
             })?;
             drop(work);
-            let mut table =
-                Table::new(["loss", "shape", "path", "ms", "Mpairs/s", "documents/s", "peak MiB", "bytes/document"]);
-            for row in &rows {
-                if self.json {
-                    writeln!(out, "{}", serde_json::to_string(row).map_err(Failure::work)?)?;
-                }
-                table.row([
+            for row in found {
+                let cells = [
                     row.loss.clone(),
                     format!("{}x{}", row.batch, row.n),
-                    row.peer.clone(),
                     format!("{:.3}", row.ms),
                     format!("{:.1}", row.mpairs_per_s),
                     format!("{:.0}", row.documents_per_s),
                     row.peak_mib.map_or_else(|| "-".to_owned(), |peak| format!("{peak:.1}")),
                     row.peak_bytes_per_document.map_or_else(|| "-".to_owned(), |bytes| format!("{bytes:.0}")),
-                ]);
-            }
-            if !self.json {
-                write!(out, "{}", table.render())?;
+                ];
+                rows.add(name, Some(row.path), &row, cells, out)?;
             }
         }
-        Ok(())
+        rows.finish(out)
     }
 
     fn train(&self, loss: &str, queries: usize, batch: usize, out: &mut dyn Write) -> Result<(), Failure> {
         let mlp = MlpScorerConfig { hidden: vec![256, 128, 64], ..MlpScorerConfig::default() };
-        let mut table = Table::new(["scorer", "device", "documents/s", "best"]);
+        let mut rows = self.rows("train", ["scorer", "loss", "documents/s", "best"]);
         for name in &self.devices {
+            let device = input::device(name)?;
             for (scorer_name, scorer) in
                 [("linear", ScorerConfig::default()), ("256,128,64", ScorerConfig::Mlp(mlp.clone()))]
             {
-                let data = SynthConfig { queries, ..SynthConfig::default() };
-                let (loss, epochs) = (LossSpec::parse(loss), self.repeats as usize);
-                let bench = TrainBench { scorer, loss, data, batch, epochs, seed: 1 };
-                let device = input::device(name)?;
-                let row = during(&format!("training {scorer_name} on {name}"), || bench.run(&device, name))?;
-                if self.json {
+                for path in self.paths(&[OpPath::Fused]) {
+                    let data = SynthConfig { queries, ..SynthConfig::default() };
+                    let (loss, epochs, scorer) = (LossSpec::parse(loss), self.repeats as usize, scorer.clone());
+                    let bench = TrainBench { scorer, loss, data, batch, path, epochs, seed: 1 };
+                    let row = during(&format!("training {scorer_name} on {name}"), || bench.run(&device, name))?;
                     let mut value = crate::json::to_value(&row).map_err(Failure::work)?;
                     value["scorer"] = scorer_name.into();
-                    writeln!(out, "{value}")?;
+                    let rate = |value: f64| format!("{value:.0}");
+                    let cells = [
+                        scorer_name.to_owned(),
+                        row.loss.clone(),
+                        rate(row.documents_per_s),
+                        rate(row.best_documents_per_s),
+                    ];
+                    rows.add(name, Some(path), &value, cells, out)?;
                 }
-                let rate = |value: f64| format!("{value:.0}");
-                table.row([
-                    scorer_name.to_owned(),
-                    name.clone(),
-                    rate(row.documents_per_s),
-                    rate(row.best_documents_per_s),
-                ]);
             }
         }
-        if !self.json {
-            write!(out, "{}", table.render())?;
-        }
-        Ok(())
+        rows.finish(out)
     }
 
     fn serving(&self, bench: &ServingBench, out: &mut dyn Write) -> Result<(), Failure> {
-        let mut table = Table::new(["ranker", "device", "median us", "99% us"]);
+        let mut rows = self.rows("serving", ["ranker", "median us", "99% us"]);
         for name in &self.devices {
-            let mut rows = Vec::new();
+            let mut found = Vec::new();
             let work = Work::new(&format!("requests to {name}"));
             bench.run(&input::device(name)?, name, |row| {
-                work.now(&format!("requests to {name}, rankers timed: {}", rows.len() + 1));
-                rows.push(row);
+                work.now(&format!("requests to {name}, rankers timed: {}", found.len() + 1));
+                found.push(row);
             })?;
             drop(work);
-            for row in rows {
-                if self.json {
-                    writeln!(out, "{}", serde_json::to_string(&row).map_err(Failure::work)?)?;
-                }
+            for row in found {
                 let [median, p99] = [row.median_us, row.p99_us].map(|time| format!("{time:.1}"));
-                table.row([row.ranker, name.clone(), median, p99]);
+                rows.add(name, None, &row, [row.ranker.clone(), median, p99], out)?;
             }
         }
         if !self.json {
@@ -240,33 +230,80 @@ impl BenchArgs {
                 out,
                 "a query of {documents} documents x {features} features, {requests} requests one after the other"
             )?;
-            write!(out, "{}", table.render())?;
         }
-        Ok(())
+        rows.finish(out)
     }
 
     fn trees(&self, bench: &TreesBench, out: &mut dyn Write) -> Result<(), Failure> {
-        let mut table =
-            Table::new(["loss", "device", "documents", "trees", "fit s", "predict s", "peak MiB", "NDCG@10"]);
+        let columns = ["loss", "documents", "trees", "fit s", "predict s", "peak MiB", "NDCG@10"];
+        let mut rows = self.rows("trees", columns);
         for name in &self.devices {
             let device = input::device(name)?;
             let row = during(&format!("growing trees on {name}"), || bench.run(&device, name))?;
-            if self.json {
-                writeln!(out, "{}", serde_json::to_string(&row).map_err(Failure::work)?)?;
-            }
-            table.row([
+            let cells = [
                 row.loss.clone(),
-                name.clone(),
                 row.documents.to_string(),
                 row.rounds.to_string(),
                 format!("{:.3}", row.fit_s),
                 format!("{:.3}", row.predict_s),
                 row.peak_mib.map_or_else(|| "-".to_owned(), |peak| format!("{peak:.1}")),
                 format!("{:.4}", row.ndcg),
-            ]);
+            ];
+            rows.add(name, None, &row, cells, out)?;
         }
+        rows.finish(out)
+    }
+
+    /// The paths that were asked for, or those of the benchmark.
+    fn paths(&self, default: &[OpPath]) -> Vec<OpPath> {
+        if self.paths.is_empty() { default.to_vec() } else { self.paths.clone() }
+    }
+
+    /// The rows of a benchmark, whose table has these columns beside device and path.
+    fn rows<const N: usize>(&self, bench: &'static str, columns: [&str; N]) -> Rows {
+        let mut header = vec![columns[0], "device", "path"];
+        header.extend(&columns[1..]);
+        Rows { bench, json: self.json, table: Table::new(header) }
+    }
+}
+
+/// The rows of a benchmark in the one form that all have: what, device, path, then the measurements.
+struct Rows {
+    bench: &'static str,
+    json: bool,
+    table: Table,
+}
+
+impl Rows {
+    /// Adds a row, as a line of JSON or of the table; no path where a benchmark computes no loss, or none of a scorer.
+    fn add<const N: usize>(
+        &mut self,
+        device: &str,
+        path: Option<OpPath>,
+        row: &impl Serialize,
+        cells: [String; N],
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let path = path.map(OpPath::name);
+        if self.json {
+            let mut line = json!({"bench": self.bench, "device": device, "path": path});
+            let row = crate::json::to_value(row).map_err(Failure::work)?;
+            if let (Some(line), Some(row)) = (line.as_object_mut(), row.as_object()) {
+                line.extend(row.iter().map(|(key, value)| (key.clone(), value.clone())));
+            }
+            return Ok(writeln!(out, "{line}")?);
+        }
+        let mut cells = cells.into_iter();
+        let what = cells.next().unwrap_or_default();
+        let placed = [what, device.to_owned(), path.unwrap_or("-").to_owned()];
+        self.table.row(placed.into_iter().chain(cells));
+        Ok(())
+    }
+
+    /// Prints the table.
+    fn finish(self, out: &mut dyn Write) -> Result<(), Failure> {
         if !self.json {
-            write!(out, "{}", table.render())?;
+            write!(out, "{}", self.table.render())?;
         }
         Ok(())
     }

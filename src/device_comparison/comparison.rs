@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::first_batch::FirstBatchError;
 use super::setting::DeviceSetting;
+use super::step_cost::StepCost;
 use super::trial::{PeakBytes, Trial};
 use crate::json::Value;
 use crate::measure::significance::{
@@ -69,8 +70,10 @@ pub struct DeviceRow {
     pub seconds_to_start: Option<f64>,
     /// Parts of that time, and the time of a round.
     pub seconds: RowSeconds,
-    /// Rounds of the fits.
-    pub steps: usize,
+    /// Training steps of a fit, the most over seeds; `None` for learners that take none.
+    pub steps: Option<usize>,
+    /// What a training step costs; `None` if that was not measured.
+    pub step: Option<StepCost>,
     /// Largest memory over seeds.
     pub peak_bytes: PeakBytes,
     /// The fits.
@@ -119,6 +122,17 @@ pub enum MergeError {
 /// The fits of a device, or why there are none.
 pub type Trials = Result<Vec<Trial>, String>;
 
+/// A device with its fits, and the cost of its training steps.
+#[derive(Debug, Clone)]
+pub struct DeviceRun {
+    /// The device and its settings.
+    pub device: DeviceSetting,
+    /// Its fits.
+    pub trials: Trials,
+    /// What a training step costs; `None` if that was not measured.
+    pub step: Option<StepCost>,
+}
+
 impl DeviceComparison {
     /// Puts the fits of each device into a table; `None` if every device failed.
     ///
@@ -129,9 +143,9 @@ impl DeviceComparison {
         config: Value,
         margin: f64,
         target: Option<f64>,
-        runs: Vec<(DeviceSetting, Trials)>,
+        runs: Vec<DeviceRun>,
     ) -> Result<Option<Self>, SignificanceError> {
-        let Some(first) = runs.iter().find_map(|(_, trials)| trials.as_ref().ok()?.first()) else { return Ok(None) };
+        let Some(first) = runs.iter().find_map(|run| run.trials.as_ref().ok()?.first()) else { return Ok(None) };
         let mut comparison = Self {
             name: name.to_string(),
             config,
@@ -141,7 +155,7 @@ impl DeviceComparison {
             margin,
             target,
             versions: first.versions.clone(),
-            devices: runs.into_iter().map(|(device, trials)| DeviceRow::new(device, trials)).collect(),
+            devices: runs.into_iter().map(DeviceRow::new).collect(),
         };
         comparison.judge()?;
         Ok(Some(comparison))
@@ -217,7 +231,7 @@ fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Option<Eq
 }
 
 impl DeviceRow {
-    fn new(device: DeviceSetting, trials: Trials) -> Self {
+    fn new(DeviceRun { device, trials, step }: DeviceRun) -> Self {
         let (trials, failure) = match trials {
             Ok(trials) => (trials, None),
             Err(failure) => (Vec::new(), Some(failure)),
@@ -249,7 +263,8 @@ impl DeviceRow {
                 compile: over(&|trial| trial.seconds.compile),
                 round: over(&|trial| trial.seconds.round),
             },
-            steps: trials.iter().map(|trial| trial.rounds).max().unwrap_or(0),
+            steps: trials.iter().filter_map(|trial| trial.steps).max(),
+            step,
             peak_bytes: PeakBytes { host: bytes(&|of| of.host), device: bytes(&|of| of.device) },
             device,
             trials,
@@ -317,6 +332,7 @@ mod tests {
             data: BTreeMap::from([("train".into(), "a".into())]),
             error: Some(FirstBatchError { loss: 0.0, gradient: error }),
             rounds: 2,
+            steps: Some(20),
             best: Some(0.5),
             train_documents_per_second: Some(10.0),
             score_documents_per_second: Some(20.0),
@@ -329,11 +345,11 @@ mod tests {
         }
     }
 
-    fn row(device: &str, trials: Vec<Trial>) -> (DeviceSetting, Trials) {
-        (device.parse().unwrap(), Ok(trials))
+    fn row(device: &str, trials: Vec<Trial>) -> DeviceRun {
+        DeviceRun { device: device.parse().unwrap(), trials: Ok(trials), step: None }
     }
 
-    fn table(rows: Vec<(DeviceSetting, Trials)>) -> DeviceComparison {
+    fn table(rows: Vec<DeviceRun>) -> DeviceComparison {
         DeviceComparison::new("a", Value::Null, 0.005, Some(0.9), rows).unwrap().unwrap()
     }
 
@@ -348,7 +364,7 @@ mod tests {
             row("flex+threads=1", two(&[0.5, 0.75], "a", 1e-7)),
             row("flex@baseline", two(&[0.5, 0.75], "b", 1e-7)),
             row("flex+threads=2", two(&[0.25, 0.5], "c", 1e-7)),
-            ("flex+threads=3".parse().unwrap(), Err("it died".into())),
+            DeviceRun { trials: Err("it died".into()), ..row("flex+threads=3", vec![]) },
         ]);
         let verdicts: Vec<&str> = found.devices.iter().map(DeviceRow::verdict).collect();
         assert_eq!(verdicts, ["first", "identical", "same", "different", "failed"]);

@@ -13,6 +13,10 @@ use crate::device::host;
 use crate::experiment::{ExperimentConfig, ExperimentError};
 use crate::learner::LearnerError;
 use crate::loss::RankingLoss;
+use crate::op::with_tensor_path;
+
+/// Most pairs of documents of a batch that the tensor definition computes: about half a GiB.
+const MOST_PAIRS: usize = 5_000_000;
 
 /// Errors of a loss and its gradient on a device, each as a share of the largest component in double precision.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -50,7 +54,8 @@ impl FirstBatchError {
         let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect::<Vec<f64>>();
         let mask = batch.mask.into_data();
         let lists = Lists { shape, scores: numbers(scores), labels: numbers(batch.labels), mask };
-        let (exact, found) = (lists.explain(&*loss, DType::F64, &host()), lists.explain(&*loss, DType::F32, device));
+        let exact = lists.exact(&*loss);
+        let found = lists.explain(&*loss, DType::F32, device);
         Ok(Some(Self { loss: relative(&[exact.0], &[found.0]), gradient: relative(&exact.1, &found.1) }))
     }
 }
@@ -64,6 +69,14 @@ struct Lists {
 }
 
 impl Lists {
+    /// Value and gradient in double precision on the CPU: by the tensor definition, so that a wrong kernel of the CPU is
+    /// found, too. Only batches with too many pairs for its memory take the kernels.
+    fn exact(&self, loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
+        let explain = || self.explain(loss, DType::F64, &host());
+        let [lists, documents] = self.shape;
+        if lists * documents * documents > MOST_PAIRS { explain() } else { with_tensor_path(explain) }
+    }
+
     /// The mean loss of the lists and its gradient.
     fn explain(&self, loss: &dyn RankingLoss, dtype: DType, device: &Device) -> (f64, Vec<f64>) {
         let device = device.clone().autodiff();

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::clock::Clock;
 use super::comparison::median;
 use super::first_batch::FirstBatchError;
 use crate::data::{Normalizer, RankingDataset};
 use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
-use crate::learner::{Progress, Round};
 use crate::memory;
 use crate::ranker::{Ranker, Versions};
 use crate::text::hexadecimal;
@@ -40,9 +39,12 @@ pub struct Trial {
     pub error: Option<FirstBatchError>,
     /// Rounds of the fit.
     pub rounds: usize,
+    /// Training steps of the fit; `None` for learners that take none.
+    pub steps: Option<usize>,
     /// Best value on the validation queries; on the training queries without them.
     pub best: Option<f64>,
-    /// Training documents divided by the time of the median round, which measures the validation queries too.
+    /// Training documents divided by the time of the steps of the median round after the first. Learners that take no
+    /// steps count the whole round, which measures the queries too.
     pub train_documents_per_second: Option<f64>,
     /// Documents that the ranker scores in a second, from raw features, in the median of repetitions.
     pub score_documents_per_second: Option<f64>,
@@ -79,7 +81,7 @@ pub struct TrialSeconds {
 pub struct PeakBytes {
     /// Peak bytes of the process until the end of the fit, with a raw copy of the queries that are scored after it.
     pub host: Option<u64>,
-    /// On the device.
+    /// Peak bytes that the pools of the device held; `None` where it has no memory apart, or does not say.
     pub device: Option<u64>,
 }
 
@@ -107,13 +109,13 @@ impl Trial {
             [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];
         let data = sets.into_iter().filter_map(|(set, data)| Some((set.to_string(), data?.data_hash()))).collect();
         let error = first_batch(config, &split, options.device)?;
-        let clock = Clock::default();
+        let clock = Clock::new(options.device);
         let start = config.start_ranker(options.device)?;
         let fit_options = FitOptions { start: start.as_ref(), progress: &clock, ..FitOptions::new(options.device) };
         let documents = split.train.documents();
         let fitting = Instant::now();
         let fit = fit_in_place(config, &mut split, config.seed, &fit_options)?;
-        let peak = memory::peak();
+        let peak_bytes = PeakBytes { host: memory::peak(), device: peak_of_pools(options.device) };
         let record = RunRecord::new(&config.device, fitting.elapsed(), options.begun.elapsed());
         let mut of_sets = ["test", "validation", "train"].into_iter();
         let (set, evaluation) = of_sets
@@ -129,17 +131,24 @@ impl Trial {
             data,
             error,
             rounds: fit.history.len(),
+            steps: clock.steps_of_round().map(|_| clock.steps()),
             best: times.best,
-            train_documents_per_second: times.round.map(|round| documents as f64 / round),
+            train_documents_per_second: clock.training().or(times.round).map(|seconds| documents as f64 / seconds),
             score_documents_per_second: scoring_speed(&fit.ranker, &scored, options.device)?,
             seconds: TrialSeconds { open, compile: times.compile, round: times.round, target: times.target },
-            peak_bytes: PeakBytes { host: peak, device: None },
+            peak_bytes,
             threads: record.threads,
             instructions: record.instructions,
             platform: record.platform,
             versions: Versions::current(),
         })
     }
+}
+
+/// The most bytes that the memory pools of a device have held; `None` where it does not say.
+fn peak_of_pools(device: &Device) -> Option<u64> {
+    let pools = device.memory_pool_report()?;
+    Some(pools.iter().map(|pool| pool.page_size * pool.pages_peak).sum())
 }
 
 /// The errors of the first batch; `None` where features are streamed.
@@ -172,53 +181,4 @@ fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Res
         times.push(start.elapsed().as_secs_f64());
     }
     Ok(median(times.split_off(1)).map(|seconds| data.documents() as f64 / seconds))
-}
-
-/// Times of the rounds of a fit.
-#[derive(Debug, Default)]
-struct Clock(Mutex<Marks>);
-
-#[derive(Debug, Default)]
-struct Marks {
-    begun: Option<Instant>,
-    /// Seconds since the beginning, and the selecting measure.
-    rounds: Vec<(f64, Option<f64>)>,
-}
-
-/// The times that the marks give, in seconds.
-struct Times {
-    best: Option<f64>,
-    compile: Option<f64>,
-    round: Option<f64>,
-    target: Option<f64>,
-}
-
-impl Clock {
-    fn times(&self, target: Option<f64>) -> Times {
-        let marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();
-        let round = median(ends.windows(2).map(|pair| pair[1] - pair[0]).collect());
-        let compile = round.zip(ends.first()).map(|(round, first)| (first - round).max(0.0));
-        let best = marks.rounds.iter().filter_map(|(_, value)| *value).reduce(f64::max);
-        let reached = |target: f64| marks.rounds.iter().find(|(_, value)| value.is_some_and(|value| value >= target));
-        Times { best, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
-    }
-}
-
-impl Progress for Clock {
-    fn begin(&self, _: &str, _: Option<usize>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).begun = Some(Instant::now());
-    }
-
-    fn round(&self, round: &Round) {
-        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = marks.begun.get_or_insert_with(Instant::now).elapsed().as_secs_f64();
-        marks.rounds.push((at, round.validation.or(round.train)));
-    }
-
-    fn warn(&self, message: &str) {
-        log::warn!("{message}");
-    }
-
-    fn end(&self) {}
 }

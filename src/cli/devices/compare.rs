@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::print;
 use crate::cli::failure::Failure;
@@ -15,7 +16,7 @@ use crate::cli::input;
 use crate::cli::progress::Work;
 use crate::cli::run_args::FolderArgs;
 use crate::cli::signals::interrupt_on_signal;
-use crate::device_comparison::{DeviceComparison, DeviceSetting, Trial, Trials, precision};
+use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, precision};
 use crate::experiment::{Claim, Document, ExperimentConfig, OutputFolder};
 use crate::json::{Value, json};
 use crate::learner::Interrupt;
@@ -110,16 +111,16 @@ impl CompareArgs {
         }
         folder.write_json(PLAN, &plan)?;
         let interrupt = interrupt_on_signal()?;
-        let mut runs: Vec<(DeviceSetting, Trials)> =
-            settings.iter().map(|setting| (setting.clone(), Ok(Vec::new()))).collect();
-        let work = Work::of("fits", seeds.len() * settings.len());
+        let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
+        let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
+        let work = Work::of("processes", (seeds.len() + 1) * settings.len());
         // Devices alternate, so that whatever else the machine does meets all of them.
         for &seed in &seeds {
-            for (number, (setting, trials)) in runs.iter_mut().enumerate() {
-                work.now(&format!("{setting}, seed {seed}"));
+            for (number, DeviceRun { device, trials, .. }) in runs.iter_mut().enumerate() {
+                work.now(&format!("{device}, seed {seed}"));
                 if let Ok(done) = trials {
-                    let name = trial_name(number, seed);
-                    match self.trial(&folder, &name, setting, seed, target, &interrupt)? {
+                    let command = self.command(device, seed, target)?;
+                    match self.child(&folder, &trial_name(number, seed), command, &interrupt)? {
                         Ok(trial) => done.push(trial),
                         Err(reason) => *trials = Err(format!("seed {seed}: {reason}")),
                     }
@@ -127,18 +128,28 @@ impl CompareArgs {
                 work.more(1);
             }
         }
+        for (number, run) in runs.iter_mut().enumerate() {
+            work.now(&format!("{}, training steps", run.device));
+            if run.trials.is_ok() {
+                let mut command = self.command(&run.device, seeds[0], None)?;
+                command.arg("--steps");
+                match self.child::<Option<StepCost>>(&folder, &steps_name(number), command, &interrupt)? {
+                    Ok(cost) => run.step = cost,
+                    Err(reason) => log::warn!("{}: training steps were not measured: {reason}", run.device),
+                }
+            }
+            work.more(1);
+        }
         drop(work);
-        let mut data = runs.iter().filter_map(|(_, trials)| trials.as_ref().ok()).flatten().map(|trial| &trial.data);
+        let mut data = runs.iter().filter_map(|run| run.trials.as_ref().ok()).flatten().map(|trial| &trial.data);
         if data.next().is_some_and(|first| data.any(|other| other != first)) {
             return Err(Failure::input(format!(
                 "{}: holds fits on other data; choose another --out, or --overwrite it",
                 self.out.display()
             )));
         }
-        let failed: Vec<String> = runs
-            .iter()
-            .filter_map(|(setting, trials)| Some(format!("{setting}: {}", trials.as_ref().err()?)))
-            .collect();
+        let failed: Vec<String> =
+            runs.iter().filter_map(|run| Some(format!("{}: {}", run.device, run.trials.as_ref().err()?))).collect();
         let comparison = DeviceComparison::new(&config.name, shared, self.margin, target, runs)?
             .ok_or_else(|| Failure::work(format!("no device could run the configuration: {}", failed.join("; "))))?;
         folder.write_json(TABLE, &comparison)?;
@@ -219,31 +230,30 @@ impl CompareArgs {
         Ok(())
     }
 
-    /// Runs one fit in a new process, or reads it from a comparison that was stopped. The inner error says why it failed.
-    fn trial(
+    /// Runs a process whose result is the file `name`, or reads the file of a comparison that was stopped. The inner
+    /// error says why the process failed.
+    fn child<T: Serialize + DeserializeOwned>(
         &self,
         folder: &OutputFolder,
         name: &str,
-        setting: &DeviceSetting,
-        seed: u64,
-        target: Option<f64>,
+        command: Command,
         interrupt: &Interrupt,
-    ) -> Result<Result<Trial, String>, Failure> {
+    ) -> Result<Result<T, String>, Failure> {
         let known = fs::read(folder.file(name)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if let Some(trial) = known {
-            return Ok(Ok(trial));
+        if let Some(known) = known {
+            return Ok(Ok(known));
         }
-        let ended = run(self.command(setting, seed, target)?, interrupt)?;
-        let trial = match ended {
+        let found = match run(command, interrupt)? {
             Ended::Interrupted => {
                 return Err(Failure::work("interrupted; the fits so far are saved, --resume continues"));
             }
             Ended::Failed(reason) => return Ok(Err(reason)),
-            Ended::Printed(text) => serde_json::from_str::<Trial>(&text)
-                .map_err(|error| Failure::work(format!("{setting}, seed {seed}: {error}")))?,
+            Ended::Printed(text) => {
+                serde_json::from_str::<T>(&text).map_err(|error| Failure::work(format!("{name}: {error}")))?
+            }
         };
-        folder.write_json(name, &trial)?;
-        Ok(Ok(trial))
+        folder.write_json(name, &found)?;
+        Ok(Ok(found))
     }
 
     /// The command of a fit.
@@ -318,12 +328,20 @@ fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
     Ok(Ended::Failed(said.unwrap_or_else(|| format!("the process ended with {status} and said nothing"))))
 }
 
-/// Whether a file has the name of a fit.
+/// Whether a file has the name of a fit, or of the cost of training steps.
 fn is_trial_name(name: &str) -> bool {
+    if let Some(number) = name.strip_prefix("steps-").and_then(|rest| rest.strip_suffix(".json")) {
+        return number.parse::<usize>().is_ok_and(|number| number > 0);
+    }
     let numbers = name.strip_prefix("trial-").and_then(|rest| rest.strip_suffix(".json")?.split_once("-seed-"));
     numbers.is_some_and(|(number, seed)| {
         number.parse::<usize>().is_ok_and(|number| number > 0) && seed.parse::<u64>().is_ok()
     })
+}
+
+/// The name of the file with the cost of the training steps of a device.
+fn steps_name(number: usize) -> String {
+    format!("steps-{}.json", number + 1)
 }
 
 /// The name of the file of a fit; devices count from 0.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::cli::failure::Failure;
 use crate::cli::table::Table;
-use crate::device_comparison::DeviceComparison;
+use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 use crate::text::harmless;
 
 /// Prints the table: quality, then speed, then what has to be said of single devices.
@@ -63,6 +63,7 @@ pub(super) fn table(comparison: &DeviceComparison, out: &mut dyn Write) -> Resul
         comparison.margin
     )?;
     write!(out, "{}\n{}", quality.render(), speed.render())?;
+    steps(comparison, out)?;
     for row in &comparison.devices {
         let name = harmless(&row.name()).into_owned();
         if let Some(why) = &row.failure {
@@ -76,6 +77,47 @@ pub(super) fn table(comparison: &DeviceComparison, out: &mut dyn Write) -> Resul
         }
         if let (Some(target), Some(best), None) = (comparison.target, row.best, row.seconds_to_target) {
             writeln!(out, "{name}: the target {target} was not reached; the best value is {best:.4}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints the cost of training steps, where it was measured.
+fn steps(comparison: &DeviceComparison, out: &mut dyn Write) -> Result<(), Failure> {
+    let measured: Vec<(&DeviceRow, &StepCost)> =
+        comparison.devices.iter().filter_map(|row| Some((row, row.step.as_ref()?))).collect();
+    if measured.is_empty() {
+        return Ok(());
+    }
+    let batches = StepCost::BATCHES.map(|queries| format!("{queries}/step"));
+    let columns = ["device", "step ms", "kernels ms", "launches", "reads"].map(String::from);
+    let mut table = Table::new(columns.iter().chain(&batches).map(String::as_str));
+    let milliseconds =
+        |seconds: Option<f64>| seconds.map_or("-".to_string(), |seconds| format!("{:.3}", seconds * 1e3));
+    for (row, step) in &measured {
+        let speed = |queries: usize| step.throughput.iter().find(|of| of.batch_queries == queries);
+        let speeds = StepCost::BATCHES
+            .map(|queries| speed(queries).map_or("-".to_string(), |of| format!("{:.0}", of.documents_per_second)));
+        let cells = [
+            row.name(),
+            milliseconds(step.seconds),
+            milliseconds(step.kernel_seconds),
+            step.launches.map_or("-".to_string(), |launches| format!("{launches:.1}")),
+            format!("{:.3}", step.reads),
+        ];
+        table.row(cells.into_iter().chain(speeds));
+    }
+    writeln!(out, "\nA training step, and training documents per second by the queries of a step:")?;
+    write!(out, "{}", table.render())?;
+    for (row, step) in &measured {
+        let shares = step
+            .kernels
+            .iter()
+            .take(3)
+            .filter_map(|kernel| Some((&kernel.name, 100.0 * kernel.seconds? / step.kernel_seconds?)));
+        for (number, (kernel, share)) in shares.enumerate() {
+            let what = if number == 0 { "most of the time of kernels: " } else { "then " };
+            writeln!(out, "{}: {what}{} {share:.0}%", harmless(&row.name()), harmless(kernel))?;
         }
     }
     Ok(())

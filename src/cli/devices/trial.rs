@@ -1,4 +1,5 @@
-//! `burn-rank devices trial`: one fit on one device, as a JSON object on standard output.
+//! `burn-rank devices trial`: one fit on one device, or the cost of its training steps, as a JSON object on standard
+//! output.
 
 use std::io::Write;
 use std::time::Instant;
@@ -8,7 +9,7 @@ use clap::Args;
 use crate::cli::execution_args::work_on_this_thread;
 use crate::cli::failure::Failure;
 use crate::cli::run_args::RunArgs;
-use crate::device_comparison::{Trial, TrialOptions};
+use crate::device_comparison::{StepCost, Trial, TrialOptions};
 
 /// Arguments of `devices trial`.
 #[derive(Debug, Args)]
@@ -18,16 +19,38 @@ pub struct TrialArgs {
     /// Value of the selecting measure whose time is wanted
     #[arg(long)]
     target: Option<f64>,
+    /// Measure the cost of training steps instead
+    #[arg(long)]
+    steps: bool,
 }
 
 impl TrialArgs {
     pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let begun = Instant::now();
         work_on_this_thread();
+        let text = if self.steps { serde_json::to_string(&self.step_cost()?) } else { self.trial(begun)? };
+        Ok(writeln!(out, "{}", text.map_err(Failure::work)?)?)
+    }
+
+    fn trial(&self, begun: Instant) -> Result<serde_json::Result<String>, Failure> {
         let opened = self.run.open()?;
         let options = TrialOptions { device: &opened.device, begun, target: self.target };
         let trial = opened.execution.scope(|| Trial::run(&opened.config, &options))?;
-        let text = serde_json::to_string(&trial).map_err(Failure::work)?;
-        Ok(writeln!(out, "{text}")?)
+        Ok(serde_json::to_string(&trial))
+    }
+
+    /// The cost of training steps; `None` for learners without epochs of steps.
+    fn step_cost(&self) -> Result<Option<StepCost>, Failure> {
+        let run = self.run.with(format!("learner.epochs={}", StepCost::ROUNDS));
+        let Ok(opened) = run.open() else {
+            // The learner has no epochs; the fits have said all other errors.
+            return Ok(None);
+        };
+        let batches = StepCost::BATCHES.into_iter().map(|queries| {
+            let opened = run.with(format!("learner.batch_queries={queries}")).open()?;
+            Ok((queries, opened.config))
+        });
+        let batches = batches.collect::<Result<Vec<_>, Failure>>()?;
+        Ok(opened.execution.scope(|| StepCost::measure(&opened.config, &batches, &opened.device))?)
     }
 }

@@ -14,6 +14,7 @@ use super::model::RankingModel;
 use super::optimizer::{ClipConfig, OptimizerConfig};
 use super::precision::LossScale;
 use super::step::TrainingStep;
+use crate::device::count_read;
 
 /// Most evaluations of the loss in one line search of L-BFGS.
 const TRIALS: usize = 20;
@@ -147,6 +148,7 @@ impl Descent {
                 let mut first = None;
                 let (model, _) = lbfgs.step(rate, model, |model: RankingModel| {
                     let (loss, grads) = step.gradients(&model, 1.0);
+                    count_read();
                     let mean = loss.clone().into_scalar::<f64>() / step.queries.len() as f64;
                     first.get_or_insert(loss);
                     (mean, grads)

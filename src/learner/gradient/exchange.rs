@@ -6,6 +6,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 
 use super::model::RankingModel;
+use crate::device::count_read;
 
 /// A loss, `[1]`, and the gradients of a model's parameters, as bytes.
 pub(super) fn to_bytes(model: &RankingModel, loss: Tensor<1>, grads: GradientsParams) -> Vec<u8> {
@@ -31,6 +32,7 @@ struct Writer {
 
 impl Writer {
     fn write<const D: usize>(&mut self, tensor: Tensor<D>) {
+        count_read();
         self.bytes.extend(tensor.into_data().iter::<f32>().flat_map(f32::to_le_bytes));
     }
 }

@@ -88,6 +88,7 @@ impl Iterative for Run<'_> {
         }
         self.epoch = history.next();
         self.outcome = self.session.epoch(self.epoch)?;
+        self.context.progress.trained(self.outcome.steps);
         let Outcome { sum, queries, figures, .. } = &mut self.outcome;
         let made = Made::new(*sum / *queries as f64, std::mem::take(figures));
         Ok(Step::Made(Made { losses: Some(*sum), ..made }))

@@ -10,6 +10,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, FloatDType, Int, Tensor};
 use serde::{Deserialize, Serialize};
 
+use crate::device::count_read;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::parameter;
 
@@ -105,6 +106,7 @@ impl LossScale {
     pub(super) fn unscale<M: Module>(&mut self, grads: GradientsParams, model: &M) -> Option<GradientsParams> {
         let mut unscaled = Unscaled { grads, factor: self.factor, not_finite: None };
         model.visit(&mut unscaled);
+        count_read();
         let finite = unscaled.not_finite.is_none_or(|count| count.into_scalar::<i64>() == 0);
         self.observe(finite);
         finite.then_some(unscaled.grads)

@@ -20,7 +20,7 @@ use super::optimizer::OptimizerConfig;
 use super::precision::LossScale;
 use super::step::TrainingStep;
 use crate::data::RankingDataset;
-use crate::device::root_cause;
+use crate::device::{count_read, root_cause};
 use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealState;
@@ -183,6 +183,7 @@ impl<'a> Session<'a> {
             }
         }
         // Read back once per epoch, so that a device works on while the host prepares the next step.
+        count_read();
         let losses =
             Tensor::cat(losses, 0).try_into_data().map_err(|error| self.device_failed(epoch, steps, &error))?;
         let losses: Vec<f64> = losses.iter::<f64>().collect();

@@ -119,6 +119,8 @@ pub struct Round {
 pub trait Progress: Send + Sync {
     /// A fit of `rounds` rounds (if known) begins.
     fn begin(&self, learner: &str, rounds: Option<usize>);
+    /// The steps of a round are done, and the round is measured next. Learners that take steps call it.
+    fn trained(&self, _steps: usize) {}
     /// A round has ended.
     fn round(&self, round: &Round);
     /// Something the user should know (a query without pairs, a constant feature).

@@ -13,6 +13,10 @@ pub const BLOCK: usize = 128;
 /// Most stripes of rows with separate partial sums in one list.
 const STRIPES: usize = 16;
 
+/// Documents that a block leaves out: none. The feature `_broken_kernel` loses one, so that a test can see that
+/// `devices compare` finds a wrong kernel.
+pub const LOST: usize = cfg!(feature = "_broken_kernel") as usize;
+
 /// The rows of a list in at most [`STRIPES`] ranges of whole tiles.
 pub fn stripes(rows: usize) -> Vec<Range<usize>> {
     let tiles = rows.div_ceil(TILE).div_ceil(STRIPES).max(1);
@@ -22,7 +26,7 @@ pub fn stripes(rows: usize) -> Vec<Range<usize>> {
 /// The documents in blocks of at most [`BLOCK`].
 #[inline(always)]
 pub fn blocks(documents: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..documents).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(documents))
+    (0..documents).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(documents) - LOST)
 }
 
 /// Adds the sums of a block to the sums of its tile.

@@ -4,7 +4,7 @@ use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
 
 use super::launch::{compute_one, start};
-use super::tile::{SLICES, UNITS, place, sum_of_row};
+use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
 /// Row `i`: `m_i sum_j m_j |x_i - x_j|`.
 #[cube(launch)]
@@ -23,7 +23,7 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, in_tile(documents, start), SLICES) {
             partial = fma(tile_mask[j], (tile_x[j] - row).abs(), partial);
         }
         sum += partial;
@@ -56,7 +56,7 @@ fn gradients(x: &[f32], mask: &[f32], g: &[f32], to_x: &mut [f32], lists: usize,
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, in_tile(documents, start), SLICES) {
             let both = (row_g + tile_g[j]) * tile_mask[j];
             partial += select(row > tile_x[j], both, select(row < tile_x[j], -both, 0.0f32));
         }

@@ -8,7 +8,7 @@ use super::cells::{self, choice::ByLength, indicator_sum::Call};
 use super::launch::{Batch, start};
 use super::members::{Counting, members, visited};
 use super::real::exponential;
-use super::tile::{SLICES, UNITS, place, sum_of_row};
+use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
 /// Row `i`: `sum_j a_j k_ij / total_i` and `total_i = sum_j k_ij`, `k_ij = m_j exp(rate (x_j - x_i)^2)`; 0 and away
 /// from 0 at padding.
@@ -45,7 +45,7 @@ fn values(
         sync_cube();
         let mut partial_weighted = 0.0f32;
         let mut partial_plain = 0.0f32;
-        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
             let d = tile_x[j] - row;
             let kernel = exponential(d * d * rate) * tile_mask[j];
             partial_weighted = fma(kernel, tile_a[j], partial_weighted);
@@ -106,7 +106,7 @@ fn gradients(
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
             let d = tile_x[j] - row_x;
             let kernel = exponential(d * d * rate) * tile_mask[j];
             let flow = fma(row_q, tile_a[j] - row_out, tile_q[j] * (row_a - tile_out[j]));

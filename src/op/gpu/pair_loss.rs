@@ -7,7 +7,7 @@ use burn_cubecl::tensor::CubeTensor;
 use super::launch::{compute_one, start};
 use super::members::{Counting, members, order, visited};
 use super::real::{exponential, log_1p, sigmoid};
-use super::tile::{SLICES, UNITS, place, sum_of_row};
+use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 use crate::op::cpu::{PairLoss, PairWeight, Real};
 
 /// The loss of one pair and its slope, at the score difference `t`.
@@ -185,7 +185,7 @@ fn values<L: Term>(
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
             if document && row_y > tile_y[j] {
                 let other = place.list + order[members.columns + start + j] as usize;
                 let weight = weight_of(cell, other, first, discount, rank, steps, absolute, form);
@@ -239,7 +239,7 @@ fn gradients<L: Term>(
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
             if document && row_y != tile_y[j] {
                 let other = place.list + order[members.columns + start + j] as usize;
                 let above = row_y > tile_y[j];

@@ -10,7 +10,7 @@ use super::cells::{
 };
 use super::launch::{Cubes, run, start};
 use super::members::{Counting, members, order};
-use super::tile::{SLICES, UNITS, place, sum_of_row};
+use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
 /// Row `i`: one more than the documents ahead; for padding, than all documents and the padding before it.
 #[cube(launch)]
@@ -30,7 +30,7 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
             tile_mask[place.unit] = mask[place.list + start + place.unit];
         }
         sync_cube();
-        for j in range_stepped(place.slice, min(documents - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, in_tile(documents, start), SLICES) {
             let document = tile_mask[j] > 0.0f32;
             let earlier = start + j < place.row;
             let higher = tile_x[j] > row || (tile_x[j] == row && earlier);
@@ -61,7 +61,7 @@ fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists:
 }
 
 /// Documents of a batch from which on it is sorted.
-const PAYS: usize = 2048;
+const PAYS: usize = 8192;
 
 /// Whole numbers are the same either way, so the width of the batch decides.
 fn by_sorting(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {

@@ -9,7 +9,7 @@ use super::functions::{Arctan, Erf, Function, Laplace, Logistic, Phi};
 use super::launch::{Batch, start};
 use super::members::{Counting, members, visited};
 use super::real::difference_of_products;
-use super::tile::{SLICES, UNITS, place, sum_of_row};
+use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 use crate::op::cpu::Step;
 
 /// Row `i`: `sum_j v_j phi(alpha (x_j - x_i))`, or `other` for a row that does not count.
@@ -41,7 +41,7 @@ fn values<F: Function>(
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
             partial = fma(tile_v[j], F::at((tile_x[j] - row) * alpha), partial);
         }
         sum += partial;
@@ -85,7 +85,7 @@ fn gradients<F: Function>(
         }
         sync_cube();
         let mut partial = 0.0f32;
-        for j in range_stepped(place.slice, min(visited - start, UNITS), SLICES) {
+        for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
             let slope = F::at((row_x - tile_x[j]) * alpha);
             // The difference before the sum: a document's term with itself is exactly 0.
             let exchange = difference_of_products(tile_g[j], row_v, row_g, tile_v[j]);

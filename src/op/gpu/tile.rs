@@ -17,6 +17,16 @@ pub(super) const SLICES: usize = 8;
 /// Units of a cube, and documents of a tile.
 pub(super) const UNITS: usize = ROWS * SLICES;
 
+/// Documents that a tile leaves out: none. The feature `_broken_kernel` loses one, so that a test can see that
+/// `devices compare` finds a wrong kernel.
+const LOST: usize = cfg!(feature = "_broken_kernel") as usize;
+
+/// The documents of the tile that begins at `start`, out of `documents`.
+#[cube]
+pub(super) fn in_tile(documents: usize, start: usize) -> usize {
+    min(documents - start, UNITS) - LOST
+}
+
 /// The work of one unit.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]

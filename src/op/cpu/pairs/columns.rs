@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::op::cpu::{real::Real, tiles::BLOCK};
+use crate::op::cpu::{
+    real::Real,
+    tiles::{BLOCK, LOST},
+};
 
 /// `W` numbers of each document that rows meet. Those that are left out add 0 to every row. Those that are kept stand
 /// in the blocks and pairs in which all documents would stand: sums over them have the same bits.
@@ -47,7 +50,11 @@ impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
     #[inline(always)]
     pub fn blocks(&self) -> impl Iterator<Item = [&[T]; W]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| self.values.each_ref().map(|values| &values[start..end]))
+        let ends = self.ends.iter();
+        starts.zip(ends).map(|(start, &end)| {
+            let kept = start..end.max(start + LOST) - LOST;
+            self.values.each_ref().map(|values| &values[kept.clone()])
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::op::gpu::functions::{Bell, Pull};
 use crate::op::gpu::launch::{Batch, start};
 
 /// Documents from which on a list is summed in cells.
-pub(in crate::op::gpu) const PAYS: usize = 2048;
+pub(in crate::op::gpu) const PAYS: usize = 8192;
 
 /// The distance from which on a kernel is 0 on either side.
 const REACH: Reach = NORMAL.both_ways();

@@ -12,7 +12,7 @@ use crate::op::gpu::launch::{Batch, start};
 use crate::op::gpu::members::is_counted;
 
 /// Documents with a value from which on a list is summed in cells.
-pub(in crate::op::gpu) const PAYS: usize = 2048;
+pub(in crate::op::gpu) const PAYS: usize = 8192;
 
 /// Whether the sums of a step can be taken in cells: Laplace's has a kink, and the tail of the arc tangent does not end.
 pub(in crate::op::gpu) fn sums(step: Step, rate: f32) -> bool {

@@ -12,6 +12,7 @@ use super::nodes::{polynomial, position, stride};
 use super::{Cell, Cells, POINTS, Reach, cell, cells, has_points, node_count, spot};
 use crate::op::gpu::functions::Function;
 use crate::op::gpu::launch::start;
+use crate::op::gpu::real::difference_of_products;
 
 /// The combination of a function with the weights of a target and of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,10 +42,10 @@ impl Form {
 #[cube]
 fn joined(own: &Array<f32>, weights: &[f32], first: usize, #[comptime] form: Form) -> f32 {
     if comptime!(form == Form::Exchange) {
-        own[0] * weights[first + 1] - own[1] * weights[first]
+        difference_of_products(own[0], weights[first + 1], own[1], weights[first])
     } else {
-        let of_target = own[2] * weights[first] - own[3] * weights[first + 1];
-        of_target + (own[0] * weights[first + 2] - own[1] * weights[first + 3])
+        difference_of_products(own[2], weights[first], own[3], weights[first + 1])
+            + difference_of_products(own[0], weights[first + 2], own[1], weights[first + 3])
     }
 }
 
@@ -282,9 +283,10 @@ fn join(
 #[cube]
 fn joined_sums(own: &Array<f32>, sums: &Array<f32>, #[comptime] form: Form) -> f32 {
     if comptime!(form == Form::Exchange) {
-        own[0] * sums[1] - own[1] * sums[0]
+        difference_of_products(own[0], sums[1], own[1], sums[0])
     } else {
-        (own[2] * sums[0] - own[3] * sums[1]) + (own[0] * sums[2] - own[1] * sums[3])
+        difference_of_products(own[2], sums[0], own[3], sums[1])
+            + difference_of_products(own[0], sums[2], own[1], sums[3])
     }
 }
 

@@ -195,7 +195,7 @@ fn a_list_takes_its_way_whatever_the_batch() {
         let inputs = lists(lengths, width).map(|values| tensor(&values, lengths.len()));
         outcome(sums, &inputs)
     };
-    let (long, short) = (3000, 1200);
+    let (long, short) = (9000, 1200);
     let [by_cells, by_pairs] = [SumPath::Fast, SumPath::Pairs]
         .map(|sums| [long, short].map(|length| bits(&run(sums, &[length], length), 1, 0, length)));
     // All but the ranks differ, or it could not be seen which way was taken.
@@ -203,12 +203,12 @@ fn a_list_takes_its_way_whatever_the_batch() {
         let same: Vec<usize> = (0..cells.len()).filter(|&part| cells[part] == pairs[part]).collect();
         assert_eq!(same, [cells.len() - 1]);
     }
-    for width in [long, long + 1, 3500] {
+    for width in [long, long + 1, 9500] {
         let found = run(SumPath::Auto, &[short, long], width);
         assert!(bits(&found, 2, 1, long) == by_cells[0], "the long list, {width} wide");
         assert!(bits(&found, 2, 0, short) == by_pairs[1], "the short list, {width} wide");
     }
-    let found = run(SumPath::Fast, &[short, long, 0, 1], 3100);
+    let found = run(SumPath::Fast, &[short, long, 0, 1], 9100);
     assert!(bits(&found, 4, 0, short) == by_cells[1] && bits(&found, 4, 1, long) == by_cells[0]);
     assert!(found.iter().flatten().all(|value| value.is_finite()));
 }
@@ -240,8 +240,8 @@ fn lists_with_scores_that_are_not_finite_are_left_to_pairs() {
 fn long_lists_launch_cells_and_short_ones_do_not() {
     // No other test has lists of these lengths.
     for (sums, width, fast) in [
-        (SumPath::Auto, 2047, false),
-        (SumPath::Auto, 2048, true),
+        (SumPath::Auto, 8191, false),
+        (SumPath::Auto, 8192, true),
         (SumPath::Pairs, 2049, false),
         (SumPath::Fast, 43, true),
     ] {
