@@ -19,7 +19,7 @@ use crate::text::{did_you_mean, nearest, one_of, shown};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The dotted key, with positions in lists from 0: `scorer.hidden[0]`. Empty for the whole of what was read.
+    /// The dotted key, with positions in lists from 0: `scorer.hidden[0]`. Empty if it is about the whole input.
     pub key: String,
     /// The value found.
     pub found: Found,

@@ -236,9 +236,9 @@ impl<'a> Assembly<'a> {
         !self.apart.is_empty()
     }
 
-    /// Puts the documents of each query of the current file together, in the order of the file: a query stands where its
-    /// first document stood. The file began after `documents_before` documents; `refuse` makes the error of values that
-    /// differ within a query, of the first document, from 0, its value, and that of the documents before.
+    /// Moves the documents of each query of the current file to the query's first document, in the order of the file.
+    /// The file began after `documents_before` documents. `refuse` makes the error of values that differ within a query:
+    /// it gets the first such document, from 0, its value, and the value of the documents before.
     pub fn put_together(
         &mut self,
         documents_before: usize,

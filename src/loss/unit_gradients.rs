@@ -232,7 +232,7 @@ mod tests {
         (scores, lists)
     }
 
-    /// The losses, and the derivatives of what is made of them.
+    /// The losses, and the derivatives of the value that `made` computes from them.
     fn gradients(loss: &dyn RankingLoss, dtype: DType, made: Made<'_>) -> (Vec<f64>, Vec<f64>) {
         let (scores, lists) = batch(loss, dtype);
         let losses = loss.forward_lists(&lists);

@@ -163,8 +163,8 @@ impl Table<'_> {
             .any(|dropped| dropped.iter().any(|other| other == name))
     }
 
-    /// Refuses to drop a column that is not there: it may be misspelled, and be taken for a feature. Where the features
-    /// are known, none is.
+    /// Refuses to drop a column that is not there: if its name is misspelled, the real column becomes a feature. If the
+    /// features are known, this cannot happen.
     fn check_dropped(&self) -> Result<(), DataError> {
         if !self.like.feature_names.is_empty() {
             return Ok(());

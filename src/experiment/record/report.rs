@@ -110,7 +110,7 @@ pub struct FitReport {
     /// The evaluation of the loss in the longest list, if it does not follow its formula to the letter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
-    /// The features, from 1, whose absence has a column, which follows the columns of all features.
+    /// The features, from 1, with a column that says where they are missing; these columns follow the features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indicated: Vec<usize>,
     /// Weight of each feature of a linear ranker, on normalized features, then of each such column.

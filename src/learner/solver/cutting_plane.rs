@@ -193,8 +193,8 @@ impl CuttingPlanes {
     }
 }
 
-/// Place of the minimum of the larger of two parabolas of curvature `length` through the values and slopes at both
-/// ends. This is the objective along the segment if the risk is as its planes at both ends say.
+/// The minimizer of the maximum of two parabolas of curvature `length`, one through the value and slope at each end.
+/// The maximum is the objective along the segment if the risk is as its planes at both ends say.
 fn model_minimum(at: [f64; 2], value: [f64; 2], slope: [f64; 2], length: f64) -> f64 {
     let own = [0, 1].map(|end| at[end] - slope[end] / length);
     // Both parabolas have the same curvature, so they cross at most once.

@@ -33,7 +33,8 @@ pub(super) fn passes(b: f32, #[comptime] sum: bool) -> f32 {
     if comptime!(sum) { f32::new(1.0f32) } else { 1.0f32 - b }
 }
 
-/// The trials of a tile: the chances that each column beats each row and that it does not, and what columns count.
+/// The trials of a tile: for each column and row, the chance that the column beats the row, its complement, and the
+/// value of the column.
 #[derive(CubeType)]
 pub(super) struct Scratch {
     pub ahead: Shared<[f32]>,

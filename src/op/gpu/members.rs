@@ -152,7 +152,7 @@ fn partition(
 pub(super) enum Counting<'a> {
     /// Rows and columns each by values other than 0.
     Separately { rows: &'a CubeTensor, columns: &'a CubeTensor },
-    /// Rows and columns alike, by any of two values other than 0.
+    /// A document counts as a row and as a column if either of its two values is not 0.
     Either(&'a CubeTensor, &'a CubeTensor),
     /// Columns by values other than 0; every row counts.
     Columns(&'a CubeTensor),
