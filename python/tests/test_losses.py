@@ -68,14 +68,28 @@ def test_gradients_are_differences(name):
     if name in NOT_DIFFERENCES:
         pytest.skip(NOT_DIFFERENCES[name])
     scores, labels = np.array(SCORES), np.array(LABELS)
-    _, gradient = burn_rank.loss(name, scores, labels)
+    # A temperature in spreads holds the spread of the list for the gradient.
+    given = {"temperature_unit": "score"} if "temperature_unit" in burn_rank.losses()[name].parameters else {}
+    _, gradient = burn_rank.loss(name, scores, labels, **given)
     step = 1e-5
     for document in range(len(scores)):
         moved = [scores.copy(), scores.copy()]
         moved[0][document] += step
         moved[1][document] -= step
-        up, down = (burn_rank.loss(name, at, labels)[0] for at in moved)
+        up, down = (burn_rank.loss(name, at, labels, **given)[0] for at in moved)
         assert gradient[document] == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-7)
+
+
+IN_SPREADS = [name for name, entry in burn_rank.losses().items() if entry.parameters.get("temperature_unit") == "spread"]
+
+
+@pytest.mark.parametrize("name", IN_SPREADS)
+def test_a_temperature_in_spreads_does_not_depend_on_the_scale_of_scores(name):
+    scores, labels = np.array(SCORES), np.array(LABELS)
+    value, gradient = burn_rank.loss(name, scores, labels)
+    of_scaled, gradient_of_scaled = burn_rank.loss(name, 4 * scores + 3, labels)
+    assert of_scaled == pytest.approx(value, rel=1e-9)
+    assert gradient_of_scaled == pytest.approx(gradient / 4, rel=1e-6, abs=1e-10)
 
 
 #: Losses with weights that are constants for the gradient.
