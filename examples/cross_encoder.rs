@@ -278,11 +278,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let cross = train(CrossEncoder::new(&device), &**loss, effort, &training, &validation, &device)?;
         let (bag, cross) = (ndcg(bag.scores(&test), &test)?, ndcg(cross.scores(&test), &test)?);
         let closed = 100.0 * (cross - random) / (1.0 - random);
-        println!("bag of words,  {:<22} NDCG@10 {bag:.4}", loss.name());
-        println!("cross-encoder, {:<22} NDCG@10 {cross:.4}  {closed:.0} % of the way to 1", loss.name());
+        println!("bag of words,  {:<22} NDCG@10 {bag:.4}", loss.about().name);
+        println!("cross-encoder, {:<22} NDCG@10 {cross:.4}  {closed:.0} % of the way to 1", loss.about().name);
         eprintln!("{:.0} s", start.elapsed().as_secs_f64());
         if !is_small && ((bag - random).abs() > 0.05 || closed < 90.0) {
-            failed.push(loss.name());
+            failed.push(loss.about().name);
         }
     }
     if failed.is_empty() {

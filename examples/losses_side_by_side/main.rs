@@ -183,7 +183,7 @@ impl Options {
 /// cell.
 fn every_loss(cells: bool) -> Vec<LossSpec> {
     let is_cell = |name: &str| Cell::all().any(|cell| cell.named() == Some(name));
-    let entries = registry::LOSSES.iter().filter(|entry| entry.forms.is_none());
+    let entries = registry::LOSSES.iter().filter(|entry| !entry.is_joined());
     let entries = entries.filter(|entry| !cells || !is_cell(entry.name));
     let mut losses: Vec<LossSpec> = entries.map(|entry| LossSpec::new(entry.name)).collect();
     if cells {

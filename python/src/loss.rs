@@ -2,7 +2,7 @@
 
 use burn::tensor::{Bool, DType, Device, Element, Tensor, TensorData};
 use burn_rank::json::Map;
-use burn_rank::loss::{LossEntry, LossError, LossSpec, RankingLoss, check_lists, registry};
+use burn_rank::loss::{Change, LossEntry, LossError, LossSpec, RankingLoss, check_lists, registry};
 use burn_rank::seed::seed_for;
 use numpy::{IntoPyArray, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -17,11 +17,11 @@ use crate::threads::compute;
 #[pyfunction]
 pub fn losses() -> PyResult<String> {
     let entry = |entry: &LossEntry| -> PyResult<Value> {
-        let loss = (entry.build)(&Map::new()).map_err(errors::value)?;
+        let loss = entry.build(&Map::new()).map_err(errors::value)?;
         Ok(json!({
             "name": entry.name, "summary": entry.summary, "formula": entry.formula, "cost": entry.cost,
             "paper": entry.paper, "parameters": entry.parameters(),
-            "stochastic": loss.reseeded(&|seed| seed).is_some(),
+            "stochastic": loss.changed(Change::Noise(&|seed| seed)).map_err(errors::value)?.is_some(),
         }))
     };
     errors::encode(&registry::LOSSES.iter().map(entry).collect::<PyResult<Vec<_>>>()?)
@@ -43,8 +43,10 @@ fn build(name: &str, parameters: &str) -> PyResult<Box<dyn RankingLoss>> {
 /// The loss with the noise of a draw.
 fn drawn(loss: Box<dyn RankingLoss>, draw: Option<u64>) -> PyResult<Box<dyn RankingLoss>> {
     let Some(draw) = draw else { return Ok(loss) };
-    loss.reseeded(&|seed| seed_for(seed, "python", draw)).ok_or_else(|| {
-        PyValueError::new_err(format!("{}: draw = {draw}: expected None, no random numbers are drawn", loss.name()))
+    let changed = loss.changed(Change::Noise(&|seed| seed_for(seed, "python", draw))).map_err(errors::value)?;
+    changed.ok_or_else(|| {
+        let name = loss.about().name;
+        PyValueError::new_err(format!("{name}: draw = {draw}: expected None, no random numbers are drawn"))
     })
 }
 
@@ -132,7 +134,7 @@ type Losses<T> = (Vec<T>, Option<Vec<T>>);
 impl<T: numpy::Element + Element + Copy + Into<f64>> Lists<'_, T> {
     fn evaluate(&self, loss: &dyn RankingLoss, gradient: bool) -> Result<Losses<T>, LossError> {
         let Self { scores, labels, mask, shape } = *self;
-        check_lists(loss.gain(), scores, labels, mask, shape[1])?;
+        check_lists(loss.about().gain, scores, labels, mask, shape[1])?;
         let dtype: DType = T::dtype();
         let device = if gradient { Device::flex().autodiff() } else { Device::flex() };
         let tensor = |values: &[T]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), (&device, dtype));

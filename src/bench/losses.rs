@@ -178,7 +178,7 @@ impl LossBench {
         device: &Device,
         name: &str,
     ) -> Result<Vec<LossRow>, BenchError> {
-        loss.check_memory(shape.batch, shape.documents, DType::F32, device)?;
+        loss.about().check_memory(shape.batch, shape.documents, DType::F32, device)?;
         let lists = Lists::new(shape, self.seed, device);
         let paths: Vec<OpPath> =
             self.paths.iter().copied().filter(|path| path.fits(shape, &spec.to_string())).collect();
@@ -258,7 +258,7 @@ impl Lists {
         // A device reports what it could not compute only when the result is read.
         if let Some(Err(error)) = gradient.map(|gradient| gradient.try_into_data()) {
             let [batch, documents] = scores.dims();
-            let reason = format!("{}, {batch}x{documents}: {}; lower --shapes", loss.name(), root_cause(error));
+            let reason = format!("{}, {batch}x{documents}: {}; lower --shapes", loss.about().name, root_cause(error));
             return Err(BenchError::Device { device: name.to_owned(), reason });
         }
         Ok(seconds)

@@ -94,7 +94,7 @@ impl LossArgs {
             Precision::F64 => DType::F64,
         };
         if let Some(documents) = self.approximation {
-            let found = loss.approximation(documents as usize, dtype)?;
+            let found = loss.about().approximation(documents as usize, dtype)?;
             writeln!(
                 out,
                 "{}",
@@ -177,7 +177,8 @@ impl Evaluation<'_> {
 
     /// Says that a list has a loss or a gradient that is not finite.
     fn overflow(&self, what: &str, scores: &[f64]) -> String {
-        let (name, largest) = (self.loss.name(), scores.iter().fold(0.0f64, |largest, score| largest.max(score.abs())));
+        let (name, largest) =
+            (self.loss.about().name, scores.iter().fold(0.0f64, |largest, score| largest.max(score.abs())));
         let (precision, wider) = match self.dtype {
             DType::F64 => ("f64", ""),
             _ => ("f32", ", or --precision f64"),

@@ -105,7 +105,7 @@ impl ModelsArgs {
             if self.json {
                 let mut row = json!({"loss": entry.name, "summary": entry.summary, "formula": entry.formula,
                     "cost": entry.cost, "paper": entry.paper, "parameters": defaults});
-                if entry.forms.is_some() {
+                if entry.is_joined() {
                     row["cells"] = Cell::all().map(cell_value).collect();
                 }
                 writeln!(out, "{row}")?;

@@ -1,7 +1,7 @@
 //! Weights of documents in training, for the losses that take such weights.
 //!
 //! The loss decides the quantity that a weight multiplies
-//! ([`check_document_weights`](crate::loss::RankingLoss::check_document_weights)). The weights are used as they are:
+//! ([`About::document_weights`](crate::loss::About::document_weights)). The weights are used as they are:
 //! twice the weights are twice the loss, where it is a sum over documents.
 
 use super::dataset::RankingDataset;

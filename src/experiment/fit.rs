@@ -13,7 +13,7 @@ use crate::data::{Normalizer, RankingDataset};
 use crate::distributed::{OneProcess, Processes};
 use crate::learner::{FitContext, Importance, Interrupt, LearnerError, NoProgress, Progress, Round, StopReason};
 use crate::loss::Approximation;
-use crate::measure::{Evaluation, evaluate};
+use crate::measure::{Convention, Evaluation, Measure, evaluate};
 use crate::ranker::{Metadata, Model, Ranker, Versions};
 use crate::scorer::Scorer;
 
@@ -132,27 +132,13 @@ fn fit_normalized(
     options: &FitOptions,
 ) -> Result<Fit, ExperimentError> {
     let Split { train, validation, test, .. } = split;
-    let context = FitContext {
-        device: options.device.clone(),
-        seed,
-        selection: config.selection(),
-        directory: options.directory,
-        resume: options.resume,
-        dashboard: options.dashboard,
-        progress: options.progress,
-        interrupt: options.interrupt.clone(),
-        processes: options.processes,
-    };
+    let context = context(config, seed, options);
     let convention = config.measure.convention.clone();
     let measures = config.measures();
     let sets = [("train", Some(train)), ("validation", validation.as_ref()), ("test", test.as_ref())];
     let sets: Vec<(&'static str, &RankingDataset)> =
         sets.into_iter().filter_map(|(name, data)| Some((name, data?))).collect();
-    // An error in measuring is found before the fit, not after.
-    for (set, data) in &sets {
-        evaluate(&data.rankings(&data.labels), &measures, &convention)
-            .map_err(|source| ExperimentError::Set { set, source })?;
-    }
+    check_measures(&sets, &measures, &convention)?;
     let approximation = approximation(config, train)?;
     let mut learner = config.learner()?;
     if let Some(ranker) = options.start {
@@ -170,10 +156,8 @@ fn fit_normalized(
     let (name, data, scores) = last.expect("the training queries are always measured");
     let values = &evaluations[name].per_query[0];
     let extremes = ExtremeQueries::of_report(config.measure.select, data, &scores, values);
-    let mut names = train.feature_names.clone();
-    names.truncate(normalizer.features());
     let metadata = Metadata {
-        feature_names: Some(names).filter(|names| !names.is_empty()),
+        feature_names: feature_names(train, &normalizer),
         config: config.normalized_by(normalizer.kind()).resolved(),
         convention,
         measures: named(&evaluations),
@@ -195,12 +179,44 @@ fn fit_normalized(
     })
 }
 
+fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -> FitContext<'a> {
+    FitContext {
+        device: options.device.clone(),
+        seed,
+        selection: config.selection(),
+        directory: options.directory,
+        resume: options.resume,
+        dashboard: options.dashboard,
+        progress: options.progress,
+        interrupt: options.interrupt.clone(),
+        processes: options.processes,
+    }
+}
+
+/// Measures the labels themselves, so that an error in measuring is found before the fit, not after.
+fn check_measures(
+    sets: &[(&'static str, &RankingDataset)],
+    measures: &[Measure],
+    convention: &Convention,
+) -> Result<(), ExperimentError> {
+    sets.iter().try_for_each(|(set, data)| match evaluate(&data.rankings(&data.labels), measures, convention) {
+        Ok(_) => Ok(()),
+        Err(source) => Err(ExperimentError::Set { set, source }),
+    })
+}
+
+/// The names of the features that a ranker takes, without columns that the normalizer adds; none if the data have none.
+fn feature_names(train: &RankingDataset, normalizer: &Normalizer) -> Option<Vec<String>> {
+    let names = train.feature_names.iter().take(normalizer.features()).cloned().collect::<Vec<_>>();
+    Some(names).filter(|names| !names.is_empty())
+}
+
 /// Checks the loss of the configuration against the longest list that it will meet.
 fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Option<Approximation>, ExperimentError> {
     let Some(loss) = &config.loss else { return Ok(None) };
     let longest = train.offsets.windows(2).map(|query| query[1] - query[0]).max().unwrap_or(0);
     let loss = loss.build().map_err(LearnerError::from)?;
-    Ok(loss.approximation(longest, DType::F32).map_err(LearnerError::from)?)
+    Ok(loss.about().approximation(longest, DType::F32).map_err(LearnerError::from)?)
 }
 
 /// Means by `set measure`, as in `validation ndcg@10`.

@@ -3,14 +3,14 @@
 use burn::tensor::{Bool, DType, Device, Tensor};
 
 use super::error::{self, LossError};
-use super::lists::check_shapes;
+use super::lists::{Lists, check_shapes};
 use crate::device::in_host_memory;
 use crate::measure::Gain;
 use crate::memory::{self, Shortage};
 use crate::op::{BeyondBudget, beyond_budget};
 
 /// Checks lists that lie one after another in arrays, each of `documents` places: a score that is not finite, or a label
-/// outside the domain of the [gain of a loss](super::RankingLoss::gain), is refused with its query and document. Places
+/// outside the domain of the [gain of a loss](super::About::gain), is refused with its query and document. Places
 /// where the mask is false may hold anything. [`try_forward`](super::RankingLoss::try_forward) does the same for tensors.
 ///
 /// # Errors
@@ -103,14 +103,8 @@ pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     })
 }
 
-/// Bytes of `numbers` for each pair of documents of a batch.
-pub(in crate::loss) fn pair_bytes(numbers: u64, [batch, documents]: [usize; 2], scores: DType) -> u64 {
-    let pairs = (documents as u64).saturating_pow(2).saturating_mul(batch as u64);
-    pairs.saturating_mul(numbers).saturating_mul(scores.size() as u64)
-}
-
 /// Compares what a loss holds for pairs of documents with the memory that is left, where that is known. `held` is
-/// [`RankingLoss::pair_memory`](super::RankingLoss::pair_memory) of `batch` lists of `documents`.
+/// [`About::pair_memory`](super::About::pair_memory) of `batch` lists of `documents`.
 pub(in crate::loss) fn check_memory(
     loss: &'static str,
     held: u64,
@@ -148,6 +142,21 @@ pub(super) fn check_weights(weights: &Tensor<1>, queries: (&'static str, &[usize
     bad.map_or(Ok(()), |(query, found)| Err(LossError::Weight { query, found }))
 }
 
+/// Checks the weights of the documents of padded lists, if they have any.
+pub(super) fn check_document_weights(lists: &Lists) -> Result<(), LossError> {
+    let Some(weights) = &lists.document_weights else { return Ok(()) };
+    let [_, documents] = weights.dims();
+    let mut weights = weights.to_data().iter::<f64>().collect::<Vec<_>>().into_iter().enumerate();
+    weights.try_for_each(|(place, weight)| check_document_weight(place / documents, place % documents, weight))
+}
+
+pub(super) fn check_document_weight(query: usize, document: usize, found: f64) -> Result<(), LossError> {
+    match found.is_finite() && found >= 0.0 {
+        true => Ok(()),
+        false => Err(LossError::DocumentWeight { query, document, found }),
+    }
+}
+
 pub(super) fn check_label(gain: Option<&Gain>, query: usize, document: usize, found: f64) -> Result<(), LossError> {
     error::label_problem(gain, found)
         .map_or(Ok(()), |expected| Err(LossError::Label { query, document, found, expected }))
@@ -175,7 +184,7 @@ mod tests {
     fn lists_in_arrays_are_refused_at_their_place() {
         let loss = LossSpec::new("approx_ndcg").build().unwrap();
         let check = |scores: &[f32], labels: &[f32], mask: Option<&[bool]>, documents| {
-            check_lists(loss.gain(), scores, labels, mask, documents).map_err(|error| error.to_string())
+            check_lists(loss.about().gain, scores, labels, mask, documents).map_err(|error| error.to_string())
         };
         let (scores, labels) = ([0.5, 1.0, f32::NAN, 2.0], [1.0, 0.0, -1.0, 0.5]);
         let refused = |documents, mask: Option<&[bool]>| check(&scores, &labels, mask, documents).unwrap_err();

@@ -9,7 +9,7 @@ use crate::op::{PairDerivatives, SlicePairWeight as PairWeight, pair_derivatives
 pub trait Curved: Sync {
     /// Returns the loss of one query with `labels` at `scores`, and its derivatives with respect to each score.
     /// `weights` are the weights of the documents; `None` for a loss that does not take them
-    /// ([`check_document_weights`](super::RankingLoss::check_document_weights)).
+    /// ([`About::document_weights`](super::About::document_weights)).
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives;
 }
 
@@ -88,7 +88,7 @@ mod tests {
             LossSpec::new("lambda_ndcg").with("score_normalization", true).with("sigma", 2.0),
             LossSpec::new("lambda_ndcg").with("score_normalization", true).with("query_normalization", true),
         ];
-        let curved = registered.filter(|spec| spec.build().unwrap().curvature().is_some());
+        let curved = registered.filter(|spec| spec.build().unwrap().about().curvature.is_some());
         curved.chain(others).collect()
     }
 
@@ -97,7 +97,7 @@ mod tests {
         assert!(curved().len() > 4, "rank_net and lambda_ndcg at least");
         for spec in curved() {
             let loss = spec.build().unwrap();
-            let found = loss.curvature().unwrap().derivatives(&LABELS, &SCORES, None);
+            let found = loss.about().curvature.unwrap().derivatives(&LABELS, &SCORES, None);
             let expected = explain(&*loss, &SCORES, &LABELS.map(f64::from), DType::F64).unwrap();
             assert!((found.loss - expected.loss).abs() < 1e-12, "{spec:?}: {} {}", found.loss, expected.loss);
             for (pairs, autodiff) in found.gradient.iter().zip(&expected.grad) {
@@ -113,13 +113,13 @@ mod tests {
         let row = |values: [f64; 5]| Tensor::<2>::from_data([values], (&device, DType::F64));
         for spec in curved() {
             let loss = spec.build().unwrap();
-            if loss.check_document_weights().is_err() {
+            if loss.about().document_weights.is_err() {
                 continue;
             }
-            let found = loss.curvature().unwrap().derivatives(&LABELS, &SCORES, Some(&weights));
+            let found = loss.about().curvature.unwrap().derivatives(&LABELS, &SCORES, Some(&weights));
             let scores = row(SCORES).require_grad();
-            let lists = Lists::new(scores.clone(), row(LABELS.map(f64::from)), row([1.0; 5]).greater_elem(0.0));
-            let output = loss.forward_lists(&lists.with_document_weights(row(weights.map(f64::from))));
+            let lists = Lists::padded(scores.clone(), row(LABELS.map(f64::from)), row([1.0; 5]).greater_elem(0.0));
+            let output = lists.with_document_weights(row(weights.map(f64::from))).losses(&*loss);
             let value: f64 = output.to_data().iter::<f64>().sum();
             assert!((found.loss - value).abs() < 1e-12, "{spec:?}: {} {value}", found.loss);
             let expected = scores.grad(&output.backward()).unwrap().into_data();
@@ -135,7 +135,7 @@ mod tests {
         let held = |spec: &LossSpec| spec.params.keys().any(|name| name.ends_with("_normalization"));
         for spec in curved().into_iter().filter(|spec| !held(spec)) {
             let loss = spec.build().unwrap();
-            let curved = loss.curvature().unwrap();
+            let curved = loss.about().curvature.unwrap();
             let found = curved.derivatives(&LABELS, &SCORES, None);
             for document in 0..SCORES.len() {
                 // A step this short does not change the ranks, which the derivatives take as constants.
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_query_with_equal_labels_has_zero_derivatives() {
         for spec in curved() {
-            let found = spec.build().unwrap().curvature().unwrap().derivatives(&[1.0; 3], &[0.0, 1.0, 2.0], None);
+            let found = spec.build().unwrap().about().curvature.unwrap().derivatives(&[1.0; 3], &[0.0, 1.0, 2.0], None);
             assert_eq!((found.loss, found.gradient, found.curvature), (0.0, vec![0.0; 3], vec![0.0; 3]), "{spec:?}");
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::json::{Map, Value};
 use burn::config::Config;
+use burn::module::Module;
 use serde::de::DeserializeOwned;
 
 use super::error::LossError;
@@ -12,6 +13,7 @@ use crate::refusal::{Found, Refusal};
 
 /// One registered loss.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct LossEntry {
     /// Name in configuration files and on the command line.
     pub name: &'static str,
@@ -25,33 +27,46 @@ pub struct LossEntry {
     pub paper: &'static str,
     /// The temperature, if it has one.
     pub smoothing: Option<Smoothing>,
-    /// Whether adding a constant to every score of a query changes nothing.
-    pub shift_invariant: bool,
-    /// Returns every parameter with its default, for the given parameters. A temperature has another unit if it is
-    /// given, and the parts of a composed loss bring their own parameters.
-    pub defaults: fn(&Map) -> Map,
-    /// The parameters of every form of a composed loss, for tests; none for other losses.
-    pub forms: Option<fn() -> Vec<Map>>,
-    /// The loss with the given parameters over the defaults.
-    pub build: Build,
+    pub(in crate::loss) defaults: fn(&Map) -> Map,
+    pub(in crate::loss) forms: Option<fn() -> Vec<Map>>,
+    pub(in crate::loss) build: fn(&Map) -> Result<Box<dyn RankingLoss>, LossError>,
 }
 
 impl LossEntry {
-    /// The parameters of every form of the loss, for tests: only the defaults, unless it is composed of parts.
+    /// Returns every parameter with its default, for the given parameters. A temperature has another unit if it is
+    /// given, and the parts of a joined loss bring their own parameters.
+    pub fn defaults(&self, given: &Map) -> Map {
+        (self.defaults)(given)
+    }
+
+    /// The loss with the given parameters over the defaults.
+    ///
+    /// # Errors
+    /// An unknown parameter, a value of the wrong type or out of its range.
+    pub fn build(&self, params: &Map) -> Result<Box<dyn RankingLoss>, LossError> {
+        (self.build)(params)
+    }
+
+    /// Whether it is joined of parts, a measure and a relaxation.
+    pub fn is_joined(&self) -> bool {
+        self.forms.is_some()
+    }
+
+    /// The parameters of every form of the loss, for tests: only the defaults, unless it is joined of parts.
     pub fn forms(&self) -> Vec<Map> {
         self.forms.map_or_else(|| vec![Map::new()], |forms| forms())
     }
 
     /// Every parameter with its default, and the keys that every loss has.
     pub fn parameters(&self) -> Map {
-        let mut all = (self.defaults)(&Map::new());
+        let mut all = self.defaults(&Map::new());
         all.insert(QUERY_GRADIENTS.to_string(), crate::json::json!(QueryGradients::Raw));
         all
     }
 
     /// The given parameters, and the defaults of those that are not given.
     pub fn complete(&self, params: &Map) -> Map {
-        let mut all = (self.defaults)(params);
+        let mut all = self.defaults(params);
         all.extend(params.clone());
         all
     }
@@ -63,8 +78,10 @@ impl LossEntry {
     }
 }
 
-/// Builds a loss from the parameters that differ from the defaults.
-pub type Build = fn(&Map) -> Result<Box<dyn RankingLoss>, LossError>;
+/// A registered loss is a module of burn too.
+pub(super) fn boxed(loss: impl RankingLoss + Module + 'static) -> Box<dyn RankingLoss> {
+    Box::new(loss)
+}
 
 /// The parameters of a config, as a map.
 pub(super) fn parameters<C: Config>(config: &C) -> Map {

@@ -43,9 +43,7 @@ pub enum LossError {
         nearest: Option<String>,
     },
     /// A parameter that cannot be changed on a loss that is built.
-    #[error(
-        "{loss}.{parameter} does not move: expected a parameter that the loss's `RankingLoss::with_parameter` changes"
-    )]
+    #[error("{loss}.{parameter} does not move: expected a parameter that the loss's `RankingLoss::changed` changes")]
     Fixed {
         /// Name of the loss.
         loss: &'static str,
@@ -187,6 +185,16 @@ pub enum LossError {
     Weight {
         /// Position of the query, from 0; the message counts from 1.
         query: usize,
+        /// The weight.
+        found: f64,
+    },
+    /// A document's weight that is negative or not finite.
+    #[error("query {}, document {}: weight {found}, expected a finite number >= 0", .query + 1, .document + 1)]
+    DocumentWeight {
+        /// Position of the query, from 0; the message counts from 1.
+        query: usize,
+        /// Position of the document in its query, from 0; the message counts from 1.
+        document: usize,
         /// The weight.
         found: f64,
     },

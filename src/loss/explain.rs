@@ -4,9 +4,10 @@ use burn::nn::loss::Reduction;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
+use super::about::Orientation;
 use super::check::check_batch;
 use super::error::LossError;
-use super::ranking_loss::{Orientation, RankingLoss};
+use super::ranking_loss::{RankingLoss, degenerate_queries};
 
 /// Value, loss and gradient of one list, as [`explain`] returns them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,14 +58,14 @@ pub fn explain_on(
         return Err(LossError::Type { found: dtype });
     }
     let written: Vec<f32> = labels.iter().map(|&label| label as f32).collect();
-    let learnable = loss.degenerate_queries(&written, &[0, labels.len()])?.is_empty();
+    let learnable = degenerate_queries(loss, &written, &[0, labels.len()])?.is_empty();
     let device = device.clone().autodiff();
     let shape = [1, scores.len()];
     let tensor = |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), shape), (&device, dtype));
     let (scores, labels) = (tensor(scores).require_grad(), tensor(labels));
     let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
-    check_batch(loss.gain(), &scores, &labels, &mask)?;
-    loss.check_memory(1, shape[1], dtype, &device)?;
+    check_batch(loss.about().gain, &scores, &labels, &mask)?;
+    loss.about().check_memory(1, shape[1], dtype, &device)?;
     let output = loss.forward(scores.clone(), labels, mask, Reduction::Sum);
     let value: f64 = output.to_data().iter::<f64>().sum();
     let gradients = output.backward();
@@ -72,7 +73,7 @@ pub fn explain_on(
         Some(gradient) => gradient.into_data().iter::<f64>().collect(),
         None => vec![0.0; shape[1]],
     };
-    let measure = match loss.orientation() {
+    let measure = match loss.about().orientation {
         Orientation::NormalizedMeasure => 1.0 - value,
         Orientation::Measure => -value,
         Orientation::Loss => value,

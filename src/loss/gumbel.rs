@@ -71,7 +71,7 @@ mod tests {
     fn lists_share_noise_or_have_their_own_whatever_the_padding() {
         let lists = |n: usize| {
             let scores = Tensor::<2>::zeros([3, n], &Device::flex());
-            Lists::new(scores.clone(), scores.clone(), scores.equal_elem(0.0))
+            Lists::padded(scores.clone(), scores.clone(), scores.equal_elem(0.0))
         };
         let rows = |scores: Tensor<2>| -> Vec<Vec<f32>> {
             let n = scores.dims()[1];

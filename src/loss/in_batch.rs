@@ -100,45 +100,12 @@ pub fn in_batch(
     positives: &[Vec<usize>],
     options: &InBatchOptions,
 ) -> Result<(Tensor<2>, Tensor<2>, Tensor<2, Bool>), LossError> {
-    let ([b, d], [m, width]) = (queries.dims(), documents.dims());
-    if b * m == 0 {
-        return Err(LossError::Empty { found: vec![b, m] });
-    }
-    let shape = |what, found: Vec<usize>, other, expected: [usize; 2]| {
-        Err(LossError::Shape { what, found, other, expected: expected.into() })
-    };
-    if d != width {
-        return shape("documents", vec![m, width], "queries", [b, d]);
-    }
-    for (what, found) in [
-        ("positives", Some(positives.len())),
-        ("own_hard_negatives", Some(options.own_hard_negatives.len()).filter(|&count| count > 0)),
-        ("log_q_of_queries", options.log_q_of_queries.as_ref().map(|log_q| log_q.dims()[0])),
-    ] {
-        if let Some(found) = found.filter(|&found| found != b) {
-            return shape(what, vec![found], "queries", [b, d]);
-        }
-    }
-    if let Some([found]) = options.log_q.as_ref().map(Tensor::dims).filter(|&[found]| found != m) {
-        return shape("log_q", vec![found], "documents", [m, d]);
-    }
+    let ([b, _], [m, _]) = (queries.dims(), documents.dims());
+    check_shapes(queries.dims(), documents.dims(), positives, options)?;
     let temperature = positive("in_batch", "temperature", options.temperature)?;
     check_rows(positives, m, options)?;
 
-    let (mut labels, mut mask) = (vec![0.0f32; b * m], vec![true; b * m]);
-    for (query, positives) in positives.iter().enumerate() {
-        positives.iter().for_each(|row| mask[query * m + row] = false);
-    }
-    for (owner, rows) in options.own_hard_negatives.iter().enumerate() {
-        for row in rows {
-            let owns = |query: usize| query == owner || options.own_hard_negatives[query].contains(row);
-            (0..b).filter(|&query| !owns(query)).for_each(|query| mask[query * m + row] = false);
-        }
-    }
-    for (query, positives) in positives.iter().enumerate() {
-        let own = query * m + positives[0];
-        (labels[own], mask[own]) = (1.0, true);
-    }
+    let (labels, mask) = labels_and_mask(m, positives, options);
     let device = queries.device();
     let labels = Tensor::<2>::from_data(TensorData::new(labels, [b, m]), (&device, queries.dtype()));
     let mask = Tensor::<2, Bool>::from_data(TensorData::new(mask, [b, m]), &device);
@@ -162,6 +129,58 @@ pub fn in_batch(
         Tensor::cat(vec![labels, exchanged], 0),
         Tensor::cat(vec![mask.clone(), mask.transpose()], 0),
     ))
+}
+
+/// Compares the shapes with `[B, d]` queries and `[M, d]` documents.
+fn check_shapes(
+    [b, d]: [usize; 2],
+    [m, width]: [usize; 2],
+    positives: &[Vec<usize>],
+    options: &InBatchOptions,
+) -> Result<(), LossError> {
+    if b * m == 0 {
+        return Err(LossError::Empty { found: vec![b, m] });
+    }
+    let shape = |what, found: Vec<usize>, other, expected: [usize; 2]| {
+        Err(LossError::Shape { what, found, other, expected: expected.into() })
+    };
+    if d != width {
+        return shape("documents", vec![m, width], "queries", [b, d]);
+    }
+    for (what, found) in [
+        ("positives", Some(positives.len())),
+        ("own_hard_negatives", Some(options.own_hard_negatives.len()).filter(|&count| count > 0)),
+        ("log_q_of_queries", options.log_q_of_queries.as_ref().map(|log_q| log_q.dims()[0])),
+    ] {
+        if let Some(found) = found.filter(|&found| found != b) {
+            return shape(what, vec![found], "queries", [b, d]);
+        }
+    }
+    match options.log_q.as_ref().map(Tensor::dims).filter(|&[found]| found != m) {
+        Some([found]) => shape("log_q", vec![found], "documents", [m, d]),
+        None => Ok(()),
+    }
+}
+
+/// The labels and the mask of `[B, M]` scores, row by row: label 1 at the positive that is learned, and a mask without
+/// the other positives and without the hard negatives of other queries.
+fn labels_and_mask(m: usize, positives: &[Vec<usize>], options: &InBatchOptions) -> (Vec<f32>, Vec<bool>) {
+    let b = positives.len();
+    let (mut labels, mut mask) = (vec![0.0; b * m], vec![true; b * m]);
+    for (query, positives) in positives.iter().enumerate() {
+        positives.iter().for_each(|row| mask[query * m + row] = false);
+    }
+    for (owner, rows) in options.own_hard_negatives.iter().enumerate() {
+        for row in rows {
+            let owns = |query: usize| query == owner || options.own_hard_negatives[query].contains(row);
+            (0..b).filter(|&query| !owns(query)).for_each(|query| mask[query * m + row] = false);
+        }
+    }
+    for (query, positives) in positives.iter().enumerate() {
+        let own = query * m + positives[0];
+        (labels[own], mask[own]) = (1.0, true);
+    }
+    (labels, mask)
 }
 
 /// Checks the rows of documents that queries name.
@@ -197,6 +216,7 @@ mod tests {
     use burn::tensor::{DType, Device};
 
     use super::*;
+    use crate::loss::Lists;
     use crate::loss::registry::LOSSES;
     use crate::loss::{LossSpec, RankingLoss, Reduction, SoftmaxCrossEntropyConfig};
 
@@ -302,7 +322,7 @@ mod tests {
             let (scores, labels, mask) =
                 in_batch(queries.clone(), matrix(DOCUMENTS), &positives(), &InBatchOptions::new()).unwrap();
             let loss = LossSpec::new(entry.name).build().unwrap();
-            let value = loss.try_forward(scores, labels, mask, None, Reduction::Mean).unwrap();
+            let value = loss.try_forward(&Lists::padded(scores, labels, mask), Reduction::Mean).unwrap();
             let gradient = queries.grad(&value.backward()).map(values).unwrap_or_default();
             assert!(gradient.iter().all(|g| g.is_finite()), "{}", entry.name);
             learned += usize::from(gradient.iter().any(|g| *g != 0.0));

@@ -9,8 +9,10 @@ use super::error::LossError;
 use crate::measure::{Discount, Gain};
 use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
 
-/// Scores, labels and mask of a batch, with every padded score and label replaced by 0. Made by [`Lists::new`], which
-/// compares their shapes.
+/// Scores, labels and mask of a batch, with every padded score and label replaced by 0: the one input of losses. Made
+/// by [`Lists::padded`], which compares the shapes. [`Lists::packed`] makes them of flat scores, as [`PackedLists`].
+///
+/// [`PackedLists`]: super::PackedLists
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Lists {
@@ -23,8 +25,12 @@ pub struct Lists {
     /// `[B, N]`, true at padded places.
     pub padded: Tensor<2, Bool>,
     /// `[B, N]`, what each document counts, in the type of the scores and 0 at padded places; carries no gradient.
-    /// `None` if all count the same. See [`RankingLoss::check_document_weights`](super::RankingLoss::check_document_weights).
+    /// `None` if all count the same. See [`About::document_weights`](super::About::document_weights).
     pub document_weights: Option<Tensor<2>>,
+    /// `[B]`, the weight of each query; none if all count the same.
+    pub(in crate::loss) query_weights: Option<Tensor<1>>,
+    /// `[B, N]`, the labels as they were given, for a message about the mask.
+    pub(in crate::loss) given: Tensor<2>,
     /// `[B, N]`, other than 0 at the documents whose positions are asked for; none for all of them.
     pub(in crate::loss) counted: Option<Tensor<2>>,
     /// The place of these lists among others that were packed with them; none where the rows are all lists.
@@ -50,7 +56,7 @@ impl Lists {
     /// # Panics
     /// Different shapes.
     #[track_caller]
-    pub fn new(scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Self {
+    pub fn padded(scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Self {
         if let Err(error) = check_shapes(&scores, &labels, &mask) {
             panic!("{error}");
         }
@@ -60,14 +66,29 @@ impl Lists {
             _ => scores,
         };
         let dtype = scores.dtype();
+        let given = labels.detach().cast(dtype);
         Self {
             scores: scores.mask_fill(padded.clone(), 0.0),
-            labels: labels.detach().cast(dtype).mask_fill(padded.clone(), 0.0),
+            labels: given.clone().mask_fill(padded.clone(), 0.0),
             mask: mask.float().cast(dtype),
             padded,
             counted: None,
             document_weights: None,
+            query_weights: None,
+            given,
             among: None,
+        }
+    }
+
+    /// The same, for input that has not been checked.
+    ///
+    /// # Errors
+    /// [`LossError::Shape`]; [`LossError::Type`] for scores of a type in which their device does not compute.
+    pub fn try_padded(scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Result<Self, LossError> {
+        check_shapes(&scores, &labels, &mask)?;
+        match scores.device().supports_dtype(scores.dtype()) {
+            true => Ok(Self::padded(scores, labels, mask)),
+            false => Err(LossError::Type { found: scores.dtype() }),
         }
     }
 
@@ -100,6 +121,48 @@ impl Lists {
         Self { document_weights: Some(weights), ..self }
     }
 
+    /// The same lists with a weight for each query, 0 or above, which the reduction takes:
+    /// [`forward_lists`](super::RankingLoss::forward_lists).
+    ///
+    /// # Shapes
+    /// - `weights`: `[batch]`
+    pub fn with_query_weights(self, weights: Tensor<1>) -> Self {
+        Self { query_weights: Some(weights.detach()), ..self }
+    }
+
+    /// The same lists with the scores of a teacher in place of the labels, for distillation. Losses without a gain
+    /// learn from any scores: `list_net` takes the softmax of the list to the teacher's softmax, `list_mle` and the
+    /// losses of pairs learn the teacher's order. A loss of both the labels and a teacher is a sum of two losses.
+    ///
+    /// ```
+    /// use burn::tensor::{Device, Tensor};
+    /// use burn_rank::prelude::*;
+    ///
+    /// let device = Device::flex().autodiff();
+    /// let scores = Tensor::<2>::from_floats([[0.4, 0.1, -0.2]], &device).require_grad();
+    /// let labels = Tensor::<2>::from_floats([[1.0, 0.0, 0.0]], &device);
+    /// let teacher = Tensor::<2>::from_floats([[2.1, -0.3, 0.6]], &device);
+    /// let mask = labels.clone().greater_equal_elem(0.0);
+    /// let lists = Lists::padded(scores.clone(), labels, mask);
+    /// let loss = ListNetConfig::new().init()?;
+    /// let distilled = loss.forward_lists(&lists.clone().with_teacher(teacher), Reduction::Mean);
+    /// let both = loss.forward_lists(&lists, Reduction::Mean) * 0.5 + distilled;
+    /// assert!(scores.grad(&both.backward()).is_some());
+    /// # Ok::<(), LossError>(())
+    /// ```
+    ///
+    /// # Shapes
+    /// - `scores`: `[batch, documents]`; they carry no gradient, and what stands at padded places does not matter
+    ///
+    /// # Panics
+    /// `scores` of a different shape from the lists.
+    #[track_caller]
+    pub fn with_teacher(self, scores: Tensor<2>) -> Self {
+        assert_same("with_teacher", ("scores", &self.scores), &[("the teacher's scores", &scores)]);
+        let given = scores.detach().cast(self.scores.dtype());
+        Self { labels: given.clone().mask_fill(self.padded.clone(), 0.0), given, ..self }
+    }
+
     /// `x` times the weight of each document, or `x` if all count the same: `[B, N]`.
     ///
     /// # Panics
@@ -129,7 +192,7 @@ impl Lists {
     }
 
     /// Gain of each document, 0 at padded places: `[B, N]`. Labels outside the domain of the gain give no meaningful
-    /// value; see [`check_labels`](super::RankingLoss::check_labels).
+    /// value; see [`About::check_labels`](super::About::check_labels).
     pub fn gains(&self, gain: &Gain) -> Tensor<2> {
         let y = self.labels.clone();
         let gains = match gain {
@@ -310,7 +373,7 @@ mod tests {
         let scores = Tensor::from_floats([[0.5, 2.0, 1.0], [1.0, 3.0, f32::NAN]], &device);
         let labels = Tensor::from_floats([[2.0, 0.0, 1.0], [1.0, 1.0, f32::NAN]], &device);
         let mask = Tensor::<2>::from_floats([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], &device).greater_elem(0.5);
-        Lists::new(scores, labels, mask)
+        Lists::padded(scores, labels, mask)
     }
 
     fn values<const D: usize>(x: Tensor<D>) -> Vec<f64> {
@@ -343,7 +406,7 @@ mod tests {
         let mask = [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 0.0]];
         let scores = Tensor::<2>::from_floats(scores, &device);
         let mask = Tensor::<2>::from_floats(mask, &device).greater_elem(0.5);
-        let found = values(Lists::new(scores.clone(), scores, mask).centered());
+        let found = values(Lists::padded(scores.clone(), scores, mask).centered());
         assert_eq!(found[..3], [0.0, 1.0, 0.25]);
         // Subtracting 1e4 would lose the difference between the other two.
         assert!((found[1 + 3] - found[2 + 3] - 3e-3).abs() < 1e-9, "{found:?}");

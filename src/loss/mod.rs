@@ -83,8 +83,7 @@
 //!
 //! # Weights of documents
 //! Most losses take weights of documents ([`Lists::with_document_weights`]); the losses of average precision,
-//! reciprocal rank and ERR reject them. [`RankingLoss::check_document_weights`] lists these losses and states the
-//! effect of a weight.
+//! reciprocal rank and ERR reject them. [`About::document_weights`] states the effect of a weight.
 //!
 //! # Papers
 //! The documentation of this crate cites four papers by these names. Venue and date are given where the papers state
@@ -124,15 +123,18 @@ macro_rules! example {
     };
 }
 
+mod about;
 mod approximation;
 mod check;
 mod curvature;
+mod declare;
 mod entry;
 mod error;
 mod estimate;
 mod explain;
 mod gumbel;
 mod in_batch;
+mod input;
 mod lists;
 mod listwise;
 mod noise;
@@ -147,6 +149,7 @@ mod temperature;
 mod training_loss;
 mod unit_gradients;
 
+pub use about::{About, ByLength, Change, Orientation};
 pub use approximation::{Approximation, RankExpectationMethod};
 pub use burn::nn::loss::Reduction;
 pub use check::check_lists;
@@ -158,37 +161,31 @@ pub use error::{LossError, MAX_EXPONENTIAL_LABEL};
 pub use explain::explain;
 pub use explain::{Explained, explain_on};
 pub use in_batch::{InBatchOptions, in_batch};
+pub use input::{LossInput, reduce, reduce_weighted};
 pub use lists::{Lists, mask_from_padding};
-pub use listwise::{
-    ListMle, ListMleConfig, ListNet, ListNetConfig, NeuralNdcg, NeuralNdcgConfig, PlackettLuceNdcg,
-    PlackettLuceNdcgConfig, SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig, StochasticRank, StochasticRankConfig,
-    XeNdcg, XeNdcgConfig, neural_sort,
-};
+pub use listwise::neural_sort;
 pub use packed::PackedLists;
-pub use pairwise::{
-    ApproxKendallTau, ApproxKendallTauConfig, Fidelity, FidelityConfig, LambdaLoss, LambdaLossConfig,
-    LambdaLossWeights, LambdaMeasure, LambdaMeasureConfig, LambdaNdcg, LambdaNdcgConfig, PairSum, PairwiseExponential,
-    PairwiseExponentialConfig, PairwiseHinge, PairwiseHingeConfig, PairwiseSquaredHinge, PairwiseSquaredHingeConfig,
-    RankNet, RankNetConfig, SwapMeasure, YetiLoss, YetiLossConfig,
-};
-pub use pointwise::{MseGain, MseGainConfig};
-pub use ranking_loss::{Orientation, RankingLoss, reduce, reduce_weighted};
+pub use pairwise::{LambdaLossWeights, PairSum, SwapMeasure};
+pub use ranking_loss::{RankingLoss, degenerate_queries};
 pub use registry::LossSpec;
 pub use smoothing::{Sharper, Smoothing};
 pub(crate) use surrogate::RankedValue;
 pub use surrogate::{
-    AnyRelaxation, ApproxAp, ApproxApConfig, ApproxDcg, ApproxDcgConfig, ApproxNdcg, ApproxNdcgConfig, ApproxPrecision,
-    ApproxPrecisionConfig, ApproxRr, ApproxRrConfig, Approximate, AveragePrecision, Cell, CellCost, Dcg, DiscountShape,
-    Exact, Expected, ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel,
-    GumbelNoise, Indicator, Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, NeuralSort, PairSteps,
-    PositionFunction, PositionMeasure, Positions, PrecisionAt, ProjectedRanks, RPrecision, RankBiasedPrecision,
-    RankExpectations, RankModel, RecallAt, ReciprocalRank, Relaxation, RelaxationName, Relaxed, RelaxedMeasure,
-    RelaxedMeasureConfig, SigmoidRanks, SmoothApIndicator, SmoothApIndicatorConfig, SmoothApRank, SmoothApRankConfig,
-    SmoothDcg, SmoothDcgConfig, SmoothIndicators, SmoothNdcg, SmoothNdcgConfig, SmoothPrecision, SmoothPrecisionConfig,
-    SmoothRr, SmoothRrConfig, SoftAp, SoftApConfig, SoftDcg, SoftDcgConfig, SoftErr, SoftErrConfig, SoftNdcg,
-    SoftNdcgConfig, SoftPrecision, SoftPrecisionConfig, SoftRr, SoftRrConfig, SoftSort, SuccessAt, Surrogate,
-    TypeOneBound, exponential_fit, is_completely_monotone,
+    AnyRelaxation, Approximate, AveragePrecision, Cell, CellCost, Dcg, DiscountShape, Exact, Expected,
+    ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel, GumbelNoise, Indicator,
+    Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, NeuralSort, PairSteps, PositionFunction,
+    PositionMeasure, Positions, PrecisionAt, ProjectedRanks, RPrecision, RankBiasedPrecision, RankExpectations,
+    RankModel, RecallAt, ReciprocalRank, Relaxation, RelaxationName, Relaxed, SigmoidRanks, SmoothIndicators, SoftSort,
+    SuccessAt, Surrogate, TypeOneBound, exponential_fit, is_completely_monotone,
 };
+macro_rules! exported {
+    ($($folder:ident $file:ident $loss:ident $config:ident;)+) => {
+        $(pub use $folder::$file::{$loss, $config};)+
+    };
+}
+
+crate::every_loss!(exported);
+
 pub use temperature::{Temperature, TemperatureUnit};
 #[cfg(feature = "learners")]
 pub(crate) use training_loss::OWN_LOSS;

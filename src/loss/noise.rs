@@ -119,7 +119,7 @@ mod tests {
         let of = |noise: Noise, scores: [[f32; 4]; 2]| -> Vec<f64> {
             let scores = Tensor::<2>::from_floats(scores, &Device::flex());
             let mask = scores.clone().greater_elem(0.0);
-            let lists = Lists::new(scores.clone(), scores, mask);
+            let lists = Lists::padded(scores.clone(), scores, mask);
             noise.of_documents(Distribution::Normal, 1, &lists).into_data().iter().collect()
         };
         let shared = of(Noise::shared(5), [[3.0, 1.0, 2.0, 0.0], [2.0, 0.0, 3.0, 1.0]]);

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Int, Tensor, TensorData};
 
-use super::check::{check_device, check_query};
+use super::check::{check_device, check_document_weight, check_query};
 use super::error::LossError;
 use super::lists::{Among, Lists};
 use crate::data::Segments;
@@ -11,7 +11,7 @@ use crate::measure::Gain;
 use crate::op::shape::assert_same;
 
 /// Scores and labels of documents that lie one after another, `[documents]`, and the queries that they belong to. Made by
-/// [`Lists::packed`]; [`forward_packed_lists`](super::RankingLoss::forward_packed_lists) takes them.
+/// [`Lists::packed`]; [`forward_lists`](super::RankingLoss::forward_lists) takes them.
 ///
 /// Losses see at most four padded [`Lists`], in which lists of similar length stand together. A list keeps its number,
 /// which noise follows.
@@ -23,6 +23,9 @@ pub struct PackedLists {
     segments: Segments,
     scores: Tensor<1>,
     labels: Tensor<1>,
+    document_weights: Option<Tensor<1>>,
+    /// The weight of each query; none if all count the same.
+    pub(super) query_weights: Option<Tensor<1>>,
 }
 
 /// Lists of similar length, padded.
@@ -56,7 +59,7 @@ impl Lists {
     /// let weights = Tensor::<1>::from_floats([1.0, 1.0, 0.5, 1.0, 2.0], &device);
     /// // Two queries, of three and of two documents.
     /// let lists = Lists::packed(scores, labels, &Segments::from_lengths(&[3, 2])?).with_document_weights(weights);
-    /// let losses = ListNetConfig::new().init()?.forward_packed_lists(&lists);
+    /// let losses = lists.losses(&ListNetConfig::new().init()?);
     /// assert_eq!(losses.dims(), [2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -68,12 +71,20 @@ impl Lists {
     /// Different numbers of scores, labels and documents in `segments`.
     #[track_caller]
     pub fn packed(scores: Tensor<1>, labels: Tensor<1>, segments: &Segments) -> PackedLists {
-        PackedLists::new(scores, labels, segments).unwrap_or_else(|error| panic!("{error}"))
+        Self::try_packed(scores, labels, segments).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same, for input that may have different numbers of documents.
+    ///
+    /// # Errors
+    /// [`LossError::Segments`], with the query; [`LossError::Shape`]
+    pub fn try_packed(scores: Tensor<1>, labels: Tensor<1>, segments: &Segments) -> Result<PackedLists, LossError> {
+        PackedLists::new(scores, labels, segments)
     }
 }
 
 impl PackedLists {
-    pub(super) fn new(scores: Tensor<1>, labels: Tensor<1>, segments: &Segments) -> Result<Self, LossError> {
+    fn new(scores: Tensor<1>, labels: Tensor<1>, segments: &Segments) -> Result<Self, LossError> {
         segments.check("scores", scores.dims()[0])?;
         if labels.dims() != scores.dims() {
             let (found, expected) = (labels.dims().into(), scores.dims().into());
@@ -89,7 +100,7 @@ impl PackedLists {
             let rows = (!is_whole).then(|| Tensor::<2, Int>::from_data(padding.gather(&rows), &device).flatten(0, 1));
             let [scores, labels] = [&scores, &labels].map(|x| gather(x.clone(), rows.as_ref(), shape));
             let lists =
-                Lists::new(scores, labels, padding.mask(&device)).among(Among { numbers: queries.clone(), longest });
+                Lists::padded(scores, labels, padding.mask(&device)).among(Among { numbers: queries.clone(), longest });
             Rectangle { lists, rows }
         });
         let rectangles = rectangles.collect();
@@ -99,11 +110,12 @@ impl PackedLists {
         }
         let order =
             (!order.is_sorted()).then(|| Tensor::from_data(TensorData::new(order, [segments.queries()]), &device));
-        Ok(Self { rectangles, order, segments: segments.clone(), scores, labels })
+        let (segments, document_weights, query_weights) = (segments.clone(), None, None);
+        Ok(Self { rectangles, order, segments, scores, labels, document_weights, query_weights })
     }
 
     /// The same lists, in which each document counts by its weight, 0 or above.
-    /// [`check_document_weights`](super::RankingLoss::check_document_weights) says which losses take them.
+    /// [`About::document_weights`](super::About::document_weights) says which losses take them.
     ///
     /// # Shapes
     /// - `weights`: `[documents]`
@@ -113,9 +125,37 @@ impl PackedLists {
     #[track_caller]
     pub fn with_document_weights(self, weights: Tensor<1>) -> Self {
         assert_same("with_document_weights", ("scores", &self.scores), &[("weights", &weights)]);
+        let lists = self.with(&weights, Lists::with_document_weights);
+        Self { document_weights: Some(weights), ..lists }
+    }
+
+    /// The same lists with a weight for each query, 0 or above: [`Lists::with_query_weights`].
+    ///
+    /// # Shapes
+    /// - `weights`: `[queries]`
+    pub fn with_query_weights(self, weights: Tensor<1>) -> Self {
+        Self { query_weights: Some(weights.detach()), ..self }
+    }
+
+    /// The same lists with the scores of a teacher in place of the labels: [`Lists::with_teacher`].
+    ///
+    /// # Shapes
+    /// - `scores`: `[documents]`
+    ///
+    /// # Panics
+    /// Another number of the teacher's scores than of scores.
+    #[track_caller]
+    pub fn with_teacher(self, scores: Tensor<1>) -> Self {
+        assert_same("with_teacher", ("scores", &self.scores), &[("the teacher's scores", &scores)]);
+        let lists = self.with(&scores, Lists::with_teacher);
+        Self { labels: scores, ..lists }
+    }
+
+    /// The same lists with one number of each document added to the padded ones.
+    fn with(self, x: &Tensor<1>, add: fn(Lists, Tensor<2>) -> Lists) -> Self {
         let rectangles = self.rectangles.into_iter().map(|Rectangle { lists, rows }| {
-            let weights = gather(weights.clone(), rows.as_ref(), lists.scores.dims());
-            Rectangle { lists: lists.with_document_weights(weights), rows }
+            let x = gather(x.clone(), rows.as_ref(), lists.scores.dims());
+            Rectangle { lists: add(lists, x), rows }
         });
         Self { rectangles: rectangles.collect(), ..self }
     }
@@ -125,9 +165,8 @@ impl PackedLists {
         &self.segments
     }
 
-    /// Computes one value for each query, `[queries]`, from the values of padded lists.
-    pub(super) fn per_query(&self, of: impl Fn(&Lists) -> Tensor<1>) -> Tensor<1> {
-        let values: Vec<Tensor<1>> = self.rectangles.iter().map(|rectangle| of(&rectangle.lists)).collect();
+    /// One value for each query, `[queries]`, from the values of the padded lists.
+    pub(super) fn by_query(&self, values: Vec<Tensor<1>>) -> Tensor<1> {
         let values = Tensor::cat(values, 0);
         match &self.order {
             Some(order) => values.select(0, order.clone()),
@@ -136,18 +175,21 @@ impl PackedLists {
     }
 
     /// The padded lists.
-    pub(super) fn rectangles(&self) -> impl Iterator<Item = &Lists> {
+    pub(super) fn padded(&self) -> impl Iterator<Item = &Lists> {
         self.rectangles.iter().map(|rectangle| &rectangle.lists)
     }
 
-    /// Checks that the device computes in the type of the scores, then every score and label.
-    pub(super) fn check(&self, gain: Option<&Gain>) -> Result<(), LossError> {
-        self.rectangles().try_for_each(|lists| check_device(&lists.scores))?;
+    /// Checks that the device computes in the type of the scores, then every score, label and weight.
+    pub(super) fn check_documents(&self, gain: Option<&Gain>) -> Result<(), LossError> {
+        self.padded().try_for_each(|lists| check_device(&lists.scores))?;
         let read = |x: &Tensor<1>| self.segments.in_order(x.to_data().iter::<f64>().collect());
         let (scores, labels) = (read(&self.scores), read(&self.labels));
+        let weights = self.document_weights.as_ref().map(read);
         (0..self.segments.queries()).try_for_each(|query| {
-            let documents = self.segments.range(query).map(|place| (scores[place], labels[place]));
-            check_query(gain, query, documents)
+            let places = self.segments.range(query);
+            check_query(gain, query, places.clone().map(|place| (scores[place], labels[place])))?;
+            let mut weights = weights.iter().flat_map(|weights| &weights[places.clone()]).enumerate();
+            weights.try_for_each(|(document, &weight)| check_document_weight(query, document, weight))
         })
     }
 }
@@ -157,6 +199,7 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
+    use crate::loss::input::per_query;
     use crate::loss::lists::sum_documents;
 
     /// The sums of scores and the numbers of documents of each query, where a document's score is the number of its query.
@@ -164,8 +207,8 @@ mod tests {
         let scores: Vec<f32> = ids.iter().map(|&id| id as f32).collect();
         let scores = Tensor::<1>::from_data(TensorData::new(scores, [ids.len()]), &Device::flex());
         let lists = Lists::packed(scores.clone(), scores, &Segments::from_ids(ids).unwrap());
-        let sums = lists.per_query(|lists| sum_documents(lists.scores.clone())).into_data();
-        let counts = lists.per_query(Lists::counts).into_data();
+        let sums = per_query(&lists, &|lists| sum_documents(lists.scores.clone())).into_data();
+        let counts = per_query(&lists, &Lists::counts).into_data();
         sums.iter::<f64>().zip(counts.iter::<f64>()).collect()
     }
 

@@ -16,48 +16,18 @@ use super::surrogate::relaxed_measure;
 use super::temperature::{TEMPERATURE_UNIT, TemperatureUnit};
 use super::unit_gradients::{QUERY_GRADIENTS, QueryGradients, UnitGradients};
 use super::{listwise, pairwise, pointwise, surrogate};
+use crate::every_loss;
 use crate::refusal::Found;
 use crate::text::nearest;
 
-/// Every registered loss, by name.
-pub static LOSSES: &[LossEntry] = &[
-    surrogate::approx_ap::ENTRY,
-    surrogate::approx_dcg::ENTRY,
-    pairwise::approx_kendall_tau::ENTRY,
-    surrogate::approx_ndcg::ENTRY,
-    surrogate::approx_precision::ENTRY,
-    surrogate::approx_rr::ENTRY,
-    pairwise::fidelity::ENTRY,
-    pairwise::lambda_loss::ENTRY,
-    pairwise::lambda_measure::ENTRY,
-    pairwise::lambda_ndcg::ENTRY,
-    listwise::list_mle::ENTRY,
-    listwise::list_net::ENTRY,
-    pointwise::mse_gain::ENTRY,
-    listwise::neural_ndcg::ENTRY,
-    pairwise::pairwise_exponential::ENTRY,
-    pairwise::pairwise_hinge::ENTRY,
-    pairwise::pairwise_squared_hinge::ENTRY,
-    listwise::plackett_luce_ndcg::ENTRY,
-    pairwise::rank_net::ENTRY,
-    surrogate::relaxed_measure::ENTRY,
-    surrogate::smooth_ap_indicator::ENTRY,
-    surrogate::smooth_ap_rank::ENTRY,
-    surrogate::smooth_dcg::ENTRY,
-    surrogate::smooth_ndcg::ENTRY,
-    surrogate::smooth_precision::ENTRY,
-    surrogate::smooth_rr::ENTRY,
-    surrogate::soft_ap::ENTRY,
-    surrogate::soft_dcg::ENTRY,
-    surrogate::soft_err::ENTRY,
-    surrogate::soft_ndcg::ENTRY,
-    surrogate::soft_precision::ENTRY,
-    surrogate::soft_rr::ENTRY,
-    listwise::softmax_cross_entropy::ENTRY,
-    listwise::stochastic_rank::ENTRY,
-    listwise::xe_ndcg::ENTRY,
-    pairwise::yeti_loss::ENTRY,
-];
+macro_rules! entries {
+    ($($folder:ident $file:ident $loss:ident $config:ident;)+) => {
+        /// Every registered loss, by name.
+        pub static LOSSES: &[LossEntry] = &[$($folder::$file::ENTRY),+];
+    };
+}
+
+every_loss!(entries);
 
 /// The entry of a name.
 ///
@@ -79,13 +49,13 @@ pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
 /// ```
 /// let params = serde_json::from_str(r#"{"alpha": 10.0, "k": 5}"#).unwrap();
 /// let loss = burn_rank::loss::registry::build("approx_ndcg", &params).unwrap();
-/// assert_eq!(loss.name(), "approx_ndcg");
+/// assert_eq!(loss.about().name, "approx_ndcg");
 /// ```
 pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError> {
     let entry = find(name)?;
     let mut own = params.clone();
     let gradients = own.shift_remove(QUERY_GRADIENTS);
-    let loss = (entry.build)(&own).map_err(|mut error| {
+    let loss = entry.build(&own).map_err(|mut error| {
         if let LossError::Parameter { refusal, .. } = &mut error
             && let Found::Unknown(unknown) = &mut refusal.found
             && unknown.what == "parameter"
@@ -213,7 +183,7 @@ impl LossSpec {
     /// # Errors
     /// As [`build`].
     pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
-        Ok(self.build()?.smoothing())
+        Ok(self.build()?.about().smoothing)
     }
 
     /// Returns the same loss with the default temperature of a learner, if it has a temperature and names neither its
@@ -270,11 +240,8 @@ impl fmt::Display for LossSpec {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-    use std::path::Path;
-
     use super::*;
-    use crate::loss::ranking_loss::Orientation;
+    use crate::loss::about::Orientation;
     use crate::measure::Measure;
 
     fn params(value: Value) -> Map {
@@ -285,33 +252,31 @@ mod tests {
         build(name, &params(value)).unwrap_err().to_string()
     }
 
+    macro_rules! named {
+        ($($folder:ident $file:ident $loss:ident $config:ident;)+) => {
+            [$((stringify!($file), stringify!($loss), stringify!($config))),+]
+        };
+    }
+
     #[test]
-    fn every_loss_file_is_registered_under_its_name() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/loss");
-        let files: BTreeSet<String> = ["listwise", "pairwise", "pointwise", "surrogate"]
-            .iter()
-            .flat_map(|kind| std::fs::read_dir(folder.join(kind)).expect("the sources are here"))
-            .map(|entry| entry.expect("readable").path())
-            .filter(|path| {
-                let text = std::fs::read_to_string(path).unwrap_or_default();
-                ["\n#[derive(Config, Debug)]\n", "\nimpl Config for "].iter().any(|config| text.contains(config))
-            })
-            .map(|path| path.file_stem().expect("a file name").to_string_lossy().into_owned())
-            .collect();
-        let registered: BTreeSet<String> = LOSSES.iter().map(|entry| entry.name.to_string()).collect();
-        assert_eq!(files, registered, "files of src/loss (left) and registry::LOSSES (right)");
-        assert_eq!(registered.len(), LOSSES.len(), "a name is registered twice");
+    fn a_loss_has_the_name_of_its_file_and_its_type() {
+        let named = every_loss!(named);
+        for ((file, loss, config), entry) in named.into_iter().zip(LOSSES) {
+            let name = entry.type_name();
+            assert_eq!((file, loss, config), (entry.name, name.as_str(), format!("{name}Config").as_str()));
+        }
+        assert!(named.is_sorted(), "by name, each once");
     }
 
     #[test]
     fn every_entry_builds_and_documents_itself() {
         for entry in LOSSES {
-            let loss = (entry.build)(&Map::new()).expect("defaults are valid");
-            assert_eq!(loss.name(), entry.name);
+            let loss = entry.build(&Map::new()).expect("defaults are valid");
+            assert_eq!(loss.about().name, entry.name);
             for text in [entry.summary, entry.formula, entry.cost, entry.paper] {
                 assert!(!text.is_empty(), "{}", entry.name);
             }
-            let defaults = (entry.defaults)(&Map::new());
+            let defaults = entry.defaults(&Map::new());
             assert!(build(entry.name, &defaults).is_ok(), "{}: its own defaults", entry.name);
             if let Some(smoothing) = entry.smoothing {
                 let spec = LossSpec::new(entry.name);
@@ -337,14 +302,14 @@ mod tests {
             assert_eq!(name, format!("{}`", entry.name));
             assert_eq!(link, format!("[`{}`]", entry.type_name()), "{name}");
             assert_eq!(cost, entry.cost, "{name}");
-            let loss = (entry.build)(&Map::new()).expect("defaults are valid");
+            let loss = entry.build(&Map::new()).expect("defaults are valid");
             // A loss with a measure names it as the command line does, with `@k` if there is a cut-off.
             let measure = measure.strip_prefix('`').map(|measure| measure.trim_end_matches('`'));
-            assert_eq!(measure.is_none(), loss.orientation() == Orientation::Loss, "{name}");
+            assert_eq!(measure.is_none(), loss.about().orientation == Orientation::Loss, "{name}");
             if let Some(measure) = measure {
                 let parsed: Result<Measure, _> = measure.replace("@k", "@5").parse();
                 assert!(parsed.is_ok(), "{name}: {measure}");
-                assert_eq!(measure.ends_with("@k"), (entry.defaults)(&Map::new()).contains_key("k"), "{name}");
+                assert_eq!(measure.ends_with("@k"), entry.defaults(&Map::new()).contains_key("k"), "{name}");
             }
         }
     }
@@ -406,7 +371,7 @@ mod tests {
         let cell: LossSpec =
             crate::json::from_value(json!({"measure": "ap", "sigma": 2, "relaxation": "rank_indicators"})).unwrap();
         assert_eq!((cell.name.as_str(), cell.to_string().as_str()), ("relaxed_measure", "ap:rank_indicators"));
-        assert_eq!(cell.build().unwrap().smoothing().unwrap().parameter, "sigma");
+        assert_eq!(cell.build().unwrap().about().smoothing.unwrap().parameter, "sigma");
         let written = crate::json::to_value(&cell).unwrap();
         assert_eq!(crate::json::from_value::<LossSpec>(written).unwrap(), cell);
         let none = crate::json::from_value::<LossSpec>(json!({"alpha": 1.0})).unwrap_err();

@@ -13,7 +13,7 @@
 //! are sharper still have no gradient.
 //!
 //! The spread is held: no gradient passes through it, unless a line search asks for the gradient of the value
-//! ([`differentiated`](super::RankingLoss::differentiated)). The loss of a list does not change when its scores are
+//! ([`Change::FullGradient`](super::Change::FullGradient)). The loss of a list does not change when its scores are
 //! multiplied by a number; the gradient is divided by that number. For a power of two no bit changes, as long as the
 //! spread stays above 1e-12. A list of equal scores is measured in scores, so its gradient is finite.
 //!
@@ -168,7 +168,7 @@ impl Scale {
         }
     }
 
-    /// [`RankingLoss::held`](super::RankingLoss::held)
+    /// [`About::held`](super::About::held)
     pub fn held(self) -> Option<&'static str> {
         let holds = self.unit == TemperatureUnit::Spread && !self.is_differentiated;
         holds.then_some("the spread of the scores")
@@ -191,42 +191,6 @@ pub(super) trait Tempered: Config {
     /// The temperature of the paper, in scores.
     fn paper_value(&self) -> f64;
 }
-
-/// Makes a configuration `Tempered` by the paper's symbol and value. It gets a constructor for the paper's value, and a
-/// setter in scores under the name of the symbol.
-macro_rules! tempered {
-    ($config:ident, $symbol:literal, $paper:literal $(, $with:ident)?) => {
-        impl $config {
-            #[doc = concat!("The default with the temperature of the paper: `", $symbol, " = ", $paper, "` in scores.")]
-            pub fn paper() -> Self {
-                Self::new().with_temperature(Temperature::scores($paper))
-            }
-
-            $(
-                #[doc = concat!("The same with a temperature in scores, as in the paper: `", $symbol, "`.")]
-                pub fn $with(self, value: f64) -> Self {
-                    self.with_temperature(Temperature::scores(value))
-                }
-            )?
-        }
-
-        impl temperature::Tempered for $config {
-            fn symbol(&self) -> &'static str {
-                $symbol
-            }
-
-            fn temperature(&self) -> Temperature {
-                self.temperature
-            }
-
-            fn paper_value(&self) -> f64 {
-                $paper
-            }
-        }
-    };
-}
-
-pub(super) use tempered;
 
 /// Returns every parameter of a configuration as files have it, with its default for the given ones: a given
 /// temperature counts in scores, and in scores the default is the paper's.
@@ -260,6 +224,7 @@ mod tests {
     use burn::tensor::DType;
 
     use super::*;
+    use crate::loss::Change;
     use crate::loss::registry::LOSSES;
     use crate::loss::{ApproxNdcgConfig, Explained, LossSpec, RankingLoss, SmoothNdcgConfig, SoftNdcgConfig, explain};
 
@@ -290,7 +255,7 @@ mod tests {
     fn every_loss_with_a_temperature_has_the_key() {
         for entry in LOSSES {
             assert_eq!(
-                (entry.defaults)(&Map::new()).contains_key(TEMPERATURE_UNIT),
+                entry.defaults(&Map::new()).contains_key(TEMPERATURE_UNIT),
                 entry.smoothing.is_some(),
                 "{}",
                 entry.name
@@ -332,7 +297,7 @@ mod tests {
         let alpha = ApproxNdcgConfig::new().with_alpha(10.0).init().unwrap();
         let paper = explain(&alpha, &SCORES, &LABELS, DType::F64).unwrap();
         assert_eq!(paper, of(&LossSpec::new("approx_ndcg").with("alpha", 10.0), &SCORES, DType::F64));
-        assert!(alpha.held().is_none() && ApproxNdcgConfig::new().init().unwrap().held().is_some());
+        assert!(alpha.about().held.is_none() && ApproxNdcgConfig::new().init().unwrap().about().held.is_some());
         // Naming the same unit with a value does not change the value.
         let spread = LossSpec::new("soft_ndcg").with(TEMPERATURE_UNIT, "spread");
         assert_eq!(spread.resolved().unwrap(), LossSpec::new("soft_ndcg").resolved().unwrap());
@@ -394,7 +359,7 @@ mod tests {
         const STEP: f64 = 1e-5;
         let deviation = standard_deviation(&SCORES);
         // An estimated gradient is not the gradient of the value.
-        for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().estimates_gradient()) {
+        for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().about().estimates_gradient) {
             let found = of(&spec.with(TEMPERATURE_UNIT, "spread"), &SCORES, DType::F64).grad;
             for (i, found) in found.iter().enumerate() {
                 let at = |offset: f64| {
@@ -414,10 +379,10 @@ mod tests {
     fn gradients_are_differences_where_the_spread_is_not_held() {
         const STEP: f64 = 1e-5;
         let held = |spec: &LossSpec| spec.with(TEMPERATURE_UNIT, "spread").build().unwrap();
-        for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().estimates_gradient()) {
-            assert_eq!(held(&spec).held(), Some("the spread of the scores"), "{spec}");
-            let loss = held(&spec).differentiated().unwrap();
-            assert_eq!((loss.held(), loss.parameters()), (None, held(&spec).parameters()), "{spec}");
+        for spec in specs().into_iter().filter(|spec| !spec.build().unwrap().about().estimates_gradient) {
+            assert_eq!(held(&spec).about().held, Some("the spread of the scores"), "{spec}");
+            let loss = held(&spec).changed(Change::FullGradient).unwrap().unwrap();
+            assert_eq!((loss.about().held, format!("{loss:?}")), (None, format!("{:?}", held(&spec))), "{spec}");
             let at = |scores: &[f64]| explain(&*loss, scores, &LABELS, DType::F64).unwrap();
             assert_eq!(at(&SCORES).loss, explain(&*held(&spec), &SCORES, &LABELS, DType::F64).unwrap().loss, "{spec}");
             assert!(at(&[0.5; 8]).grad.iter().all(|slope| slope.is_finite()), "{spec}");
@@ -470,11 +435,11 @@ mod tests {
         let device = burn::tensor::Device::flex();
         let scores = Tensor::<2>::from_floats([[1.0, 3.0, f32::NAN], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
         let mask = Tensor::<2>::from_floats([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]], &device);
-        let lists = Lists::new(scores, mask.clone(), mask.greater_elem(0.5));
+        let lists = Lists::padded(scores, mask.clone(), mask.greater_elem(0.5));
         assert_eq!(spread(&lists, lists.centered()).into_data().try_to_vec::<f32>().unwrap(), [1.0, 1.0, 1.0]);
         let tiny = Tensor::<2>::from_floats([[1e-13, -1e-13]], &device);
         let mask = tiny.ones_like().greater_elem(0.0);
-        let lists = Lists::new(tiny.clone(), tiny, mask);
+        let lists = Lists::padded(tiny.clone(), tiny, mask);
         assert_eq!(spread(&lists, lists.centered()).into_scalar::<f32>(), 1e-12);
     }
 
@@ -482,13 +447,14 @@ mod tests {
     fn it_is_annealed_and_recorded_as_what_it_is() {
         let spec = LossSpec::new("soft_ndcg").with(TEMPERATURE_UNIT, "spread");
         let loss = spec.build().unwrap();
-        assert_eq!(loss.smoothing(), spec.smoothing().unwrap());
-        let moved = loss.with_parameter("sigma", 0.25).unwrap();
+        assert_eq!(loss.about().smoothing, spec.smoothing().unwrap());
+        let moved = loss.changed(Change::Parameter("sigma", 0.25)).unwrap().unwrap();
         let built = spec.with("sigma", 0.25).build().unwrap();
-        assert_eq!(moved.parameters(), built.parameters());
-        assert!(moved.parameters().as_str().unwrap().contains("scale: Spread"), "{}", moved.parameters());
-        assert_ne!(moved.parameters(), loss.parameters());
+        let [moved, built, loss] = [moved, built, loss].map(|loss| format!("{loss:?}"));
+        assert_eq!(moved, built);
+        assert!(moved.contains("scale: Spread"), "{moved}");
+        assert_ne!(moved, loss);
         let noisy = LossSpec::parse("ap:rank_indicators").with("gumbel_samples", 1).with(TEMPERATURE_UNIT, "spread");
-        assert!(noisy.build().unwrap().reseeded(&|own| own + 1).is_some());
+        assert!(noisy.build().unwrap().changed(Change::Noise(&|own| own + 1)).unwrap().is_some());
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use super::about::Change;
 use super::error::LossError;
 use super::ranking_loss::RankingLoss;
 use super::registry::LossSpec;
@@ -29,10 +30,10 @@ pub(crate) const OWN_LOSS: &str = "own_loss";
 /// ```
 ///
 /// # What is recorded
-/// A registered loss is written as in configuration files, `{"name": .., PARAMETER: ..}`; any other as
-/// `{"own_loss": NAME, "parameters": ..}` with [`RankingLoss::parameters`], so a reader can identify it. The state of a
-/// fit contains that record: only a loss with the same record can resume the fit. Your program writes the metadata of a
-/// ranker; put this record into `Metadata::config`.
+/// A registered loss is written as in configuration files, `{"name": .., PARAMETER: ..}`. Any other is written as
+/// `{"own_loss": NAME, "parameters": TEXT}` with the text of `Debug`, which should show every field and no address. The
+/// state of a fit contains that record: only a loss with the same record can resume the fit. Your program writes the
+/// metadata of a ranker; put this record into `Metadata::config`.
 #[derive(Debug, Clone)]
 pub enum TrainingLoss {
     /// A registered loss.
@@ -46,7 +47,7 @@ impl TrainingLoss {
     pub fn name(&self) -> &str {
         match self {
             Self::Registered(spec) => &spec.name,
-            Self::Own(loss) => loss.name(),
+            Self::Own(loss) => loss.about().name,
         }
     }
 
@@ -73,7 +74,7 @@ impl TrainingLoss {
     pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
         match self {
             Self::Registered(spec) => spec.smoothing(),
-            Self::Own(loss) => Ok(loss.smoothing()),
+            Self::Own(loss) => Ok(loss.about().smoothing),
         }
     }
 
@@ -89,17 +90,19 @@ impl TrainingLoss {
     }
 
     /// The loss with one parameter changed: a registered one is built again, another asked for
-    /// [`RankingLoss::with_parameter`]. A temperature counts in scores for a registered loss that names no unit, and in
+    /// [`Change::Parameter`]. A temperature counts in scores for a registered loss that names no unit, and in
     /// its own unit for another.
     ///
     /// # Errors
     /// A parameter that the loss does not have or does not change, a value out of its range.
     pub fn build_with(&self, parameter: &str, value: f64) -> Result<Arc<dyn RankingLoss>, LossError> {
         match self {
-            Self::Registered(spec) => spec.with(parameter, value).build(),
-            Self::Own(loss) => loss.with_parameter(parameter, value),
+            Self::Registered(spec) => spec.with(parameter, value).build().map(Arc::from),
+            Self::Own(loss) => match loss.changed(Change::Parameter(parameter, value))? {
+                Some(changed) => Ok(changed.into()),
+                None => Err(LossError::Fixed { loss: loss.about().name, parameter: parameter.into() }),
+            },
         }
-        .map(Arc::from)
     }
 }
 
@@ -138,7 +141,9 @@ impl PartialEq for TrainingLoss {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Registered(one), Self::Registered(other)) => one == other,
-            (Self::Own(one), Self::Own(other)) => one.name() == other.name() && one.parameters() == other.parameters(),
+            (Self::Own(one), Self::Own(other)) => {
+                one.about().name == other.about().name && format!("{one:?}") == format!("{other:?}")
+            }
             _ => false,
         }
     }
@@ -151,8 +156,8 @@ impl Serialize for TrainingLoss {
             Self::Own(loss) => loss,
         };
         let mut record = serializer.serialize_map(Some(2))?;
-        record.serialize_entry(OWN_LOSS, loss.name())?;
-        record.serialize_entry("parameters", &loss.parameters())?;
+        record.serialize_entry(OWN_LOSS, loss.about().name)?;
+        record.serialize_entry("parameters", &format!("{loss:?}"))?;
         record.end()
     }
 }
@@ -187,7 +192,7 @@ mod tests {
         let refused = own.build_with("warmth", 1.0).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "list_net.warmth does not move: expected a parameter that the loss's `RankingLoss::with_parameter` changes"
+            "list_net.warmth does not move: expected a parameter that the loss's `RankingLoss::changed` changes"
         );
     }
 

@@ -14,17 +14,13 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Bool, DType, Tensor};
+use burn::tensor::{Bool, Tensor};
 use serde::{Deserialize, Serialize};
 
-use super::approximation::Approximation;
+use super::about::{About, Change};
 use super::curvature::{Curved, Derivatives};
-use super::error::LossError;
 use super::lists::{Lists, sum_documents};
-use super::ranking_loss::{Orientation, RankingLoss};
-use super::smoothing::Smoothing;
-use crate::json::{Value, json};
-use crate::measure::Gain;
+use super::ranking_loss::{Changed, RankingLoss};
 
 /// The key of every registered loss.
 pub(crate) const QUERY_GRADIENTS: &str = "query_gradients";
@@ -99,60 +95,21 @@ fn length(slopes: &[f64]) -> f64 {
 }
 
 impl RankingLoss for UnitGradients {
-    fn name(&self) -> &'static str {
-        self.loss.name()
-    }
-
-    fn orientation(&self) -> Orientation {
-        self.loss.orientation()
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        self.loss.gain()
+    fn about(&self) -> About<'_> {
+        let about = self.loss.about();
+        About { held: Some(HELD), curvature: about.curvature.map(|_| self as &dyn Curved), ..about }
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.loss.learnable(lists)
     }
 
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        self.loss.check_document_weights()
-    }
-
-    fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
-        self.loss.approximation(documents, scores)
-    }
-
-    fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
-        self.loss.pair_memory(batch, documents, scores)
-    }
-
-    fn parameters(&self) -> Value {
-        json!({"query_gradients": QueryGradients::Unit, "loss": self.loss.parameters()})
-    }
-
-    fn smoothing(&self) -> Option<Smoothing> {
-        self.loss.smoothing()
-    }
-
-    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
-        Ok(Box::new(Self::from(self.loss.with_parameter(parameter, value)?)))
-    }
-
-    fn curvature(&self) -> Option<&dyn Curved> {
-        self.loss.curvature().map(|_| self as &dyn Curved)
-    }
-
-    fn estimates_gradient(&self) -> bool {
-        self.loss.estimates_gradient()
-    }
-
-    fn held(&self) -> Option<&'static str> {
-        Some(HELD)
-    }
-
-    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
-        Some(Box::new(Self::from(self.loss.reseeded(seed)?)))
+    fn changed(&self, change: Change<'_>) -> Changed {
+        match change {
+            // The length is held in any case.
+            Change::FullGradient => Ok(None),
+            _ => Ok(self.loss.changed(change)?.map(|loss| Box::new(Self::from(loss)) as _)),
+        }
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -175,7 +132,7 @@ impl RankingLoss for UnitGradients {
 
 impl Curved for UnitGradients {
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
-        let curved = self.loss.curvature().expect("`curvature` is none without");
+        let curved = self.loss.about().curvature.expect("`curvature` is none without");
         let mut found = curved.derivatives(labels, scores, weights);
         let length = length(&found.gradient).max(SMALLEST);
         found.gradient.iter_mut().chain(&mut found.curvature).for_each(|value| *value /= length);
@@ -186,9 +143,10 @@ impl Curved for UnitGradients {
 #[cfg(test)]
 mod tests {
     use burn::nn::loss::Reduction;
-    use burn::tensor::{Device, TensorData};
+    use burn::tensor::{DType, Device, TensorData};
 
     use super::*;
+    use crate::json::json;
     use crate::loss::registry::LOSSES;
     use crate::loss::{LossEntry, LossSpec, explain};
 
@@ -224,8 +182,8 @@ mod tests {
         let scores = tensor([SCORES, [0.1, 0.2, -0.3, f64::NAN, 9.0], none, far]).require_grad();
         let labels = tensor([LABELS, [1.0, 0.0, 2.0, 7.0, -1.0], [1.0; 5], [0.0, 1.0, 0.0, 2.0, 0.0]]);
         let mask = tensor([[1.0; 5], [1.0, 1.0, 1.0, 0.0, 0.0], [1.0; 5], [1.0; 5]]).greater_elem(0.5);
-        let lists = Lists::new(scores.clone(), labels, mask);
-        let lists = match loss.check_document_weights() {
+        let lists = Lists::padded(scores.clone(), labels, mask);
+        let lists = match loss.about().document_weights {
             Ok(()) => lists.with_document_weights(tensor([[1.0, 2.0, 0.5, 3.0, 1.5]; 4])),
             Err(_) => lists,
         };
@@ -235,7 +193,7 @@ mod tests {
     /// The losses, and the derivatives of the value that `made` computes from them.
     fn gradients(loss: &dyn RankingLoss, dtype: DType, made: Made<'_>) -> (Vec<f64>, Vec<f64>) {
         let (scores, lists) = batch(loss, dtype);
-        let losses = loss.forward_lists(&lists);
+        let losses = lists.losses(loss);
         let numbers = |data: TensorData| data.iter::<f64>().collect();
         let gradients = made(losses.clone()).backward();
         (numbers(losses.into_data()), numbers(scores.grad(&gradients).unwrap().into_data()))
@@ -310,8 +268,9 @@ mod tests {
         let mut curved = 0;
         for spec in specs() {
             let [raw, unit] = raw_and_unit(&spec);
-            assert_eq!(raw.curvature().is_some(), unit.curvature().is_some(), "{spec}");
-            let (Some(raw), Some(unit)) = (raw.curvature(), unit.curvature()) else { continue };
+            let (raw, unit) = (raw.about().curvature, unit.about().curvature);
+            assert_eq!(raw.is_some(), unit.is_some(), "{spec}");
+            let (Some(raw), Some(unit)) = (raw, unit) else { continue };
             let [raw, unit] = [raw, unit].map(|curved| curved.derivatives(&labels, &SCORES, None));
             let of_raw = length(&raw.gradient);
             assert_eq!(raw.loss, unit.loss, "{spec}");
@@ -329,13 +288,14 @@ mod tests {
     fn it_is_annealed_reseeded_and_recorded_as_what_it_is() {
         let spec = LossSpec::parse("ap:rank_indicators").with("gumbel_samples", 1).with(QUERY_GRADIENTS, "unit");
         let loss = spec.build().unwrap();
-        assert_eq!(loss.held(), Some(HELD));
-        assert!(loss.differentiated().is_none() && loss.reseeded(&|own| own + 1).is_some());
-        let moved = loss.with_parameter("sigma", 0.25).unwrap();
-        assert_eq!(moved.parameters()["query_gradients"], json!("unit"));
-        assert_ne!(moved.parameters(), loss.parameters());
+        assert_eq!(loss.about().held, Some(HELD));
+        assert!(loss.changed(Change::FullGradient).unwrap().is_none());
+        assert!(loss.changed(Change::Noise(&|own| own + 1)).unwrap().is_some());
+        let moved = loss.changed(Change::Parameter("sigma", 0.25)).unwrap().unwrap();
+        let [moved, own] = [&moved, &loss].map(|loss| format!("{loss:?}"));
+        assert!(moved.starts_with("UnitGradients") && moved != own, "{moved}");
         let raw = spec.with(QUERY_GRADIENTS, "raw").build().unwrap();
-        assert_eq!(raw.held(), Some("the spread of the scores"));
+        assert_eq!(raw.about().held, Some("the spread of the scores"));
         let typed = UnitGradients::new(crate::loss::ListNetConfig::new().init().unwrap());
         let [_, named] = raw_and_unit(&LossSpec::new("list_net"));
         assert_eq!(format!("{typed:?}"), format!("{named:?}"));

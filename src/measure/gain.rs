@@ -21,14 +21,14 @@ const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 /// its range. For an exponential gain a loss requires whole grades: a fraction is nearly always a label that was scaled
 /// beforehand, and the exponential would distort it silently.
 /// [`RankingLoss::try_forward`](crate::loss::RankingLoss::try_forward) and
-/// [`check_labels`](crate::loss::RankingLoss::check_labels) refuse other labels; `forward` does not look at values. The
-/// convention decides what a negative label means in a measure ([`NegativeLabel`](super::NegativeLabel)).
+/// [`About::check_labels`](crate::loss::About::check_labels) refuse other labels; `forward` does not look at values.
+/// The convention decides what a negative label means in a measure ([`NegativeLabel`](super::NegativeLabel)).
 ///
 /// ```
 /// use burn_rank::prelude::*;
 ///
 /// let loss = ApproxNdcgConfig::new().with_gain(Gain::Linear).init()?;
-/// assert_eq!(loss.name(), "approx_ndcg");
+/// assert_eq!(loss.about().name, "approx_ndcg");
 /// # Ok::<(), LossError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ pub(super) fn positions(scores: &[f64], alpha: f64, step: Step) -> (Vec<f64>, Ve
     let shape = [1, scores.len()];
     let tensor = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), shape), (&device, DType::F64));
     let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
-    let lists = Lists::new(tensor.clone(), tensor.zeros_like(), mask);
+    let lists = Lists::padded(tensor.clone(), tensor.zeros_like(), mask);
     let values = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect();
     (values(lists.approximate_positions(alpha, step)), values(lists.ranks()))
 }

@@ -262,8 +262,8 @@ fn every_parameter_of_every_loss_is_listed() {
         .collect();
     let mut known = Names::new();
     // A composed loss has a separate table.
-    for entry in LOSSES.iter().filter(|entry| entry.forms.is_none()) {
-        for (key, default) in (entry.defaults)(&burn_rank::json::Map::new()) {
+    for entry in LOSSES.iter().filter(|entry| !entry.is_joined()) {
+        for (key, default) in entry.defaults(&burn_rank::json::Map::new()) {
             let default = json!(default);
             let row = rows.iter().find(|row| code(row[0])[0] == key && code(row[4]).contains(&entry.name));
             let row = row.unwrap_or_else(|| panic!("docs/reference/configuration has no `{key}` of {}", entry.name));

@@ -45,7 +45,7 @@ fn defect_7_the_truncation_is_lightgbms() {
         assert_near(&found.grad, &case.gradient, &what);
         // The derivatives that boosted trees take.
         let labels: Vec<f32> = case.labels.iter().map(|&label| label as f32).collect();
-        let found = loss.curvature().unwrap().derivatives(&labels, &case.scores, None);
+        let found = loss.about().curvature.unwrap().derivatives(&labels, &case.scores, None);
         assert_near(&found.gradient, &case.gradient, &what);
         assert_near(&found.curvature, &case.hessian, &what);
     }

@@ -27,7 +27,7 @@ fn the_matrix_agrees_where_there_are_documents() {
     let shape = [1, scores[0].len()];
     let mask_tensor = Tensor::<2, Bool>::from_data(TensorData::new(mask[0].clone(), shape), &Device::flex());
     let scores = tensor(&scores);
-    let matrix = neural_sort(&Lists::new(scores.clone(), scores, mask_tensor), 1.0);
+    let matrix = neural_sort(&Lists::padded(scores.clone(), scores, mask_tensor), 1.0);
     let found: Vec<f64> = matrix.into_data().iter::<f64>().collect();
     let expected: Vec<Vec<Vec<f64>>> = serde_json::from_value(case["expected"].clone()).unwrap();
     let documents = mask[0].iter().filter(|document| **document).count();

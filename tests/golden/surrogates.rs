@@ -26,7 +26,7 @@ fn cases() -> Vec<Case> {
 fn deviation(case: &Case, spec: &LossSpec) -> f64 {
     let loss = spec.build().unwrap();
     let found = explain(loss.as_ref(), &case.scores, &case.labels, DType::F64).unwrap();
-    let sign = if loss.orientation() == Orientation::Loss { 1.0 } else { -1.0 };
+    let sign = if loss.about().orientation == Orientation::Loss { 1.0 } else { -1.0 };
     let off = |found: f64, expected: f64| (found - expected).abs() / expected.abs().max(1.0);
     let gradient = found.grad.iter().zip(&case.grad).map(|(found, expected)| off(sign * found, *expected));
     gradient.fold(off(found.value, case.value), f64::max)

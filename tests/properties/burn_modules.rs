@@ -9,7 +9,7 @@ use burn_rank::prelude::*;
 
 /// A user's model that holds every loss, by its registered name, next to a module to train.
 macro_rules! holder {
-    ($($field:ident: $loss:ident, $config:expr;)+) => {
+    ($($folder:ident $field:ident $loss:ident $config:ident;)+) => {
         #[derive(Module, Debug)]
         struct Holder {
             linear: Linear,
@@ -25,7 +25,7 @@ macro_rules! holder {
                     linear: LinearConfig::new(3, 1).init(device),
                     ndcg: Surrogate::new(Ndcg::new().with_k(Some(2)), exact).unwrap(),
                     precision: Surrogate::new(PrecisionAt { k: 2 }, exact).unwrap(),
-                    $($field: $config.init().unwrap(),)+
+                    $($field: $config::new().init().unwrap(),)+
                 }
             }
 
@@ -36,44 +36,7 @@ macro_rules! holder {
     };
 }
 
-holder! {
-    approx_ap: ApproxAp, ApproxApConfig::new();
-    approx_dcg: ApproxDcg, ApproxDcgConfig::new();
-    approx_kendall_tau: ApproxKendallTau, ApproxKendallTauConfig::new();
-    approx_ndcg: ApproxNdcg, ApproxNdcgConfig::new().with_k(Some(2));
-    approx_precision: ApproxPrecision, ApproxPrecisionConfig::new().with_k(2);
-    approx_rr: ApproxRr, ApproxRrConfig::new();
-    fidelity: Fidelity, FidelityConfig::new();
-    lambda_loss: LambdaLoss, LambdaLossConfig::new();
-    lambda_measure: LambdaMeasure, LambdaMeasureConfig::new();
-    lambda_ndcg: LambdaNdcg, LambdaNdcgConfig::new();
-    list_mle: ListMle, ListMleConfig::new();
-    list_net: ListNet, ListNetConfig::new();
-    mse_gain: MseGain, MseGainConfig::new().with_gain(Gain::Linear);
-    neural_ndcg: NeuralNdcg, NeuralNdcgConfig::new();
-    pairwise_exponential: PairwiseExponential, PairwiseExponentialConfig::new();
-    pairwise_hinge: PairwiseHinge, PairwiseHingeConfig::new();
-    pairwise_squared_hinge: PairwiseSquaredHinge, PairwiseSquaredHingeConfig::new();
-    plackett_luce_ndcg: PlackettLuceNdcg, PlackettLuceNdcgConfig::new();
-    rank_net: RankNet, RankNetConfig::new();
-    relaxed_measure: RelaxedMeasure, RelaxedMeasureConfig::new();
-    smooth_ap_indicator: SmoothApIndicator, SmoothApIndicatorConfig::new();
-    smooth_ap_rank: SmoothApRank, SmoothApRankConfig::new();
-    smooth_dcg: SmoothDcg, SmoothDcgConfig::new();
-    smooth_ndcg: SmoothNdcg, SmoothNdcgConfig::new();
-    smooth_precision: SmoothPrecision, SmoothPrecisionConfig::new();
-    smooth_rr: SmoothRr, SmoothRrConfig::new();
-    soft_ap: SoftAp, SoftApConfig::new();
-    soft_dcg: SoftDcg, SoftDcgConfig::new();
-    soft_err: SoftErr, SoftErrConfig::new();
-    soft_ndcg: SoftNdcg, SoftNdcgConfig::new().with_k(Some(2)).with_sigma(0.5);
-    soft_precision: SoftPrecision, SoftPrecisionConfig::new();
-    soft_rr: SoftRr, SoftRrConfig::new();
-    softmax_cross_entropy: SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig::new();
-    stochastic_rank: StochasticRank, StochasticRankConfig::new();
-    xe_ndcg: XeNdcg, XeNdcgConfig::new();
-    yeti_loss: YetiLoss, YetiLossConfig::new();
-}
+burn_rank::every_loss!(holder);
 
 /// Computes every loss of the model for the same three documents, then its two surrogates.
 fn values(model: &Holder, device: &Device) -> Vec<f32> {
@@ -93,7 +56,7 @@ fn a_users_module_can_hold_every_loss() {
     device.seed(1);
     let model = Holder::new(&device);
     for ((field, loss), entry) in model.losses().iter().zip(registry::LOSSES) {
-        assert_eq!((*field, loss.name()), (entry.name, entry.name));
+        assert_eq!((*field, loss.about().name), (entry.name, entry.name));
     }
     assert_eq!(model.losses().len(), registry::LOSSES.len(), "a loss that no model can hold");
 
@@ -116,7 +79,8 @@ fn a_users_module_can_hold_every_loss() {
 
     // It prints with its parameters.
     let text = model.to_string();
-    for part in ["soft_ndcg: Surrogate", "name: \"soft_ndcg\"", "sigma: 0.5", "ndcg: Surrogate", "relaxation: Exact"] {
+    let sigma = format!("sigma: {:?}", SoftNdcgConfig::new().temperature.value);
+    for part in ["soft_ndcg: Surrogate", "name: \"soft_ndcg\"", &sigma, "ndcg: Surrogate", "relaxation: Exact"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
@@ -134,5 +98,5 @@ fn a_surrogate_outside_a_module_needs_no_clone() {
             list.sum(list.relevance(), &burn_rank::loss::PositionFunction::one(), Some(1))
         }
     }
-    assert_eq!(Surrogate::new(Relevant, Exact).unwrap().name(), "relevant");
+    assert_eq!(Surrogate::new(Relevant, Exact).unwrap().about().name, "relevant");
 }

@@ -2,7 +2,7 @@
 
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor, TensorData};
-use burn_rank::loss::{LossSpec, MeasureName, Orientation, RankingLoss, Reduction, RelaxationName, registry};
+use burn_rank::loss::{Change, LossSpec, MeasureName, Orientation, RankingLoss, Reduction, RelaxationName, registry};
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::metric::evaluate;
 use burn_rank::scorer::{AttentionScorerConfig, ScorerConfig};
@@ -16,7 +16,7 @@ const FEATURES: usize = 8;
 fn surrogates() -> Vec<LossSpec> {
     let of_gains = |name: &str| name.ends_with("ndcg") || name.ends_with("dcg") || name == "stochastic_rank";
     let named = registry::LOSSES.iter().filter(|entry| of_gains(entry.name)).map(|entry| LossSpec::new(entry.name));
-    let named = named.filter(|spec| spec.build().unwrap().orientation() != Orientation::Loss);
+    let named = named.filter(|spec| spec.build().unwrap().about().orientation != Orientation::Loss);
     let cells = [MeasureName::Ndcg, MeasureName::Dcg].into_iter().flat_map(|measure| {
         let of =
             move |relaxation: &RelaxationName| LossSpec::parse(&format!("{}:{}", measure.name(), relaxation.name()));
@@ -38,7 +38,7 @@ fn overfitted(loss: &dyn RankingLoss, seed: u64) -> f64 {
     let mut model = ScorerConfig::Attention(block).init(FEATURES, seed, &device).unwrap();
     let mut optimizer = AdamConfig::new().init();
     for step in 0..100 {
-        let drawn = loss.reseeded(&|seed| seed + step);
+        let drawn = loss.changed(Change::Noise(&|seed| seed + step)).unwrap();
         let scores = model.forward(documents.clone(), mask.clone());
         let loss = drawn.as_deref().unwrap_or(loss);
         let value = loss.forward(scores, labels.clone(), mask.clone(), Reduction::Mean);

@@ -29,7 +29,7 @@ fn scaled(queries: &[Weighted], factor: f64) -> Vec<Weighted> {
 
 /// The losses that take weights.
 fn taking() -> impl Iterator<Item = Subject> {
-    subjects().into_iter().filter(|subject| subject.loss.check_document_weights().is_ok())
+    subjects().into_iter().filter(|subject| subject.loss.about().check_document_weights().is_ok())
 }
 
 /// Losses and gradients of a batch padded to `width`, with `filler` as score, label and weight of the padding. Without
@@ -45,7 +45,7 @@ fn evaluate_on(
     let plain: Vec<Query> = queries.iter().map(|(query, _)| query.clone()).collect();
     let (scores, labels, mask) = tensors_on(device, &plain, width, filler, dtype);
     let scores = scores.require_grad();
-    let mut lists = Lists::new(scores.clone(), labels, mask);
+    let mut lists = Lists::padded(scores.clone(), labels, mask);
     if with_weights {
         let rows = queries.iter().flat_map(|(_, weights)| {
             let mut row = weights.clone();
@@ -55,8 +55,8 @@ fn evaluate_on(
         let data = TensorData::new(rows.collect::<Vec<f64>>(), [queries.len(), width]).convert_dtype(dtype);
         lists = lists.with_document_weights(Tensor::from_data(data, (&device.clone().autodiff(), dtype)));
     }
-    let losses = loss.forward_lists(&lists);
-    assert_eq!(losses.dtype(), dtype, "{} changes the type", loss.name());
+    let losses = lists.losses(loss);
+    assert_eq!(losses.dtype(), dtype, "{} changes the type", loss.about().name);
     let gradients = losses.clone().sum().backward();
     let gradient: Vec<f64> = match scores.grad(&gradients) {
         Some(gradient) => gradient.into_data().iter::<f64>().collect(),
@@ -84,7 +84,8 @@ fn measure(spec: &LossSpec) -> &str {
 
 #[test]
 fn losses_of_measures_that_are_no_sums_refuse_weights_by_name() {
-    let refuses = |name: &&str| LossSpec::new(*name).build().is_ok_and(|loss| loss.check_document_weights().is_err());
+    let refuses =
+        |name: &&str| LossSpec::new(*name).build().is_ok_and(|loss| loss.about().check_document_weights().is_err());
     let mut refusing: Vec<&str> = LOSSES.iter().map(|entry| entry.name).filter(refuses).collect();
     refusing.sort_unstable();
     let no_sums = [
@@ -102,10 +103,10 @@ fn losses_of_measures_that_are_no_sums_refuse_weights_by_name() {
     expected.sort_unstable();
     assert_eq!(refusing, expected);
     let linear = LossSpec::new("smooth_rr").with("linear", true).build().unwrap();
-    assert_eq!(linear.check_document_weights(), Ok(()), "its linear form is a sum");
+    assert_eq!(linear.about().check_document_weights(), Ok(()), "its linear form is a sum");
     for name in expected {
         let loss = LossSpec::new(name).build().unwrap();
-        let error = loss.check_document_weights().unwrap_err();
+        let error = loss.about().check_document_weights().unwrap_err();
         assert!(matches!(&error, LossError::DocumentWeights { loss, .. } if *loss == name), "{error:?}");
         let message = error.to_string();
         let reason = if no_sums.contains(&name) { "its measure" } else { "it is not defined" };

@@ -1,7 +1,7 @@
 //! Estimated gradients: over many draws their mean is the gradient of the expectation, which is computed in full.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_rank::loss::{LossSpec, RankingLoss, explain, registry};
+use burn_rank::loss::{Change, LossSpec, RankingLoss, explain, registry};
 use burn_rank::measure::Discount;
 
 /// Draws of each estimate.
@@ -61,7 +61,8 @@ fn draws(loss: &dyn RankingLoss, (scores, labels): &(Vec<f64>, Vec<f64>)) -> Vec
         |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.repeat(DRAWS), shape), (&device, DType::F64));
     let scores = tensor(scores).require_grad();
     let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
-    let losses = loss.reseeded(&|own| own + 7).unwrap().forward_no_reduction(scores.clone(), tensor(labels), mask);
+    let drawn = loss.changed(Change::Noise(&|own| own + 7)).unwrap().unwrap();
+    let losses = drawn.forward_no_reduction(scores.clone(), tensor(labels), mask);
     let gradients = losses.clone().sum().backward();
     let gradients: Vec<f64> = scores.grad(&gradients).unwrap().into_data().iter().collect();
     let values: Vec<f64> = losses.into_data().iter().collect();
@@ -81,7 +82,7 @@ fn the_mean_over_draws_is_the_gradient_of_the_expectation() {
     ];
     let estimators = registry::LOSSES
         .iter()
-        .filter(|entry| (entry.build)(&entry.complete(&Default::default())).unwrap().estimates_gradient());
+        .filter(|entry| entry.build(&entry.complete(&Default::default())).unwrap().about().estimates_gradient);
     assert!(estimators.into_iter().all(|entry| cases.iter().any(|(spec, _)| spec.name == entry.name)));
     for (spec, expectation) in cases {
         for query in queries() {

@@ -73,7 +73,7 @@ fn positions(scores: &[f64], alpha: f64) -> (Vec<f64>, Vec<f64>) {
     let device = Device::flex();
     let shape = [1, scores.len()];
     let tensor = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), shape), (&device, DType::F64));
-    let lists = Lists::new(tensor.clone(), tensor.zeros_like(), Tensor::<2>::ones(shape, &device).greater_elem(0.0));
+    let lists = Lists::padded(tensor.clone(), tensor.zeros_like(), Tensor::<2>::ones(shape, &device).greater_elem(0.0));
     let of = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect();
     (of(lists.approximate_positions(alpha, Step::Logistic)), of(lists.ranks()))
 }
@@ -216,7 +216,7 @@ proptest! {
             ("approx_kendall_tau", false, Measure::PairAccuracy, tau),
         ];
         for (name, cut, measure, scale) in limits {
-            let defaults = (registry::find(name).unwrap().defaults)(&burn_rank::json::Map::new());
+            let defaults = registry::find(name).unwrap().defaults(&burn_rank::json::Map::new());
             let spec = LossSpec::new(name).with("alpha", alpha);
             let spec = if defaults.contains_key("beta") { spec.with("beta", beta) } else { spec };
             let spec = if cut { spec.with("k", 3) } else { spec };

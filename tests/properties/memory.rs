@@ -1,7 +1,7 @@
 //! Lists whose pairs do not fit into memory are refused with the bytes that they need, before anything is allocated.
 
 use burn::tensor::{DType, Device, Tensor};
-use burn_rank::loss::{LossError, LossSpec, RankingLoss, Reduction, explain, registry};
+use burn_rank::loss::{Lists, LossError, LossSpec, RankingLoss, Reduction, explain, registry};
 
 use crate::loss_contract::panic_of;
 
@@ -25,7 +25,7 @@ fn built(loss: &str) -> Box<dyn RankingLoss> {
 }
 
 fn refused(loss: &dyn RankingLoss, documents: usize) -> Result<(), LossError> {
-    loss.check_memory(1, documents, DType::F32, &Device::flex())
+    loss.about().check_memory(1, documents, DType::F32, &Device::flex())
 }
 
 // Only Linux says what is left.
@@ -40,7 +40,7 @@ fn lists_too_long_for_memory_are_refused() {
             found => panic!("{loss}: {found:?}"),
         }
         assert_eq!(refused(built(loss).as_ref(), 100), Ok(()), "{loss}");
-        let of = |batch, dtype| built(loss).pair_memory(batch, 1000, dtype);
+        let of = |batch, dtype| built(loss).about().pair_memory(batch, 1000, dtype);
         assert_eq!((of(3, DType::F32), of(1, DType::F64)), (3 * of(1, DType::F32), 2 * of(1, DType::F32)), "{loss}");
     }
 }
@@ -75,7 +75,7 @@ fn every_way_to_a_loss_says_what_is_needed() {
     let first = Tensor::<2>::from_floats([[1.0]], &Device::flex());
     let labels = Tensor::cat(vec![first, scores.clone().narrow(1, 1, documents - 1)], 1);
     let mask = scores.clone().equal_elem(0.0);
-    let forward = loss.try_forward(scores.clone(), labels.clone(), mask.clone(), None, Reduction::Mean);
+    let forward = loss.try_forward(&Lists::padded(scores.clone(), labels.clone(), mask.clone()), Reduction::Mean);
     assert!(matches!(forward, Err(LossError::Memory { .. })), "{forward:?}");
     let message = panic_of(|| drop(loss.forward(scores, labels, mask, Reduction::Mean)));
     assert!(message.starts_with(expected), "{message}");

@@ -110,9 +110,9 @@ fn tables_by_rank_need_an_entry_for_every_rank() {
 
 #[test]
 fn lists_refuse_inputs_of_another_shape() {
-    let lists = || Lists::new(ones(SHAPE), ones(SHAPE), ones(SHAPE).greater_elem(0.0));
+    let lists = || Lists::padded(ones(SHAPE), ones(SHAPE), ones(SHAPE).greater_elem(0.0));
     for wrong in WRONG_SHAPES {
-        let found = panic_of(|| Lists::new(ones(SHAPE), ones(wrong), ones(SHAPE).greater_elem(0.0)));
+        let found = panic_of(|| Lists::padded(ones(SHAPE), ones(wrong), ones(SHAPE).greater_elem(0.0)));
         assert_eq!(found, format!("labels are {wrong:?}, scores [2, 3]"));
         let found = panic_of(|| lists().discounts_at(ones(wrong), &Discount::Log2, None));
         assert_eq!(found, format!("discounts_at: ranks are {wrong:?}, scores [2, 3]"));

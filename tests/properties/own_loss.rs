@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use burn::tensor::{Bool, DType, Device, Tensor};
+use burn::tensor::{Bool, Device, Tensor};
 use burn_rank::data::{RankingDataset, SynthConfig};
 use burn_rank::json::Value;
 use burn_rank::learner::ada_rank::AdaRankConfig;
@@ -15,8 +15,8 @@ use burn_rank::learner::{
     Candidates, FitContext, Fitted, Interrupt, LearnerConfig, LearnerError, NoProgress, Parts, Progress,
     RankingLearner, Round, Selection, StopReason,
 };
-use burn_rank::loss::{Curved, Lists, LossError, LossSpec, Orientation, RankingLoss, Smoothing, TrainingLoss};
-use burn_rank::measure::{Gain, Measure};
+use burn_rank::loss::{About, ByLength, Change, Lists, LossError, LossSpec, Orientation, RankingLoss, TrainingLoss};
+use burn_rank::measure::Measure;
 use burn_rank::ranker;
 use burn_rank::scorer::{MlpScorerConfig, ScorerConfig};
 use serde_json::json;
@@ -30,16 +30,11 @@ fn mine(spec: &LossSpec) -> TrainingLoss {
 }
 
 impl RankingLoss for Mine {
-    fn name(&self) -> &'static str {
-        "mine"
-    }
-
-    fn orientation(&self) -> Orientation {
-        self.0.orientation()
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        self.0.gain()
+    fn about(&self) -> About<'_> {
+        let about = self.0.about();
+        let mut mine = About::new("mine", about.orientation).with_smoothing(about.smoothing);
+        (mine.gain, mine.curvature) = (about.gain, about.curvature);
+        mine
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -50,45 +45,28 @@ impl RankingLoss for Mine {
         self.0.learnable(lists)
     }
 
-    fn curvature(&self) -> Option<&dyn Curved> {
-        self.0.curvature()
-    }
-
-    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
-        Some(Box::new(Self(self.0.reseeded(seed)?.into())))
-    }
-
-    fn smoothing(&self) -> Option<Smoothing> {
-        self.0.smoothing()
-    }
-
-    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
-        Ok(Box::new(Self(self.0.with_parameter(parameter, value)?.into())))
+    fn changed(&self, change: Change<'_>) -> Result<Option<Box<dyn RankingLoss>>, LossError> {
+        match change {
+            Change::FullGradient => Ok(None),
+            _ => Ok(self.0.changed(change)?.map(|loss| Box::new(Self(loss.into())) as Box<dyn RankingLoss>)),
+        }
     }
 }
 
-/// A loss with only the methods that the trait requires, and with parameters in other words.
+/// A loss with only the methods that the trait requires.
 #[derive(Debug)]
 struct Plain {
     weight: f64,
 }
 
 impl RankingLoss for Plain {
-    fn name(&self) -> &'static str {
-        "plain"
-    }
-
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
+    fn about(&self) -> About<'_> {
+        About::new("plain", Orientation::Loss)
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let error = (lists.scores.clone() - lists.labels.clone()) * lists.mask.clone();
         (error.clone() * error).sum_dim(1).squeeze_dim::<1>(1) * self.weight
-    }
-
-    fn parameters(&self) -> Value {
-        Value::from(json!({ "weight": self.weight }))
     }
 }
 
@@ -97,19 +75,17 @@ impl RankingLoss for Plain {
 struct Huge;
 
 impl RankingLoss for Huge {
-    fn name(&self) -> &'static str {
-        "huge"
-    }
-
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
+    fn about(&self) -> About<'_> {
+        About::new("huge", Orientation::Loss).with_lengths(self)
     }
 
     fn query_losses(&self, _: &Lists) -> Tensor<1> {
         unreachable!("it is refused before")
     }
+}
 
-    fn pair_memory(&self, _: usize, documents: usize, _: DType) -> u64 {
+impl ByLength for Huge {
+    fn numbers_of_pairs(&self, documents: usize) -> u64 {
         (documents as u64) << 50
     }
 }
@@ -242,7 +218,7 @@ fn what_a_loss_says_of_its_parameters_is_what_a_fit_is_known_by() {
     let config = GradientConfig { epochs: 3, ..GradientConfig::default() };
     let learner = |weight| Gradient::new(config.clone(), ScorerConfig::default(), Plain { weight }).unwrap();
     let record = burn_rank::json::to_value(learner(0.5)).unwrap();
-    assert_eq!(record["loss"], Value::from(json!({ "own_loss": "plain", "parameters": { "weight": 0.5 } })));
+    assert_eq!(record["loss"], Value::from(json!({ "own_loss": "plain", "parameters": "Plain { weight: 0.5 }" })));
     assert_eq!(learner(0.5), learner(0.5));
     assert_ne!(learner(0.5), learner(1.0));
     let folder = tempfile::tempdir().unwrap();
@@ -265,7 +241,7 @@ fn annealing_what_does_not_move_is_refused_before_the_fit() {
     );
     assert_eq!(
         anneal(Some("weight")),
-        "plain.weight does not move: expected a parameter that the loss's `RankingLoss::with_parameter` changes"
+        "plain.weight does not move: expected a parameter that the loss's `RankingLoss::changed` changes"
     );
     let refused = SmoothRankConfig::default().check(&parts).unwrap_err().to_string();
     assert_eq!(refused, "learner.loss = plain: expected a surrogate with a temperature (sigma or alpha)");

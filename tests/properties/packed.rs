@@ -1,7 +1,9 @@
 //! Lists without padding: every registered loss has the same losses and gradients as for padded lists.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
-use burn_rank::loss::{Lists, LossError, PackedLists, RankingLoss, Reduction, UnitGradients, reduce_weighted};
+use burn_rank::loss::{
+    About, Change, Lists, LossError, PackedLists, RankingLoss, Reduction, UnitGradients, reduce_weighted,
+};
 use burn_rank::prelude::Segments;
 use burn_rank::seed::seed_for;
 use rand::{RngExt, SeedableRng};
@@ -76,14 +78,14 @@ fn both(
     let width = longest(lists);
     let (matrix, labels, mask) = tensors_on(device, lists, width, f64::NAN, dtype);
     let matrix = matrix.require_grad();
-    let mut padded = Lists::new(matrix.clone(), labels, mask);
+    let mut padded = Lists::padded(matrix.clone(), labels, mask);
     if let Some(weights) = weights {
         packed = packed.with_document_weights(rows(device, dtype, ids, &weights.iter().collect::<Vec<_>>()));
         let of_lists: Vec<Query> = weights.iter().map(|of_list| (of_list.clone(), of_list.clone())).collect();
         padded = padded.with_document_weights(tensors_on(device, &of_lists, width, f64::NAN, dtype).0);
     }
-    let found_packed = found(loss.forward_packed_lists(&packed), &flat);
-    let losses = loss.forward_lists(&padded);
+    let found_packed = found(packed.losses(loss), &flat);
+    let losses = padded.losses(loss);
     let gradients = losses.clone().sum().backward();
     let gradient = matrix.grad(&gradients).map_or_else(|| vec![0.0; lists.len() * width], values);
     let mut next = vec![0; lists.len()];
@@ -130,7 +132,7 @@ fn the_noise_of_packed_lists_is_that_of_padded_ones() {
     let lists = lists();
     let mut noisy = 0;
     for subject in subjects() {
-        let Some(loss) = subject.loss.reseeded(&|seed| seed + 11) else { continue };
+        let Some(loss) = subject.loss.changed(Change::Noise(&|seed| seed + 11)).unwrap() else { continue };
         noisy += 1;
         for (dtype, tolerance) in TOLERANCES {
             let found = both(&Device::flex(), dtype, &ids(&lists, true), &lists, None, &*loss);
@@ -145,12 +147,34 @@ fn weights_of_packed_documents_are_those_of_padded_ones() {
     let lists = lists();
     let weights: Vec<Vec<f64>> =
         lists.iter().map(|(scores, _)| (0..scores.len()).map(|d| ((d * 7 + 3) % 9) as f64 / 2.0).collect()).collect();
-    for subject in subjects().into_iter().filter(|subject| subject.loss.check_document_weights().is_ok()) {
+    for subject in subjects().into_iter().filter(|subject| subject.loss.about().check_document_weights().is_ok()) {
         for (dtype, tolerance) in TOLERANCES {
             let of = |weights| both(&Device::flex(), dtype, &ids(&lists, true), &lists, weights, &*subject.loss);
             assert_same(&subject.name, &of(Some(&weights)), tolerance);
         }
     }
+}
+
+/// The losses and gradients of lists whose labels are the teacher's scores, where other labels were given first.
+fn with_teacher(dtype: DType, ids: &[usize], lists: &[Query], loss: &dyn RankingLoss) -> [Found; 2] {
+    let device = Device::flex();
+    let scores: Vec<&Vec<f64>> = lists.iter().map(|(scores, _)| scores).collect();
+    let teacher: Vec<&Vec<f64>> = lists.iter().map(|(_, teacher)| teacher).collect();
+    let flat = rows(&device, dtype, ids, &scores).require_grad();
+    let packed = Lists::packed(flat.clone(), flat.ones_like(), &Segments::from_ids(ids).unwrap());
+    let packed = found(packed.with_teacher(rows(&device, dtype, ids, &teacher)).losses(loss), &flat);
+    let width = longest(lists);
+    let (matrix, teacher, mask) = tensors_on(&device, lists, width, f64::NAN, dtype);
+    let matrix = matrix.require_grad();
+    let padded = Lists::padded(matrix.clone(), matrix.ones_like(), mask).with_teacher(teacher);
+    let losses = padded.losses(loss);
+    let gradient = values(matrix.grad(&losses.clone().sum().backward()).unwrap());
+    let mut next = vec![0; lists.len()];
+    let by_row = ids.iter().map(|&query| {
+        next[query] += 1;
+        gradient[query * width + next[query] - 1]
+    });
+    [packed, (values(losses), by_row.collect())]
 }
 
 /// The scores of another model as labels, which may be below 0: `list_net` takes the softmax to the teacher's.
@@ -163,6 +187,7 @@ fn scores_of_a_teacher_are_learned_by_list_net() {
     for (dtype, tolerance) in TOLERANCES {
         let found = both(&Device::flex(), dtype, &ids, &lists, None, &loss);
         assert_same("teacher", &found, tolerance);
+        assert_eq!(with_teacher(dtype, &ids, &lists, &loss), found, "a teacher's scores stand in place of labels");
         let softmax = |x: &[f64]| {
             let total: f64 = x.iter().map(|x| x.exp()).sum();
             x.iter().map(|x| x.exp() / total).collect::<Vec<f64>>()
@@ -197,8 +222,12 @@ fn reductions_and_weights_of_queries_are_those_of_padded_lists() {
         let loss = &subject.loss;
         for reduction in [Reduction::Mean, Reduction::Sum] {
             let of = |weights: Option<Tensor<1>>| {
-                let (flat, of_rows) = (flat.clone(), of_rows.clone());
-                values(loss.try_forward_packed(flat, of_rows, &segments, weights, reduction.clone()).unwrap())[0]
+                let lists = Lists::packed(flat.clone(), of_rows.clone(), &segments);
+                let lists = match weights {
+                    Some(weights) => lists.with_query_weights(weights),
+                    None => lists,
+                };
+                values(loss.try_forward(&lists, reduction.clone()).unwrap())[0]
             };
             let plain = loss.forward(scores.clone(), labels.clone(), mask.clone(), reduction.clone());
             assert!(close(of(None), values(plain)[0], 1e-12), "{}", subject.name);
@@ -216,16 +245,10 @@ fn reductions_and_weights_of_queries_are_those_of_padded_lists() {
 struct Doubled<L>(L);
 
 impl<L: RankingLoss> RankingLoss for Doubled<L> {
-    fn name(&self) -> &'static str {
-        "doubled"
-    }
-
-    fn orientation(&self) -> burn_rank::loss::Orientation {
-        self.0.orientation()
-    }
-
-    fn gain(&self) -> Option<&burn_rank::measure::Gain> {
-        self.0.gain()
+    fn about(&self) -> About<'_> {
+        let mut about = self.0.about();
+        about.name = "doubled";
+        about
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -258,7 +281,12 @@ fn bad_packed_input_is_refused_with_its_query() {
     for subject in subjects().iter().step_by(5) {
         let (name, loss) = (&subject.name, &subject.loss);
         let attempt = |scores: &[f32], labels: &[f32], segments: &Segments, weights: Option<Tensor<1>>| {
-            loss.try_forward_packed(flat(scores), flat(labels), segments, weights, Reduction::Mean)
+            let lists = Lists::try_packed(flat(scores), flat(labels), segments)?;
+            let lists = match weights {
+                Some(weights) => lists.with_query_weights(weights),
+                None => lists,
+            };
+            loss.try_forward(&lists, Reduction::Mean)
         };
         let refused = |scores: &[f32], labels: &[f32]| attempt(scores, labels, &segments, None).unwrap_err();
         let (scores, labels) = ([0.5, 0.25, -1.0, 2.0, 0.0], [1.0, 0.0, 0.0, 2.0, 1.0]);
@@ -290,6 +318,29 @@ fn bad_packed_input_is_refused_with_its_query() {
         assert_eq!(panic, narrow, "{name}");
     }
     let lists = Lists::packed(flat(&[0.0; 5]), flat(&[0.0; 5]), &segments);
-    let panic = panic_of(|| lists.with_document_weights(flat(&[1.0; 4])));
+    let panic = panic_of(|| lists.clone().with_document_weights(flat(&[1.0; 4])));
     assert_eq!(panic, "with_document_weights: weights are [4], scores [5]");
+    let panic = panic_of(|| lists.clone().with_teacher(flat(&[1.0; 4])));
+    assert_eq!(panic, "with_teacher: the teacher's scores are [4], scores [5]");
+    let loss = burn_rank::prelude::ListNetConfig::new().init().unwrap();
+    let teacher = lists.clone().with_teacher(flat(&[0.5, f32::NAN, 1.0, 2.0, 0.0]));
+    let refused = loss.try_forward(&teacher, Reduction::Mean).unwrap_err();
+    assert!(matches!(refused, LossError::Label { query: 0, document: 1, .. }), "{refused}");
+    let padded = Tensor::<2>::from_floats([[0.5, 0.25, 0.0], [-1.0, 2.0, 0.0]], &device);
+    let mask = Tensor::<2>::from_floats([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]], &device).greater_elem(0.5);
+    let padded = Lists::padded(padded.clone(), padded, mask);
+    for (weight, bad) in [(-0.5, "-0.5"), (f32::INFINITY, "inf")] {
+        let expected = format!("query 2, document 1: weight {bad}, expected a finite number >= 0");
+        let packed = lists.clone().with_teacher(flat(&[0.0, 1.0, 2.0, 0.0, 1.0]));
+        let packed = packed.with_document_weights(flat(&[1.0, 1.0, weight, 1.0, 1.0]));
+        assert_eq!(loss.try_forward(&packed, Reduction::Mean).unwrap_err().to_string(), expected);
+        let weights = Tensor::from_floats([[1.0, 1.0, f32::NAN], [weight, 1.0, 1.0]], &device);
+        let padded = padded.clone().with_document_weights(weights);
+        assert_eq!(loss.try_forward(&padded, Reduction::Mean).unwrap_err().to_string(), expected);
+    }
+    let weights = lists.with_document_weights(flat(&[1.0; 5]));
+    let no_weights = burn_rank::prelude::ApproxRrConfig::new().init().unwrap();
+    let weights = weights.with_teacher(flat(&[0.0, 1.0, 2.0, 0.0, 1.0]));
+    let refused = no_weights.try_forward(&weights, Reduction::Mean).unwrap_err();
+    assert!(matches!(refused, LossError::DocumentWeights { loss: "approx_rr", .. }), "{refused}");
 }

@@ -241,7 +241,7 @@ impl ExperimentConfig {
         // A loss that cannot be built has been refused with its learner.
         if !read.document_weights.is_none()
             && let Some(Ok(loss)) = self.loss.as_ref().map(LossSpec::build)
-            && let Err(error) = loss.check_document_weights()
+            && let Err(error) = loss.about().check_document_weights()
         {
             return Err(Refusal::new("data.read.document_weights", "\"file\"", format!("\"none\": {error}")));
         }

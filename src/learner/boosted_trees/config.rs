@@ -175,7 +175,7 @@ impl BoostedTreesConfig {
 
     /// Returns the value of the leaves of trees for a loss.
     pub(super) fn steps_for(&self, loss: &dyn RankingLoss) -> Steps {
-        self.steps.unwrap_or(match (loss.curvature(), loss.smoothing()) {
+        self.steps.unwrap_or(match (loss.about().curvature, loss.about().smoothing) {
             (Some(_), _) => Steps::Newton,
             (None, Some(_)) => Steps::Balance,
             (None, None) => Steps::LineSearch,
@@ -245,8 +245,8 @@ impl LearnerConfig for BoostedTreesConfig {
         }
         let loss = &parts.required_loss(self)?;
         let built = loss.build()?;
-        let curved = built.curvature().is_some();
-        if self.steps_for(&*built) == Steps::LineSearch && built.held() == Some(UNIT_GRADIENTS_HELD) {
+        let curved = built.about().curvature.is_some();
+        if self.steps_for(&*built) == Steps::LineSearch && built.about().held == Some(UNIT_GRADIENTS_HELD) {
             let expected = "\"raw\" with steps = \"line_search\", which compares values, or steps = \"balance\"";
             return Err(Refusal::new(key_of_held(UNIT_GRADIENTS_HELD), "\"unit\"", expected).into());
         }

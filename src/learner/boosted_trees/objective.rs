@@ -1,7 +1,8 @@
 //! The objective of the trees: a loss as a function of only the scores, with its derivatives.
 //!
 //! Automatic differentiation gives the gradient of any loss. A loss with second derivatives
-//! ([`RankingLoss::curvature`]) provides them too, and the leaves then take Newton steps, as in LambdaMART.
+//! ([`About::curvature`](crate::loss::About::curvature)) provides them too, and the leaves then take Newton steps, as
+//! in LambdaMART.
 
 use std::sync::Arc;
 
@@ -60,8 +61,8 @@ impl<'a> Objective<'a> {
 
     /// Continues with the same loss at another value of a parameter.
     pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<(), LearnerError> {
-        if self.steps == Steps::Newton && loss.curvature().is_none() {
-            let reason = format!("{} has second derivatives at some values of its parameters only", loss.name());
+        if self.steps == Steps::Newton && loss.about().curvature.is_none() {
+            let reason = format!("{} has second derivatives at some values of its parameters only", loss.about().name);
             return Err(LearnerError::Solver { learner: NAME, reason });
         }
         self.loss = loss;
@@ -83,7 +84,7 @@ impl<'a> Objective<'a> {
 
     /// Returns the loss, and the derivatives of its sum over queries with respect to each score.
     pub(super) fn derivatives(&self, scores: &[f64]) -> (f64, Derivatives) {
-        let (sum, derivatives) = match (&self.flat, self.loss.curvature()) {
+        let (sum, derivatives) = match (&self.flat, self.loss.about().curvature) {
             (None, Some(curved)) => self.second_order(curved, scores),
             (Some(flat), _) => {
                 let (sum, gradient) = flat.value_and_gradient(&*self.loss, scores);
@@ -149,7 +150,7 @@ mod tests {
         for name in ["approx_ndcg", "rank_net"] {
             // In scores: the spread of scores would be held.
             let loss = LossSpec::new(name).with_default_temperature(None).unwrap().build().unwrap();
-            let steps = if loss.curvature().is_some() { Steps::Newton } else { Steps::LineSearch };
+            let steps = if loss.about().curvature.is_some() { Steps::Newton } else { Steps::LineSearch };
             let objective = Objective::new(loss.into(), steps, data, &Device::flex(), &OneProcess).unwrap();
             let (value, found) = objective.derivatives(&SCORES);
             assert!((value - objective.value(&SCORES)).abs() < 1e-6, "{name}");

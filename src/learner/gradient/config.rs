@@ -9,7 +9,7 @@ use crate::learner::entry::{Fitting, FittingData, LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::AnnealConfig;
 use crate::learner::shared::checks::{at_least, parameter, positive};
-use crate::loss::{RankingLoss, TrainingLoss, key_of_held};
+use crate::loss::{Change, RankingLoss, TrainingLoss, key_of_held};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
@@ -114,13 +114,13 @@ impl GradientConfig {
         if let Some((key, found)) = scorer.changes_in_training() {
             return Err(Refusal::new(format!("scorer.{key}"), found, format!("none, since {reason}; {remedy}")).into());
         }
-        if loss.reseeded(&|seed| seed).is_some() {
+        if loss.changed(Change::Noise(&|seed| seed))?.is_some() {
             return Err(Refusal::fault("loss.name", format!("expected a loss without noise, since {reason}")).into());
         }
-        if let Some(held) = loss.held()
-            && loss.differentiated().is_none()
+        if let Some(held) = loss.about().held
+            && loss.changed(Change::FullGradient)?.is_none()
         {
-            let name = loss.name();
+            let name = loss.about().name;
             let expected =
                 format!("expected a loss whose gradient is the derivative of its value {with}: {name} holds {held}");
             return Err(Refusal::fault(key_of_held(held), expected).into());

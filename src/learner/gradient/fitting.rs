@@ -108,5 +108,5 @@ impl GradientConfig {
 
 /// Whether a loss is the surrogate of a measure.
 fn is_direct(loss: &dyn RankingLoss) -> bool {
-    loss.orientation() != Orientation::Loss
+    loss.about().orientation != Orientation::Loss
 }

@@ -15,7 +15,7 @@
 //! own step. A query with nothing to learn has loss 0 and counts in the mean. If queries have weights, each loss is
 //! multiplied by the weight of its query over the mean weight of all, in the objective and in the gradient of a step; a
 //! query of weight 0 takes no part. The loss decides the effect of weights of documents
-//! ([`check_document_weights`](crate::loss::RankingLoss::check_document_weights)).
+//! ([`About::document_weights`](crate::loss::About::document_weights)).
 //!
 //! # Determinism
 //! The queries of a step, dropout, noise on features, the noise of a loss and initial weights depend only on the seed;

@@ -51,11 +51,11 @@ impl RankingModel {
         let RankingBatch { features, labels, mask, document_weights, .. } = item.batch.clone();
         let noise = noise_seeds(item.noise, item.batch.queries.iter().copied());
         let scores = self.scorer.forward_training_clean(features, mask.clone(), item.seed, &noise, self.layers);
-        let mut lists = Lists::new(scores.clone(), labels, mask);
+        let mut lists = Lists::padded(scores.clone(), labels, mask);
         if let Some(weights) = document_weights {
             lists = lists.with_document_weights(weights);
         }
-        (self.loss.forward_lists(&lists), scores)
+        (lists.losses(&*self.loss), scores)
     }
 
     /// Returns the weighted sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and

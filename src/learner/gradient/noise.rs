@@ -3,7 +3,7 @@
 //! A loss with noise is a function of its seed. The seeds follow from run, epoch, step and part, so a resumed fit draws
 //! the same noise as an uninterrupted one. Within a part each query has separate noise, by its row.
 
-use crate::loss::RankingLoss;
+use crate::loss::{Change, RankingLoss};
 use crate::seed::seed_for;
 
 /// Returns the loss with the noise of one part of one step of an epoch; `None` for a loss without noise. The loss's own
@@ -16,7 +16,8 @@ pub(super) fn drawn(
     part: usize,
 ) -> Option<Box<dyn RankingLoss>> {
     let of_epoch = seed_for(run, "gumbel", epoch as u64);
-    loss.reseeded(&|own| seed_for(seed_for(of_epoch ^ own, "step", step as u64), "part", part as u64))
+    let seed = |own| seed_for(seed_for(of_epoch ^ own, "step", step as u64), "part", part as u64);
+    loss.changed(Change::Noise(&seed)).unwrap_or_else(|error| panic!("noise never fails: {error}"))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::learner::shared::anneal::AnnealState;
 use crate::learner::shared::checks::{ask_training, learnable, parameter};
 use crate::learner::shared::context::FitContext;
 use crate::learner::shared::rounds::{Recorded, Set};
-use crate::loss::TrainingLoss;
+use crate::loss::{Change, TrainingLoss};
 use crate::ranker::Prepared;
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
@@ -105,7 +105,7 @@ impl<'a> Session<'a> {
         let mut built = loss.build()?;
         if let OptimizerConfig::Lbfgs { .. } = config.optimizer {
             // L-BFGS compares values along the gradient in its line search.
-            built = built.differentiated().map_or(built, Arc::from);
+            built = built.changed(Change::FullGradient)?.map_or(built, Arc::from);
         }
         learnable(NAME, &*built, train, context)?;
         let device = context.device.clone().autodiff();
@@ -122,7 +122,7 @@ impl<'a> Session<'a> {
         ask_training(scorer, train, parts.iter().copied(), "learner.batch_cells", context)?;
         if let Some(&(queries, documents)) = parts.iter().max_by_key(|(lists, documents)| lists * documents * documents)
         {
-            built.check_memory(queries, documents, DType::F32, &device)?;
+            built.about().check_memory(queries, documents, DType::F32, &device)?;
         }
         let scorer = scorer.init(train.feature_count, context.seed, &device)?;
         let best = scorer.valid();

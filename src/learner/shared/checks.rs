@@ -7,7 +7,7 @@ use super::judge::Judge;
 use crate::data::RankingDataset;
 use crate::device::in_host_memory;
 use crate::learner::error::LearnerError;
-use crate::loss::{LossError, RankingLoss};
+use crate::loss::{LossError, RankingLoss, degenerate_queries};
 use crate::measure::Measure;
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
@@ -257,24 +257,25 @@ pub(crate) fn learnable(
     train: &RankingDataset,
     context: &FitContext,
 ) -> Result<(), LearnerError> {
-    match loss.check_labels(&train.labels, &train.offsets) {
+    let about = loss.about();
+    match about.check_labels(&train.labels, &train.offsets) {
         Err(LossError::Label { query, document, found, expected }) => {
             let reason = format!(
                 "query {}, document {}: label {found}, expected {expected} for {}",
                 train.query_ids[query],
                 document + 1,
-                loss.name()
+                about.name
             );
             return Err(LearnerError::Data { learner, reason });
         }
         other => other?,
     }
     if !train.document_weights.is_empty() {
-        loss.check_document_weights()?;
+        about.check_document_weights()?;
     }
-    let idle = loss.degenerate_queries(&train.labels, &train.offsets)?.len();
+    let idle = degenerate_queries(loss, &train.labels, &train.offsets)?.len();
     if idle == train.queries() {
-        let reason = format!("no training query has anything to learn for {}: check the labels", loss.name());
+        let reason = format!("no training query has anything to learn for {}: check the labels", about.name);
         return Err(LearnerError::Data { learner, reason });
     }
     if idle > 0 {
@@ -282,7 +283,7 @@ pub(crate) fn learnable(
             "{learner}: {idle} of {} {} nothing to learn for {}",
             counted(train.queries(), "training query"),
             if idle == 1 { "has" } else { "have" },
-            loss.name()
+            about.name
         ));
     }
     Ok(())

@@ -98,11 +98,11 @@ impl Batch {
     fn loss(&self, loss: &dyn RankingLoss, scores: Tensor<2>) -> Tensor<1> {
         let device = scores.device();
         let (labels, mask) = (self.labels.clone().to_device(&device), self.mask.clone().to_device(&device));
-        let mut lists = Lists::new(scores, labels, mask);
+        let mut lists = Lists::padded(scores, labels, mask);
         if let Some(weights) = &self.weights {
             lists = lists.with_document_weights(weights.clone().to_device(&device));
         }
-        loss.forward_lists(&lists).sum()
+        lists.losses(loss).sum()
     }
 }
 

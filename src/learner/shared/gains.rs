@@ -30,7 +30,7 @@ pub fn gains(
 /// The gain of the regression from which a learner starts that minimizes `loss`: the loss's own, or `2^y - 1` if it has
 /// none.
 pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
-    loss.gain().cloned().unwrap_or(Gain::Exp2)
+    loss.about().gain.cloned().unwrap_or(Gain::Exp2)
 }
 
 /// Gains of all documents in the [`start_gain`] of `loss`.

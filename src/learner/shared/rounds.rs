@@ -649,7 +649,7 @@ mod tests {
         context.resume = true;
         let reads = |loss: &LossSpec| fit(loss, &context);
         let entry = registry::find("approx_ndcg").unwrap();
-        let complete = LossSpec { name: brief.name.clone(), params: (entry.defaults)(&Map::new()) };
+        let complete = LossSpec { name: brief.name.clone(), params: entry.defaults(&Map::new()) };
         assert!(reads(&brief) && reads(&complete) && reads(&LossSpec::new("approx_ndcg")));
         assert!(!reads(&brief.with("beta", 9.0)) && !reads(&LossSpec::new("smooth_ndcg")));
     }

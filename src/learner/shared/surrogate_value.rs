@@ -2,7 +2,7 @@
 //! that show both.
 
 use crate::data::RankingDataset;
-use crate::loss::{LossError, Orientation, RankingLoss};
+use crate::loss::{LossError, Orientation, RankingLoss, degenerate_queries};
 use crate::measure::mean_of;
 
 /// Name of the surrogate's mean over the training queries with something to learn, among the figures of a round.
@@ -27,10 +27,10 @@ impl SurrogateValue {
     /// Labels outside the domain of the loss.
     pub(crate) fn new(loss: &dyn RankingLoss, train: &RankingDataset) -> Result<Option<Self>, LossError> {
         let mut learnable = vec![true; train.queries()];
-        for query in loss.degenerate_queries(&train.labels, &train.offsets)? {
+        for query in degenerate_queries(loss, &train.labels, &train.offsets)? {
             learnable[query] = false;
         }
-        let comparable = loss.orientation() == Orientation::NormalizedMeasure
+        let comparable = loss.about().orientation == Orientation::NormalizedMeasure
             && learnable.contains(&true)
             && train.document_weights.is_empty();
         Ok(comparable.then(|| Self { learnable, weights: train.query_weights.clone() }))

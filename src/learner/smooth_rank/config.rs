@@ -8,7 +8,7 @@ use crate::learner::entry::{LearnerConfig, Parts};
 use crate::learner::error::LearnerError;
 use crate::learner::shared::candidates::Candidates;
 use crate::learner::shared::checks;
-use crate::loss::{LossSpec, RankingLoss, Sharper, Smoothing, TrainingLoss, key_of_held};
+use crate::loss::{Change, LossSpec, RankingLoss, Sharper, Smoothing, TrainingLoss, key_of_held};
 use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 
@@ -102,9 +102,10 @@ impl LearnerConfig for SmoothRankConfig {
             }
         }
         let built = loss.build()?;
-        let held = built.held().filter(|_| built.differentiated().is_none());
-        if let Some(held) = held.or(built.estimates_gradient().then_some("the value")) {
-            let name = built.name();
+        let full = built.changed(Change::FullGradient)?;
+        let held = built.about().held.filter(|_| full.is_none());
+        if let Some(held) = held.or(built.about().estimates_gradient.then_some("the value")) {
+            let name = built.about().name;
             let expected =
                 format!("expected a loss with the gradient of its value, to minimize it: {name} holds {held}");
             return Err(Refusal::fault(key_of_held(held), expected).into());
@@ -144,6 +145,6 @@ impl SmoothRank {
             Sharper::Larger => 1.0 / sigma,
         };
         let loss = self.loss.build_with(self.smoothing.parameter, temperature)?;
-        Ok(loss.differentiated().map_or(loss, Arc::from))
+        Ok(loss.changed(Change::FullGradient)?.map_or(loss, Arc::from))
     }
 }

@@ -131,7 +131,7 @@ pub(super) fn minimize(
         let reason = format!(
             "the descent on `{}` starts at the value {value:.3e} with a gradient of length {slope:.3e}: \
              normalize the features, or lower the labels or their gains",
-            loss.name()
+            loss.about().name
         );
         return Err(LearnerError::Solver { learner: NAME, reason });
     }

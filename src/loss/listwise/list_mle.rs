@@ -21,29 +21,24 @@ use burn::module::Module;
 use burn::tensor::activation::log_sigmoid;
 use burn::tensor::{Bool, Int, Tensor};
 
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::about::{About, Change, Orientation};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table, order_of_ranks, sum_documents};
 use crate::loss::noise::{Distribution, Noise};
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::{Changed, RankingLoss};
 use crate::loss::surrogate::discount_shape::DiscountShape;
 use crate::measure::Discount;
 use crate::op::rank;
 
-const NAME: &str = "list_mle";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    ListMleConfig,
+    name: "list_mle",
     summary: "negative log likelihood of the labels' order under Plackett-Luce",
     formula: "sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t)), documents by descending label",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Xia et al., Listwise approach to learning to rank: theory and algorithm, eq. (9)",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&ListMleConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, ListMleConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`ListMle`].
 #[doc = example!("ListMleConfig")]
@@ -91,21 +86,13 @@ pub struct ListMle {
 }
 
 impl RankingLoss for ListMle {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Loss).with_document_weights()
     }
 
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
-    }
-
-    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
-        let ties = self.ties?.reseeded(seed);
-        Some(Box::new(Self { ties: Some(ties), ..self.clone() }))
-    }
-
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Ok(())
+    fn changed(&self, change: Change<'_>) -> Changed {
+        let (Change::Noise(seed), Some(ties)) = (change, self.ties) else { return Ok(None) };
+        Ok(Some(Box::new(Self { ties: Some(ties.reseeded(seed)), ..self.clone() })))
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -206,7 +193,7 @@ mod tests {
             counts[order.expect("one of both orders")] += 1;
         }
         assert!(counts.iter().all(|count| (70..=130).contains(count)), "{counts:?}");
-        assert!(ListMleConfig::new().init().unwrap().reseeded(&|own| own).is_none());
+        assert!(ListMleConfig::new().init().unwrap().changed(Change::Noise(&|own| own)).unwrap().is_none());
     }
 
     #[test]

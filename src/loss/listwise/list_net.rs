@@ -10,26 +10,21 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Tensor;
 
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::about::{About, Orientation};
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
 use crate::loss::lists::sum_documents;
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::RankingLoss;
 
-const NAME: &str = "list_net";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    ListNetConfig,
+    name: "list_net",
     summary: "cross entropy of the top-one distributions",
     formula: "-sum_i softmax(y)_i log softmax(s)_i",
     cost: "O(n)",
     paper: "Cao et al., Learning to rank: from pairwise approach to listwise approach, section 4.3",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&ListNetConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, ListNetConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`ListNet`].
 #[doc = example!("ListNetConfig")]
@@ -52,16 +47,8 @@ impl ListNetConfig {
 pub struct ListNet;
 
 impl RankingLoss for ListNet {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
-    }
-
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Ok(())
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Loss).with_document_weights()
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

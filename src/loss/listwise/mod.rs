@@ -8,10 +8,4 @@ pub(super) mod softmax_cross_entropy;
 pub(super) mod stochastic_rank;
 pub(super) mod xe_ndcg;
 
-pub use list_mle::{ListMle, ListMleConfig};
-pub use list_net::{ListNet, ListNetConfig};
-pub use neural_ndcg::{NeuralNdcg, NeuralNdcgConfig, neural_sort};
-pub use plackett_luce_ndcg::{PlackettLuceNdcg, PlackettLuceNdcgConfig};
-pub use softmax_cross_entropy::{SoftmaxCrossEntropy, SoftmaxCrossEntropyConfig};
-pub use stochastic_rank::{StochasticRank, StochasticRankConfig};
-pub use xe_ndcg::{XeNdcg, XeNdcgConfig};
+pub use neural_ndcg::neural_sort;

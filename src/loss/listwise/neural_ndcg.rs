@@ -16,30 +16,25 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::{Int, Tensor, activation::softmax};
 
-use crate::loss::entry::LossEntry;
+use crate::loss::about::{About, Change, Orientation};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::lists::{discount_table, sum_documents};
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Scale, Temperature, tempered};
+use crate::loss::ranking_loss::{Changed, RankingLoss};
+use crate::loss::temperature::{Scale, Temperature};
 use crate::measure::{Discount, Gain};
 use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
 
-const NAME: &str = "neural_ndcg";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    NeuralNdcgConfig,
+    name: "neural_ndcg",
     summary: "NDCG of documents sorted by NeuralSort",
     formula: "1 - 1/Z sum_r D(r) sum_j P_rj G(y_j), P = Sinkhorn(softmax_j(((n + 1 - 2 r) s_j - sum_k |s_j - s_k|) / temperature))",
     cost: "O(iterations n^2)",
     paper: "Pobrotyn and Bialobrzeski, NeuralNDCG: direct optimisation of a ranking metric via differentiable relaxation of sorting",
-    smoothing: Some(Smoothing { parameter: "temperature", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&NeuralNdcgConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, NeuralNdcgConfig::new(), params)?.init()?)),
-};
+    temperature: "temperature", sharper: Smaller, paper_value: 1.0,
+}
 
 /// Configuration of [`NeuralNdcg`].
 #[doc = example!("NeuralNdcgConfig")]
@@ -63,8 +58,6 @@ pub struct NeuralNdcgConfig {
 
 /// Most iterations: the numbers of each are held for the gradient, one for each document.
 const MOST_ITERATIONS: usize = 10_000;
-
-tempered!(NeuralNdcgConfig, "temperature", 1.0);
 
 impl NeuralNdcgConfig {
     /// Checks the parameters.
@@ -105,41 +98,25 @@ pub struct NeuralNdcg {
 }
 
 impl RankingLoss for NeuralNdcg {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::NormalizedMeasure)
+            .with_gain(&self.gain)
+            .with_document_weights()
+            .with_smoothing(ENTRY.smoothing)
+            .with_held(self.scale.held())
     }
 
-    fn orientation(&self) -> Orientation {
-        Orientation::NormalizedMeasure
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        Some(&self.gain)
-    }
-
-    fn smoothing(&self) -> Option<Smoothing> {
-        ENTRY.smoothing
-    }
-
-    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
-        match parameter {
-            "temperature" => {
-                Ok(Box::new(Self { temperature: error::positive(NAME, parameter, value)?, ..self.clone() }))
+    fn changed(&self, change: Change<'_>) -> Changed {
+        Ok(match change {
+            Change::Parameter("temperature", value) => {
+                Some(Box::new(Self { temperature: error::positive(NAME, "temperature", value)?, ..self.clone() }))
             }
-            _ => Err(LossError::Fixed { loss: NAME, parameter: parameter.into() }),
-        }
-    }
-
-    fn held(&self) -> Option<&'static str> {
-        self.scale.held()
-    }
-
-    fn differentiated(&self) -> Option<Box<dyn RankingLoss>> {
-        Some(Box::new(Self { scale: self.scale.differentiated()?, ..self.clone() }))
-    }
-
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Ok(())
+            Change::FullGradient => self
+                .scale
+                .differentiated()
+                .map(|scale| Box::new(Self { scale, ..self.clone() }) as Box<dyn RankingLoss>),
+            _ => None,
+        })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -217,7 +194,7 @@ mod tests {
         // are scaled last.
         let config = NeuralNdcgConfig::new().with_gain(Gain::Table(vec![1.0, 1.0]));
         let scores = Tensor::<2>::from_data([[0.3f64, -0.2, 1.0, 0.9]], (&Device::flex(), DType::F64));
-        let lists = Lists::new(scores.clone(), scores.zeros_like(), scores.clone().equal(scores));
+        let lists = Lists::padded(scores.clone(), scores.zeros_like(), scores.clone().equal(scores));
         for transposed in [false, true] {
             // A query with equal gains has nothing to learn, so `query_losses` is called directly.
             let loss = config.clone().with_transposed(transposed).init().unwrap().query_losses(&lists);
@@ -251,7 +228,7 @@ mod tests {
             let config = config.with_iterations(iterations).with_transposed(transposed);
             let results = [false, true].map(|whole| {
                 let x = scores.clone().require_grad();
-                let lists = Lists::new(x.clone(), labels.clone(), mask.clone());
+                let lists = Lists::padded(x.clone(), labels.clone(), mask.clone());
                 let loss = if whole {
                     whole_matrix(&lists, 0.7, k, iterations, transposed)
                 } else {
@@ -306,7 +283,7 @@ mod tests {
         let device = Device::flex();
         let scores = Tensor::<2>::from_floats([[3.0, 1.0, -1.0, 1000.0, 5.0, 2.0]], &device);
         let mask = Tensor::<2>::from_floats([[1.0, 1.0, 1.0, 0.0, 0.0, 1.0]], &device).greater_elem(0.5);
-        let p = neural_sort(&Lists::new(scores.clone(), scores, mask), 1.0);
+        let p = neural_sort(&Lists::padded(scores.clone(), scores, mask), 1.0);
         let sums: Vec<f32> = p.sum_dim(2).into_data().iter::<f32>().collect();
         for (sum, expected) in sums.iter().zip([1.0, 1.0, 1.0, 1.0, 0.0, 0.0]) {
             assert!((sum - expected).abs() < 1e-6, "{sums:?}");

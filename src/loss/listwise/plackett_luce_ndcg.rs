@@ -11,7 +11,7 @@
 //! The mean of the gradient over the documents, whose expectation is 0, is subtracted.
 //!
 //! **The gradient is an unbiased estimate** of the gradient of the expectation. It is not the gradient of the value,
-//! which is a mean over few rankings and constant between two swaps of scores ([`RankingLoss::estimates_gradient`]).
+//! which is a mean over few rankings and constant between two swaps of scores ([`About::estimates_gradient`]).
 //!
 //! The noise is a function of `seed`, the draw and the rank of a document by score, and is the same for every query. At
 //! each part of each step the gradient learner draws it anew, by row; other learners keep one draw.
@@ -23,29 +23,24 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::list_mle::{EMPTY, suffix_log_sum_exp};
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::about::{About, Change, Orientation};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::estimate::Estimate;
 use crate::loss::lists::{Lists, discount_table, order_of_ranks, sum_documents};
 use crate::loss::noise::{Distribution, Noise};
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::{Changed, RankingLoss};
 use crate::measure::{Discount, Gain};
 use crate::op::rank;
 
-const NAME: &str = "plackett_luce_ndcg";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    PlackettLuceNdcgConfig,
+    name: "plackett_luce_ndcg",
     summary: "expected NDCG of rankings drawn from the Plackett-Luce model (PL-Rank-3)",
     formula: "1 - E[NDCG@k(y)], y ~ Plackett-Luce(s); gradient by sum_k pi(d | y_1 .. y_{k-1}) (D(k) rho_d - W_k) and W",
     cost: "O(n log n), times the rankings",
     paper: "Oosterhuis, Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with minimal computational complexity",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&PlackettLuceNdcgConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, PlackettLuceNdcgConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`PlackettLuceNdcg`].
 #[doc = example!("PlackettLuceNdcgConfig")]
@@ -93,24 +88,15 @@ pub struct PlackettLuceNdcg {
 }
 
 impl RankingLoss for PlackettLuceNdcg {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::NormalizedMeasure).with_gain(&self.gain).with_estimated_gradient()
     }
 
-    fn orientation(&self) -> Orientation {
-        Orientation::NormalizedMeasure
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        Some(&self.gain)
-    }
-
-    fn estimates_gradient(&self) -> bool {
-        true
-    }
-
-    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
-        Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
+    fn changed(&self, change: Change<'_>) -> Changed {
+        Ok(match change {
+            Change::Noise(seed) => Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() })),
+            _ => None,
+        })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -19,28 +19,23 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Tensor;
 
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::about::{About, Change, Orientation};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::gumbel::{perturbed, perturbed_by_list};
 use crate::loss::lists::Lists;
 use crate::loss::lists::{one_in_place_of_zero, sum_documents};
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::{Changed, RankingLoss};
 use crate::measure::Gain;
 
-const NAME: &str = "softmax_cross_entropy";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SoftmaxCrossEntropyConfig,
+    name: "softmax_cross_entropy",
     summary: "cross entropy of labels and softmax of scores, optionally under Gumbel noise",
     formula: "-sum_i y_i log softmax(s)_i",
     cost: "O(n), times the draws",
     paper: "Bruch et al., An analysis of the softmax cross entropy loss for learning to rank, eq. (5)",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&SoftmaxCrossEntropyConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, SoftmaxCrossEntropyConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`SoftmaxCrossEntropy`]: by default labels as they are, without noise.
 #[doc = example!("SoftmaxCrossEntropyConfig")]
@@ -97,25 +92,17 @@ pub struct SoftmaxCrossEntropy {
 }
 
 impl RankingLoss for SoftmaxCrossEntropy {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Loss).with_gain(&self.gain).with_document_weights()
     }
 
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        Some(&self.gain)
-    }
-
-    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
-        let drawn = || Self { seed: seed(self.seed), noise_by_row: true, ..self.clone() };
-        (self.gumbel_samples > 0).then(|| Box::new(drawn()) as Box<dyn RankingLoss>)
-    }
-
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Ok(())
+    fn changed(&self, change: Change<'_>) -> Changed {
+        Ok(match change {
+            Change::Noise(seed) if self.gumbel_samples > 0 => {
+                Some(Box::new(Self { seed: seed(self.seed), noise_by_row: true, ..self.clone() }))
+            }
+            _ => None,
+        })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

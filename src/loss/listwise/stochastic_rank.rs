@@ -12,7 +12,7 @@
 //! `samples` draws. The mean of the gradient over the documents, whose expectation is 0, is subtracted.
 //!
 //! **The gradient is an unbiased estimate** of the gradient of the expectation, not the gradient of the value
-//! ([`RankingLoss::estimates_gradient`]). With `mu = 0` the expectation equals the value of `soft_ndcg` in the exact
+//! ([`About::estimates_gradient`]). With `mu = 0` the expectation equals the value of `soft_ndcg` in the exact
 //! model.
 //!
 //! The noise is a function of `seed`, the draw and the rank of a document by score, and is the same for every query. At
@@ -22,37 +22,31 @@
 
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{DType, Tensor};
+use burn::tensor::Tensor;
 
-use crate::loss::check::pair_bytes;
-use crate::loss::entry::LossEntry;
+use crate::loss::about::{About, ByLength, Change, Orientation, of_pairs};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::estimate::Estimate;
 use crate::loss::lists::{Lists, discount_table, sum_documents};
 use crate::loss::noise::{Distribution, Noise};
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Scale, Temperature, tempered};
+use crate::loss::ranking_loss::{Changed, RankingLoss};
+use crate::loss::temperature::{Scale, Temperature};
 use crate::measure::{Discount, Gain};
 use crate::op::{at_rank, differences, rank};
 
 /// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them.
 const NUMBERS_PER_PAIR: u64 = 4;
 
-const NAME: &str = "stochastic_rank";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    StochasticRankConfig,
+    name: "stochastic_rank",
     summary: "expected NDCG of scores with normal noise, its gradient estimated by coordinates",
     formula: "1 - E[NDCG@k(s - mu y + sigma e)]; gradient by sum_j (G_i - G_j) (D(r_j) - D(r_j + 1)) / Z phi((b_j - s_i + mu y_i) / sigma) / sigma",
     cost: "O(n^2), times the draws",
     paper: "Ustimenko and Prokhorenkova, StochasticRank: global optimization of scale-free discrete functions",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&StochasticRankConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, StochasticRankConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`StochasticRank`].
 #[doc = example!("StochasticRankConfig")]
@@ -76,8 +70,6 @@ pub struct StochasticRankConfig {
     #[config(default = 0)]
     pub seed: u64,
 }
-
-tempered!(StochasticRankConfig, "sigma", 1.0, with_sigma);
 
 impl StochasticRankConfig {
     /// Checks the parameters.
@@ -115,53 +107,39 @@ pub struct StochasticRank {
 }
 
 impl RankingLoss for StochasticRank {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::NormalizedMeasure)
+            .with_gain(&self.gain)
+            .with_smoothing(ENTRY.smoothing)
+            .with_held(self.scale.held())
+            .with_estimated_gradient()
+            .with_lengths(self)
     }
 
-    fn orientation(&self) -> Orientation {
-        Orientation::NormalizedMeasure
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        Some(&self.gain)
-    }
-
-    fn smoothing(&self) -> Option<Smoothing> {
-        ENTRY.smoothing
-    }
-
-    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
-        match parameter {
-            "sigma" => Ok(Box::new(Self { sigma: error::positive(NAME, parameter, value)?, ..self.clone() })),
-            _ => Err(LossError::Fixed { loss: NAME, parameter: parameter.into() }),
-        }
-    }
-
-    fn held(&self) -> Option<&'static str> {
-        self.scale.held()
-    }
-
-    fn differentiated(&self) -> Option<Box<dyn RankingLoss>> {
-        Some(Box::new(Self { scale: self.scale.differentiated()?, ..self.clone() }))
-    }
-
-    fn estimates_gradient(&self) -> bool {
-        true
-    }
-
-    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
-        Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
-    }
-
-    fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
-        pair_bytes(NUMBERS_PER_PAIR, [batch, documents], scores)
+    fn changed(&self, change: Change<'_>) -> Changed {
+        Ok(match change {
+            Change::Parameter("sigma", value) => {
+                Some(Box::new(Self { sigma: error::positive(NAME, "sigma", value)?, ..self.clone() }))
+            }
+            Change::FullGradient => self
+                .scale
+                .differentiated()
+                .map(|scale| Box::new(Self { scale, ..self.clone() }) as Box<dyn RankingLoss>),
+            Change::Noise(seed) => Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() })),
+            _ => None,
+        })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         let lists = &self.scale.of(lists, 0);
         let of_draw = |worth: &Tensor<2>, draw| self.of_one_draw(lists, worth, draw);
         Estimate::ndcg(lists, &self.gain, self.k, self.samples, of_draw).loss(lists)
+    }
+}
+
+impl ByLength for StochasticRank {
+    fn numbers_of_pairs(&self, documents: usize) -> u64 {
+        of_pairs(NUMBERS_PER_PAIR, documents)
     }
 }
 

@@ -16,29 +16,24 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Tensor;
 
+use crate::loss::about::{About, Change, Orientation};
 use crate::loss::curvature::{Curved, Derivatives};
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
 use crate::loss::lists::{one_in_place_of_zero, sum_documents};
 use crate::loss::noise::{Distribution, Noise};
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::{Changed, RankingLoss};
 use crate::measure::Gain;
 
-const NAME: &str = "xe_ndcg";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    XeNdcgConfig,
+    name: "xe_ndcg",
     summary: "cross entropy of perturbed gains and softmax of scores",
     formula: "-sum_i phi_i log softmax(s)_i, phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)",
     cost: "O(n)",
     paper: "Bruch, An alternative cross entropy loss for learning-to-rank",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&XeNdcgConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, XeNdcgConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`XeNdcg`].
 #[doc = example!("XeNdcgConfig")]
@@ -79,25 +74,17 @@ pub struct XeNdcg {
 }
 
 impl RankingLoss for XeNdcg {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Loss).with_gain(&self.gain).with_curvature(self)
     }
 
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        Some(&self.gain)
-    }
-
-    fn curvature(&self) -> Option<&dyn Curved> {
-        Some(self)
-    }
-
-    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
-        let drawn = || Self { noise: self.noise.reseeded(seed), ..self.clone() };
-        self.gamma.is_none().then(|| Box::new(drawn()) as Box<dyn RankingLoss>)
+    fn changed(&self, change: Change<'_>) -> Changed {
+        Ok(match change {
+            Change::Noise(seed) if self.gamma.is_none() => {
+                Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
+            }
+            _ => None,
+        })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -167,8 +154,16 @@ mod tests {
         assert!((0..50).all(|seed| of(seed) > with(0.5) && of(seed) < with(1.0)));
         assert_eq!(of(3), of(3));
         assert_ne!(of(3), of(4));
-        assert!(XeNdcgConfig::new().init().unwrap().reseeded(&|own| own + 1).is_some());
-        assert!(XeNdcgConfig::new().with_gamma(Some(0.0)).init().unwrap().reseeded(&|own| own).is_none());
+        assert!(XeNdcgConfig::new().init().unwrap().changed(Change::Noise(&|own| own + 1)).unwrap().is_some());
+        assert!(
+            XeNdcgConfig::new()
+                .with_gamma(Some(0.0))
+                .init()
+                .unwrap()
+                .changed(Change::Noise(&|own| own))
+                .unwrap()
+                .is_none()
+        );
     }
 
     /// It bounds minus the logarithm of NDCG for one query, by Jensen's inequality, at any scores.

@@ -12,28 +12,23 @@ use burn::module::Module;
 use burn::tensor::Tensor;
 
 use super::pair_sum::sum_over_pairs;
-use crate::loss::entry::LossEntry;
+use crate::loss::about::{About, Change, Orientation};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Scale, Temperature, tempered};
+use crate::loss::ranking_loss::{Changed, RankingLoss};
+use crate::loss::temperature::{Scale, Temperature};
 use crate::op::PairLoss;
 
-const NAME: &str = "approx_kendall_tau";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    ApproxKendallTauConfig,
+    name: "approx_kendall_tau",
     summary: "Kendall's tau with a smooth sign",
     formula: "-sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (19)",
-    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&ApproxKendallTauConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxKendallTauConfig::new(), params)?.init()?)),
-};
+    temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
+}
 
 /// Configuration of [`ApproxKendallTau`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
@@ -44,8 +39,6 @@ pub struct ApproxKendallTauConfig {
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
 }
-
-tempered!(ApproxKendallTauConfig, "alpha", 10.0, with_alpha);
 
 impl ApproxKendallTauConfig {
     /// Checks the parameters.
@@ -68,35 +61,24 @@ pub struct ApproxKendallTau {
 }
 
 impl RankingLoss for ApproxKendallTau {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Measure)
+            .with_document_weights()
+            .with_smoothing(ENTRY.smoothing)
+            .with_held(self.scale.held())
     }
 
-    fn orientation(&self) -> Orientation {
-        Orientation::Measure
-    }
-
-    fn smoothing(&self) -> Option<Smoothing> {
-        ENTRY.smoothing
-    }
-
-    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
-        match parameter {
-            "alpha" => Ok(Box::new(Self { alpha: error::positive(NAME, parameter, value)?, ..self.clone() })),
-            _ => Err(LossError::Fixed { loss: NAME, parameter: parameter.into() }),
-        }
-    }
-
-    fn held(&self) -> Option<&'static str> {
-        self.scale.held()
-    }
-
-    fn differentiated(&self) -> Option<Box<dyn RankingLoss>> {
-        Some(Box::new(Self { scale: self.scale.differentiated()?, ..self.clone() }))
-    }
-
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Ok(())
+    fn changed(&self, change: Change<'_>) -> Changed {
+        Ok(match change {
+            Change::Parameter("alpha", value) => {
+                Some(Box::new(Self { alpha: error::positive(NAME, "alpha", value)?, ..self.clone() }))
+            }
+            Change::FullGradient => self
+                .scale
+                .differentiated()
+                .map(|scale| Box::new(Self { scale, ..self.clone() }) as Box<dyn RankingLoss>),
+            _ => None,
+        })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

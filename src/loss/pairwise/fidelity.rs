@@ -8,24 +8,18 @@
 use burn::config::Config;
 
 use super::pair_sum::PairSum;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
 use crate::op::PairLoss;
 
-const NAME: &str = "fidelity";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    FidelityConfig,
+    name: "fidelity",
     summary: "fidelity loss over ordered pairs (FRank)",
     formula: "sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Tsai et al., FRank: a ranking method with fidelity loss, eq. (8)",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&FidelityConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, FidelityConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`Fidelity`].
 #[doc = example!("FidelityConfig")]

@@ -24,28 +24,23 @@ use serde::{Deserialize, Serialize};
 
 use super::lambda_ndcg::lambda_weight;
 use super::pair_sum::loss_over_others;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::about::{About, Orientation};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::lists::sum_documents;
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::RankingLoss;
 use crate::measure::{Discount, Gain};
 use crate::op::{PairLoss, PairWeight, pair_loss};
 
-const NAME: &str = "lambda_loss";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    LambdaLossConfig,
+    name: "lambda_loss",
     summary: "logistic losses weighted to bound NDCG (NDCG-Loss1, 2 and 2++)",
     formula: "sum w_ij log2(1 + exp(-sigma (s_i - s_j)))",
     cost: "O(n^2)",
     paper: "Wang et al., The LambdaLoss framework for ranking metric optimization, eq. (12)-(16)",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&LambdaLossConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, LambdaLossConfig::new(), params)?.init()?)),
-};
+}
 
 /// Weights of a [`LambdaLoss`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,24 +107,11 @@ pub struct LambdaLoss {
 }
 
 impl RankingLoss for LambdaLoss {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        Some(&self.gain)
-    }
-
-    fn held(&self) -> Option<&'static str> {
-        Some("the weights of pairs")
-    }
-
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Ok(())
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Loss)
+            .with_gain(&self.gain)
+            .with_document_weights()
+            .with_held(Some("the weights of pairs"))
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

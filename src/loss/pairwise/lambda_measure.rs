@@ -18,36 +18,30 @@
 use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::activation::{log_sigmoid, sigmoid};
-use burn::tensor::{Bool, DType, Tensor};
+use burn::tensor::{Bool, Tensor};
 
 use super::lambda_ndcg::{SCORE_OFFSET, query_factor, query_factors};
 use super::swap_change::{Ranked, SwapMeasure, Swaps, changes};
-use crate::loss::check::pair_bytes;
+use crate::loss::about::{About, ByLength, Orientation, of_pairs};
 use crate::loss::curvature::{Curved, Derivatives, by_score};
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
 use crate::loss::lists::{Lists, order_of_ranks, sum_documents};
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::RankingLoss;
 use crate::measure::Gain;
 use crate::op::differences;
 
 /// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them.
 const NUMBERS_PER_PAIR: u64 = 3;
 
-const NAME: &str = "lambda_measure";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    LambdaMeasureConfig,
+    name: "lambda_measure",
     summary: "logistic loss weighted by the change of AP, RR, ERR or precision (LambdaRank)",
     formula: "sum_{y_i > y_j} |M - M(i and j swapped)| log(1 + exp(-sigma (s_i - s_j)))",
     cost: "O(n^2)",
     paper: "Donmez, Svore and Burges, On the local optimality of LambdaRank",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&LambdaMeasureConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, LambdaMeasureConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`LambdaMeasure`].
 #[doc = example!("LambdaMeasureConfig")]
@@ -124,32 +118,13 @@ impl LambdaMeasure {
 }
 
 impl RankingLoss for LambdaMeasure {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        self.is_graded().then_some(&self.stops)
-    }
-
-    fn held(&self) -> Option<&'static str> {
-        Some("the weights of pairs")
+    fn about(&self) -> About<'_> {
+        let about = About::new(NAME, Orientation::Loss).with_held(Some("the weights of pairs"));
+        About { gain: self.is_graded().then_some(&self.stops), ..about.with_curvature(self).with_lengths(self) }
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         if self.is_graded() { lists.has_two_gains(&self.stops) } else { lists.has_both_relevances() }
-    }
-
-    fn curvature(&self) -> Option<&dyn Curved> {
-        Some(self)
-    }
-
-    fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
-        pair_bytes(NUMBERS_PER_PAIR, [batch, documents], scores)
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -178,6 +153,12 @@ impl RankingLoss for LambdaMeasure {
             return losses;
         }
         losses * query_factors(sum(weight * sigmoid(t.detach().neg())) * self.sigma)
+    }
+}
+
+impl ByLength for LambdaMeasure {
+    fn numbers_of_pairs(&self, documents: usize) -> u64 {
+        of_pairs(NUMBERS_PER_PAIR, documents)
     }
 }
 

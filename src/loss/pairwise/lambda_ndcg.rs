@@ -24,29 +24,24 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Tensor;
 
+use crate::loss::about::{About, Orientation};
 use crate::loss::curvature::{self, Curved, Derivatives};
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::lists::sum_documents;
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::RankingLoss;
 use crate::measure::{Discount, Gain};
 use crate::op::{Distance, PairLoss, PairWeight, SlicePairWeight, pair_loss};
 
-const NAME: &str = "lambda_ndcg";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    LambdaNdcgConfig,
+    name: "lambda_ndcg",
     summary: "logistic loss weighted by the change of NDCG@k (LambdaRank)",
     formula: "sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Burges, From RankNet to LambdaRank to LambdaMART, section 4",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&LambdaNdcgConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, LambdaNdcgConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`LambdaNdcg`].
 #[doc = example!("LambdaNdcgConfig")]
@@ -119,28 +114,12 @@ pub(super) fn query_factors(slopes: Tensor<1>) -> Tensor<1> {
 }
 
 impl RankingLoss for LambdaNdcg {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        Some(&self.gain)
-    }
-
-    fn curvature(&self) -> Option<&dyn Curved> {
-        Some(self)
-    }
-
-    fn held(&self) -> Option<&'static str> {
-        Some("the weights of pairs")
-    }
-
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Ok(())
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Loss)
+            .with_gain(&self.gain)
+            .with_document_weights()
+            .with_curvature(self)
+            .with_held(Some("the weights of pairs"))
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

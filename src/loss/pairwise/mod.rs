@@ -13,15 +13,6 @@ pub(super) mod rank_net;
 mod swap_change;
 pub(super) mod yeti_loss;
 
-pub use approx_kendall_tau::{ApproxKendallTau, ApproxKendallTauConfig};
-pub use fidelity::{Fidelity, FidelityConfig};
-pub use lambda_loss::{LambdaLoss, LambdaLossConfig, LambdaLossWeights};
-pub use lambda_measure::{LambdaMeasure, LambdaMeasureConfig};
-pub use lambda_ndcg::{LambdaNdcg, LambdaNdcgConfig};
+pub use lambda_loss::LambdaLossWeights;
 pub use pair_sum::PairSum;
-pub use pairwise_exponential::{PairwiseExponential, PairwiseExponentialConfig};
-pub use pairwise_hinge::{PairwiseHinge, PairwiseHingeConfig};
-pub use pairwise_squared_hinge::{PairwiseSquaredHinge, PairwiseSquaredHingeConfig};
-pub use rank_net::{RankNet, RankNetConfig};
 pub use swap_change::SwapMeasure;
-pub use yeti_loss::{YetiLoss, YetiLossConfig};

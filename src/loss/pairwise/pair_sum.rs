@@ -6,10 +6,10 @@
 use burn::module::Module;
 use burn::tensor::{Int, Tensor};
 
+use crate::loss::about::{About, Orientation};
 use crate::loss::curvature::{self, Curved, Derivatives};
-use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::RankingLoss;
 use crate::op::{PairLoss, PairWeight, SlicePairWeight, pair_loss};
 
 /// `sum_{y_i > y_j} l(scale (s_i - s_j))`, or the mean over these pairs.
@@ -26,23 +26,12 @@ pub struct PairSum {
 }
 
 impl RankingLoss for PairSum {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
-    }
-
-    fn curvature(&self) -> Option<&dyn Curved> {
+    fn about(&self) -> About<'_> {
+        let about = About::new(self.name, Orientation::Loss).with_document_weights();
         match self.loss {
-            PairLoss::Logistic => Some(self),
-            _ => None,
+            PairLoss::Logistic => about.with_curvature(self),
+            _ => about,
         }
-    }
-
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Ok(())
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -9,24 +9,18 @@
 use burn::config::Config;
 
 use super::pair_sum::PairSum;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
 use crate::op::PairLoss;
 
-const NAME: &str = "pairwise_exponential";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    PairwiseExponentialConfig,
+    name: "pairwise_exponential",
     summary: "exponential loss over ordered pairs (RankBoost)",
     formula: "sum_{y_i > y_j} exp(-(s_i - s_j)); beyond s_j - s_i = 60 its tangent, in float64 beyond 680",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Freund et al., An efficient boosting algorithm for combining preferences, section 3",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&PairwiseExponentialConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, PairwiseExponentialConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`PairwiseExponential`].
 #[doc = example!("PairwiseExponentialConfig")]

@@ -8,24 +8,18 @@
 use burn::config::Config;
 
 use super::pair_sum::PairSum;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::op::PairLoss;
 
-const NAME: &str = "pairwise_hinge";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    PairwiseHingeConfig,
+    name: "pairwise_hinge",
     summary: "hinge loss over ordered pairs (RankSVM)",
     formula: "sum_{y_i > y_j} max(0, margin - (s_i - s_j))",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Herbrich, Graepel and Obermayer, Large margin rank boundaries for ordinal regression",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&PairwiseHingeConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, PairwiseHingeConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`PairwiseHinge`].
 #[doc = example!("PairwiseHingeConfig")]

@@ -7,24 +7,18 @@
 use burn::config::Config;
 
 use super::pair_sum::PairSum;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::op::PairLoss;
 
-const NAME: &str = "pairwise_squared_hinge";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    PairwiseSquaredHingeConfig,
+    name: "pairwise_squared_hinge",
     summary: "squared hinge loss over ordered pairs",
     formula: "sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 1",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&PairwiseSquaredHingeConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, PairwiseSquaredHingeConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`PairwiseSquaredHinge`].
 #[doc = example!("PairwiseSquaredHingeConfig")]

@@ -9,24 +9,18 @@
 use burn::config::Config;
 
 use super::pair_sum::PairSum;
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::op::PairLoss;
 
-const NAME: &str = "rank_net";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    RankNetConfig,
+    name: "rank_net",
     summary: "logistic loss over ordered pairs",
     formula: "sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Burges et al., Learning to rank using gradient descent, eq. (3)",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&RankNetConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, RankNetConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`RankNet`].
 #[doc = example!("RankNetConfig")]

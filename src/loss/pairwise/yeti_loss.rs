@@ -14,30 +14,25 @@
 
 use burn::config::Config;
 use burn::module::Module;
-use burn::tensor::{Bool, Tensor, activation::log_sigmoid};
+use burn::tensor::{Tensor, activation::log_sigmoid};
 
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::about::{About, Change, Orientation};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, discount_table, order_of_ranks, sum_documents};
 use crate::loss::noise::{Distribution, Noise};
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::{Changed, RankingLoss};
 use crate::measure::{Discount, Gain};
 use crate::op::rank;
 
-const NAME: &str = "yeti_loss";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    YetiLossConfig,
+    name: "yeti_loss",
     summary: "RankNet on neighbors of a noisy order, weighed by the change of NDCG",
     formula: "1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r+1)) / Z log(1 + exp(-(s_i - s_j))), i the better of the two neighbors",
     cost: "O(n log n), times the draws",
     paper: "Lyzhin, Ustimenko, Gulin and Prokhorenkova, Which tricks are important for learning to rank?",
-    smoothing: None,
-    shift_invariant: true,
-    defaults: |_| parameters(&YetiLossConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, YetiLossConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`YetiLoss`].
 #[doc = example!("YetiLossConfig")]
@@ -84,24 +79,15 @@ pub struct YetiLoss {
 }
 
 impl RankingLoss for YetiLoss {
-    fn name(&self) -> &'static str {
-        NAME
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Loss).with_gain(&self.gain)
     }
 
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        Some(&self.gain)
-    }
-
-    fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
-        lists.has_two_gains(&self.gain)
-    }
-
-    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
-        Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() }))
+    fn changed(&self, change: Change<'_>) -> Changed {
+        Ok(match change {
+            Change::Noise(seed) => Some(Box::new(Self { noise: self.noise.reseeded(seed), ..self.clone() })),
+            _ => None,
+        })
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

@@ -1,5 +1,3 @@
 //! Losses that are sums over single documents.
 
 pub(super) mod mse_gain;
-
-pub use mse_gain::{MseGain, MseGainConfig};

@@ -11,27 +11,22 @@ use burn::config::Config;
 use burn::module::Module;
 use burn::tensor::Tensor;
 
-use crate::loss::entry::{LossEntry, configure, parameters};
+use crate::loss::about::{About, Orientation};
+use crate::loss::declare::declare;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::lists::{one_in_place_of_zero, sum_documents};
-use crate::loss::ranking_loss::{Orientation, RankingLoss};
+use crate::loss::ranking_loss::RankingLoss;
 use crate::measure::Gain;
 
-const NAME: &str = "mse_gain";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    MseGainConfig,
+    name: "mse_gain",
     summary: "squared error against the gains",
     formula: "1/n sum_i w_i (s_i - G(y_i))^2",
     cost: "O(n)",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 7",
-    smoothing: None,
-    shift_invariant: false,
-    defaults: |_| parameters(&MseGainConfig::new()),
-    forms: None,
-    build: |params| Ok(Box::new(configure(NAME, MseGainConfig::new(), params)?.init()?)),
-};
+}
 
 /// Configuration of [`MseGain`].
 #[doc = example!("MseGainConfig")]
@@ -67,20 +62,8 @@ pub struct MseGain {
 }
 
 impl RankingLoss for MseGain {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn orientation(&self) -> Orientation {
-        Orientation::Loss
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        Some(&self.gain)
-    }
-
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        Ok(())
+    fn about(&self) -> About<'_> {
+        About::new(NAME, Orientation::Loss).with_gain(&self.gain).with_document_weights()
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {

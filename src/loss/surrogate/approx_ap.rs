@@ -11,26 +11,20 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 use crate::op::Step;
 
-const NAME: &str = "approx_ap";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    ApproxApConfig,
+    name: "approx_ap",
     summary: "average precision at approximate positions",
     formula: "1 - 1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j))), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (22)",
-    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&ApproxApConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxApConfig::new(), params)?.init()?)),
-};
+    temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
+}
 
 /// Configuration of [`ApproxAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -47,8 +41,6 @@ pub struct ApproxApConfig {
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }
-
-tempered!(ApproxApConfig, "alpha", 10.0, with_alpha);
 
 impl ApproxApConfig {
     /// Checks the parameters.

@@ -10,27 +10,21 @@ use burn::config::Config;
 use super::measures::Dcg;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 use crate::measure::Gain;
 use crate::op::Step;
 
-const NAME: &str = "approx_dcg";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    ApproxDcgConfig,
+    name: "approx_dcg",
     summary: "DCG at approximate positions",
     formula: "-sum_i G(y_i) / log2(1 + p_i), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21)",
-    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&ApproxDcgConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxDcgConfig::new(), params)?.init()?)),
-};
+    temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
+}
 
 /// Configuration of [`ApproxDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -47,8 +41,6 @@ pub struct ApproxDcgConfig {
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }
-
-tempered!(ApproxDcgConfig, "alpha", 10.0, with_alpha);
 
 impl ApproxDcgConfig {
     /// Checks the parameters.

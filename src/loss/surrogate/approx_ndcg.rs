@@ -12,27 +12,21 @@ use burn::config::Config;
 use super::measures::{Dcg, Ndcg};
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 use crate::measure::{Discount, Gain};
 use crate::op::Step;
 
-const NAME: &str = "approx_ndcg";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    ApproxNdcgConfig,
+    name: "approx_ndcg",
     summary: "NDCG at approximate positions",
     formula: "1 - 1/Z sum_i G(y_i) / log2(1 + p_i) [sigmoid(beta (k + 1/2 - p_i))], p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), (21), (16)",
-    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&ApproxNdcgConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxNdcgConfig::new(), params)?.init()?)),
-};
+    temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
+}
 
 /// Configuration of [`ApproxNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -54,8 +48,6 @@ pub struct ApproxNdcgConfig {
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }
-
-tempered!(ApproxNdcgConfig, "alpha", 10.0, with_alpha);
 
 impl ApproxNdcgConfig {
     /// Checks the parameters.

@@ -11,26 +11,20 @@ use burn::config::Config;
 use super::relaxation::Approximate;
 use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 use crate::op::Step;
 
-const NAME: &str = "approx_precision";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    ApproxPrecisionConfig,
+    name: "approx_precision",
     summary: "precision at k at approximate positions",
     formula: "1 - 1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i)), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (13), (20)",
-    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&ApproxPrecisionConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxPrecisionConfig::new(), params)?.init()?)),
-};
+    temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
+}
 
 /// Configuration of [`ApproxPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
@@ -50,8 +44,6 @@ pub struct ApproxPrecisionConfig {
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }
-
-tempered!(ApproxPrecisionConfig, "alpha", 10.0, with_alpha);
 
 impl ApproxPrecisionConfig {
     /// Checks the parameters.

@@ -12,26 +12,20 @@ use burn::config::Config;
 use super::measures::ReciprocalRank;
 use super::relaxation::Approximate;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 use crate::op::Step;
 
-const NAME: &str = "approx_rr";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    ApproxRrConfig,
+    name: "approx_rr",
     summary: "reciprocal rank at approximate positions",
     formula: "1 - sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j))), p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))",
     cost: "O(n^2)",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, eq. (20), section 4.3",
-    smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&ApproxRrConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, ApproxRrConfig::new(), params)?.init()?)),
-};
+    temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
+}
 
 /// Configuration of [`ApproxRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -48,8 +42,6 @@ pub struct ApproxRrConfig {
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }
-
-tempered!(ApproxRrConfig, "alpha", 10.0, with_alpha);
 
 impl ApproxRrConfig {
     /// Checks the parameters.

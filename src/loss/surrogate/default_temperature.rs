@@ -67,10 +67,10 @@ mod tests {
             let entry = registry::find(name).unwrap();
             let (symbol, score) =
                 (cell.relaxation.symbol(), Map::from_iter([("temperature_unit".to_string(), json!("score"))]));
-            let defaults = (entry.defaults)(&Map::new());
+            let defaults = entry.defaults(&Map::new());
             assert_eq!(defaults[symbol], json!(cell.default_temperature(1.0)), "{name}");
             assert_eq!(defaults["temperature_unit"], json!("spread"), "{name}");
-            assert_eq!((entry.defaults)(&score)[symbol], json!(cell.relaxation.paper_value()), "{name}");
+            assert_eq!(entry.defaults(&score)[symbol], json!(cell.relaxation.paper_value()), "{name}");
         }
     }
 }

@@ -6,9 +6,9 @@ use burn::tensor::{Bool, Tensor};
 
 use super::context::MeasureContext;
 use super::position_measure::PositionMeasure;
+use crate::loss::about::Orientation;
 use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
 use crate::loss::lists::Lists;
-use crate::loss::ranking_loss::Orientation;
 use crate::measure::{Discount, Gain};
 
 /// `sum_x G(y_x) D(r_x)`

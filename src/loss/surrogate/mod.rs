@@ -44,11 +44,6 @@ pub(super) mod soft_precision;
 pub(super) mod soft_rr;
 mod transform;
 
-pub use approx_ap::{ApproxAp, ApproxApConfig};
-pub use approx_dcg::{ApproxDcg, ApproxDcgConfig};
-pub use approx_ndcg::{ApproxNdcg, ApproxNdcgConfig};
-pub use approx_precision::{ApproxPrecision, ApproxPrecisionConfig};
-pub use approx_rr::{ApproxRr, ApproxRrConfig};
 pub use bound::TypeOneBound;
 pub use cells::{Cell, CellCost};
 pub use context::MeasureContext;
@@ -66,18 +61,5 @@ pub use relaxation::{
     Positions, ProjectedRanks, RankExpectations, RankModel, Relaxation, Relaxed, SigmoidRanks, SmoothIndicators,
     SoftSort,
 };
-pub use relaxed_measure::{RelaxedMeasure, RelaxedMeasureConfig};
 pub use relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt};
-pub use smooth_ap_indicator::{SmoothApIndicator, SmoothApIndicatorConfig};
-pub use smooth_ap_rank::{SmoothApRank, SmoothApRankConfig};
-pub use smooth_dcg::{SmoothDcg, SmoothDcgConfig};
-pub use smooth_ndcg::{SmoothNdcg, SmoothNdcgConfig};
-pub use smooth_precision::{SmoothPrecision, SmoothPrecisionConfig};
-pub use smooth_rr::{SmoothRr, SmoothRrConfig};
-pub use soft_ap::{SoftAp, SoftApConfig};
-pub use soft_dcg::{SoftDcg, SoftDcgConfig};
-pub use soft_err::{SoftErr, SoftErrConfig};
-pub use soft_ndcg::{SoftNdcg, SoftNdcgConfig};
-pub use soft_precision::{SoftPrecision, SoftPrecisionConfig};
-pub use soft_rr::{SoftRr, SoftRrConfig};
 pub use transform::Surrogate;

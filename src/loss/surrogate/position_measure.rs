@@ -5,9 +5,9 @@ use std::fmt::Debug;
 use burn::tensor::{Bool, Tensor};
 
 use super::context::MeasureContext;
+use crate::loss::about::Orientation;
 use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
-use crate::loss::ranking_loss::Orientation;
 use crate::measure::Gain;
 
 /// A measure of a ranked list, written over positions. [`Ndcg`](super::Ndcg) and others are ready made.

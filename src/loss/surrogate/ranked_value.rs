@@ -8,9 +8,9 @@ use super::context::MeasureContext;
 use super::position_function::PositionFunction;
 use super::position_measure::PositionMeasure;
 use super::relaxation::{Indicators, Relaxed};
+use crate::loss::about::Orientation;
 use crate::loss::error::{LossError, label_problem};
 use crate::loss::lists::Lists;
-use crate::loss::ranking_loss::Orientation;
 
 /// A measure, and whether it is a sum over positions.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl<M: PositionMeasure> RankedValue<M> {
 fn falling(labels: &[f64]) -> Lists {
     let scores = (0..labels.len()).map(|document| -(document as f64)).collect();
     let documents = row(vec![1.0; labels.len()]).greater_elem(0.0);
-    Lists::new(row(scores), row(labels.to_vec()), documents)
+    Lists::padded(row(scores), row(labels.to_vec()), documents)
 }
 
 /// The mean of a function of the rank over the ranks that each of `documents` may have; 0 where it has none.

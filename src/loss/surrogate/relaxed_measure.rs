@@ -30,7 +30,7 @@ use super::relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedP
 use super::transform::Surrogate;
 use crate::json::{Map, Value};
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::{LossEntry, value_of};
+use crate::loss::entry::{LossEntry, boxed, value_of};
 use crate::loss::error::LossError;
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{self, TEMPERATURE_UNIT, Temperature, Tempered};
@@ -47,10 +47,9 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     cost: "O(n^2), or that of the relaxation",
     paper: "the papers of the relaxation; Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, section 4",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
-    shift_invariant: true,
     defaults,
     forms: Some(forms),
-    build: |params| Ok(Box::new(configured(params)?.init()?)),
+    build: |params| Ok(boxed(configured(params)?.init()?)),
 };
 
 /// Keys of every cell.
@@ -298,6 +297,7 @@ mod tests {
 
     use super::*;
     use crate::json::json;
+    use crate::loss::Change;
     use crate::loss::gumbel::perturbed;
     use crate::loss::{Explained, LossSpec, RankingLoss, explain, registry};
 
@@ -322,7 +322,7 @@ mod tests {
         let mut names = 0;
         for cell in Cell::all() {
             let Some(name) = cell.named() else { continue };
-            let own = (registry::find(name).unwrap().defaults)(&Map::new());
+            let own = registry::find(name).unwrap().defaults(&Map::new());
             let given = sharp.as_object().unwrap().iter().filter(|(key, _)| own.contains_key(*key));
             let params = Map::from_iter(given.map(|(key, value)| (key.clone(), value.clone())));
             let mut of_cell = named_form(cell);
@@ -357,9 +357,9 @@ mod tests {
             let noisy = built(Value::Object(form.clone()));
             let (found, expected) = (explained(&*noisy, &SCORES).loss, (by_hand(0) + by_hand(1)) / 2.0);
             assert!((found - expected).abs() < 1e-12, "{form:?}: {found} {expected}");
-            let again = noisy.reseeded(&|own| own + 1).expect("it has noise");
+            let again = noisy.changed(Change::Noise(&|own| own + 1)).unwrap().expect("it has noise");
             assert_ne!(explained(&*again, &SCORES).loss, found, "{form:?}");
-            assert!(plain.reseeded(&|own| own).is_none());
+            assert!(plain.changed(Change::Noise(&|own| own)).unwrap().is_none());
         }
     }
 

@@ -6,9 +6,9 @@ use burn::tensor::{Bool, Tensor};
 use super::context::MeasureContext;
 use super::position_function::PositionFunction;
 use super::position_measure::PositionMeasure;
+use crate::loss::about::Orientation;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
-use crate::loss::ranking_loss::Orientation;
 
 /// Relevant documents among the first `k`, over `k`. Precision needs a cut-off, so `k` is a plain number.
 #[doc(alias = "P@k")]

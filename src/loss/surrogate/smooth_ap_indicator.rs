@@ -11,25 +11,19 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 
-const NAME: &str = "smooth_ap_indicator";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SmoothApIndicatorConfig,
+    name: "smooth_ap_indicator",
     summary: "average precision with soft indicators of the document at each rank",
     formula: "1 - 1/|l| sum_j P_j 1/j sum_{t <= j} P_t, P_j = sum_i l_i h_ij",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.2",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SmoothApIndicatorConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothApIndicatorConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SmoothApIndicator`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
@@ -40,8 +34,6 @@ pub struct SmoothApIndicatorConfig {
     #[config(default = "Temperature::spreads(0.02)")]
     pub temperature: Temperature,
 }
-
-tempered!(SmoothApIndicatorConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothApIndicatorConfig {
     /// Checks the parameters.

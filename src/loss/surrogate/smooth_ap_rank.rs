@@ -16,25 +16,19 @@ use burn::config::Config;
 use super::measures::AveragePrecision;
 use super::relaxation::SigmoidRanks;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 
-const NAME: &str = "smooth_ap_rank";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SmoothApRankConfig,
+    name: "smooth_ap_rank",
     summary: "average precision at sigmoid ranks",
     formula: "1 - 1/|l| sum_ij l_i l_j T_ij / r_i, T_ij = sigmoid((s_j - s_i) / sigma), T_ii = diagonal, r_i = 1 + sum_{j != i} T_ij",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (9)",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SmoothApRankConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothApRankConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SmoothApRank`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
@@ -48,8 +42,6 @@ pub struct SmoothApRankConfig {
     #[config(default = 1.0)]
     pub diagonal: f64,
 }
-
-tempered!(SmoothApRankConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothApRankConfig {
     /// Checks the parameters.

@@ -10,26 +10,20 @@ use burn::config::Config;
 use super::measures::Dcg;
 use super::relaxation::SigmoidRanks;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 use crate::measure::Gain;
 
-const NAME: &str = "smooth_dcg";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SmoothDcgConfig,
+    name: "smooth_dcg",
     summary: "DCG at sigmoid ranks",
     formula: "- sum_i G(y_i) / log2(1 + r_i), r_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / sigma)",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (5)",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SmoothDcgConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothDcgConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SmoothDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -43,8 +37,6 @@ pub struct SmoothDcgConfig {
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
 }
-
-tempered!(SmoothDcgConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothDcgConfig {
     /// Checks the parameters.

@@ -14,26 +14,20 @@ use burn::config::Config;
 use super::measures::{Dcg, Ndcg};
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 use crate::measure::{Discount, Gain};
 
-const NAME: &str = "smooth_ndcg";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SmoothNdcgConfig,
+    name: "smooth_ndcg",
     summary: "NDCG with soft indicators of the document at each rank",
     formula: "1 - 1/Z sum_ij G(y_i) D(j) h_ij, h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, eq. (7), (8)",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SmoothNdcgConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothNdcgConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SmoothNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -49,8 +43,6 @@ pub struct SmoothNdcgConfig {
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
 }
-
-tempered!(SmoothNdcgConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothNdcgConfig {
     /// Checks the parameters.

@@ -11,25 +11,19 @@ use burn::config::Config;
 use super::relaxation::Indicator;
 use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 
-const NAME: &str = "smooth_precision";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SmoothPrecisionConfig,
+    name: "smooth_precision",
     summary: "precision at k with soft indicators of the document at each rank",
     formula: "1 - 1/k sum_{j <= k} sum_i l_i h_ij, h_ij = softmax_i(-(s_i - s_d(j))^2 / sigma)",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.2",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SmoothPrecisionConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothPrecisionConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SmoothPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
@@ -43,8 +37,6 @@ pub struct SmoothPrecisionConfig {
     #[config(default = 5)]
     pub k: usize,
 }
-
-tempered!(SmoothPrecisionConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothPrecisionConfig {
     /// Checks the parameters.

@@ -13,25 +13,19 @@ use burn::config::Config;
 use super::measures::ReciprocalRank;
 use super::relaxation::Indicator;
 use super::transform::Surrogate;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 
-const NAME: &str = "smooth_rr";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SmoothRrConfig,
+    name: "smooth_rr",
     summary: "reciprocal rank with soft indicators of the document at each rank",
     formula: "1 - sum_j P_j / j prod_{t < j} (1 - P_t), P_j = sum_i l_i h_ij; linear: 1 - sum_j P_j / j",
     cost: "O(n^2); long lists in float32 on the CPU O(n log n)",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, section 4.1",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SmoothRrConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SmoothRrConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SmoothRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -45,8 +39,6 @@ pub struct SmoothRrConfig {
     #[config(default = false)]
     pub linear: bool,
 }
-
-tempered!(SmoothRrConfig, "sigma", 1.0, with_sigma);
 
 impl SmoothRrConfig {
     /// Checks the parameters.

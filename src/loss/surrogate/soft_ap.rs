@@ -18,25 +18,19 @@ use super::measures::AveragePrecision;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 
-const NAME: &str = "soft_ap";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SoftApConfig,
+    name: "soft_ap",
     summary: "expectation of average precision under Gaussian scores (SoftRank)",
     formula: "1 - 1/|l| sum_i l_i E[(1 + sum of l_j over j above i) / (1 + R_i)], R_i = number of j above i, P(j above i) = (1 + erf((s_j - s_i) / (2 sigma))) / 2",
     cost: "O(M n^2), M = 14; O(M n log n) in the exact model",
     paper: "the model of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for AP",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SoftApConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SoftApConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SoftAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -50,8 +44,6 @@ pub struct SoftApConfig {
     #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }
-
-tempered!(SoftApConfig, "sigma", 1.0, with_sigma);
 
 impl SoftApConfig {
     /// Checks the parameters.

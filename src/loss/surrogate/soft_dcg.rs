@@ -15,26 +15,20 @@ use super::measures::Dcg;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 use crate::measure::Gain;
 
-const NAME: &str = "soft_dcg";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SoftDcgConfig,
+    name: "soft_dcg",
     summary: "expectation of DCG under Gaussian scores (SoftRank)",
     formula: "- sum_j G(y_j) E[D(1 + R_j)], R_j = sum of Bernoulli((1 + erf((s_k - s_j) / (2 sigma))) / 2) over k != j",
     cost: "O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts",
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SoftDcgConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SoftDcgConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SoftDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -62,8 +56,6 @@ pub struct SoftDcgConfig {
     #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }
-
-tempered!(SoftDcgConfig, "sigma", 1.0, with_sigma);
 
 impl SoftDcgConfig {
     /// Checks the parameters.

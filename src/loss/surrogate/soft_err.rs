@@ -17,25 +17,19 @@ use super::measures::ExpectedReciprocalRank;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 
-const NAME: &str = "soft_err";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SoftErrConfig,
+    name: "soft_err",
     summary: "expectation of expected reciprocal rank under Gaussian scores (SoftRank)",
     formula: "1 - sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)], g = (2^y - 1) / 2^maximum_grade, R_i = number of j above i, P(j above i | x) = Phi((s_j - s_i) / sigma - x), x normal",
     cost: "O(M n log n), M = 14; O(M n^2) with independent trials",
     paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the measure of Chapelle et al., Expected reciprocal rank for graded relevance",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SoftErrConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SoftErrConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SoftErr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -52,8 +46,6 @@ pub struct SoftErrConfig {
     #[config(default = "RankModel::Exact")]
     pub model: RankModel,
 }
-
-tempered!(SoftErrConfig, "sigma", 1.0, with_sigma);
 
 impl SoftErrConfig {
     /// Checks the parameters.
@@ -105,7 +97,7 @@ mod tests {
             assert_eq!(refused.to_string(), expected);
         }
         let loss = SoftErrConfig::paper().init().unwrap();
-        assert_eq!(loss.gain().unwrap().of(4.0), 15.0 / 16.0);
+        assert_eq!(loss.about().gain.unwrap().of(4.0), 15.0 / 16.0);
         let refused = explain(&loss, &[0.0, 1.0], &[5.0, 0.0], DType::F64).unwrap_err();
         assert!(refused.to_string().contains("label 5, expected a whole number from 0 to 4"), "{refused}");
     }

@@ -18,26 +18,20 @@ use super::measures::{Dcg, Ndcg};
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 use crate::measure::Gain;
 
-const NAME: &str = "soft_ndcg";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SoftNdcgConfig,
+    name: "soft_ndcg",
     summary: "expectation of NDCG under Gaussian scores (SoftRank)",
     formula: "1 - 1/Z sum_j G(y_j) E[D(1 + R_j)], R_j = sum of Bernoulli((1 + erf((s_k - s_j) / (2 sigma))) / 2) over k != j",
     cost: "O(M n^2), M = 14; O(k n^2) with a cut-off; O(n^3) for other discounts",
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SoftNdcgConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SoftNdcgConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SoftNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -65,8 +59,6 @@ pub struct SoftNdcgConfig {
     #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }
-
-tempered!(SoftNdcgConfig, "sigma", 1.0, with_sigma);
 
 impl SoftNdcgConfig {
     /// Checks the parameters.

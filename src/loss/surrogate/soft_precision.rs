@@ -14,25 +14,19 @@ use super::relaxation::{Expected, RankModel};
 use super::relevance_measures::PrecisionAt;
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 
-const NAME: &str = "soft_precision";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SoftPrecisionConfig,
+    name: "soft_precision",
     summary: "expectation of precision at k under Gaussian scores (SoftRank)",
     formula: "1 - 1/k sum_j l_j P(R_j < k), R_j = sum of Bernoulli((1 + erf((s_k - s_j) / (2 sigma))) / 2) over k != j",
     cost: "O(k n^2)",
     paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, section III",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SoftPrecisionConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SoftPrecisionConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SoftPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
 /// paper's temperature.
@@ -49,8 +43,6 @@ pub struct SoftPrecisionConfig {
     #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }
-
-tempered!(SoftPrecisionConfig, "sigma", 1.0, with_sigma);
 
 impl SoftPrecisionConfig {
     /// Checks the parameters.

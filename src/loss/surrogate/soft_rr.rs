@@ -20,25 +20,19 @@ use super::measures::ReciprocalRank;
 use super::relaxation::{Expected, RankModel};
 use super::transform::Surrogate;
 use crate::loss::approximation::RankExpectationMethod;
-use crate::loss::entry::LossEntry;
+use crate::loss::declare::declare;
 use crate::loss::error::LossError;
-use crate::loss::smoothing::{Sharper, Smoothing};
-use crate::loss::temperature::{self, Temperature, tempered};
+use crate::loss::temperature::Temperature;
 
-const NAME: &str = "soft_rr";
-
-pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
-    name: NAME,
+declare! {
+    SoftRrConfig,
+    name: "soft_rr",
     summary: "expectation of the reciprocal rank under Gaussian scores (SoftRank)",
     formula: "1 - sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)], R_i = number of j above i, P(j above i | x) = Phi((s_j - s_i) / sigma - x), x normal",
     cost: "O(M n log n), M = 14; O(M n^2) with independent trials",
     paper: "the noise of He and Liu, Are algorithms directly optimizing IR measures really direct?, section III, for the reciprocal rank",
-    smoothing: Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller }),
-    shift_invariant: true,
-    defaults: |given| temperature::defaults(&SoftRrConfig::new(), given),
-    forms: None,
-    build: |params| Ok(Box::new(temperature::configure(NAME, SoftRrConfig::new(), params)?.init()?)),
-};
+    temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
+}
 
 /// Configuration of [`SoftRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
 /// temperature.
@@ -52,8 +46,6 @@ pub struct SoftRrConfig {
     #[config(default = "RankModel::Exact")]
     pub model: RankModel,
 }
-
-tempered!(SoftRrConfig, "sigma", 1.0, with_sigma);
 
 impl SoftRrConfig {
     /// Checks the parameters.

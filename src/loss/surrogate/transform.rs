@@ -11,14 +11,12 @@ use super::context::MeasureContext;
 use super::position_function::PositionFunction;
 use super::position_measure::PositionMeasure;
 use super::relaxation::Relaxation;
+use crate::loss::about::{About, ByLength, Change, Orientation, of_pairs};
 use crate::loss::approximation::Approximation;
-use crate::loss::check::pair_bytes;
 use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, sum_documents};
-use crate::loss::ranking_loss::{Orientation, RankingLoss, assert_per_query};
-use crate::loss::smoothing::Smoothing;
+use crate::loss::ranking_loss::{Changed, RankingLoss, assert_per_query};
 use crate::loss::temperature::{Scale, TemperatureUnit};
-use crate::measure::Gain;
 
 /// A measure seen through a relaxation, as a loss and a burn module.
 #[derive(Debug)]
@@ -113,7 +111,7 @@ impl<M: PositionMeasure> Surrogate<M> {
     fn probed(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
         // Evaluating the measure on a list of two documents shows which operations it uses.
         let labels = Tensor::<2>::from_floats([[1.0, 0.0]], &crate::device::host());
-        let lists = Lists::new(labels.clone(), labels.clone(), labels.greater_equal_elem(0.0));
+        let lists = Lists::padded(labels.clone(), labels.clone(), labels.greater_equal_elem(0.0));
         let context = MeasureContext::new(&lists, relaxation.relax(&lists, 0));
         measure.value(&context);
         if let Some(operation) = context.undefined() {
@@ -179,70 +177,39 @@ impl<M: PositionMeasure> Surrogate<M> {
 }
 
 impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
-    fn name(&self) -> &'static str {
-        self.name
+    fn about(&self) -> About<'_> {
+        let measured =
+            About::new(self.name, if self.bound.is_some() { Orientation::Loss } else { self.measure.orientation() });
+        let about = About { gain: self.measure.gain(), ..measured.with_lengths(self) };
+        // A weighted document in average precision and its like would also change what others add.
+        let document_weights = match self.documents_meet {
+            true => {
+                Err("its measure is not a sum over documents, as DCG, NDCG and precision are, so that no document has \
+                         a share of it to be weighted")
+            }
+            false => Ok(()),
+        };
+        About { document_weights, ..about.with_smoothing(self.relaxation.smoothing()).with_held(self.scale.held()) }
     }
 
-    fn orientation(&self) -> Orientation {
-        if self.bound.is_some() { Orientation::Loss } else { self.measure.orientation() }
-    }
-
-    fn gain(&self) -> Option<&Gain> {
-        self.measure.gain()
+    fn changed(&self, change: Change<'_>) -> Changed {
+        let with = |relaxation| Box::new(Self { relaxation, ..self.clone() }) as Box<dyn RankingLoss>;
+        match change {
+            Change::Noise(seed) => Ok(self.relaxation.reseeded(seed).map(with)),
+            Change::FullGradient => {
+                Ok(self.scale.differentiated().map(|scale| Box::new(Self { scale, ..self.clone() }) as _))
+            }
+            Change::Parameter(parameter, value) => {
+                let Some(relaxation) = self.relaxation.with_parameter(parameter, value) else { return Ok(None) };
+                relaxation.check(self.name)?;
+                self.expected.iter().try_for_each(|(f, k)| relaxation.check_sum(self.name, f, *k))?;
+                Ok(Some(with(relaxation)))
+            }
+        }
     }
 
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.measure.learnable(lists)
-    }
-
-    fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
-        let sums = self.expected.iter();
-        let all = sums.map(|(f, k)| self.relaxation.approximation(self.name, f, *k, documents, scores));
-        let all = all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
-        Ok(all.max_by(|a, b| a.error_f32.total_cmp(&b.error_f32)))
-    }
-
-    fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
-        let by_relaxation = self.relaxation.numbers_held(documents);
-        let numbers = by_relaxation.saturating_mul(batch as u64).saturating_mul(scores.size() as u64);
-        let of_a_draw = numbers.saturating_add(pair_bytes(self.numbers_per_pair, [batch, documents], scores));
-        of_a_draw.saturating_mul(self.relaxation.samples() as u64)
-    }
-
-    fn smoothing(&self) -> Option<Smoothing> {
-        self.relaxation.smoothing()
-    }
-
-    fn with_parameter(&self, parameter: &str, value: f64) -> Result<Box<dyn RankingLoss>, LossError> {
-        let fixed = || LossError::Fixed { loss: self.name, parameter: parameter.into() };
-        let relaxation = self.relaxation.with_parameter(parameter, value).ok_or_else(fixed)?;
-        relaxation.check(self.name)?;
-        self.expected.iter().try_for_each(|(f, k)| relaxation.check_sum(self.name, f, *k))?;
-        Ok(Box::new(Self { relaxation, ..self.clone() }))
-    }
-
-    fn reseeded(&self, seed: &dyn Fn(u64) -> u64) -> Option<Box<dyn RankingLoss>> {
-        let relaxation = self.relaxation.reseeded(seed)?;
-        Some(Box::new(Self { relaxation, ..self.clone() }))
-    }
-
-    fn held(&self) -> Option<&'static str> {
-        self.scale.held()
-    }
-
-    fn differentiated(&self) -> Option<Box<dyn RankingLoss>> {
-        Some(Box::new(Self { scale: self.scale.differentiated()?, ..self.clone() }))
-    }
-
-    /// A measure that is a sum over documents takes weights, as DCG, NDCG and precision do. Average precision and its
-    /// like do not: a weighted document in them would also change what others add.
-    fn check_document_weights(&self) -> Result<(), LossError> {
-        if self.documents_meet {
-            let reason = "its measure is not a sum over documents, as DCG, NDCG and precision are, so that no document \
-                          has a share of it to be weighted";
-            return Err(LossError::DocumentWeights { loss: self.name, reason });
-        }
-        Ok(())
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
@@ -255,6 +222,21 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
             Orientation::Measure => values.neg(),
             Orientation::Loss => values,
         }
+    }
+}
+
+impl<M: PositionMeasure + 'static> ByLength for Surrogate<M> {
+    fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
+        let sums = self.expected.iter();
+        let all = sums.map(|(f, k)| self.relaxation.approximation(self.name, f, *k, documents, scores));
+        let all = all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
+        Ok(all.max_by(|a, b| a.error_f32.total_cmp(&b.error_f32)))
+    }
+
+    fn numbers_of_pairs(&self, documents: usize) -> u64 {
+        let of_a_draw = self.relaxation.numbers_held(documents);
+        let of_a_draw = of_a_draw.saturating_add(of_pairs(self.numbers_per_pair, documents));
+        of_a_draw.saturating_mul(self.relaxation.samples() as u64)
     }
 }
 
@@ -271,6 +253,7 @@ mod tests {
         SigmoidRanks, SuccessAt,
     };
     use crate::loss::{Explained, LossSpec, RankExpectationMethod, explain};
+    use crate::measure::Gain;
     use crate::measure::{Convention, Discount, Measure, Ranking};
     use crate::op::Step;
 

@@ -8,7 +8,7 @@
 use burn::remote::RemoteHost;
 use burn::server::{RemoteServer, WebSocketTransport};
 use burn::tensor::{Bool, Device, Tensor};
-use burn_rank::loss::{LossError, LossSpec, RankingLoss, Reduction, registry};
+use burn_rank::loss::{Lists, LossError, LossSpec, RankingLoss, Reduction, registry};
 use burn_rank::op::Execution;
 
 type Failure = Box<dyn std::error::Error>;
@@ -27,7 +27,7 @@ fn by_name(name: &str) -> Result<Box<dyn RankingLoss>, LossError> {
 fn value(loss: &dyn RankingLoss, scores: Tensor<2>) -> Result<Tensor<1>, LossError> {
     let device = scores.device();
     let mask = Tensor::<2, Bool>::full([2, 5], true, &device);
-    loss.try_forward(scores, Tensor::from_floats(LABELS, &device), mask, None, Reduction::Sum)
+    loss.try_forward(&Lists::padded(scores, Tensor::from_floats(LABELS, &device), mask), Reduction::Sum)
 }
 
 /// The gradient of a loss against differences of its values, which know nothing of automatic differentiation.
@@ -44,9 +44,11 @@ fn check(loss: &dyn RankingLoss, device: &Device) -> Result<(), Failure> {
         };
         let expected = (at(STEP)? - at(-STEP)?) / (2.0 * STEP);
         if (found - expected).abs() > 2e-2 * (1.0 + expected.abs()) {
-            return Err(
-                format!("{} on {device:?}: gradient {found} at {cell}, differences {expected}", loss.name()).into()
-            );
+            return Err(format!(
+                "{} on {device:?}: gradient {found} at {cell}, differences {expected}",
+                loss.about().name
+            )
+            .into());
         }
     }
     Ok(())
@@ -78,7 +80,7 @@ fn main() -> Result<(), Failure> {
         for entry in registry::LOSSES {
             let loss = by_name(entry.name)?;
             // Values of estimators jump, and those of a hinge have a corner.
-            if loss.estimates_gradient() || entry.name.contains("hinge") {
+            if loss.about().estimates_gradient || entry.name.contains("hinge") {
                 value(&*loss, Tensor::from_floats(SCORES, &device))?;
                 continue;
             }

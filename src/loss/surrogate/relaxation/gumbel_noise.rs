@@ -26,7 +26,7 @@ pub struct GumbelNoise {
 
 impl GumbelNoise {
     /// Noise before `relaxation`, in `samples` draws, 1 or more. All queries of a batch share the noise until the loss is
-    /// [`reseeded`](crate::loss::RankingLoss::reseeded).
+    /// [`Change::Noise`](crate::loss::Change::Noise).
     pub fn new(relaxation: Arc<dyn Relaxation>, samples: usize, seed: u64) -> Self {
         Self { relaxation, samples, seed, by_row: false }
     }

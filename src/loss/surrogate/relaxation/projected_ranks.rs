@@ -119,7 +119,7 @@ mod tests {
     fn positions(scores: &[f64], sigma: f64) -> Vec<f64> {
         let device = Device::flex();
         let scores = Tensor::<1>::from_data(scores, (&device, DType::F64)).unsqueeze::<2>();
-        let lists = Lists::new(scores.clone(), scores.zeros_like(), scores.ones_like().greater_elem(0.0));
+        let lists = Lists::padded(scores.clone(), scores.zeros_like(), scores.ones_like().greater_elem(0.0));
         let Relaxed::Positions(found) = (ProjectedRanks { sigma, beta: 1.0 }).relax(&lists, 0) else {
             panic!("positions")
         };

@@ -331,7 +331,7 @@ mod tests {
         let members = [true, true, true, false, true, true, false, true, true, true, false, true];
         let scores = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), [2, 6]), (&device, DType::F64));
         let mask = Tensor::<2, Bool>::from_data(TensorData::new(members.to_vec(), [2, 6]), &device);
-        let lists = Lists::new(scores.clone(), scores.zeros_like(), mask);
+        let lists = Lists::padded(scores.clone(), scores.zeros_like(), mask);
         let relaxations: [(Arc<dyn Relaxation>, usize); 7] = [
             (Arc::new(Indicator { sigma: 0.7 }), 6),
             (Arc::new(NeuralSort { sigma: 2.0, top: None }), 6),

@@ -101,7 +101,7 @@ mod tests {
         // Scores 1 and 0 from the lowest: sigmoid(2) at first; then the factor is 1 - sigmoid(2) - delta.
         let device = Device::flex();
         let scores = Tensor::<2>::from_data([[0.5f64, -0.5]], (&device, DType::F64));
-        let lists = Lists::new(scores.clone(), scores.zeros_like(), scores.ones_like().greater_elem(0.0));
+        let lists = Lists::padded(scores.clone(), scores.zeros_like(), scores.ones_like().greater_elem(0.0));
         let relaxation = SmoothIndicators { alpha: 2.0, delta: 0.1, top: None };
         let Relaxed::Indicators(Indicators { at_ranks, .. }) = relaxation.relax(&lists, 0) else {
             panic!("indicators")

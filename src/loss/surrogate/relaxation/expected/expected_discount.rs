@@ -189,7 +189,7 @@ mod tests {
         let device = Device::flex();
         let shape = [1, scores.len()];
         let scores = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), shape), (&device, DType::F64));
-        Lists::new(scores.clone(), scores.zeros_like(), Tensor::<2, Bool>::full(shape, true, &device))
+        Lists::padded(scores.clone(), scores.zeros_like(), Tensor::<2, Bool>::full(shape, true, &device))
     }
 
     fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {

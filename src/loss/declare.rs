@@ -1,0 +1,137 @@
+//! `declare!`: what the file of a loss says of it, from which its entry in the registry follows; and the list of
+//! losses.
+
+/// Every loss once: its folder, its file, its type and its configuration. `$then` names a macro that takes the list.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! every_loss {
+    ($then:ident) => {
+        $then! {
+            surrogate approx_ap ApproxAp ApproxApConfig;
+            surrogate approx_dcg ApproxDcg ApproxDcgConfig;
+            pairwise approx_kendall_tau ApproxKendallTau ApproxKendallTauConfig;
+            surrogate approx_ndcg ApproxNdcg ApproxNdcgConfig;
+            surrogate approx_precision ApproxPrecision ApproxPrecisionConfig;
+            surrogate approx_rr ApproxRr ApproxRrConfig;
+            pairwise fidelity Fidelity FidelityConfig;
+            pairwise lambda_loss LambdaLoss LambdaLossConfig;
+            pairwise lambda_measure LambdaMeasure LambdaMeasureConfig;
+            pairwise lambda_ndcg LambdaNdcg LambdaNdcgConfig;
+            listwise list_mle ListMle ListMleConfig;
+            listwise list_net ListNet ListNetConfig;
+            pointwise mse_gain MseGain MseGainConfig;
+            listwise neural_ndcg NeuralNdcg NeuralNdcgConfig;
+            pairwise pairwise_exponential PairwiseExponential PairwiseExponentialConfig;
+            pairwise pairwise_hinge PairwiseHinge PairwiseHingeConfig;
+            pairwise pairwise_squared_hinge PairwiseSquaredHinge PairwiseSquaredHingeConfig;
+            listwise plackett_luce_ndcg PlackettLuceNdcg PlackettLuceNdcgConfig;
+            pairwise rank_net RankNet RankNetConfig;
+            surrogate relaxed_measure RelaxedMeasure RelaxedMeasureConfig;
+            surrogate smooth_ap_indicator SmoothApIndicator SmoothApIndicatorConfig;
+            surrogate smooth_ap_rank SmoothApRank SmoothApRankConfig;
+            surrogate smooth_dcg SmoothDcg SmoothDcgConfig;
+            surrogate smooth_ndcg SmoothNdcg SmoothNdcgConfig;
+            surrogate smooth_precision SmoothPrecision SmoothPrecisionConfig;
+            surrogate smooth_rr SmoothRr SmoothRrConfig;
+            surrogate soft_ap SoftAp SoftApConfig;
+            surrogate soft_dcg SoftDcg SoftDcgConfig;
+            surrogate soft_err SoftErr SoftErrConfig;
+            surrogate soft_ndcg SoftNdcg SoftNdcgConfig;
+            surrogate soft_precision SoftPrecision SoftPrecisionConfig;
+            surrogate soft_rr SoftRr SoftRrConfig;
+            listwise softmax_cross_entropy SoftmaxCrossEntropy SoftmaxCrossEntropyConfig;
+            listwise stochastic_rank StochasticRank StochasticRankConfig;
+            listwise xe_ndcg XeNdcg XeNdcgConfig;
+            pairwise yeti_loss YetiLoss YetiLossConfig;
+        }
+    };
+}
+
+/// Declares the loss of a file: `NAME`, and its entry in the registry. A loss with a temperature also gets a
+/// constructor for the paper's value, and a setter in scores under the name of the symbol.
+macro_rules! declare {
+    (
+        $config:ident,
+        name: $name:literal,
+        summary: $summary:literal,
+        formula: $formula:literal,
+        cost: $cost:literal,
+        paper: $paper:literal,
+    ) => {
+        const NAME: &str = $name;
+
+        pub(in crate::loss) const ENTRY: $crate::loss::entry::LossEntry = $crate::loss::entry::LossEntry {
+            name: NAME,
+            summary: $summary,
+            formula: $formula,
+            cost: $cost,
+            paper: $paper,
+            smoothing: None,
+            defaults: |_| $crate::loss::entry::parameters(&$config::new()),
+            forms: None,
+            build: |params| {
+                let config = $crate::loss::entry::configure(NAME, $config::new(), params)?;
+                Ok($crate::loss::entry::boxed(config.init()?))
+            },
+        };
+    };
+    (
+        $config:ident,
+        name: $name:literal,
+        summary: $summary:literal,
+        formula: $formula:literal,
+        cost: $cost:literal,
+        paper: $paper:literal,
+        temperature: $symbol:literal, sharper: $sharper:ident, paper_value: $value:literal $(, setter: $with:ident)?,
+    ) => {
+        const NAME: &str = $name;
+
+        pub(in crate::loss) const ENTRY: $crate::loss::entry::LossEntry = $crate::loss::entry::LossEntry {
+            name: NAME,
+            summary: $summary,
+            formula: $formula,
+            cost: $cost,
+            paper: $paper,
+            smoothing: Some($crate::loss::smoothing::Smoothing {
+                parameter: $symbol,
+                sharper: $crate::loss::smoothing::Sharper::$sharper,
+            }),
+            defaults: |given| $crate::loss::temperature::defaults(&$config::new(), given),
+            forms: None,
+            build: |params| {
+                let config = $crate::loss::temperature::configure(NAME, $config::new(), params)?;
+                Ok($crate::loss::entry::boxed(config.init()?))
+            },
+        };
+
+        impl $config {
+            #[doc = concat!("The default with the temperature of the paper: `", $symbol, " = ", $value, "` in scores.")]
+            pub fn paper() -> Self {
+                Self::new().with_temperature(Temperature::scores($value))
+            }
+
+            $(
+                #[doc = concat!("The same with a temperature in scores, as in the paper: `", $symbol, "`.")]
+                pub fn $with(self, value: f64) -> Self {
+                    self.with_temperature(Temperature::scores(value))
+                }
+            )?
+        }
+
+        impl $crate::loss::temperature::Tempered for $config {
+            fn symbol(&self) -> &'static str {
+                $symbol
+            }
+
+            fn temperature(&self) -> Temperature {
+                self.temperature
+            }
+
+            fn paper_value(&self) -> f64 {
+                $value
+            }
+        }
+    };
+}
+
+pub(in crate::loss) use declare;

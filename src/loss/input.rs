@@ -1,0 +1,163 @@
+//! `LossInput`: what a loss takes, padded or packed lists.
+
+use burn::nn::loss::Reduction;
+use burn::tensor::{Bool, Tensor};
+
+use super::check::{check_batch, check_document_weights, check_weight_shape, check_weights};
+use super::error::LossError;
+use super::lists::Lists;
+use super::packed::PackedLists;
+use crate::measure::Gain;
+use crate::op::shape::assert_same;
+
+/// The lists that a loss takes: [`Lists`], which are padded, or [`PackedLists`], which are not. Both may carry weights
+/// of documents, weights of queries, and the scores of a teacher. No other type is one.
+pub trait LossInput: Sealed {}
+
+impl LossInput for Lists {}
+
+impl LossInput for PackedLists {}
+
+/// The operations on lists that do not depend on their form.
+pub trait Sealed {
+    /// The padded lists that losses see.
+    fn rectangles(&self) -> Vec<&Lists>;
+
+    /// One value for each query in the order of the queries, from the values of each of the rectangles.
+    fn in_order(&self, values: Vec<Tensor<1>>) -> Tensor<1>;
+
+    /// The weights of the queries; none if all count the same.
+    fn query_weights(&self) -> Option<&Tensor<1>>;
+
+    /// What has one weight for each query, and its shape.
+    fn queries(&self) -> (&'static str, Vec<usize>);
+
+    /// Checks every score, label and weight.
+    fn check(&self, gain: Option<&Gain>) -> Result<(), LossError>;
+
+    /// The same lists with the mask inverted, where there is padding.
+    fn inverted(&self) -> Option<Lists>;
+}
+
+impl Sealed for Lists {
+    fn rectangles(&self) -> Vec<&Lists> {
+        vec![self]
+    }
+
+    fn in_order(&self, mut values: Vec<Tensor<1>>) -> Tensor<1> {
+        values.remove(0)
+    }
+
+    fn query_weights(&self) -> Option<&Tensor<1>> {
+        self.query_weights.as_ref()
+    }
+
+    fn queries(&self) -> (&'static str, Vec<usize>) {
+        ("scores", self.scores.dims().into())
+    }
+
+    fn check(&self, gain: Option<&Gain>) -> Result<(), LossError> {
+        check_batch(gain, &self.scores, &self.labels, &self.padded.clone().bool_not())?;
+        check_document_weights(self)
+    }
+
+    fn inverted(&self) -> Option<Lists> {
+        Some(Lists::padded(self.scores.clone().detach(), self.given.clone(), self.padded.clone()))
+    }
+}
+
+impl Sealed for PackedLists {
+    fn rectangles(&self) -> Vec<&Lists> {
+        self.padded().collect()
+    }
+
+    fn in_order(&self, values: Vec<Tensor<1>>) -> Tensor<1> {
+        self.by_query(values)
+    }
+
+    fn query_weights(&self) -> Option<&Tensor<1>> {
+        self.query_weights.as_ref()
+    }
+
+    fn queries(&self) -> (&'static str, Vec<usize>) {
+        ("queries", vec![self.segments().queries()])
+    }
+
+    fn check(&self, gain: Option<&Gain>) -> Result<(), LossError> {
+        self.check_documents(gain)
+    }
+
+    fn inverted(&self) -> Option<Lists> {
+        None
+    }
+}
+
+/// One value for each query, `[queries]`.
+#[track_caller]
+pub(super) fn per_query(lists: &dyn LossInput, of: &dyn Fn(&Lists) -> Tensor<1>) -> Tensor<1> {
+    lists.in_order(lists.rectangles().into_iter().map(of).collect())
+}
+
+/// Reduces the losses of the queries of lists, with the weights of the queries.
+#[track_caller]
+pub(super) fn reduced(lists: &dyn LossInput, losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
+    match lists.query_weights() {
+        None => reduce(losses, reduction),
+        Some(weights) => {
+            let (what, shape) = lists.queries();
+            if let Err(error) = check_weight_shape(weights, (what, &shape)) {
+                panic!("{error}");
+            }
+            reduce_weighted(losses, weights.clone(), reduction)
+        }
+    }
+}
+
+/// Checks every score, label and weight of lists, and that a query has something to learn. The error says how many
+/// queries would have with the mask inverted.
+pub(super) fn check_input(
+    lists: &dyn LossInput,
+    gain: Option<&Gain>,
+    learnable: &dyn Fn(&Lists) -> Tensor<1, Bool>,
+) -> Result<(), LossError> {
+    lists.check(gain)?;
+    let (what, shape) = lists.queries();
+    if let Some(weights) = lists.query_weights() {
+        check_weights(weights, (what, &shape))?;
+    }
+    let count =
+        |lists: &Lists| learnable(lists).into_data().iter::<bool>().filter(|is_learnable| *is_learnable).count();
+    if lists.rectangles().into_iter().any(|lists| count(lists) > 0) {
+        return Ok(());
+    }
+    let inverted = lists.inverted().map_or(0, |inverted| count(&inverted));
+    Err(LossError::NothingToLearn { queries: shape[0], inverted })
+}
+
+/// Reduces per-query losses `[B]` to `[1]`.
+pub fn reduce(losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
+    match reduction {
+        Reduction::Sum => losses.sum(),
+        Reduction::Mean | Reduction::Auto | Reduction::BatchMean => losses.mean(),
+    }
+}
+
+/// Reduces per-query losses `[B]` with weights `[B]` to `[1]`; see
+/// [`RankingLoss::forward_weighted`](super::RankingLoss::forward_weighted).
+///
+/// # Panics
+/// Different numbers of weights and losses.
+#[track_caller]
+pub fn reduce_weighted(losses: Tensor<1>, weights: Tensor<1>, reduction: Reduction) -> Tensor<1> {
+    assert_same("reduce_weighted", ("losses", &losses), &[("weights", &weights)]);
+    let weights = weights.detach().cast(losses.dtype());
+    let sum = (losses * weights.clone()).sum();
+    match reduction {
+        Reduction::Sum => sum,
+        Reduction::Mean | Reduction::Auto | Reduction::BatchMean => {
+            let total = weights.sum();
+            let none = total.clone().equal_elem(0.0);
+            sum / total.mask_fill(none, 1.0)
+        }
+    }
+}
