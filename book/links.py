@@ -64,6 +64,7 @@ def main():
             target = os.path.normpath(os.path.join(os.path.dirname(path), unquote(place.path))) if place.path else path
             if target.startswith(copies + os.sep) and not os.path.exists(target):
                 original = os.path.join(ROOT, os.path.relpath(target, copies)[: -len(".txt")])
+                original = original[: -len("-md")] + ".md" if original.endswith("-md") else original
                 if os.path.isfile(original):
                     os.makedirs(os.path.dirname(target), exist_ok=True)
                     shutil.copyfile(original, target)

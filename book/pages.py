@@ -38,9 +38,13 @@ def with_copies(line, here):
     def link(found):
         before, target, after = found.groups()
         path = os.path.normpath(os.path.join(DOCS, os.path.dirname(here), target))
-        if "://" in target or target.startswith("mailto:") or path.startswith(DOCS + os.sep):
+        if "://" in target or target.startswith("mailto:"):
             return found[0]
-        copy = os.path.join(COPIES, os.path.relpath(path, ROOT) + ".txt")
+        if path.startswith(DOCS + os.sep):
+            # mdBook makes a README the index of its folder, but leaves the links to it.
+            return re.sub(r"\bREADME\.md", "index.md", found[0])
+        # mdBook takes whatever contains `.md` as one of its pages.
+        copy = os.path.join(COPIES, os.path.relpath(path, ROOT).replace(".md", "-md") + ".txt")
         return before + os.path.relpath(copy, os.path.dirname(here) or ".") + after
 
     return re.sub(r"(\]\(|^\[[^\]]+\]: )([^)#\s]+)(?:#[^)\s]*)?(\)|$)", link, line)
