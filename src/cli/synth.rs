@@ -11,7 +11,7 @@ use super::files::{self, to_io};
 use super::progress::Work;
 use crate::data::columnar::Format;
 use crate::data::folds::part_number;
-use crate::data::{DataError, HiddenScorer, SynthConfig};
+use crate::data::{DataError, HiddenScorer, SynthConfig, separator_of_name};
 use crate::experiment::OutputFolder;
 use crate::text::is_standard_stream;
 
@@ -72,6 +72,10 @@ impl SynthArgs {
             },
             (Some(path), None) => match Format::from_path(path) {
                 Some(format) => files::write(path, |file| config.write_columnar(format, file).map_err(to_io)),
+                None if separator_of_name(path).is_some() => {
+                    let expected = "expected a name that ends in .arrow, .parquet or .txt";
+                    Err(Failure::input(format!("{}: {expected}: no CSV or TSV is written", path.display())))
+                }
                 None => files::write(path, |file| fill(&config, 0..config.queries, file)),
             },
             (Some(folder), Some(parts)) => {

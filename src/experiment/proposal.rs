@@ -102,7 +102,11 @@ impl Seen {
         }
         if teaching < FEW {
             let found = counted(teaching, "training query");
-            return (Choice::Linear, format!("{found} with two labels are too few for more than a weight per feature"));
+            let are = if teaching == 1 { "is" } else { "are" };
+            return (
+                Choice::Linear,
+                format!("{found} with two labels {are} too few for more than a weight per feature"),
+            );
         }
         let why = "a small one with dropout is level with tuned trees or above them on most data";
         (Choice::Network, why.to_string())

@@ -139,7 +139,7 @@ fn what_is_wrong_with_columns_is_refused_before_anything_is_written() {
         ("data.columns.position=x", "data.columns.position: positions of shown documents are not read from a table"),
         (
             "data.columns.drop=",
-            "own.csv: found column `title` of type Utf8, expected numbers, as every column of a feature has (option `columns.drop` = [\"title\"] leaves it out)",
+            "own.csv: row 1, column `title`: found `title, 0`, expected numbers, as every column of a feature has (option `columns.drop` = [\"title\"] leaves it out)",
         ),
         (
             "data.columns.weight=price",
@@ -396,5 +396,23 @@ fn a_table_from_a_pipe_is_told_by_its_header() {
     for name in ["-", "/dev/stdin"] {
         let piped = bench.command(&["predict", "run", name]).write_stdin(text.clone()).assert().success();
         assert_eq!(String::from_utf8_lossy(&piped.get_output().stdout), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_name_of_csv_is_refused_where_no_csv_is_written() {
+    let bench = bench();
+    for name in ["made.csv", "made.tsv", "made.csv.gz"] {
+        for command in [
+            &["synth", "--queries", "3", "--out", name][..],
+            &["convert", "own.csv", name, "--read", "columns.query=session"],
+        ] {
+            let message = bench.refused(command);
+            assert!(
+                message.contains(&format!("{name}: expected a name that ends in .arrow, .parquet or .txt")),
+                "{message}"
+            );
+            assert!(!bench.path(name).exists());
+        }
     }
 }

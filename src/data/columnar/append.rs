@@ -445,7 +445,7 @@ impl<'a, 'b> Appender<'a, 'b> {
 }
 
 /// Returns the requirement on a number, with the largest size if the number is beyond 32 bits.
-fn or_largest(found: &str, expected: &str) -> String {
+pub(super) fn or_largest(found: &str, expected: &str) -> String {
     match found.parse::<f64>() {
         Ok(number) if number.is_finite() && (number as f32).is_infinite() => format!("{expected} {LARGEST}"),
         _ => expected.to_owned(),

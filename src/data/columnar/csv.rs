@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, Float32Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, Float32Array, RecordBatch};
 use arrow_csv::ReaderBuilder;
 use arrow_csv::reader::Format;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use rayon::prelude::*;
 
-use super::append::Appender;
+use super::append::{Appender, or_largest};
 use super::schema::{self, Layout};
 use super::{check_groups, unfit};
 use crate::data::assembly::Assembly;
@@ -60,10 +60,10 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
         let bytes: usize = blocks.iter().map(Vec::len).sum();
         let of_blocks: usize = decoded.iter().flatten().map(RecordBatch::num_rows).sum();
         appender.expect_like(of_blocks, bytes)?;
-        for batch in decoded {
+        for (batch, block) in decoded.into_iter().zip(&blocks) {
             let batch = batch.map_err(|fault| fault.at(rows, path))?;
+            appender.append(&batch).map_err(|error| decoder.as_written(error, block, rows))?;
             rows += batch.num_rows();
-            appender.append(&batch)?;
         }
         if next.is_empty() {
             next_rows(&mut source, &mut next, path, appender.options().max_line_bytes)?;
@@ -140,21 +140,27 @@ fn fields(row: &[u8], separator: u8) -> Option<Vec<String>> {
 
 /// The columns, each of numbers or of text: a column is text if it has to be, or if its first value is not a number.
 fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &Assembly) -> Result<Schema, DataError> {
-    let as_text = |name: &String| Field::new(name, DataType::Utf8, true);
-    let all_text = Schema::new(names.iter().map(as_text).collect::<Vec<_>>());
     let columns = (0..names.len()).collect();
-    let decoder = Decoder { types: Arc::new(all_text), columns, separator, path };
+    let decoder = Decoder { types: texts_of(names), columns, separator, path };
     let sample = decoder.records(block, &decoder.types, SAMPLE).map_err(|()| decoder.fault(block).at(0, path))?;
-    let is_number = |column: usize| {
-        let texts = sample.as_ref().map(|sample| sample.column(column).as_string::<i32>());
-        let first = texts.and_then(|texts| texts.iter().flatten().find(|text| !is_missing(text)).map(str::to_owned));
-        first.is_none_or(|text| number(&text).is_some())
+    // The first value, with its row, if it is not a number.
+    let text_of = |column: usize| {
+        let texts = sample.as_ref()?.column(column).as_string::<i32>();
+        let row = texts.iter().position(|text| text.is_some_and(|text| !is_missing(text)))?;
+        let text = texts.value(row);
+        number(text).is_none().then(|| (row + 1, text.to_owned()))
     };
-    let typed = |(column, name): (usize, &String)| {
-        let is_text = schema::is_text(name, assembly) || !is_number(column);
-        Field::new(name, if is_text { DataType::Utf8 } else { DataType::Float32 }, true)
+    let typed = |(column, name): (usize, &String)| match text_of(column) {
+        Some((row, text)) => schema::with_example(Field::new(name, DataType::Utf8, true), row, &text),
+        None if schema::is_text(name, assembly) => Field::new(name, DataType::Utf8, true),
+        None => Field::new(name, DataType::Float32, true),
     };
     Ok(Schema::new(names.iter().enumerate().map(typed).collect::<Vec<_>>()))
+}
+
+/// The same columns as text.
+fn texts_of(names: &[impl AsRef<str>]) -> Arc<Schema> {
+    Arc::new(Schema::new(names.iter().map(|name| Field::new(name.as_ref(), DataType::Utf8, true)).collect::<Vec<_>>()))
 }
 
 /// The fault of a row of a block, counted from 0.
@@ -220,11 +226,29 @@ impl Decoder<'_> {
         decoder.flush().map_err(|_| ())
     }
 
+    /// Decodes at most so many rows of a block as text.
+    fn texts(&self, block: &[u8], rows: usize) -> Result<Option<RecordBatch>, ()> {
+        let names: Vec<&String> = self.types.fields().iter().map(|field| field.name()).collect();
+        self.records(block, &texts_of(&names), rows)
+    }
+
+    /// Shows an infinite number of an error as the file has it, for it may only be beyond 32 bits. The block begins after
+    /// `rows` rows.
+    fn as_written(&self, error: DataError, block: &[u8], rows: usize) -> DataError {
+        let DataError::Cell { path, row, column, found, expected } = error else { return error };
+        let written = || {
+            let at = row.checked_sub(rows + 1)?;
+            let texts = self.texts(block, at + 1).ok()??;
+            let texts = texts.column_by_name(&column)?.as_string::<i32>();
+            (at < texts.len()).then(|| texts.value(at).trim().to_owned())
+        };
+        let found = if found.trim_start_matches('-') == "inf" { written().unwrap_or(found) } else { found };
+        DataError::Cell { path, row, column, expected: or_largest(&found, &expected), found }
+    }
+
     /// Decodes a block as text, and reads the numbers in it.
     fn decode_text(&self, block: &[u8], rows: usize) -> Result<RecordBatch, Fault> {
-        let as_text = |field: &Arc<Field>| Field::new(field.name(), DataType::Utf8, true);
-        let all_text = Arc::new(Schema::new(self.types.fields().iter().map(as_text).collect::<Vec<_>>()));
-        let texts = self.records(block, &all_text, rows).map_err(|()| self.fault(block))?;
+        let texts = self.texts(block, rows).map_err(|()| self.fault(block))?;
         let types = Arc::new(self.decoded_types());
         let Some(texts) = texts else { return Ok(RecordBatch::new_empty(types)) };
         let mut first: Option<Fault> = None;

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Field, Schema};
 
 use super::unfit;
 use crate::data::assembly::Assembly;
 use crate::data::columns::{Columns, KeyColumn, Like};
-use crate::data::error::DataError;
+use crate::data::error::{DataError, quoted};
 use crate::data::text::options::Weights;
 use crate::text::{counted, did_you_mean, nearest};
 
@@ -330,9 +330,25 @@ impl Table<'_> {
 
     fn of_type(&self, column: usize, expected: &str) -> DataError {
         let field = &self.schema.fields()[column];
+        let example = [ROW, TEXT].map(|key| field.metadata().get(key));
+        if let [Some(row), Some(text)] = example
+            && let Ok(row) = row.parse()
+        {
+            let (path, column) = (self.path.to_path_buf(), field.name().clone());
+            return DataError::Cell { path, row, column, found: text.clone(), expected: expected.to_owned() };
+        }
         let found = format!("column `{}` of type {}", field.name().escape_debug(), field.data_type());
         unfit(self.path, found, expected)
     }
+}
+
+/// Keys of a field's metadata: the row of its first text, from 1, and the text as messages quote it.
+const ROW: &str = "row";
+const TEXT: &str = "text";
+
+/// A column of text in a file without types, with the row from 1 and the text that say so.
+pub(super) fn with_example(field: Field, row: usize, text: &str) -> Field {
+    field.with_metadata([(ROW, row.to_string()), (TEXT, quoted(text.as_bytes()))])
 }
 
 /// A name as messages quote it.

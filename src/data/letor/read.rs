@@ -77,6 +77,7 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     let (path, is_file) = (&input.name().to_path_buf(), input.is_file());
     let options = assembly.options;
     check_beside(options, path, is_file)?;
+    let mut source = Source::open(input, options)?;
     if !options.columns.is_default() {
         let expected = "a table: option `columns` names columns, and text has none";
         return Err(DataError::Table { path: path.clone(), found: "text".to_owned(), expected: expected.to_owned() });
@@ -86,7 +87,6 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
         return Err(DataError::Table { path: path.clone(), found: "text".to_owned(), expected });
     }
     assembly.begin_file(path, options.sort);
-    let mut source = Source::open(input, options)?;
     let documents_before = assembly.dataset.documents();
     let mut state = FileState { path, lines: 0, documents_before, has_queries: None, is_file };
     read_blocks(assembly, &mut source, &mut state)?;

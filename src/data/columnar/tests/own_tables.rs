@@ -124,8 +124,23 @@ fn faults_of_csv_have_their_row_and_column() {
         ("label,query,f,f\n1,a,2,3\n", "a.csv: found two columns `f`, expected a name of its own for each"),
         (
             "label,query,f,title,url\n1,a,2,cats,u\n",
-            "a.csv: found column `title` of type Utf8, expected numbers, as every column of a feature has (option \
+            "a.csv: row 1, column `title`: found `cats`, expected numbers, as every column of a feature has (option \
              `columns.drop` = [\"title\", \"url\"] leaves it out)",
+        ),
+        (
+            "label,query,f,price\n1,a,2,\n1,a,2,\"0,5\"\n",
+            "a.csv: row 2, column `price`: found `0,5`, expected numbers, as every column of a feature has (option \
+             `columns.drop` = [\"price\"] leaves it out)",
+        ),
+        ("label,query,f\ngood,a,2\n", "a.csv: row 1, column `label`: found `good`, expected numbers"),
+        (
+            "label,query,f\n1,a,2\n1,a,-1e300\n",
+            "a.csv: row 2, column `f`: found -1e300, expected a finite value of feature 1 of at most 3.4028235e38 in size, \
+             the largest 32-bit float",
+        ),
+        (
+            "label,query,f\n1,a,2\n1,a,inf\n",
+            "a.csv: row 2, column `f`: found inf, expected a finite value of feature 1",
         ),
     ] {
         assert_eq!(message(text, &ReadOptions::default()), expected);
@@ -187,7 +202,8 @@ fn columns_have_the_names_that_the_options_give_them() {
         "expected a column `titel` (option `columns.drop`); did you mean `title`?",
     );
     refused(but(&|columns| columns.label = Some("title".into())), "expected a column `title` (option `columns.label`)");
-    refused(but(&|columns| columns.label = Some("url".into())), "found column `url` of type Utf8, expected numbers");
+    let expected = "own.csv: row 1, column `url`: found `u1`, expected numbers";
+    refused(but(&|columns| columns.label = Some("url".into())), expected);
     // A label that another column replaces is not learned from.
     let both = "label,clicks,query,f\n1,0,a,1\n";
     let by_clicks = named(Columns { label: Some("clicks".into()), ..Columns::default() });
@@ -200,6 +216,9 @@ fn columns_have_the_names_that_the_options_give_them() {
         text.ends_with("found text, expected a table: option `columns` names columns, and text has none"),
         "{text}"
     );
+    // A file that is not there is not called text.
+    let missing = read(&["none.txt".into()], &by_clicks).unwrap_err().to_string();
+    assert!(missing.starts_with("none.txt: ") && !missing.contains("text has none"), "{missing}");
 }
 
 fn message_of_text(options: &ReadOptions) -> String {
