@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Dependencies that no source names, and why they are there nevertheless.
-const UNNAMED: &[(&str, &str)] = &[("argmin-math", "its feature `vec` lets argmin compute with vectors")];
+const UNNAMED: &[(&str, &str)] = &[
+    ("argmin-math", "its feature `vec` lets argmin compute with vectors"),
+    ("ciborium", "its defaults, which criterion turns on, are those of a build without tests too"),
+    ("regex-syntax", "its defaults, which proptest turns on, are those of a build without tests too"),
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
