@@ -19,7 +19,7 @@ use crate::loss::lists::one_in_place_of_zero;
 use crate::measure::Gain;
 use crate::op::differences;
 
-/// A measure by which [`LambdaMeasure`](super::LambdaMeasure) weighs pairs.
+/// A measure by which [`LambdaMeasure`](crate::loss::LambdaMeasure) weighs pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwapMeasure {
     /// Average precision.
