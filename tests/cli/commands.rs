@@ -316,10 +316,8 @@ fn every_benchmark_has_the_same_form() {
     for (args, name) in small.into_iter().zip(["losses", "train", "trees", "serving"]) {
         let lines = bench.output(&[args, &["--json"]].concat());
         let rows: Vec<Value> = lines.lines().map(json).collect();
-        for row in &rows {
-            let keys: Vec<&String> = row.as_object().unwrap().keys().collect();
-            assert_eq!(keys[..3], ["bench", "device", "path"], "{row}");
-            assert_eq!((row["bench"].as_str(), row["device"].as_str()), (Some(name), Some("flex")));
+        for line in lines.lines() {
+            assert!(line.starts_with(&format!("{{\"bench\":\"{name}\",\"device\":\"flex\",\"path\":")), "{line}");
         }
         let paths: Vec<Option<&str>> = rows.iter().map(|row| row["path"].as_str()).collect();
         match name {

@@ -44,7 +44,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     name: NAME,
     summary: "any measure through any relaxation, by `measure` and `relaxation`",
     formula: "1 - M, or -M for dcg and kendall_tau: the measure M with a substitute for ranks",
-    cost: "O(n^2), or that of the relaxation",
+    cost: "O(n^2), or as the relaxation",
     paper: "the papers of the relaxation; Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, section 4",
     smoothing: Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger }),
     defaults,
