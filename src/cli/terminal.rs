@@ -27,7 +27,7 @@ pub(super) fn say(message: impl Display) {
     });
 }
 
-/// Shows the cursor of a terminal again, where something that hid it has no time to.
+/// Shows the cursor of a terminal again, for code that hid it and ends at once.
 pub(super) fn show_cursor() {
     if io::stderr().is_terminal() {
         let _ = io::stderr().write_all(b"\x1b[?25h");

@@ -61,7 +61,7 @@ impl Ranker {
     }
 }
 
-/// Returns what becomes of missing values, by the features that have a column for it.
+/// Says how the ranker treats missing values, and which features have a column that marks them.
 fn missing_values(indicated: &[usize], names: &[String]) -> String {
     let columns: Vec<String> = indicated.iter().map(|&feature| markdown_code(&names[feature - 1])).collect();
     match &columns[..] {

@@ -382,7 +382,7 @@ mod tests {
         assert_eq!(judged(&[3.0, 2.0, 1.0], 0.2), Verdict::Holds);
         assert_eq!(judged(&[3.0, 2.0, 1.0], 5.0), Verdict::Vacuous);
         assert_eq!(judged(&[3.0, 3.0, 1.0], 0.2), Verdict::Open);
-        // The bound of a smaller sigma is not one at this.
+        // A bound for a smaller sigma does not hold at this one.
         let (wide, ndcg) = (query(&[3.0, 2.0, 1.0]), 0.5);
         let mut found = Bounded::default();
         found.add((wide.surrogate(&smooth(2.0)).unwrap() - ndcg).abs(), bound(&wide, 0.05, ndcg), 1.0);

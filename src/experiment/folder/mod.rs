@@ -36,7 +36,7 @@ pub const RECORD: &str = "run.json";
 pub const PAGE: &str = "report.html";
 /// The fits of `cv`, a folder each.
 pub const JOBS: &str = "jobs";
-/// The folder of a run that grows to replace the one around it.
+/// The folder of a new run, inside the run that it will replace.
 pub const NEXT: &str = ".next";
 /// The ranker that a run started from, if it was the one in its own folder.
 pub(crate) const START: &str = "start.safetensors";

@@ -60,7 +60,7 @@ fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists:
     }
 }
 
-/// Documents of a batch from which on it is sorted.
+/// Fewest documents of a list for which a batch is sorted.
 const PAYS: usize = 8192;
 
 /// Whole numbers are the same either way, so the width of the batch decides.

@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(of(&[3.0, 2.0, 1.0], 3.0), [Verdict::Open; 3], "the condition does not hold");
     }
 
-    /// The bound of a smaller sigma is not one of this error.
+    /// A bound for a smaller sigma does not hold for this error.
     #[test]
     fn the_bound_of_another_sigma_breaks() {
         let query = ScoredQuery { scores: vec![3.0, 2.0, 1.0], labels: vec![0.0, 1.0, 0.0] };

@@ -9,7 +9,7 @@ use super::{Cells, NORMAL, Reach, spot};
 use crate::op::gpu::functions::{Bell, Pull};
 use crate::op::gpu::launch::{Batch, start};
 
-/// Documents from which on a list is summed in cells.
+/// Fewest documents for which a list is summed in cells.
 pub(in crate::op::gpu) const PAYS: usize = 8192;
 
 /// The distance from which on a kernel is 0 on either side.

@@ -111,7 +111,7 @@ fn merge_runs(
 }
 
 /// Indices of the documents of each list in the order of their scores: as many as `counts` says of the columns in
-/// `order`. What follows them is not written.
+/// `order`. The places behind them are not written.
 pub(in crate::op::gpu) fn sort(batch: &Batch, x: &CubeTensor, order: &CubeTensor, counts: &CubeTensor) -> CubeTensor {
     let [mut keys, mut sorted, mut to_keys, mut to_sorted] = [(); 4].map(|()| batch.indices(batch.documents));
     start!(

@@ -11,7 +11,7 @@ use crate::op::gpu::functions::{Erf, Function, Logistic, Phi};
 use crate::op::gpu::launch::{Batch, start};
 use crate::op::gpu::members::is_counted;
 
-/// Documents with a value from which on a list is summed in cells.
+/// Fewest documents with a value for which a list is summed in cells.
 pub(in crate::op::gpu) const PAYS: usize = 8192;
 
 /// Whether the sums of a step can be taken in cells: Laplace's has a kink, and the tail of the arc tangent does not end.
