@@ -173,7 +173,8 @@ impl<'a, T: Real> List<'a, T> {
     }
 }
 
-/// Whether boxes cost less than the pairs of `rows` documents with all others. In very long lists both costs grow in proportion to the length.
+/// Whether boxes cost less than the pairs of `rows` documents with all others. In very long lists both costs grow in
+/// proportion to the length.
 fn pays(documents: usize, rows: usize, above: Above) -> bool {
     match above {
         Above::Nothing => rows >= 256 && rows * documents >= 3584 * 3584,
