@@ -10,10 +10,10 @@
 //! | `rocm`, `rocm:1` | AMD ROCm | `rocm` |
 //! | `wgpu`, `vulkan`, `metal`, each also `:discrete:0`, `:integrated:0`, `:virtual:0`, `:cpu` | wgpu graphics APIs | `wgpu`, `vulkan`, `metal` |
 
+#[cfg(feature = "learners")]
+use std::cell::Cell;
 use std::fmt::Display;
 use std::panic::{self, AssertUnwindSafe};
-#[cfg(feature = "learners")]
-use std::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(any(feature = "wgpu", feature = "vulkan", feature = "metal"))]
 use burn::tensor::DeviceKind;
@@ -111,20 +111,22 @@ pub(crate) fn in_host_memory(device: &Device) -> bool {
     false
 }
 
-/// Reads of devices by this process, as [`count_read`] counts them.
 #[cfg(feature = "learners")]
-static READS: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    /// Reads of devices by this thread, as [`count_read`] counts them.
+    static READS: Cell<u64> = const { Cell::new(0) };
+}
 
 /// Counts a read, for which the host waits until the device has done all its work.
 #[cfg(feature = "learners")]
 pub(crate) fn count_read() {
-    READS.fetch_add(1, Ordering::Relaxed);
+    READS.set(READS.get() + 1);
 }
 
-/// The reads of training steps so far. Measuring and saving a scorer are not counted.
+/// The reads of this thread's training steps so far. Measuring and saving a scorer are not counted.
 #[cfg(feature = "experiment")]
 pub(crate) fn reads() -> u64 {
-    READS.load(Ordering::Relaxed)
+    READS.get()
 }
 
 /// Opens the device called `name` and checks it with a small computation.

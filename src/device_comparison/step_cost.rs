@@ -162,12 +162,15 @@ mod cube {
 
     use super::*;
 
+    /// The path of a kernel's type.
+    type Kernel = &'static str;
+
     /// Notes the launches of kernels while it is told to.
     #[derive(Default)]
     struct Observer {
         training: Arc<AtomicBool>,
-        launches: Mutex<Vec<&'static str>>,
-        profiles: Mutex<Vec<(&'static str, ProfileDuration)>>,
+        launches: Mutex<Vec<Kernel>>,
+        profiles: Mutex<Vec<(Kernel, ProfileDuration)>>,
     }
 
     impl LaunchObserver for Observer {

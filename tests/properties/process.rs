@@ -155,14 +155,11 @@ fn losses_and_primitives_wait_for_no_device() {
     let mut reads = occurrences(&[".into_data(", ".to_data(", ".into_scalar", ".try_into_data("]);
     reads.retain(|name, _| name.starts_with("loss/") || name.starts_with("op/"));
     let expected = [
-        ("loss/check.rs", 4, "`try_forward` reads what it checks"),
+        ("loss/check.rs", 5, "`try_forward` reads what it checks, also weights"),
         ("loss/explain.rs", 2, "numbers for a reader"),
-        ("loss/packed.rs", 1, "`try_forward_packed` reads what it checks"),
-        (
-            "loss/ranking_loss.rs",
-            3,
-            "`try_forward`, also packed, and `degenerate_queries`, which is computed by the host",
-        ),
+        ("loss/input.rs", 1, "`try_forward` counts the queries that have something to learn"),
+        ("loss/packed.rs", 1, "`try_forward` reads what it checks, also packed"),
+        ("loss/ranking_loss.rs", 1, "`degenerate_queries`, computed by the host"),
         ("loss/surrogate/position_function.rs", 1, "a table of ranks, computed by the host"),
         ("loss/surrogate/ranked_value.rs", 1, "a measure of a ranking, computed by the host"),
     ];
@@ -183,6 +180,7 @@ fn the_library_changes_nothing_of_its_process() {
         ("data/in_file/mod.rs", 1, "what a pass over a file found, for the clones of its features"),
         ("data/letor/parse.rs", 1, "a table of constants"),
         ("data/normal.rs", 1, "a table of constants"),
+        ("device.rs", 1, "the number of reads of a thread"),
         ("execution/mod.rs", 1, "the execution of a thread, while its scope lasts"),
         ("experiment/splits.rs", 1, "what a split holds, once its files have been read"),
         ("loss/surrogate/relaxation/expected/exponential_fit.rs", 1, "fits by their parameters"),
