@@ -254,12 +254,12 @@ impl BenchArgs {
         rows.finish(out)
     }
 
-    /// The paths that were asked for, or those of the benchmark.
+    /// The paths that were asked for, else the benchmark's own.
     fn paths(&self, default: &[OpPath]) -> Vec<OpPath> {
         if self.paths.is_empty() { default.to_vec() } else { self.paths.clone() }
     }
 
-    /// The rows of a benchmark, whose table has these columns beside device and path.
+    /// The rows of a benchmark, whose table has device, path and these columns.
     fn rows<const N: usize>(&self, bench: &'static str, columns: [&str; N]) -> Rows {
         let mut header = vec![columns[0], "device", "path"];
         header.extend(&columns[1..]);

@@ -72,7 +72,7 @@ pub struct DeviceRow {
     pub seconds: RowSeconds,
     /// Training steps of a fit, the most over seeds; `None` for learners that take none.
     pub steps: Option<usize>,
-    /// What a training step costs; `None` if that was not measured.
+    /// The cost of a training step; `None` if it was not measured.
     pub step: Option<StepCost>,
     /// Largest memory over seeds.
     pub peak_bytes: PeakBytes,
@@ -129,7 +129,7 @@ pub struct DeviceRun {
     pub device: DeviceSetting,
     /// Its fits.
     pub trials: Trials,
-    /// What a training step costs; `None` if that was not measured.
+    /// The cost of a training step; `None` if it was not measured.
     pub step: Option<StepCost>,
 }
 

@@ -58,22 +58,10 @@ macro_rules! declare {
         cost: $cost:literal,
         paper: $paper:literal,
     ) => {
-        const NAME: &str = $name;
-
-        pub(in crate::loss) const ENTRY: $crate::loss::entry::LossEntry = $crate::loss::entry::LossEntry {
-            name: NAME,
-            summary: $summary,
-            formula: $formula,
-            cost: $cost,
-            paper: $paper,
-            smoothing: None,
-            defaults: |_| $crate::loss::entry::parameters(&$config::new()),
-            forms: None,
-            build: |params| {
-                let config = $crate::loss::entry::configure(NAME, $config::new(), params)?;
-                Ok($crate::loss::entry::boxed(config.init()?))
-            },
-        };
+        declare! {
+            @entry $config, entry, [$name, $summary, $formula, $cost, $paper],
+            None, |_| $crate::loss::entry::parameters(&$config::new())
+        }
     };
     (
         $config:ident,
@@ -84,25 +72,14 @@ macro_rules! declare {
         paper: $paper:literal,
         temperature: $symbol:literal, sharper: $sharper:ident, paper_value: $value:literal $(, setter: $with:ident)?,
     ) => {
-        const NAME: &str = $name;
-
-        pub(in crate::loss) const ENTRY: $crate::loss::entry::LossEntry = $crate::loss::entry::LossEntry {
-            name: NAME,
-            summary: $summary,
-            formula: $formula,
-            cost: $cost,
-            paper: $paper,
-            smoothing: Some($crate::loss::smoothing::Smoothing {
+        declare! {
+            @entry $config, temperature, [$name, $summary, $formula, $cost, $paper],
+            Some($crate::loss::smoothing::Smoothing {
                 parameter: $symbol,
                 sharper: $crate::loss::smoothing::Sharper::$sharper,
             }),
-            defaults: |given| $crate::loss::temperature::defaults(&$config::new(), given),
-            forms: None,
-            build: |params| {
-                let config = $crate::loss::temperature::configure(NAME, $config::new(), params)?;
-                Ok($crate::loss::entry::boxed(config.init()?))
-            },
-        };
+            |given| $crate::loss::temperature::defaults(&$config::new(), given)
+        }
 
         impl $config {
             #[doc = concat!("The default with the temperature of the paper: `", $symbol, " = ", $value, "` in scores.")]
@@ -131,6 +108,29 @@ macro_rules! declare {
                 $value
             }
         }
+    };
+    // `NAME` and `ENTRY`; `$parameters` is the module that reads parameters over the defaults.
+    (
+        @entry $config:ident, $parameters:ident,
+        [$name:literal, $summary:literal, $formula:literal, $cost:literal, $paper:literal],
+        $smoothing:expr, $defaults:expr
+    ) => {
+        const NAME: &str = $name;
+
+        pub(in crate::loss) const ENTRY: $crate::loss::entry::LossEntry = $crate::loss::entry::LossEntry {
+            name: NAME,
+            summary: $summary,
+            formula: $formula,
+            cost: $cost,
+            paper: $paper,
+            smoothing: $smoothing,
+            defaults: $defaults,
+            forms: None,
+            build: |params| {
+                let config = $crate::loss::$parameters::configure(NAME, $config::new(), params)?;
+                Ok($crate::loss::entry::boxed(config.init()?))
+            },
+        };
     };
 }
 

@@ -58,7 +58,7 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// # Ok::<(), LossError>(())
 /// ```
 pub trait RankingLoss: Debug + Send + Sync {
-    /// Returns the properties of the loss. A wrapper changes some of those of its loss:
+    /// Returns the properties of the loss. A wrapper changes some properties of its loss:
     /// `About { held: None, ..inner.about() }`, or the `with_` methods outside this crate.
     fn about(&self) -> About<'_>;
 

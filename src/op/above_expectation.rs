@@ -22,7 +22,7 @@ use super::{
 ///
 /// Differentiable in `x` alone. Documents with `a_i = 0` are skipped: O(Q M n) time for each other document, for `M`
 /// terms and `Q` comparisons; on the CPU, in `f32`, O(M n) for all of them under exact noise. Memory is O(n) on the CPU, else
-/// as the chunks of rows; the discount alone keeps `M` numbers per document for the gradient.
+/// as the chunks of rows; only the discount keeps `M` numbers per document for the gradient.
 ///
 /// # Shapes
 /// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:
