@@ -2,7 +2,12 @@
 
 use std::collections::TryReserveError;
 
+use rayon::prelude::*;
+
 use crate::memory::product;
+
+/// Rows of a cycle that one thread moves at a time.
+const PART: usize = 1000;
 
 /// Rows of features, with a number of features that is not known yet.
 #[derive(Debug, Default)]
@@ -117,28 +122,24 @@ impl Rows {
     }
 
     /// Puts the last rows, from `first` on, into another order: `order` has the row that comes to each place. It needs
-    /// memory for one row.
+    /// memory for one row in a thousand, and for four numbers per row.
     pub fn reorder(&mut self, first: usize, order: &[usize]) {
         let stride = self.stride;
-        let values = &mut self.values[first * stride..];
-        let mut is_done = vec![false; order.len()];
-        let mut held = vec![0.0; stride];
+        if stride == 0 {
+            return;
+        }
+        let mut rows: Vec<_> = self.values[first * stride..].chunks_exact_mut(stride).map(Some).collect();
+        let mut cycle = Vec::new();
         for start in 0..order.len() {
-            if is_done[start] || order[start] == first + start {
-                continue;
-            }
-            held.copy_from_slice(&values[start * stride..(start + 1) * stride]);
             let mut place = start;
-            loop {
-                is_done[place] = true;
-                let from = order[place] - first;
-                if from == start {
-                    break;
-                }
-                values.copy_within(from * stride..(from + 1) * stride, place * stride);
-                place = from;
+            while order[place] != first + place
+                && let Some(row) = rows[place].take()
+            {
+                cycle.push(row);
+                place = order[place] - first;
             }
-            values[place * stride..(place + 1) * stride].copy_from_slice(&held);
+            turn(&mut cycle);
+            cycle.clear();
         }
     }
 
@@ -158,9 +159,30 @@ impl Rows {
     }
 }
 
+/// Moves each row to the place of the row before it, and the first row to the last place. Parts of a long cycle move at
+/// the same time: each part gets a copy of the first row of the next one.
+fn turn(cycle: &mut [&mut [f32]]) {
+    if cycle.len() > PART {
+        let firsts: Vec<Vec<f32>> = cycle.chunks(PART).map(|part| part[0].to_vec()).collect();
+        cycle.par_chunks_mut(PART).enumerate().for_each(|(at, part)| shift(part, &firsts[(at + 1) % firsts.len()]));
+    } else if let Some(first) = cycle.first() {
+        let first = first.to_vec();
+        shift(cycle, &first);
+    }
+}
+
+/// Moves each row to the place of the row before it, and `next` to the last place.
+fn shift(part: &mut [&mut [f32]], next: &[f32]) {
+    for place in 1..part.len() {
+        let (before, from) = part.split_at_mut(place);
+        before[place - 1].copy_from_slice(from[0]);
+    }
+    part[part.len() - 1].copy_from_slice(next);
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Rows;
+    use super::{PART, Rows};
 
     #[test]
     fn rows_come_into_the_order_asked_for() {
@@ -171,6 +193,21 @@ mod tests {
         rows.reorder(2, &order);
         let expected: Vec<f32> =
             [0, 1].iter().chain(&order).flat_map(|row| [2 * row, 2 * row + 1]).map(|value| value as f32).collect();
+        assert_eq!(rows.values, expected);
+    }
+
+    #[test]
+    fn cycles_longer_than_a_part_are_rows_in_order() {
+        let count = 5 * PART + 7;
+        // One cycle of all rows but the last two, which change places.
+        let mut order: Vec<usize> = (0..count - 2).map(|row| (row + 3) % (count - 2)).collect();
+        order.extend([count - 1, count - 2]);
+        let mut rows = Rows::default();
+        let values: Vec<f32> = (0..2 * count).map(|value| value as f32).collect();
+        rows.append_dense(&values, 2, 2, count);
+        rows.reorder(0, &order);
+        let expected: Vec<f32> =
+            order.iter().flat_map(|row| [2 * row, 2 * row + 1]).map(|value| value as f32).collect();
         assert_eq!(rows.values, expected);
     }
 
