@@ -63,7 +63,8 @@ def page(text, here):
         elif fence:
             block = False
             if in_math:
-                lines.append(latex2mathml.converter.convert(" ".join(math), display="block"))
+                formula = latex2mathml.converter.convert(" ".join(math), display="block")
+                lines.append(f'<div class="formula">{formula}</div>')
                 in_math = False
                 continue
         elif in_math:

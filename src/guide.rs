@@ -7,6 +7,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `docs/start/first_ranker.md` | one command, and how to read its page |
+//! | `docs/start/when_not.md` | tasks for which other tools are better |
 //! | `docs/reference/configuration` | every key of a configuration file, with its default |
 //! | `docs/explanation/formulas.md` | the formula of each loss |
 //! | `docs/explanation/fast_sums.md` | sums over pairs of long lists |
@@ -23,6 +24,7 @@
 //! | `benchmarks/published.md` | published tables, computed again |
 //! | `benchmarks/trees.md` | boosted trees next to other libraries |
 //! | `benchmarks/performance.md` | speed, and what rounds where |
+//! | `benchmarks/scale.md` | large data and several processes |
 //! | `examples` | programs, each with its command in `examples/README.md` |
 //! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |
 
@@ -69,6 +71,7 @@ macro_rules! page {
         #[doc = "[import.md]: crate::guide#other-pages"]
         #[doc = "[performance.md]: crate::guide#other-pages"]
         #[doc = "[trees.md]: crate::guide#other-pages"]
+        #[doc = "[scale.md]: crate::guide#other-pages"]
         #[doc = "[large_data.md]: crate::guide#other-pages"]
         #[doc = "[fast_sums.md]: crate::guide#other-pages"]
         #[doc = "[python.md]: crate::guide#other-pages"]
