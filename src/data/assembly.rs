@@ -283,8 +283,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Compares the data of a query in its runs, and keeps one for each query. `home` is the first run of each,
-    /// from `first` on.
+    /// Compares the data of a query in all its runs, and keeps one of them. `home` holds, for each run from `first` on,
+    /// the first run of its query.
     fn check_runs(
         &mut self,
         first: usize,
@@ -399,7 +399,8 @@ fn reorder<T: Default>(values: &mut Vec<T>, first: usize, order: &[usize]) {
     }
 }
 
-/// Keeps the values of the runs that are the first of their query; `home` is the first run of each, from `first` on.
+/// Keeps the value of the first run of each query. `home` holds, for each run from `first` on, the first run of its
+/// query.
 fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
     let mut run = 0;
     values.retain(|_| {

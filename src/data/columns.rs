@@ -1,4 +1,4 @@
-//! Which column of a table is what, and what a table is compared with.
+//! The meaning of each column of a table, and the columns that a table must have.
 
 use serde::{Deserialize, Serialize};
 

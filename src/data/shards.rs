@@ -61,8 +61,8 @@ impl Shards {
         queries.iter().copied().filter(|query| own.contains(query)).collect()
     }
 
-    /// All queries in random steps of `queries` queries, the last one drawn with fewer: each step takes of every part
-    /// its share, to a query or two.
+    /// Returns all queries in random order, in steps of `queries` queries; the last step may have fewer. Each step
+    /// takes from every part in proportion to its size, to a query or two.
     #[cfg(feature = "learners")]
     pub(crate) fn steps(&self, queries: usize, random: &mut impl rand::Rng) -> Vec<Vec<usize>> {
         let shuffled = |shard| {

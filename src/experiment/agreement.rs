@@ -53,7 +53,7 @@ impl ExperimentConfig {
     }
 }
 
-/// Refuses processes of which one has another version, configuration, instructions or data than the first.
+/// Refuses processes if one of them has another version, configuration, instructions or data than the first.
 ///
 /// # Errors
 /// [`ExperimentError::Process`], the same in every process.
@@ -79,7 +79,7 @@ pub(crate) fn agree(
     compare(processes, &has)
 }
 
-/// Refuses processes of which one has something else than the first.
+/// Refuses processes if one of them differs from the first.
 fn compare(processes: &dyn Processes, has: &[(&'static str, String)]) -> Result<(), ExperimentError> {
     let all = processes.gather_all(has.iter().map(|(_, value)| value.clone().into_bytes()).collect());
     for (process, values) in all.chunks(has.len()).enumerate() {

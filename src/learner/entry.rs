@@ -180,7 +180,7 @@ pub struct LearnerEntry {
 /// Builds a learner from the parameters that differ from the defaults, and the sections that it reads.
 pub type Build = fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>;
 
-/// The parameters of a configuration that have a default, with it.
+/// Returns the parameters of a configuration that have a default, with their defaults.
 pub(super) fn defaults<C: LearnerConfig>() -> Map {
     match crate::json::to_value(C::default()) {
         Ok(Value::Object(map)) => map,

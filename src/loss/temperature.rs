@@ -111,7 +111,7 @@ impl Lists {
     }
 }
 
-/// Documents from which on the length of a list does not count.
+/// From this number of documents on, the length of a list does not change the temperature.
 const SHORT: f64 = 8.0;
 
 /// The largest ratio of 8 to a length by which scores grow.

@@ -29,7 +29,7 @@ use super::{
 /// - `values`: `[batch, ranks]`; what stands beyond as many ranks as documents is ignored
 ///
 /// # Panics
-/// Inputs of different shapes or types, and values of another number of lists.
+/// Inputs differ in shape or type, or `values` has another number of lists.
 #[track_caller]
 pub fn above_recursion(
     x: Tensor<2>,

@@ -74,7 +74,7 @@ fn missing_values(indicated: &[usize], names: &[String]) -> String {
 fn about(estimate: &Estimate) -> String {
     let Estimate { queries, folds, seeds, report, .. } = estimate;
     let place = match report {
-        Some(report) => format!(" They stand in {}.", markdown_code(report)),
+        Some(report) => format!(" They are in {}.", markdown_code(report)),
         None => " The cross-validation kept no report.".to_string(),
     };
     format!(

@@ -83,7 +83,7 @@ fn the_card_says_that_there_is_no_test_value_and_where_the_estimate_stands() {
     for part in [
         "has no test value of its own",
         "30 test queries in 3 folds with 2 seeds",
-        "They stand in `cv/report.json`.",
+        "They are in `cv/report.json`.",
         &format!("| cross-validated ndcg@10 | {estimate:.4} ± {error:.4} |"),
     ] {
         assert!(card.contains(part), "`{part}` in:\n{card}");

@@ -293,7 +293,8 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// The option that leaves columns out, with those that it leaves out already.
+    /// Returns the text of the option `columns.drop` that leaves out `names` and the columns that it leaves out
+    /// already.
     fn to_drop(&self, names: &[&str]) -> String {
         let dropped = self.options.drop.iter().map(String::as_str).chain(names.iter().copied());
         let quoted: Vec<String> = dropped.map(|name| format!("{name:?}")).collect();

@@ -1,6 +1,7 @@
 //! Features that stay in a file: rows are copied out of it where they are wanted, normalized on the way.
 //!
-//! Whoever takes them as one slice gets them all in memory: the file's own, where it holds the values as one slice.
+//! Code that asks for one slice of all features needs them in memory. If the file holds them as one slice, that slice
+//! is used; otherwise they are copied.
 
 mod survey;
 
@@ -472,7 +473,7 @@ impl InFile {
         Survey::of_parts(&self.parts().gather_numbers(self.readers(processes), of_part))
     }
 
-    /// What a pass over the values finds as they are used.
+    /// Returns what a pass over the values finds, normalized if the features are.
     pub fn survey_in(&self, processes: &dyn Processes) -> Cow<'_, Survey> {
         match self.normalized {
             None => Cow::Borrowed(self.survey()),

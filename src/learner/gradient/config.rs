@@ -59,7 +59,8 @@ pub struct GradientConfig {
     pub anneal: Option<AnnealConfig>,
     /// Epochs without a better selection measure after which the fit stops; absent: never.
     pub patience: Option<usize>,
-    /// Measure the training data in the first epoch and in every so many; 0: only where nothing else selects.
+    /// Measure the training data in the first epoch and in every epoch whose number is a multiple of this. With 0 they
+    /// are measured only if there are no validation data.
     pub evaluate_train_every: usize,
 }
 

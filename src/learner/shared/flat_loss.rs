@@ -1,5 +1,5 @@
 //! A loss as a function of one score per document: its sum over the queries of a dataset, with the derivative with
-//! respect to every score. Queries are padded once and scored many times, by each process a part of their batches.
+//! respect to every score. Queries are padded once and scored many times. Each process scores a part of the batches.
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 

@@ -320,7 +320,8 @@ impl<'a> MeasureContext<'a> {
         at_rank(ranks.clone(), f.up_to(ranks.dims()[1], k)) * self.lists.mask.clone()
     }
 
-    /// The sum of expectations, which are recorded, or else that they are not defined. The value has no meaning then.
+    /// Returns the sum of expectations and records them. If they are not defined, that is recorded, and the value has
+    /// no meaning.
     fn expected_sum(
         &self,
         f: &PositionFunction,

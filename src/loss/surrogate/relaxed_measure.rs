@@ -100,7 +100,7 @@ pub struct RelaxedMeasureConfig {
     /// A document's own term of sigmoid ranks, from 0 to 1.
     #[config(default = 1.0)]
     pub diagonal: f64,
-    /// Distance by which smooth indicators put a document that was found below the others, above 0 and below 1/2.
+    /// How far below the others smooth indicators put a document that was found: above 0 and below 1/2.
     #[config(default = 0.1)]
     pub delta: f64,
     /// The method that computes expectations.

@@ -44,8 +44,8 @@ impl Comparison {
         Self { rate: 0.5 / sigma, shift: 0.0 }
     }
 
-    /// Creates the comparison if the noise of `i` is `noise` standard deviations and the noise of `j` is normal; both
-    /// have standard deviation `sigma`.
+    /// Creates a comparison in which the noise of `i` is given, `noise` times `sigma`, and the noise of `j` is normal
+    /// with standard deviation `sigma`.
     pub fn given(noise: f64, sigma: f64) -> Self {
         use std::f64::consts::FRAC_1_SQRT_2;
         Self { rate: FRAC_1_SQRT_2 / sigma, shift: noise * FRAC_1_SQRT_2 }

@@ -18,8 +18,8 @@ struct State<B: Backend> {
     w: Vec<Array<B>>,
 }
 
-/// One trial against the rows of a chunk: the chances to be above, for a product times what is left of it, and not to be,
-/// `[batch, rows]`, and `b_j`, `[batch, 1]`, of a sum.
+/// One trial against the rows of a chunk: the chances to be above and not to be, `[batch, rows]`, and for a sum `b_j`,
+/// `[batch, 1]`. For a product the first is multiplied by `1 - b_j`.
 struct Trial<B: Backend> {
     ahead: Array<B>,
     behind: Array<B>,
@@ -111,7 +111,7 @@ impl<B: Backend> Trials<B> {
         documents.fold(start, |state, j| state.after(&self.of(j), self.ranks))
     }
 
-    /// Nobody above, from `[batch, rows]` zeros.
+    /// Returns the state before the first trial, with no document above. `nothing` holds zeros, `[batch, rows]`.
     fn start(&self, nothing: &Array<B>) -> State<B> {
         let w = if self.above == Above::Sum { vec![nothing.clone()] } else { Vec::new() };
         State { p: vec![nothing.clone() + 1.0], w }

@@ -26,7 +26,7 @@ use burn::backend::{Backend, tensor::FloatTensor};
 use self::array::Array;
 use crate::op::call::{Call, Tensors};
 
-/// The documents of `out` that are asked for, and `fill` in place of the others; all of them without `rows`.
+/// Returns `out` with `fill` in place of the documents that `rows` leaves out. Without `rows`, `out` stays.
 fn asked<B: Backend>(out: FloatTensor<B>, rows: &Tensors<B>, fill: f64) -> FloatTensor<B> {
     match rows.first() {
         Some(rows) => Array::<B>(rows.clone()).select_or(Array(out), fill).0,

@@ -81,7 +81,8 @@ fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule:
     }
 }
 
-/// For each list the rows, those that count first, and how many do; then the same of the columns. One cube per list.
+/// Writes for each list its rows, those that count first, and the number of these; then the same for its columns. One
+/// cube per list.
 #[cube(launch)]
 fn partition(
     of_rows: &[f32],

@@ -129,7 +129,7 @@ fn in_pairs(tree: &RawTree) -> RawTree {
     RawTree { nodes, places }
 }
 
-/// A split whose left side is below a condition.
+/// A split that sends values below a condition left.
 struct Below {
     condition: f32,
     missing_left: bool,

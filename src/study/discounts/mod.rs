@@ -3,8 +3,8 @@
 //! Documents are drawn independently, so the theorems apply. Three ranking functions sort each sample: one knows the
 //! quality of a document, one knows it for every other document, and one is random. What is judged:
 //!
-//! * the limits, by a fit over `n` in the rate at which each is approached: `1 / log n` where the discount is
-//!   logarithmic, `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6` the logarithm is still far from its limit.
+//! * the limits. Each is found by a fit over `n`, at the rate of its theorem: `1 / log n` for the logarithmic discount,
+//!   `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6` the logarithm is still far from its limit.
 //! * Lemma 2: the mean NDCG is within `n^(-1/3)` of the pseudo-expectation (factors in `log n`, which the paper does
 //!   not state, are taken as 1).
 //! * Theorem 6: with `2^-r`, NDCG does not settle.

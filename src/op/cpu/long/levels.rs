@@ -171,7 +171,7 @@ impl Levels {
 
 /// The chances of the documents around a level, document by document.
 pub struct Around {
-    /// To be above the level, and not to be.
+    /// The chances to be above the level, and not above it.
     pub ahead: Vec<f64>,
     pub behind: Vec<f64>,
     /// `phi(y_j - u)`

@@ -1,9 +1,11 @@
 //! Fused [`above_expectation`](crate::op::above_expectation()).
 //!
-//! The documents with a weight are the rows of a list; the others are met by them, and cost nothing themselves. A
-//! product `p` over documents takes the factor `1 + pi (z - 1)` as `p - p pi (1 - z)` for a base `z` of at least 1/2,
-//! so that neither the rounding of `z` nor that of equal factors of tied documents adds up; for a smaller base as
-//! `(1 - pi) + pi z`, both probabilities from `erfc`, so that it keeps its precision when `pi` is close to 1.
+//! Only documents with a weight are rows. Each is compared with all documents of the list.
+//!
+//! A product `p` over documents is multiplied by the factor `1 + pi (z - 1)`. For a base `z` of at least 1/2 this is
+//! computed as `p - p pi (1 - z)`: neither the rounding of `z` nor the rounding of equal factors, of tied documents,
+//! adds up. For a smaller base it is `(1 - pi) + pi z`, with both probabilities from `erfc`, which is precise for `pi`
+//! near 1.
 //!
 //! The products of [independent ranks](AboveExpectation::of_independent_ranks) are kept for the gradient; otherwise it
 //! computes them again. Under exact noise a list takes [levels](crate::op::cpu::long::above_levels), and other long lists

@@ -21,7 +21,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, reduce},
 };
 
-/// Numbers that the distributions of one tile may take, and fewest rows of a tile.
+/// The most numbers in the distributions of one tile, and the fewest rows of a tile.
 const TILE_NUMBERS: usize = 1 << 20;
 const FEWEST_ROWS: usize = 8;
 

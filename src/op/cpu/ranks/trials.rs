@@ -3,7 +3,7 @@
 //! Document `j` is above with the chance `pi_j`, independently of the others. Over the trials so far, for each rank
 //! `r`,
 //!
-//! - `p(r)` is the chance that `r` documents are above, for a product times what they leave of it:
+//! - `p(r)` is the chance that `r` documents are above. For a product it is multiplied by the mean of the product:
 //!   `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j`, for a product `pi_j (1 - b_j)` in the last place;
 //! - `w(r)`, for a sum, is `p(r)` times the mean of the sum:
 //!   `w(r) <- w(r) (1 - pi_j) + (w(r - 1) + p(r - 1) b_j) pi_j`.

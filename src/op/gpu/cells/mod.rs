@@ -24,8 +24,8 @@ use super::tile::UNITS;
 /// Chebyshev points of a cell.
 pub(super) const POINTS: usize = 12;
 
-/// Numbers of a list in `starts` beyond one for each document: the end of the last cell, then how many cells and how many
-/// rows there are.
+/// The numbers that a list has in `starts` in addition to one per document: the end of its last cell, the number of its
+/// cells, and the number of its rows.
 const ENDS: usize = 3;
 
 /// Places of the documents of a cell.

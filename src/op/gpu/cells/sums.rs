@@ -38,7 +38,7 @@ impl Form {
     }
 }
 
-/// The joined weights of a target and of a source, from `first` in `weights`.
+/// The joined weights of a target and a source. The weights of the source begin at `first` in `weights`.
 #[cube]
 fn joined(own: &Array<f32>, weights: &[f32], first: usize, #[comptime] form: Form) -> f32 {
     if comptime!(form == Form::Exchange) {
