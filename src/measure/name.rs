@@ -172,7 +172,7 @@ impl Measure {
         if let Measure::Own(own) = self {
             let name = own.get().name();
             if name.is_empty() || name.parse::<Measure>().is_ok() {
-                let expected = "a name of its own, which no measure of this crate has".to_string();
+                let expected = "a name that no measure of this crate has".to_string();
                 return Err(MeasureError::MeasureParameter { found: name.to_string(), expected });
             }
             return Ok(());

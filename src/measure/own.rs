@@ -286,7 +286,7 @@ mod tests {
         let refused = |measure: Measure| measure.query(&ranking, &Convention::default()).unwrap_err().to_string();
         assert_eq!(refused(Measure::own(OwnAp)), "document 2 of query 1 has the label 5: expected up to 4");
         let taken = refused(Measure::own(OwnNdcg { name: "NDCG@10".into(), k: 10 }));
-        assert_eq!(taken, "measure `NDCG@10`: expected a name of its own, which no measure of this crate has");
+        assert_eq!(taken, "measure `NDCG@10`: expected a name that no measure of this crate has");
         assert_eq!(own_ndcg(3), own_ndcg(3));
         assert_ne!(own_ndcg(3), own_ndcg(4));
     }

@@ -129,7 +129,7 @@ mod tests {
             refused(exact_measure("mine", Ndcg::new()).unwrap()),
             "document 2 of query 1 has the label 31: expected a whole number from 0 to 30"
         );
-        assert!(refused(exact_measure("ndcg", Ndcg::new()).unwrap()).contains("a name of its own"));
+        assert!(refused(exact_measure("ndcg", Ndcg::new()).unwrap()).contains("a name that no measure"));
         assert!(exact_measure("mine", PrecisionAt { k: 0 }).is_err());
     }
 }

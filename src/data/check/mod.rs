@@ -280,15 +280,15 @@ impl Check {
         for (feature, share) in (1..).zip(&features).filter_map(|(f, pairs)| Some((f, pairs.gives_away()?))) {
             let share = 100.0 * share;
             let words = format!(
-                "{} gives the label away: it orders {share:.1}% of the pairs of a query \
-                that it tells apart as their labels do, or the other way; leave it out if it is not known before",
+                "{} gives the label away: it orders {share:.1}% of the pairs of documents in which it differs as their \
+                labels do, or in reverse; leave it out if it is not known when documents are ranked",
                 self.in_words(&[feature])
             );
             self.find(Level::Problem, Kind::GivesLabelAway, set, &self.called(&[feature]), words);
         }
         if places.sorted().is_some() {
-            let words = "documents stand in the order of their labels: tools that leave ties in the order of the file \
-                measure too much; expected ties cannot"
+            let words = "the documents are sorted by label: tools that keep the order of the file among equal scores \
+                measure too high a value; the convention `standard` does not"
                 .to_string();
             self.find(Level::Note, Kind::SortedByLabel, set, &[], words);
         }

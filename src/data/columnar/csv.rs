@@ -125,7 +125,7 @@ fn take_header(block: &mut Vec<u8>, separator: u8, path: &Path) -> Result<Vec<St
     }
     for (at, name) in names.iter().enumerate() {
         if names[..at].contains(name) {
-            return Err(unfit(path, format!("two columns `{}`", name.escape_debug()), "a name of its own for each"));
+            return Err(unfit(path, format!("two columns `{}`", name.escape_debug()), "a different name for each"));
         }
     }
     Ok(names)

@@ -122,7 +122,7 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
 /// Rejects options that need a file next to the input if the input is not a file.
 fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(), DataError> {
     if !is_file && options.groups == Groups::QueryFile {
-        let expected = format!("`auto` or `qid`: there is no file of group sizes beside {}", path.display());
+        let expected = format!("`auto` or `qid`: there is no file of group sizes next to {}", path.display());
         return Err(Refusal::new("groups", "query-file", expected).into());
     }
     let weights = [
@@ -130,7 +130,7 @@ fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(),
         ("document_weights", "document weights", options.document_weights),
     ];
     if let Some((key, what, _)) = weights.iter().find(|(_, _, source)| !is_file && !source.is_none()) {
-        let expected = format!("`none`: there is no file of {what} beside {}", path.display());
+        let expected = format!("`none`: there is no file of {what} next to {}", path.display());
         return Err(Refusal::new(*key, "file", expected).into());
     }
     Ok(())

@@ -205,7 +205,7 @@ fn query_weights_are_read_from_beside_the_file() {
     let stream = Input::from_reader("a stream", std::io::Cursor::new(data));
     assert_eq!(
         read_from([stream], &weighted).unwrap_err().to_string(),
-        "query_weights = file: expected `none`: there is no file of query weights beside a stream"
+        "query_weights = file: expected `none`: there is no file of query weights next to a stream"
     );
 }
 
@@ -234,7 +234,7 @@ fn document_weights_are_read_from_lightgbms_file() {
     let stream = Input::from_reader("a stream", std::io::Cursor::new(data));
     assert_eq!(
         read_from([stream], &weighted).unwrap_err().to_string(),
-        "document_weights = file: expected `none`: there is no file of document weights beside a stream"
+        "document_weights = file: expected `none`: there is no file of document weights next to a stream"
     );
 }
 

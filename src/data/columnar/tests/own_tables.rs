@@ -121,7 +121,7 @@ fn faults_of_csv_have_their_row_and_column() {
             ",label,query,f\n0,1,a,2\n",
             "a.csv: found column 1 without a name, expected a name for each feature (option `columns.drop` = [\"\"] leaves it out)",
         ),
-        ("label,query,f,f\n1,a,2,3\n", "a.csv: found two columns `f`, expected a name of its own for each"),
+        ("label,query,f,f\n1,a,2,3\n", "a.csv: found two columns `f`, expected a different name for each"),
         (
             "label,query,f,title,url\n1,a,2,cats,u\n",
             "a.csv: row 1, column `title`: found `cats`, expected numbers, as every column of a feature has (option \
