@@ -48,7 +48,7 @@ pub enum CachedBackwardError {
         /// Number of scores in the second pass.
         second: usize,
     },
-    /// A score that differs between the passes, so that the gradient would belong to neither.
+    /// A score that differs between the passes: the gradient would belong to neither.
     #[error(
         "chunk {}, score {}: {second} in the second pass, expected the {first} of the first pass: no other thread may draw \
          from burn's generator, and `score` may keep no state",
@@ -69,10 +69,10 @@ pub enum CachedBackwardError {
 
 /// The value and the gradient of a loss that sees the scores of all chunks at once, in the memory of one chunk.
 ///
-/// A first pass computes the scores of each chunk and records nothing. The loss gives the gradient by the scores. A second
-/// pass computes the scores of each chunk again, now recorded, and takes the gradient on to the parameters, added in the
-/// order of the chunks. So a step of many long lists fits where a few documents do, for about the time of one more forward
-/// pass (Gao et al., Scaling deep contrastive learning batch size under memory limited setup, 2021).
+/// A first pass computes the scores of each chunk and records nothing. The loss gives the gradient by the scores. A
+/// second pass computes the scores of each chunk again, now recorded, and continues the gradient to the parameters. The
+/// chunks are added in their order. So a step of many long lists fits where a few documents do, for about the time of
+/// one more forward pass (Gao et al., Scaling deep contrastive learning batch size under memory limited setup, 2021).
 ///
 /// * `score` gives the scores of a chunk, `[documents]`. It is called twice with the same seed, so dropout, which stays on,
 ///   drops the same neurons. The same scores must come back: to the bit on the CPU, within 1e-5 of the largest elsewhere.

@@ -1,10 +1,10 @@
-//! Memory in bytes, as the operating system reports it; `None` on anything but Linux. Whatever takes memory by a number
-//! that a user or a file gives asks [`ask`] first.
+//! Memory in bytes, as the operating system reports it; `None` on anything but Linux. Code that needs memory in
+//! proportion to a number from a user or a file calls [`ask`] first.
 
 use std::fmt;
 use std::path::Path;
 
-/// Bytes that are taken without a look at how many are free.
+/// Bytes that are allocated without a check of the free memory.
 const FEW: u64 = 256 << 20;
 
 /// Most bytes of one array.
@@ -26,7 +26,7 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// A number of bytes in the largest unit of which there is one or more.
+/// A number of bytes in the largest unit that fits into it.
 struct Size(u64);
 
 impl fmt::Display for Size {
@@ -37,10 +37,10 @@ impl fmt::Display for Size {
     }
 }
 
-/// Refuses to take more bytes than are free.
+/// Refuses a request for more bytes than are free.
 ///
 /// # Errors
-/// [`Shortage`], where the system says how many bytes are free, or where no system has so many.
+/// [`Shortage`] if the system has fewer bytes free, or if no system has that many.
 pub(crate) fn ask(needed: u64) -> Result<(), Shortage> {
     if needed <= FEW {
         return Ok(());
@@ -73,8 +73,8 @@ pub(crate) fn peak() -> Option<u64> {
     field("VmHWM:")
 }
 
-/// Returns the memory that a process may still take: what the machine has free, and what its containers (control
-/// groups) leave it.
+/// Returns the memory that a process may still use: the free memory of the machine, within the limits of its containers
+/// (control groups).
 pub(crate) fn available() -> Option<u64> {
     let machine = field_of("/proc/meminfo", "MemAvailable:")?;
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `Refusal`: what stands at a key, and what may stand there.
+//! `Refusal`: the value of a key, and the values that are allowed.
 
 use std::fmt::{self, Display};
 
@@ -37,13 +37,13 @@ pub enum Found {
     Described(&'static str),
     /// A name that is not known.
     Unknown(Box<UnknownName>),
-    /// Nothing, where this field has to be.
+    /// Nothing, although this field is required.
     Missing(String),
     /// A fault in words.
     Fault(String),
 }
 
-/// A name where only certain ones may stand.
+/// A name that is not among the allowed ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownName {
     /// The kind of name that was expected: `field`, `variant`, `parameter`.
@@ -64,7 +64,7 @@ impl UnknownName {
 }
 
 impl Refusal {
-    /// A value that may not stand at `key`.
+    /// A value that is not allowed at `key`.
     pub fn new(key: impl Into<String>, found: impl Display, expected: impl Into<String>) -> Self {
         Self { key: key.into(), found: Found::Value(found.to_string()), expected: expected.into() }
     }

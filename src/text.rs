@@ -77,7 +77,7 @@ fn sorted(name: &str) -> Vec<char> {
     letters
 }
 
-/// The names of which one is expected: "`a` or `b`", "one of `a`, `b`, `c`".
+/// The names, one of which is expected: "`a` or `b`", "one of `a`, `b`, `c`".
 pub(crate) fn one_of<N: AsRef<str>>(known: &[N]) -> String {
     let quoted: Vec<String> = known.iter().map(|name| format!("`{}`", name.as_ref())).collect();
     match &quoted[..] {
@@ -115,7 +115,7 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
-/// `text` where markup is read: in an element of HTML or SVG, or in a quoted attribute.
+/// `text` for markup: for an element of HTML or SVG, or a quoted attribute.
 #[cfg(feature = "report")]
 pub(crate) fn escape_markup(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -134,8 +134,7 @@ pub(crate) fn escape_markup(text: &str) -> String {
     escaped
 }
 
-/// `text` as it is where Markdown is read, in a line or in a cell of a table, with nothing that Markdown or HTML acts
-/// on.
+/// `text` for Markdown, in a line or in a cell of a table, without anything that Markdown or HTML interprets.
 #[cfg(feature = "ranker")]
 pub(crate) fn escape_markdown(text: &str) -> String {
     let text = harmless(text);

@@ -71,7 +71,7 @@ pub(super) struct Assembly<'a> {
     widths: Vec<usize>,
 }
 
-/// How refusals of more features end where an option says how many there are.
+/// The end of a refusal of more features than an option allows.
 pub(super) const OPTION: &str = " (option `features`)";
 
 /// What was read.
@@ -150,7 +150,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Looks up how much there is to read, so that the matrix need not be moved as it grows.
+    /// Looks up how much there is to read, so that the matrix does not move as it grows.
     fn expect(&mut self, inputs: &[Input]) {
         #[cfg(feature = "columnar")]
         {
@@ -176,8 +176,8 @@ impl<'a> Assembly<'a> {
     }
 
     /// Adds consecutive documents of a query that begin at `line`. They join the query before them if it is the same
-    /// and in the same file, which began after `documents_before` documents. A query that comes again in another file is
-    /// an error, and so is one of the same file unless documents are put together.
+    /// and in the same file, which began after `documents_before` documents. It is an error if a query occurs again in
+    /// another file. In the same file it is one unless documents are put together.
     pub fn add_group(
         &mut self,
         query: String,
@@ -206,8 +206,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Adds a query without an identifier: it gets its number over all files, or the next one that no file used, since
-    /// an identifier that another file used would merge two queries.
+    /// Adds a query without an identifier. It gets its number over all files, or the next number that no file used: an
+    /// identifier that another file used would merge two queries.
     pub fn add_numbered_group(&mut self, documents: usize) {
         let mut number = self.dataset.queries() + 1;
         while self.begun.contains_key(&number.to_string()) {
@@ -219,7 +219,7 @@ impl<'a> Assembly<'a> {
         self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
     }
 
-    /// Adds the identifiers of the next documents, of which there are `documents` in all. An empty `ids` adds none.
+    /// Adds the identifiers of the next documents, so that there are `documents` in all. An empty `ids` adds none.
     pub fn add_document_ids(&mut self, ids: &mut Vec<String>, documents: usize) {
         if !ids.is_empty() {
             self.dataset.document_ids.resize(self.dataset.documents(), String::new());
@@ -390,7 +390,7 @@ pub(super) struct Differing {
     pub expected: String,
 }
 
-/// Puts the values of the documents from `first` on into an order: the document that comes to each place. Does nothing
+/// Puts the values of the documents from `first` on into an order, which has the document for each place. Does nothing
 /// where no document has a value.
 fn reorder<T: Default>(values: &mut Vec<T>, first: usize, order: &[usize]) {
     if values.len() > first {

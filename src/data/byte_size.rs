@@ -19,7 +19,7 @@ impl ByteSize {
         Self(mib << 20)
     }
 
-    /// Returns the number of bytes; the largest possible one where it is larger.
+    /// Returns the number of bytes, at most the largest number of the type.
     pub fn bytes(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }

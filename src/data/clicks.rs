@@ -6,10 +6,10 @@
 //! Unbiased learning to rank with unbiased propensity estimation). All draws are independent.
 //!
 //! A session becomes a query whose labels are its clicks, 0 or 1. A clicked document has the weight `min(r^eta,
-//! max_weight)`, one over its propensity, and the others have weight 1. In a loss that is a weighted sum over the
-//! clicked documents, in which one does not depend on the clicks of others, the expectation over the clicks does not
-//! depend on the ranks that the documents were shown at, as long as no weight is clipped (Joachims, Swaminathan and
-//! Schnabel, Unbiased learning-to-rank with biased feedback).
+//! max_weight)`, one over its propensity, and the others have weight 1. Take a loss that is a weighted sum over the
+//! clicked documents, whose terms do not depend on the clicks of other documents. Its expectation over the clicks does
+//! not depend on the ranks at which the documents were shown, as long as no weight is clipped (Joachims, Swaminathan
+//! and Schnabel, Unbiased learning-to-rank with biased feedback).
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -149,7 +149,7 @@ impl ClickModel {
         Ok(Clicks { data: shown.with_document_weights(weights)?, sessions, clicks, clipped })
     }
 
-    /// Asks for the memory of as many sessions with a click as there are to be expected.
+    /// Asks for the memory of the expected number of sessions with a click.
     fn ask_memory(&self, data: &RankingDataset, scores: &[f32], highest: f32) -> Result<(), Refusal> {
         let mut documents = 0.0;
         for query in 0..data.queries() {

@@ -127,9 +127,9 @@ impl RankingDataset {
         Ok(())
     }
 
-    /// Looks through features that are used where they lie in a file, which reading leaves to whoever uses them first:
-    /// this crate's learners, rankers and writers do. It is done once for a dataset and its clones; other features were
-    /// looked through when they were read.
+    /// Checks features that are used where they lie in a file. Reading leaves this to the first use: this crate's
+    /// learners, rankers and writers do it. It is done once for a dataset and its clones; other features were looked
+    /// through when they were read.
     ///
     /// # Errors
     /// [`DataError::Cell`] for the first value that is infinite, or missing where that is an error.
@@ -137,7 +137,7 @@ impl RankingDataset {
         self.check_values_in(&OneProcess)
     }
 
-    /// [`check_values`](Self::check_values) in the processes that share the reading, each of what falls to it. All find
+    /// [`check_values`](Self::check_values) in the processes that share the reading. Each checks its share. All find
     /// the same error.
     pub(crate) fn check_values_in(&self, processes: &dyn Processes) -> Result<(), DataError> {
         if self.features.window().is_some() && self.features.in_file().is_some_and(|file| !file.is_known()) {
@@ -165,7 +165,7 @@ impl RankingDataset {
     /// Streams the features of a mapped file from now on: a [`Normalizer`](super::Normalizer) is applied to values
     /// where they are used, the learner `gradient` shuffles queries within windows of `window` bytes of features, and
     /// at most `memory` bytes of the file are in memory. A file that fits into `memory` stays mapped; a larger one is
-    /// read. Whoever takes all features as a slice still gets them all in memory.
+    /// read. A call that returns all features as a slice still loads them all into memory.
     ///
     /// # Errors
     /// [`DataError::Inconsistent`] for features that are in memory, and for queries of weight 0, which would have to be
@@ -192,8 +192,8 @@ impl RankingDataset {
         self.labels.len()
     }
 
-    /// Returns the identifier of a document of a query, by its place there from 0; its number, from 1, where it has
-    /// none.
+    /// Returns the identifier of a document of a query, by its place from 0. A document without one gets its number,
+    /// from 1.
     #[cfg(feature = "experiment")]
     pub(crate) fn document_name(&self, query: usize, place: usize) -> String {
         let id = self.document_ids.get(self.offsets[query] + place).filter(|id| !id.is_empty());
@@ -261,7 +261,7 @@ impl RankingDataset {
         }
     }
 
-    /// Returns the number of documents that did not stand with the first documents of their query when they were read.
+    /// Returns the number of documents that were not next to the first documents of their query when they were read.
     pub fn moved(&self) -> usize {
         let apart = |q: usize| {
             let places = &self.read_order[self.range(q)];
@@ -417,8 +417,8 @@ impl RankingDataset {
         self.hash_with(|hash| self.features.hash_into(hash, &OneProcess))
     }
 
-    /// The [hash](Self::data_hash) of what each process has by itself: without the features that processes read
-    /// together.
+    /// The [hash](Self::data_hash) of the data that each process holds completely: without the features that processes
+    /// read together.
     #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(crate) fn own_hash(&self, processes: &dyn Processes) -> String {
         match self.features.readers(processes).count() {
@@ -427,9 +427,9 @@ impl RankingDataset {
         }
     }
 
-    /// Returns what tells the dataset from others: its [hash](Self::data_hash), or, for features that are normalized
-    /// where they are used, a hash of the values in the file and of the normalizer. The second needs no pass over a
-    /// file that was hashed before.
+    /// Returns what identifies the dataset: its [hash](Self::data_hash). If features are normalized where they are
+    /// used, it is a hash of the values in the file and of the normalizer. The second needs no pass over a file that
+    /// was hashed before.
     #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {
         self.hash_with(|hash| self.features.fingerprint_into(hash))

@@ -87,7 +87,7 @@ impl Features {
         &self.parts
     }
 
-    /// Returns the processes that share the reading: those given, of features that are streamed.
+    /// Returns the processes that share the reading: the given ones if features are streamed.
     pub(crate) fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         self.file.as_ref().map_or(&OneProcess, |file| file.readers(processes))
     }
@@ -110,7 +110,7 @@ impl Features {
         self.file.as_ref()?.window()
     }
 
-    /// Normalizes values that are streamed where they are used from now on; returns false for others.
+    /// From now on normalizes streamed values where they are used. Returns false for other values.
     pub(super) fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
         self.file.as_mut().is_some_and(|file| file.normalize(normalizer, offsets))
     }
@@ -142,7 +142,7 @@ impl Features {
         }
     }
 
-    /// Has another thread read rows that are used soon, where they are read out of a file.
+    /// Lets another thread read rows that are needed soon, if they are read from a file.
     #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn read_ahead(&self, rows: Vec<Range<usize>>) {
         if let Some(file) = self.file.clone().filter(InFile::is_read) {
@@ -249,7 +249,7 @@ impl Features {
         }
     }
 
-    /// [`hash_into`](Self::hash_into) of values as they are in a file, which looks through them.
+    /// [`hash_into`](Self::hash_into) for values as they are in a file. It also checks them.
     pub(super) fn hash_raw_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         match &self.file {
             Some(file) => file.raw().hash_into(hash, processes),

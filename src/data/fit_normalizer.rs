@@ -64,7 +64,7 @@ impl Normalizer {
     /// normalized training values of its feature, 0 where there are none. Each feature that some training documents
     /// have and some lack gets one more column, 1 where it is missing and otherwise 0.
     ///
-    /// A value that is missing elsewhere, of a feature that no training document lacks, becomes the mean alone.
+    /// If no training document lacks a feature and another document does, its value becomes the mean, without a column.
     ///
     /// # Errors
     /// [`DataError`] of a dataset whose parts contradict each other.

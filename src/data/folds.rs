@@ -139,8 +139,8 @@ pub(crate) fn split_by(
     Ok((0..folds).map(fold).collect())
 }
 
-/// Splits the queries of a dataset into sets of these shares of them. Queries that stay together are in the set in which
-/// the middle one of them falls. By time the sets follow one another; else queries or groups are shuffled by the seed.
+/// Splits the queries of a dataset into sets of these shares of them. Queries that stay together are all in the set of
+/// the middle one. By time the sets follow one another; else queries or groups are shuffled by the seed.
 #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
 pub(crate) fn split_by_shares(
     dataset: &RankingDataset,
@@ -172,7 +172,7 @@ fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<us
     units
 }
 
-/// Deals units out to parts: each to the first of those with the fewest queries.
+/// Deals units out to parts. Each goes to the part with the fewest queries, the first of several.
 fn deal(units: Vec<Vec<usize>>, parts: usize) -> Vec<Vec<usize>> {
     let mut dealt = vec![Vec::new(); parts];
     for unit in units {

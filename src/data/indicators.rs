@@ -18,7 +18,7 @@ pub(crate) struct Indicators {
 }
 
 impl Indicators {
-    /// Refuses what no fit to so many features produces but a file may hold.
+    /// Refuses values that a file may hold although no fit to that many features produces them.
     ///
     /// # Errors
     /// [`Refusal`] of the first part that is wrong.

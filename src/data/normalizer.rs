@@ -169,9 +169,9 @@ impl Normalizer {
         }
     }
 
-    /// Refuses values that no fit produces but a file may hold: lists whose length is not the number of features,
-    /// numbers that are not finite, negative scales, quantiles that are not a range, columns of features that are not
-    /// there.
+    /// Refuses values that a file may hold although no fit produces them: lists whose length is not the number of
+    /// features, numbers that are not finite, negative scales, quantiles that are not a range, columns of features that
+    /// do not exist.
     ///
     /// # Errors
     /// [`Refusal`] of the first of them.

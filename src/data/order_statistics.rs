@@ -1,5 +1,5 @@
-//! Values at given places of the ascending order of a column, without sorting it: passes over the rows count how many
-//! values begin with which bits, and each pass learns eight or sixteen bits more of the values asked for.
+//! Values at given places of the ascending order of a column, without sorting it. Passes over the rows count how many
+//! values begin with which bits. Each pass adds eight or sixteen bits to what is known of the requested values.
 
 use rayon::prelude::*;
 
@@ -61,7 +61,7 @@ fn add_counts(columns: &mut [Column], readers: &dyn Processes) {
     }
 }
 
-/// The bits that a pass knows of a value, and those that it adds: how far each are shifted.
+/// The shifts of the bits that a pass knows of a value, and of the bits that it adds.
 const PASSES: [(u32, usize); 3] = [(16, FIRST), (8, NEXT), (0, NEXT)];
 
 /// A value whose bits are known in part.

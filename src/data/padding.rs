@@ -45,8 +45,7 @@ impl Padding {
         self.rows.iter().cloned().flatten()
     }
 
-    /// Has another thread read the features of the documents, which are gathered soon, where they are read out of a
-    /// file.
+    /// Lets another thread read the features of documents that are gathered soon, if they are read from a file.
     #[cfg(feature = "ranker")]
     pub(crate) fn read_ahead(&self, features: &Features) {
         features.read_ahead(self.rows.clone());

@@ -1,7 +1,7 @@
 //! Weights of queries: what each query counts in training.
 //!
-//! The mean of a loss over the queries becomes `sum w l / sum w`. A query of weight 2 is the same query twice, one of
-//! weight 0 is absent, and weights that are all equal are none.
+//! The mean of a loss over the queries becomes `sum w l / sum w`. A query of weight 2 counts like two copies of it, and
+//! a query of weight 0 is absent. Equal weights for all are the same as none.
 
 use std::borrow::Cow;
 

@@ -33,7 +33,7 @@ pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions)
     read_like(inputs, options, &Like::default()).map(|read| read.data)
 }
 
-/// As [`read_from`], compared with what is known of the data.
+/// As [`read_from`], and compares the data with what is known about them.
 pub(crate) fn read_like(
     inputs: impl IntoIterator<Item = Input>,
     options: &ReadOptions,
@@ -57,7 +57,7 @@ fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
 /// The formats that are read.
 const EXPECTED: &str = "LETOR text, an Arrow file (the IPC file format), a Parquet file, or CSV or TSV with a header";
 
-/// The separator of the columns, if a file that begins so is CSV or TSV. The name decides where the beginning does not.
+/// The separator of the columns, if a file that begins so is CSV or TSV. The name decides if the beginning does not.
 fn separator(name: &Path, beginning: &[u8]) -> Option<u8> {
     let mut text = beginning.to_vec();
     if FileKind::of(beginning) == FileKind::Gzip {

@@ -56,7 +56,7 @@ impl Rows {
         }
     }
 
-    /// Bytes that are taken anew when `rows` rows of `count` columns are appended.
+    /// Bytes that are allocated when `rows` rows of `count` columns are appended.
     pub fn grows_by(&self, rows: usize, count: usize) -> u64 {
         let numbers = if count > self.stride {
             product([self.rows + rows, count.max(self.stride + self.stride / 2)])
@@ -80,8 +80,8 @@ impl Rows {
         self.stride = stride;
     }
 
-    /// Makes room for `rows` rows of `count` columns, if there is that much memory: a matrix that is moved as it grows
-    /// takes its memory twice.
+    /// Makes room for `rows` rows of `count` columns, if there is that much memory. A matrix that moves as it grows
+    /// needs its memory twice.
     pub fn expect(&mut self, rows: usize, count: usize) {
         // A smaller matrix may still fit.
         let _ = self.reserve(rows, count);

@@ -37,7 +37,7 @@ pub enum SegmentsError {
     /// The number of documents differs from the number of values.
     #[error("{}", documents_in_words(*.query, *.found, what, *.expected))]
     Documents {
-        /// The first query with a document that has no value, or the number of queries where values are left over.
+        /// The first query with a document that has no value, or the number of queries if values are left over.
         query: usize,
         /// The number of documents in all queries.
         found: usize,
@@ -93,7 +93,7 @@ impl Segments {
         Self::new(std::iter::once(0).chain(ends).collect(), None)
     }
 
-    /// Queries that follow each other, by where they begin and where the last one ends: query `q` has the rows
+    /// Consecutive queries, given by their starts and the end of the last one: query `q` has the rows
     /// `offsets[q]..offsets[q + 1]`.
     ///
     /// # Errors
@@ -203,8 +203,8 @@ impl Segments {
         Err(SegmentsError::Documents { query, found, what, expected: values })
     }
 
-    /// The queries in at most [`RECTANGLES`] groups of similar length: those that hold the fewest places when each is padded
-    /// to its longest list. A group is in the order of queries.
+    /// The queries in at most [`RECTANGLES`] groups of similar length, chosen so that padding each group to its longest
+    /// list needs the fewest places. A group is in the order of queries.
     pub(crate) fn rectangles(&self) -> Vec<Vec<usize>> {
         let mut sorted: Vec<usize> = self.lengths().collect();
         sorted.sort_unstable();

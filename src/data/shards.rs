@@ -37,8 +37,8 @@ impl Shards {
         bound(shard)..bound(shard + 1)
     }
 
-    /// The part whose turn it is to give a query, for all queries: after any number of turns each part has given its
-    /// share, to a query.
+    /// For each query, the part that it comes from. After any number of turns each part has given its share, to within
+    /// one query.
     #[cfg(feature = "learners")]
     pub(crate) fn turns(&self) -> Vec<usize> {
         if self.count == 1 {

@@ -22,7 +22,7 @@ use crate::seed::seed_for;
 /// Number of blocks of a window.
 const BLOCKS: usize = 64;
 
-/// The blocks of a dataset, and how many of them a window takes.
+/// The blocks of a dataset, and how many of them fit into a window.
 #[derive(Debug, Clone)]
 pub(crate) struct Windows {
     shards: Shards,

@@ -23,7 +23,7 @@ thread_local! {
     static CURRENT: Cell<Option<Execution>> = const { Cell::new(None) };
 }
 
-/// The way in which a primitive is computed.
+/// How a primitive is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrimitivePath {
     /// The fastest way of the backend, with analytic gradients.
@@ -79,7 +79,7 @@ impl Execution {
         Self { memory_budget: bytes, ..self }
     }
 
-    /// Sets the way in which primitives are computed.
+    /// Sets how primitives are computed.
     pub fn with_path(self, path: PrimitivePath) -> Self {
         Self { path, ..self }
     }
@@ -94,7 +94,7 @@ impl Execution {
         Ok(Self { target: target.with_sums(self.target.sums()), ..self })
     }
 
-    /// Sets how fused kernels take sums over pairs, for tests and measurements.
+    /// Sets how fused kernels compute sums over pairs, for tests and measurements.
     pub fn with_sums(self, sums: SumPath) -> Self {
         Self { target: self.target.with_sums(sums), ..self }
     }
@@ -104,7 +104,7 @@ impl Execution {
         self.memory_budget
     }
 
-    /// Returns the way in which primitives are computed.
+    /// Returns how primitives are computed.
     pub fn path(self) -> PrimitivePath {
         self.path
     }
@@ -114,7 +114,7 @@ impl Execution {
         self.target.instructions()
     }
 
-    /// Returns how fused kernels take sums over pairs.
+    /// Returns how fused kernels compute sums over pairs.
     pub fn sums(self) -> SumPath {
         self.target.sums()
     }

@@ -1,7 +1,7 @@
-//! `SumPath`: how fused kernels take sums over the pairs of a list.
+//! `SumPath`: how fused kernels compute sums over the pairs of a list.
 
-/// The way in which fused kernels take sums over all pairs of a list, on the CPU and on GPUs. Results differ by the
-/// rounding of `f32`.
+/// How fused kernels compute sums over all pairs of a list, on the CPU and on GPUs. Results differ by the rounding of
+/// `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SumPath {
     /// The way that takes less time, by the list's own number of documents and of those that count.

@@ -22,7 +22,7 @@ impl Items {
         Self { rest: items.into_iter(), next: 0 }
     }
 
-    /// Refuses a list of which items are left.
+    /// Refuses a list if items are left over.
     pub(super) fn end(&self) -> Result<(), Refusal> {
         match self.rest.len() {
             0 => Ok(()),

@@ -27,7 +27,7 @@ pub(crate) fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
     fields
 }
 
-/// Takes down the keys of the struct that it is asked for.
+/// Notes the keys of the requested struct.
 #[cfg(feature = "learners")]
 struct Fields<'a>(&'a mut &'static [&'static str]);
 

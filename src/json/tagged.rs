@@ -18,7 +18,7 @@ use crate::refusal::Refusal;
 /// The key that tells tables apart.
 pub(super) const KIND: &str = "kind";
 
-/// The name under which such a table is asked for, so that the deserializer of [`Value`] gives its kind first.
+/// The name under which such a table is requested, so that the deserializer of [`Value`] returns its kind first.
 pub(super) const TAGGED: &str = "table with a kind";
 
 /// An enum written as a table with a `kind`; see [`tagged!`].

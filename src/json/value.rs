@@ -241,7 +241,7 @@ impl Index<&str> for Value {
     }
 }
 
-/// A field, made where there is none.
+/// A field, which is added if there is none.
 ///
 /// # Panics
 /// On a value that is neither an object nor null.
@@ -293,7 +293,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Takes whatever a format holds as a value.
+/// Accepts whatever a format holds as a value.
 struct AnyValue;
 
 impl<'de> Visitor<'de> for AnyValue {

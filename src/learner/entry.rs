@@ -73,7 +73,7 @@ impl<'a> Parts<'a> {
         Self { scorer: Some(scorer), ..self }
     }
 
-    /// The loss, where the learner cannot do without, with the learner's temperature if it names none.
+    /// The loss, if the learner needs one, with the learner's temperature if it names none.
     pub(crate) fn required_loss(&self, learner: &impl LearnerConfig) -> Result<TrainingLoss, LearnerError> {
         let missing = || Refusal::fault("learner.kind", "needs a section [loss] with a name");
         let loss = self.loss.as_ref().ok_or_else(missing)?;
@@ -112,7 +112,7 @@ pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
     }
 }
 
-/// The queries that a fit has, as far as defaults depend on them.
+/// What defaults depend on about the queries of a fit.
 #[derive(Debug, Clone, Copy)]
 pub struct FittingData<'a> {
     /// Queries to train on.
@@ -169,11 +169,11 @@ pub struct LearnerEntry {
     /// The key of its number of rounds, if all rounds build one model, so that a fit may pause after some of them.
     /// Successive halving shares out these rounds.
     pub rounds_key: Option<&'static str>,
-    /// The parameters that are recorded of a run that names none: those with a default, with it.
+    /// The parameters that are recorded for a run that names none: those with a default, with their defaults.
     pub defaults: fn() -> Map,
     /// Every parameter with its default; null for one that is not set.
     pub parameters: fn() -> Map,
-    /// The learner with these parameters, checked; what is not given has its default.
+    /// The learner with these parameters, checked. Parameters that are not given have their defaults.
     pub build: Build,
 }
 

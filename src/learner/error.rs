@@ -21,7 +21,7 @@ pub enum LearnerError {
     /// A loss that cannot be built, or refuses the labels.
     #[error(transparent)]
     Loss(#[from] crate::loss::LossError),
-    /// A measure that cannot be taken: its convention or the labels do not allow it.
+    /// A measure that cannot be computed: its convention or the labels do not allow it.
     #[error(transparent)]
     Measure(#[from] crate::measure::MeasureError),
     /// State that cannot be written.

@@ -20,15 +20,15 @@ pub static LEARNERS: &[LearnerEntry] = &[
     super::svm_map::ENTRY,
 ];
 
-/// The key of `[learner]` that names the learner, and where it stands in a configuration.
+/// The key of `[learner]` that names the learner, and its full name in a configuration.
 const KIND: &str = "kind";
 const KEY: &str = "learner.kind";
 
 /// The learner of a `[learner]` table, `kind` and its parameters, with the other parts that it reads.
 ///
 /// # Errors
-/// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a loss or scorer that the
-/// learner needs and does not get, or gets and would not read.
+/// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a loss or scorer that the learner
+/// needs and does not get, or gets and does not read.
 pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
     let mut params = table.clone();
     let kind = match params.swap_remove(KIND) {

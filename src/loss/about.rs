@@ -46,9 +46,9 @@ pub struct About<'a> {
     /// Whether the loss takes [weights of documents](super::Lists::with_document_weights), as
     /// [inverse propensities](crate::data::ClickModel) are; the reason if it does not.
     ///
-    /// A loss that is a sum over documents takes a weighted sum, one that is a mean a weighted mean. A pair of
-    /// documents has the weight of the more relevant one. A surrogate of a measure multiplies the gain or the relevance
-    /// of each document, in the ideal value too. Weights of 1 change no bit. A loss that does not read
+    /// A sum over documents becomes a weighted sum, and a mean becomes a weighted mean. A pair of documents has the
+    /// weight of the more relevant one. A surrogate of a measure multiplies the gain or the relevance of each document,
+    /// in the ideal value too. Weights of 1 change no bit. A loss that does not read
     /// [`Lists::document_weights`](super::Lists::document_weights) does not take them.
     pub document_weights: Result<(), &'static str>,
     /// The temperature of the loss, for annealing and SmoothRank. A loss that has one also answers
@@ -74,7 +74,7 @@ pub trait ByLength: Sync {
     /// for a loss that follows its formula at every length.
     ///
     /// # Errors
-    /// An approximation that was asked for misses its tolerance at this length.
+    /// A requested approximation misses its tolerance at this length.
     fn approximation(&self, _documents: usize, _scores: DType) -> Result<Option<Approximation>, LossError> {
         Ok(None)
     }
@@ -93,7 +93,8 @@ pub(in crate::loss) fn of_pairs(numbers: u64, documents: usize) -> u64 {
 }
 
 impl<'a> About<'a> {
-    /// The properties of a loss that takes any label and no weights of documents, and has nothing else to say.
+    /// The properties of a loss that allows any label and supports no weights of documents. All others have their
+    /// defaults.
     pub const fn new(name: &'static str, orientation: Orientation) -> Self {
         Self {
             name,
@@ -154,7 +155,7 @@ impl<'a> About<'a> {
     /// Describes the evaluation in lists of up to `documents` documents: [`ByLength::approximation`].
     ///
     /// # Errors
-    /// An approximation that was asked for misses its tolerance at this length.
+    /// A requested approximation misses its tolerance at this length.
     pub fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
         self.by_length.map_or(Ok(None), |by_length| by_length.approximation(documents, scores))
     }
@@ -203,10 +204,10 @@ impl<'a> About<'a> {
 #[non_exhaustive]
 pub enum Change<'a> {
     /// Noise drawn anew, separately for each row of a batch, from `seed(own)`, where `own` is the seed of the loss. The
-    /// gradient learner asks for it at every step. It never fails, and a loss without noise does not have it.
+    /// gradient learner asks for it at every step. It never fails. A loss without noise returns `None`.
     Noise(&'a dyn Fn(u64) -> u64),
-    /// The gradient of the value: nothing is [held](About::held). A loss that holds nothing, or cannot do without, does
-    /// not have it.
+    /// The gradient of the value: nothing is [held](About::held). A loss that holds nothing, or that cannot let the
+    /// gradient through, returns `None`.
     FullGradient,
     /// Another value of a parameter, as annealing asks for it.
     Parameter(&'a str, f64),

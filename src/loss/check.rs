@@ -9,9 +9,9 @@ use crate::measure::Gain;
 use crate::memory::{self, Shortage};
 use crate::op::{BeyondBudget, beyond_budget};
 
-/// Checks lists that lie one after another in arrays, each of `documents` places: a score that is not finite, or a label
-/// outside the domain of the [gain of a loss](super::About::gain), is refused with its query and document. Places
-/// where the mask is false may hold anything. [`try_forward`](super::RankingLoss::try_forward) does the same for tensors.
+/// Checks lists that lie one after another in arrays, each of `documents` places. It refuses a score that is not finite
+/// and a label outside the domain of the [gain of a loss](super::About::gain), with query and document. Places where
+/// the mask is false may hold anything. [`try_forward`](super::RankingLoss::try_forward) does the same for tensors.
 ///
 /// # Errors
 /// [`LossError::Empty`] for no lists or lists of no documents; [`LossError::Shape`] for arrays of different lengths, or of
@@ -103,7 +103,7 @@ pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     })
 }
 
-/// Compares what a loss holds for pairs of documents with the memory that is left, where that is known. `held` is
+/// Compares the memory that a loss needs for pairs of documents with the free memory, if that is known. `held` is
 /// [`About::pair_memory`](super::About::pair_memory) of `batch` lists of `documents`.
 pub(in crate::loss) fn check_memory(
     loss: &'static str,
@@ -123,7 +123,8 @@ pub(in crate::loss) fn check_memory(
     })
 }
 
-/// Checks that there is a weight for each query; `queries` and `expected` are what has them, and its shape.
+/// Checks that there is a weight for each query. `queries` names what the weights belong to, and `expected` is its
+/// shape.
 pub(super) fn check_weight_shape(
     weights: &Tensor<1>,
     (queries, expected): (&'static str, &[usize]),

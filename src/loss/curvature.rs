@@ -40,8 +40,8 @@ pub(super) fn by_score(scores: &[f64]) -> Vec<usize> {
     order.into_iter().map(|(_, document)| document).collect()
 }
 
-/// `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, the weights `w` of pairs and `u` of documents taken as
-/// constants, and the sum of the magnitudes of its pairs' slopes. With `within`, of the pairs with a document among so
+/// `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, with the weights `w` of pairs and `u` of documents held
+/// constant, and the sum of the magnitudes of its pairs' slopes. With `within`, of the pairs with a document among so
 /// many of the highest scores.
 pub(super) fn logistic(
     labels: &[f32],

@@ -1,5 +1,4 @@
-//! `declare!`: what the file of a loss says of it, from which its entry in the registry follows; and the list of
-//! losses.
+//! `declare!`: the declaration of a loss in its file, which makes its entry in the registry; and the list of losses.
 
 /// Every loss once: its folder, its file, its type and its configuration. `$then` names a macro that takes the list.
 #[doc(hidden)]

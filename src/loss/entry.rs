@@ -33,8 +33,8 @@ pub struct LossEntry {
 }
 
 impl LossEntry {
-    /// Returns every parameter with its default, for the given parameters. A temperature has another unit if it is
-    /// given, and the parts of a joined loss bring their own parameters.
+    /// Returns every parameter with its default, for the given parameters. A temperature that is given has another
+    /// unit, and the parts of a joined loss add their own parameters.
     pub fn defaults(&self, given: &Map) -> Map {
         (self.defaults)(given)
     }
@@ -111,7 +111,7 @@ pub(super) fn merged(loss: &'static str, mut defaults: Map, params: &Map) -> Res
     Ok(defaults)
 }
 
-/// The configuration with all these parameters, of which some were given.
+/// The configuration with all these parameters. `given` are the ones that the user set.
 pub(super) fn read<C: Config>(loss: &'static str, all: Map, given: &Map) -> Result<C, LossError> {
     crate::json::from_value(Value::Object(all))
         .map_err(|refusal| LossError::Parameter { loss, refusal: with_value(refusal, given) })

@@ -31,7 +31,7 @@ pub enum LossError {
     Parameter {
         /// Registered name of the loss.
         loss: &'static str,
-        /// The parameter, what was given and what may be given.
+        /// The parameter, the value that was given, and the values that are allowed.
         refusal: Refusal,
     },
     /// A name that no registered loss has.
@@ -131,8 +131,8 @@ pub enum LossError {
         /// The operation of [`MeasureContext`](super::MeasureContext).
         operation: &'static str,
     },
-    /// A batch that is too large for the memory budget on a backend that no feature of this crate brought into the
-    /// build, where pairs of documents are kept for automatic differentiation.
+    /// A batch that is too large for the memory budget. The backend is in the build without a feature of this crate, so
+    /// automatic differentiation keeps all pairs of documents.
     #[error(
         "{found:?} scores on the backend {backend} need about {} MiB, the memory budget is {} MiB: expected {}a smaller \
          batch, or a larger budget",
@@ -305,7 +305,7 @@ pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossE
     }
 }
 
-/// A cut-off of a measure that cannot do without one, if it keeps at least one rank.
+/// The cut-off of a measure that needs one; it keeps at least one rank.
 pub(crate) fn required_cutoff(loss: &'static str, k: usize) -> Result<usize, LossError> {
     if k == 0 { Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more")) } else { Ok(k) }
 }

@@ -14,8 +14,8 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// The mean over draws of NDCG@k, which `of` takes with what each document is worth, its gain over the ideal DCG:
-    /// `[B, N]`.
+    /// The mean over draws of NDCG@k. `of` gets the worth of each document, which is its gain over the ideal DCG: `[B,
+    /// N]`.
     pub fn ndcg(
         lists: &Lists,
         gain: &Gain,
@@ -29,7 +29,7 @@ impl Estimate {
         Self::mean(draws, |draw| of(&worth, draw))
     }
 
-    /// The mean over draws, counted from 0, of which there is at least one.
+    /// The mean over the draws, at least one, counted from 0.
     fn mean(draws: usize, of: impl Fn(usize) -> Self) -> Self {
         let sum = (1..draws)
             .map(&of)
@@ -38,8 +38,8 @@ impl Estimate {
         Self { value: sum.value * share, slopes: sum.slopes * share }
     }
 
-    /// One minus the value, with the slopes as its gradient: `[B]`. What the slopes have in common, whose expectation
-    /// is 0 for a measure of ranks, is taken away.
+    /// One minus the value, with the slopes as its gradient: `[B]`. The mean of the slopes is subtracted: its
+    /// expectation is 0 for a measure of ranks.
     pub fn loss(self, lists: &Lists) -> Tensor<1> {
         let count = one_in_place_of_zero(lists.counts());
         let common = (sum_documents(self.slopes.clone()) / count).unsqueeze_dim::<2>(1);

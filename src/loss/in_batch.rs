@@ -15,7 +15,7 @@ pub struct InBatchOptions {
     pub log_q: Option<Tensor<1>>,
     /// The same of queries, `[B]`, for the exchanged roles of a symmetric batch.
     pub log_q_of_queries: Option<Tensor<1>>,
-    /// The documents that each query has as hard negatives to itself; none by default.
+    /// The hard negatives that only their own query sees; none by default.
     pub own_hard_negatives: Vec<Vec<usize>>,
     /// Whether documents are queries too.
     pub symmetric: bool,
@@ -55,7 +55,7 @@ impl InBatchOptions {
     }
 
     /// Adds a list for each document, in which the queries are ranked. The mean over the lists is then the mean of both
-    /// directions. Needs as many documents as queries, each the own positive of one query.
+    /// directions. There must be as many documents as queries, and each document is the own positive of one query.
     pub fn symmetric(self) -> Self {
         Self { symmetric: true, ..self }
     }
@@ -74,9 +74,9 @@ impl InBatchOptions {
 /// - output: scores, labels and mask (true for a document), `[B, M]`, or `[2 B, B]` for a symmetric batch
 ///
 /// # Errors
-/// The message names the query: no positive, a row that does not exist, a document that is a positive and a hard negative.
-/// Different shapes; a temperature out of its range; a symmetric batch whose documents are not the own positives of one
-/// query each.
+/// The message names the query: no positive, a row that does not exist, a document that is a positive and a hard
+/// negative. Different shapes; a temperature out of its range; a symmetric batch in which a document is not the own
+/// positive of exactly one query.
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};

@@ -31,9 +31,9 @@ pub struct Lists {
     pub(in crate::loss) query_weights: Option<Tensor<1>>,
     /// `[B, N]`, the labels as they were given, for a message about the mask.
     pub(in crate::loss) given: Tensor<2>,
-    /// `[B, N]`, other than 0 at the documents whose positions are asked for; none for all of them.
+    /// `[B, N]`, not 0 at the documents whose positions are needed; none if all are.
     pub(in crate::loss) counted: Option<Tensor<2>>,
-    /// The place of these lists among others that were packed with them; none where the rows are all lists.
+    /// The place of these lists among the lists that were packed with them; none if there are no others.
     pub(in crate::loss) among: Option<Arc<Among>>,
 }
 
@@ -102,7 +102,7 @@ impl Lists {
         self.among.as_ref().map_or(row, |among| among.numbers[row])
     }
 
-    /// The number of documents by which an approximation is chosen: the places of a row if no list was packed.
+    /// The number of documents that an approximation is chosen for: the places of a row if no list was packed.
     pub(in crate::loss) fn longest(&self) -> usize {
         self.among.as_ref().map_or(self.scores.dims()[1], |among| among.longest)
     }
@@ -131,7 +131,7 @@ impl Lists {
     }
 
     /// The same lists with the scores of a teacher in place of the labels, for distillation. Losses without a gain
-    /// learn from any scores: `list_net` takes the softmax of the list to the teacher's softmax, `list_mle` and the
+    /// learn from any scores: `list_net` fits the softmax of the scores to the teacher's softmax. `list_mle` and the
     /// losses of pairs learn the teacher's order. A loss of both the labels and a teacher is a sum of two losses.
     ///
     /// ```
@@ -176,7 +176,8 @@ impl Lists {
         }
     }
 
-    /// The same lists where nobody asks for the position of a document with `counted` 0; none for all positions.
+    /// The same lists, in which positions are needed only for documents with `counted` other than 0; with none, for
+    /// all.
     pub(in crate::loss) fn counting(self, counted: Option<Tensor<2>>) -> Self {
         Self { counted: counted.map(Tensor::detach), ..self }
     }
@@ -206,8 +207,8 @@ impl Lists {
         gains * self.mask.clone()
     }
 
-    /// Other than 0 at every document with a gain, and at few others, without computing gains where labels say it:
-    /// `[B, N]`; none if all documents have one.
+    /// Not 0 at every document with a gain, and at few others. No gain is computed if the labels are enough: `[B, N]`;
+    /// none if all documents have one.
     pub(in crate::loss) fn gaining(&self, gain: &Gain) -> Option<Tensor<2>> {
         match gain {
             Gain::Exp2 | Gain::Linear => Some(self.labels.clone()),
@@ -222,17 +223,17 @@ impl Lists {
     }
 
     /// Scores minus the score of their query that is nearest to 0; 0 at padded places: `[B, N]`. Losses that scale
-    /// scores before they take differences need this, since an offset that all scores share would set the size of the
-    /// rounding errors. Subtracting a score further from 0 would round the others at its size. Neither the differences
-    /// nor the gradient change.
+    /// scores before they subtract them need this. Otherwise an offset that all scores share would determine the
+    /// rounding errors. Subtracting a score further from 0 would add rounding errors of its size. Neither the
+    /// differences nor the gradient change.
     pub fn centered(&self) -> Tensor<2> {
         let scores = self.scores.clone().detach();
         let nearest = scores.clone().abs().mask_fill(self.padded.clone(), f32::MAX).argmin(1);
         (self.scores.clone() - scores.gather(1, nearest)).mask_fill(self.padded.clone(), 0.0)
     }
 
-    /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 20):
-    /// `[B, N]`. In a [`Surrogate`](super::Surrogate), a document whose position its measure does not ask for has 1.
+    /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 20): `[B,
+    /// N]`. In a [`Surrogate`](super::Surrogate), a document has 1 if the measure does not need its position.
     pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
         let (scores, mask) = (self.scores.clone(), self.mask.clone());
         // The sum includes the term j = i, which is phi(0) = 1/2.

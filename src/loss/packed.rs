@@ -13,8 +13,8 @@ use crate::op::shape::assert_same;
 /// Scores and labels of documents that lie one after another, `[documents]`, and the queries that they belong to. Made by
 /// [`Lists::packed`]; [`forward_lists`](super::RankingLoss::forward_lists) takes them.
 ///
-/// Losses see at most four padded [`Lists`], in which lists of similar length stand together. A list keeps its number,
-/// which noise follows.
+/// Losses see at most four padded [`Lists`], each with lists of similar length. A list keeps its number, which noise
+/// follows.
 #[derive(Debug, Clone)]
 pub struct PackedLists {
     rectangles: Vec<Rectangle>,
@@ -32,7 +32,7 @@ pub struct PackedLists {
 #[derive(Debug, Clone)]
 struct Rectangle {
     lists: Lists,
-    /// The row of the document at each place; none where the rectangle is all rows as they stand.
+    /// The row of the document at each place; none if the rectangle has all rows in their order.
     rows: Option<Tensor<1, Int>>,
 }
 

@@ -21,9 +21,9 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 ///
 /// # The mask
 /// True at a document, false at padding. burn's own masks (`generate_padding_mask`, `MhaInput::mask_pad`) are the
-/// opposite, true at padding: invert them with [`mask_from_padding`](super::mask_from_padding). An inverted mask
-/// usually leaves nothing to learn, so that every loss and every gradient is 0.
-/// [`try_forward`](RankingLoss::try_forward) reports this.
+/// opposite, true at padding: invert them with [`mask_from_padding`](super::mask_from_padding). With an inverted mask
+/// there is usually nothing to learn, so every loss and every gradient is 0. [`try_forward`](RankingLoss::try_forward)
+/// reports this.
 ///
 /// # Promises
 /// - padding never matters: value and gradient are bit-equal whatever the padded scores and labels hold (NaN included);
@@ -40,8 +40,8 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// before, or [`About::check_labels`] once for a whole dataset.
 ///
 /// # Methods
-/// `about`, `query_losses`, `learnable` and `changed` are what an author writes, the last two only where the default is
-/// not right. Users call the others. [`forward`](RankingLoss::forward) takes padded tensors,
+/// An author writes `about` and `query_losses`, and `learnable` and `changed` only if their defaults do not fit. Users
+/// call the others. [`forward`](RankingLoss::forward) takes padded tensors,
 /// [`forward_packed`](RankingLoss::forward_packed) flat ones, and [`forward_lists`](RankingLoss::forward_lists) lists
 /// of both kinds that carry more: weights of documents and queries, or the scores of a teacher.
 ///
@@ -220,8 +220,8 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// budget. Lists too long for the memory that is left ([`About::check_memory`]).
     ///
     /// [`LossError::NothingToLearn`] when no query has anything to learn; `forward` gives such a batch loss 0 and
-    /// gradient 0. The usual cause is an inverted mask. A caller whose batches may truly have nothing to learn can
-    /// handle this error separately.
+    /// gradient 0. The usual cause is an inverted mask. A caller can handle this error separately if some of its
+    /// batches have nothing to learn.
     fn try_forward(&self, lists: &dyn LossInput, reduction: Reduction) -> Result<Tensor<1>, LossError> {
         check_input(lists, self.about().gain, &|lists| self.learnable(lists))?;
         lists.rectangles().into_iter().try_for_each(|lists| lists.check_for(&self.about()))?;

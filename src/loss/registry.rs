@@ -87,8 +87,8 @@ pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossSpec {
-    /// Registered name. It may be left out of what is read where a `measure` or a `relaxation` is given: the loss is a
-    /// [`RelaxedMeasure`](super::RelaxedMeasure) then.
+    /// Registered name. It may be left out if a `measure` or a `relaxation` is given. The loss is then a
+    /// [`RelaxedMeasure`](super::RelaxedMeasure).
     pub name: String,
     /// The parameters that differ from the defaults. A temperature (`alpha`, `sigma`) counts in scores, as in the papers,
     /// unless `temperature_unit` says otherwise; the default is in spreads of the scores of each list.
@@ -187,9 +187,9 @@ impl LossSpec {
     }
 
     /// Returns the same loss with the default temperature of a learner, if it has a temperature and names neither its
-    /// value nor its unit. The default is in spreads of scores, `times` the temperature that trains a scorer from
-    /// scratch; without `times`, it is the paper's. A loss for which no temperature in spreads was found keeps its
-    /// paper's temperature.
+    /// value nor its unit. The default is `times` the temperature that trains a scorer from scratch, in spreads of
+    /// scores. Without `times`, it is the temperature of the paper. A loss for which no temperature in spreads was
+    /// found keeps its paper's temperature.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;

@@ -9,8 +9,8 @@
 //! variances, and Gumbel noise in standard deviations. In a list of fewer than 8 documents, neighbors lie further apart
 //! than the default temperatures allow for. A surrogate of a measure also divides its scores by `(8 / n)^p`, `p` from
 //! [`Relaxation::short_list_power`](super::Relaxation::short_list_power), so these defaults train lists of any length.
-//! Where `p` is below 0, scores grow in short lists, and a list of fewer than 4 documents counts as one of 4: rows that
-//! are sharper still have no gradient.
+//! Where `p` is below 0, scores grow in short lists. A list of fewer than 4 documents then counts as one of 4, because
+//! even sharper rows have no gradient.
 //!
 //! The spread is held: no gradient passes through it, unless a line search asks for the gradient of the value
 //! ([`Change::FullGradient`](super::Change::FullGradient)). The loss of a list does not change when its scores are
@@ -159,7 +159,7 @@ impl Debug for Scale {
 }
 
 impl Scale {
-    /// Lists with their scores in the unit, whose spreads count `max(8 / n, 1)^power` times in short lists.
+    /// Lists with their scores in the unit. In short lists the spread is multiplied by `max(8 / n, 1)^power`.
     pub fn of(self, lists: &Lists, power: i32) -> Lists {
         match (self.unit, self.is_differentiated) {
             (TemperatureUnit::Score, _) => lists.clone(),
@@ -174,7 +174,7 @@ impl Scale {
         holds.then_some("the spread of the scores")
     }
 
-    /// The same with a gradient through what is held; none where nothing is.
+    /// The same with a gradient through the spread that is held; none if nothing is held.
     pub fn differentiated(self) -> Option<Self> {
         self.held().map(|_| Self { is_differentiated: true, ..self })
     }
@@ -192,8 +192,8 @@ pub(super) trait Tempered: Config {
     fn paper_value(&self) -> f64;
 }
 
-/// Returns every parameter of a configuration as files have it, with its default for the given ones: a given
-/// temperature counts in scores, and in scores the default is the paper's.
+/// Returns every parameter of a configuration as files have it, with the default that fits the given ones. A given
+/// temperature counts in scores, and its default in scores is the paper's.
 pub(super) fn defaults<C: Tempered>(config: &C, given: &Map) -> Map {
     let Temperature { value, unit } = config.temperature();
     let in_scores = given.get(TEMPERATURE_UNIT) == Some(&json!(TemperatureUnit::Score));
@@ -275,7 +275,7 @@ mod tests {
         assert!(LossSpec::new("list_net").with(TEMPERATURE_UNIT, "score").build().is_err());
     }
 
-    /// A loss by name and a loss by type count in spreads without a temperature, and in scores with one.
+    /// Losses by name and by type count in spreads if no temperature is given, and in scores if one is.
     #[test]
     fn a_temperature_that_is_not_named_is_in_spreads() {
         let built = |spec: LossSpec| format!("{:?}", spec.build().unwrap());

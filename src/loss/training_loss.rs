@@ -89,9 +89,9 @@ impl TrainingLoss {
         }
     }
 
-    /// The loss with one parameter changed: a registered one is built again, another asked for
-    /// [`Change::Parameter`]. A temperature counts in scores for a registered loss that names no unit, and in
-    /// its own unit for another.
+    /// The loss with one parameter changed. A registered loss is built again; any other is asked for
+    /// [`Change::Parameter`]. A temperature counts in scores for a registered loss that names no unit, and in its own
+    /// unit for another.
     ///
     /// # Errors
     /// A parameter that the loss does not have or does not change, a value out of its range.

@@ -199,7 +199,7 @@ mod tests {
         (numbers(losses.into_data()), numbers(scores.grad(&gradients).unwrap().into_data()))
     }
 
-    /// The definition: whatever is made of the losses is made of unit gradients.
+    /// The definition: what happens to the losses afterwards happens to the unit gradients.
     #[test]
     fn gradients_are_divided_by_their_length_before_weights_and_means() {
         const WEIGHTS: [f64; 4] = [3.0, 0.5, 7.0, 1.5];

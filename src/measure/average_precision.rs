@@ -46,7 +46,7 @@ fn expected_precisions(group: &Group, before: usize, inside: usize) -> f64 {
     group.relevant_share() * (0..inside).map(precision).sum::<f64>()
 }
 
-/// As [`expected_precisions`], where the whole group is retrieved at once.
+/// Like [`expected_precisions`], if the whole group is retrieved at once.
 fn precisions_at_end(group: &Group, before: usize, inside: usize) -> f64 {
     let precision = (before + group.relevant) as f64 / group.end as f64;
     group.relevant_share() * inside as f64 * precision

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Most orders that a mean is taken over.
+/// Most orders that a mean covers.
 const MOST: usize = 120;
 
 /// Labels by position, and the positions whose order is open.

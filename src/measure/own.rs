@@ -1,4 +1,4 @@
-//! Exact measures of one's own, in the conventions of the others.
+//! Your own exact measures, in the conventions of the others.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Average precision, once more: relevant documents meet, so that ties need their orders.
+    /// Average precision again: it compares relevant documents, so ties need their orders.
     #[derive(Debug)]
     struct OwnAp;
 

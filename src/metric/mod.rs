@@ -38,7 +38,7 @@ pub enum MetricError {
     /// Flat scores that do not fall into queries.
     #[error(transparent)]
     Segments(#[from] SegmentsError),
-    /// A device that does not give its values.
+    /// A device whose values cannot be read.
     #[error("the tensors cannot be read: {0}")]
     Read(#[from] TensorReadError),
     /// Scores, labels, measures or a convention that cannot be measured.

@@ -103,7 +103,7 @@ impl RankingInput {
     }
 }
 
-/// The queries of ids, in the order in which they are met.
+/// The queries of ids, in the order of their first occurrence.
 fn segments(ids: Tensor<1, Int>, scores: usize) -> Result<Segments, MetricError> {
     check_shape("query_ids", &ids.dims(), &[scores])?;
     let mut numbers = HashMap::new();

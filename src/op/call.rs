@@ -1,7 +1,7 @@
-//! A call of a primitive as a value: what every backend, the definition and automatic differentiation are asked for.
+//! A call of a primitive as a value, which every backend, the definition and automatic differentiation accept.
 //!
-//! The signature of a primitive stands here once: a variant of [`Call`], its tensors in [`Call::map`], and the few
-//! questions below it.
+//! The signature of a primitive is here once: a variant of [`Call`], its tensors in [`Call::map`], and the few
+//! properties below it.
 
 #[cfg(feature = "_cube")]
 use burn::backend::fusion::custom::TensorSpec;
@@ -98,12 +98,12 @@ impl<B: Backend> Weight<B> {
     }
 }
 
-/// A call of a primitive. Its tensors are `[batch, documents]`; `rows`, where it is given, is other than 0 at the
-/// documents whose sums are asked for.
+/// A call of a primitive. Its tensors are `[batch, documents]`. If `rows` is given, it is not 0 at the documents whose
+/// sums are needed.
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub enum Call<B: Backend> {
-    /// See [`step_sum()`](crate::op::step_sum()); 1/2 in place of documents that are not asked for.
+    /// See [`step_sum()`](crate::op::step_sum()); 1/2 at documents that are not needed.
     StepSum {
         x: FloatTensor<B>,
         v: FloatTensor<B>,
@@ -158,7 +158,7 @@ pub enum Call<B: Backend> {
     LogSoftmax { x: FloatTensor<B>, mask: FloatTensor<B> },
     /// See [`ideal_dcg()`](crate::op::ideal_dcg()), of the gains `x`: `[batch]`.
     IdealDcg { x: FloatTensor<B>, mask: FloatTensor<B>, discounts: Vec<f64> },
-    /// `x` where `rows` is other than 0, else 0, whatever stands there.
+    /// `x` where `rows` is not 0, else 0, whatever `x` holds there.
     Select { x: FloatTensor<B>, rows: FloatTensor<B> },
 }
 
@@ -215,7 +215,7 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// The documents that are asked for; all of them without it.
+    /// The documents that are needed; none if all are.
     pub fn rows(&self) -> Option<&FloatTensor<B>> {
         match self {
             Self::StepSum { rows, .. } => rows.first(),
@@ -244,8 +244,8 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// Whether a backend without a special kernel computes it in a few of burn's operations, none of them over pairs,
-    /// that may be fused with their neighbors.
+    /// Whether a backend without a special kernel computes it in a few of burn's operations, which may be fused with
+    /// their neighbors. None of them is over pairs.
     pub fn is_composed(&self) -> bool {
         let elementwise = matches!(self, Self::AtRank { .. } | Self::Exp2 { .. } | Self::Log2Discount { .. });
         elementwise || matches!(self, Self::LogSoftmax { .. } | Self::IdealDcg { .. } | Self::Select { .. })
@@ -273,7 +273,7 @@ pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsM
     }
 }
 
-/// The same of its gradients; `gradient` is like each of them.
+/// The same for its gradients; `gradient` has the shape of each of them.
 #[cfg(feature = "_cube")]
 pub fn gradients(
     call: &CallMetadata,

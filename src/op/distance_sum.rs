@@ -1,4 +1,4 @@
-//! `distance_sum`: how far a document's score is from all others, the sum that NeuralSort takes.
+//! `distance_sum`: the sum of the distances of a document's score from all others, which NeuralSort needs.
 
 use burn::tensor::Tensor;
 

@@ -1,5 +1,6 @@
-//! The primitives: sums over one list, of which nearly every loss is a short composition. Most of the time goes into
-//! those over pairs; once these are fast, a backend's own operations would be the slowest part, hence the others.
+//! The primitives: sums over one list, of which nearly every loss is a short composition. Sums over pairs take most of
+//! the time. Once they are fast, a backend's own operations would be the slowest part, so there are primitives for
+//! these, too.
 //!
 //! | primitive | value for document i |
 //! |---|---|
@@ -19,8 +20,8 @@
 //! | [`exp2`] | `2^x_i`, no gradient |
 //! | [`ideal_dcg`] | one value per list: the largest sum of gains times discounts, no gradient |
 //!
-//! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`. Inputs of one call have one shape:
-//! anything else panics with both shapes, before anything is computed.
+//! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`. The inputs of a call have one shape.
+//! Otherwise it panics before anything is computed, and names both shapes.
 //!
 //! Some losses do their main work with the backend's own operations, and some of these hold tensors over pairs,
 //! `[B, N, N]`, outside the memory budget: ARCHITECTURE.md lists them under "Limits".

@@ -7,8 +7,8 @@ use super::call::Call;
 use super::definition::{self, rows::bytes_of_rows};
 use crate::execution::{Execution, PrimitivePath};
 
-/// The first output of a call: by the tensor definition where this thread asks for it, and on a backend that another
-/// crate turned on, for which the definition and its automatic differentiation are all there is.
+/// The first output of a call. It comes from the tensor definition if this thread asks for it, or if another crate
+/// turned the backend on: then there is only the definition and its automatic differentiation.
 pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
     let execution = Execution::current();
     let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(call.x());

@@ -37,8 +37,8 @@ pub(crate) fn asked(mask: &Tensor<2>, counted: Option<Tensor<2>>) -> Tensor<2> {
     }
 }
 
-/// The same averaged over the comparisons of `noise`, of the documents with `asked` other than 0, times that; 0 for the
-/// others.
+/// The same, averaged over the comparisons of `noise` and times `asked`, for the documents with `asked` other than 0; 0
+/// for the others.
 #[track_caller]
 pub(crate) fn noisy_rank_recursion(
     x: Tensor<2>,

@@ -1,6 +1,6 @@
-//! Shapes and types compared before anything is computed. Broadcasting, and kernels that walk several arrays at once,
-//! would make a number out of inputs that do not belong together. Both are known on the host: nothing is read from a
-//! device.
+//! Shapes and types compared before anything is computed. Without the check, broadcasting and kernels that read several
+//! arrays at once would compute a number from inputs that do not fit together. Both are known on the host: nothing is
+//! read from a device.
 
 use burn::tensor::Tensor;
 

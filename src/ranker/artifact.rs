@@ -153,7 +153,7 @@ pub struct Metadata {
     pub data_hash: String,
     /// Seed of the run.
     pub seed: u64,
-    /// The estimate of a cross-validation, for a ranker that was trained on all queries, so that none is left to test
+    /// The estimate of a cross-validation, for a ranker that was trained on all queries and has no query left to test
     /// it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
@@ -176,7 +176,7 @@ pub struct Estimate {
     pub folds: usize,
     /// Number of seeds that are averaged over.
     pub seeds: usize,
-    /// The report that has it, by the path that the cross-validation was given.
+    /// The report that has it, by the path given to the cross-validation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
 }
@@ -238,8 +238,8 @@ impl Ranker {
         self.model.takes_missing() || self.normalizer.fills_missing()
     }
 
-    /// Returns a name for each column that the model takes: the names of the features, or their numbers, from 1; then
-    /// of the [columns](Normalizer::indicated) that say that one is missing.
+    /// Returns a name for each column of the model's input: the names of the features, or their numbers from 1, then
+    /// the names of the [columns](Normalizer::indicated) that mark missing values.
     pub fn column_names(&self) -> Vec<String> {
         let numbers = || (1..=self.features()).map(|feature| feature.to_string()).collect();
         let mut names = self.metadata.feature_names.clone().unwrap_or_else(numbers);
@@ -263,7 +263,7 @@ impl Ranker {
         &self.metadata
     }
 
-    /// The same ranker, with what a cross-validation says of it.
+    /// The same ranker, with the estimate of a cross-validation.
     #[must_use]
     pub fn with_estimate(mut self, estimate: Estimate) -> Self {
         self.metadata.estimate = Some(estimate);
@@ -277,9 +277,9 @@ impl Ranker {
     /// zeros, including those at the end of a line.
     ///
     /// # Errors
-    /// [`RankerError::Features`] if the data have a feature beyond the model's (a ranker whose file does not say how
-    /// many it has, of RankLib, ignores them); [`RankerError::Missing`] for a missing value, if the ranker does not
-    /// [take](Self::takes_missing) them.
+    /// [`RankerError::Features`] if the data have a feature beyond the model's (RankLib's rankers, whose files do not
+    /// state the number of features, ignore such features); [`RankerError::Missing`] for a missing value, if the ranker
+    /// does not [take](Self::takes_missing) them.
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         data.check_values()?;
         let blocks = data.blocks(BLOCK);
@@ -359,8 +359,8 @@ impl Ranker {
     /// Reads a file onto a device.
     ///
     /// # Errors
-    /// [`RankerError`] if the file cannot be read, is not a ranker, is damaged, is newer than this version, or does not
-    /// hold what it announces. A ranker whose scores differ from the scores of the saved ranker is never returned.
+    /// [`RankerError`] if the file cannot be read, is not a ranker, is damaged, is newer than this version, or lacks
+    /// something that it announces. A ranker whose scores differ from the scores of the saved ranker is never returned.
     pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
         Self::from_bytes(&bytes, path, device)

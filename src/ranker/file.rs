@@ -33,7 +33,7 @@ pub enum FileError {
         /// The files that rankers are read from.
         expected: &'static str,
     },
-    /// A ranker whose parts contradict each other, or that is cut off.
+    /// A ranker that is cut off, or whose parts contradict each other.
     #[error("not a ranker of burn-rank: {0}")]
     NotARanker(String),
     /// Written by a newer version.

@@ -44,15 +44,15 @@ impl Model {
     }
 
     /// Returns whether missing values (NaN) have a meaning in the model: trees send them one way or the other. Other
-    /// models have a score of NaN where one is missing.
+    /// models give NaN if a value is missing.
     pub fn takes_missing(&self) -> bool {
         matches!(self, Model::Trees(_))
     }
 
-    /// Asks for the memory that scores of the longest list take, where a list is scored as a whole.
+    /// Asks for the memory to score the longest list, if lists are scored as a whole.
     ///
     /// # Errors
-    /// [`Refusal`] where that is more than is free.
+    /// [`Refusal`] if that is more than is free.
     pub(crate) fn ask_memory(&self, data: &RankingDataset) -> Result<(), Refusal> {
         let scorer = match self {
             Model::Scorer(scorer) => scorer,
@@ -93,7 +93,7 @@ impl Model {
 
 #[cfg(feature = "experiment")]
 impl Model {
-    /// [`predict`](Self::predict) by several processes together, where they can share the work.
+    /// [`predict`](Self::predict) by several processes together, if they can share the work.
     pub(crate) fn predict_in(&self, data: &RankingDataset, device: &Device, processes: &dyn Processes) -> Vec<f32> {
         match self {
             Model::Scorer(scorer) if processes.count() > 1 => {
@@ -128,8 +128,8 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
 const KEPT: usize = 1 << 24;
 
 /// Data that are scored again and again. Each process scores some of the chunks: the chunks of its shards, if the data
-/// were cut. As many chunks as [`KEPT`] allows stay on the device; the others are put there anew each time, so that
-/// large data are not held twice.
+/// were cut. As many chunks as [`KEPT`] allows stay on the device. The others are sent there each time, so large data
+/// are not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,
@@ -217,7 +217,7 @@ impl Chunk {
     }
 }
 
-/// Puts chunks on the device one after the other; what the next takes out of a file is read at the same time.
+/// Puts chunks on the device one after the other. The rows of the next chunk are read from a file at the same time.
 fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Iterator<Item = Chunk> {
     let mut chunks = chunks.into_iter().peekable();
     std::iter::from_fn(move || {
@@ -231,7 +231,7 @@ fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Ite
 
 /// Largest number of places in a chunk; bounds the memory of the layers.
 const CELLS: usize = 1 << 15;
-/// Bytes that the layers of a chunk may take: wide ones make its places fewer.
+/// Bytes that the layers of a chunk may need. With wide layers a chunk has fewer places.
 const BYTES: u64 = 1 << 30;
 /// Largest number of pairs of documents in a chunk; bounds the memory of attention.
 const PAIRS: usize = 1 << 22;

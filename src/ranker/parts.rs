@@ -279,7 +279,7 @@ impl Arrays {
         index.map(|index| self.0.swap_remove(index)).ok_or_else(|| PartsError::Missing(name.into()))
     }
 
-    /// Takes an array that stands only in files of some models.
+    /// Takes an array that only the files of some models have.
     fn if_there<T>(
         &mut self,
         name: &str,

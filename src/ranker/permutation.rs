@@ -3,7 +3,7 @@
 //!
 //! Nothing is trained again. So it describes this ranker, not the data: if two features say the same, a ranker may use
 //! only one. Shuffled within each query, a feature that is the same for all documents of a query loses nothing.
-//! Shuffled across queries, it counts as far as the ranker combines it with other features.
+//! Shuffled across queries, it loses something if the ranker combines it with other features.
 //!
 //! Cost: one prediction of the data for each feature and repeat.
 
@@ -19,12 +19,12 @@ use crate::data::RankingDataset;
 use crate::measure::{Convention, Measure, MeasureError, evaluate};
 use crate::seed::seed_for;
 
-/// The way in which the values of a feature are shuffled.
+/// How the values of a feature are shuffled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PermutationImportance {
     /// Shuffles of each feature, whose losses are averaged.
     pub repeats: NonZeroUsize,
-    /// Seed of the shuffles. A feature has the same ones whatever other features there are.
+    /// Seed of the shuffles. A feature has the same shuffles whatever other features there are.
     pub seed: u64,
     /// Whether to shuffle among all documents instead of among the documents of each query.
     pub across_queries: bool,
@@ -35,7 +35,7 @@ pub struct PermutationImportance {
 pub struct FeatureLoss {
     /// The feature, from 1.
     pub feature: usize,
-    /// For each query the value of the measure less its mean over the shuffles; none where the convention leaves the
+    /// For each query the value of the measure minus its mean over the shuffles; none if the convention leaves the
     /// query out.
     pub losses: Vec<Option<f64>>,
 }

@@ -75,8 +75,8 @@ pub struct NodeStatistics {
     /// Number of training documents that reach each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<u32>,
-    /// Sum of the second derivatives that the tree was fitted to over the documents of each node; of the weights of
-    /// documents in rankers of CatBoost.
+    /// For each node, the sum over its documents of the second derivatives that the tree was fitted to; in rankers of
+    /// CatBoost, of the weights of documents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<f32>,
     /// Gain of each split; 0 at a leaf.
@@ -169,7 +169,7 @@ pub enum Sums {
 }
 
 impl Sums {
-    /// Returns whether sums are taken as in rankers trained by this crate.
+    /// Returns whether sums are computed as in rankers trained by this crate.
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -254,8 +254,8 @@ impl TreeEnsemble {
         self.push_with(tree, NodeStatistics::default())
     }
 
-    /// Adds a tree, given as its nodes, parents before children, and what training knew of them. The ensemble keeps the
-    /// lists that all its trees have.
+    /// Adds a tree, given as its nodes, parents before children, and their statistics from training. The ensemble keeps
+    /// the lists that all its trees have.
     ///
     /// # Errors
     /// As [`from_arrays`](Self::from_arrays); the ensemble is then unchanged.
@@ -369,7 +369,7 @@ impl TreeEnsemble {
         self.scores_in(data, &OneProcess)
     }
 
-    /// [`scores_of`](Self::scores_of) in several processes, of which each scores the documents whose features it reads.
+    /// [`scores_of`](Self::scores_of) in several processes. Each scores the documents whose features it reads.
     pub(crate) fn scores_in(&self, data: &RankingDataset, processes: &dyn Processes) -> Vec<f64> {
         let readers = data.features.readers(processes);
         let mut scores = Vec::with_capacity(data.features.most_own_rows(data.documents(), readers));

@@ -19,7 +19,7 @@
 //! lose them.
 //!
 //! The background is given, not stored, so that rankers of any age can be explained. A document costs O(T L D^2), with
-//! T trees of L leaves, no more than D splits deep.
+//! T trees of L leaves that are at most D splits deep.
 
 use rayon::prelude::*;
 
@@ -167,7 +167,7 @@ impl<'a> TreeShap<'a> {
         (step.zero, step.one)
     }
 
-    /// The mean over all sets of the other features of the share of documents that go the whole path, each set with its
+    /// The share of documents that go the whole path, as a mean over all sets of the other features, each with its
     /// weight in the Shapley value.
     fn weight_without(&self, step: &Step, path: &Path) -> f64 {
         let terms = path.products.iter().zip(&self.nodes);

@@ -40,8 +40,7 @@ impl InputConfig {
         }
     }
 
-    /// Returns the features as the first layer takes them. `noise` has a seed for each query; without seeds there is no
-    /// noise.
+    /// Returns the input of the first layer. `noise` has a seed for each query; without seeds there is no noise.
     ///
     /// # Shapes
     /// - `features`, output: `[queries, documents, features]`; the output is finite where the features are

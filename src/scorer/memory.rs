@@ -1,4 +1,4 @@
-//! About how many bytes a scorer takes, so that what does not fit is refused before it is taken.
+//! About how many bytes a scorer needs, so that too large a request is refused before anything is allocated.
 
 use super::attention::{BYTES_PER_PAIR, FEWEST_ROWS};
 use super::{AttentionScorerConfig, MlpScorerConfig, ScorerConfig};
@@ -17,7 +17,7 @@ const BYTES_PER_PAIR_IN_TRAINING: u64 = 24;
 /// Numbers of a document, and of a pair of documents and a head, in all layers.
 #[derive(Debug, Clone, Copy, Default)]
 struct Layers {
-    /// Numbers that a document has in the layer that takes most, with its input.
+    /// Numbers per document in the largest layer, with its input.
     widest: u64,
     /// Numbers that training keeps of a document.
     kept: u64,

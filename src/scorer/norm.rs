@@ -26,7 +26,7 @@ pub enum NormKind {
 /// Batch normalization over the documents that exist: padding enters neither mean nor variance.
 ///
 /// `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`. In training, it uses the mean and (biased) variance of the
-/// batch. In use, it uses exponential averages over batches (momentum 0.1; the average takes the unbiased variance). A
+/// batch. Outside training it uses exponential averages over batches (momentum 0.1, with the unbiased variance). A
 /// batch without documents leaves the averages unchanged.
 #[derive(Module, Debug)]
 pub struct MaskedBatchNorm {

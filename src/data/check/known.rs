@@ -133,7 +133,7 @@ const PUBLISHED: [Published; 10] = [
     },
 ];
 
-/// The published sets that some sets may be parts of, by name, and what is off.
+/// The published sets that the data may be part of, by name, with their differences from the data.
 pub(super) fn recognize(sets: &[SetReport]) -> (Vec<String>, Vec<Finding>) {
     let features = sets.iter().map(|set| set.statistics.features).max().unwrap_or(0);
     let of_shape: Vec<&Published> = PUBLISHED.iter().filter(|known| known.features.contains(&features)).collect();

@@ -19,7 +19,7 @@ use crate::distributed::OneProcess;
 use crate::text::{counted, plural};
 pub(crate) use known::ISTELLA_MISSING;
 
-/// Values above this size are named: a scorer that takes features as they are learns of nothing else.
+/// Values above this size are reported: without a normalizer a scorer would learn only from them.
 const HUGE: f32 = 1e6;
 /// The largest label whose gain `2^y - 1` is a whole 32-bit number, as most tools keep it.
 const LARGEST_LABEL: f32 = 31.0;
@@ -52,7 +52,7 @@ pub(crate) enum Kind {
     GivesLabelAway,
     /// Documents that stand in the order of their labels.
     SortedByLabel,
-    /// A label that a gain makes too much of, or nothing whole.
+    /// A label whose gain is too large, or which is not a whole number.
     LabelLevel,
     /// Queries without a relevant document.
     NoRelevant,
@@ -396,7 +396,7 @@ impl Check {
     }
 }
 
-/// The hash of documents without a value but 0, which are alike wherever they are.
+/// The hash of documents in which every value is 0: they are equal wherever they are.
 const EMPTY: u64 = 0;
 
 /// A hash of the features of each document. Equal values have one hash, -0 and 0 and all missing values among them.

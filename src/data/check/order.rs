@@ -21,7 +21,7 @@ pub(super) struct Pairs {
 const PAIRS: u64 = 50;
 /// The least share of pairs that are not tied.
 const TOLD_APART: f64 = 0.5;
-/// The least share of them that are ordered as the labels are, or the other way.
+/// The smallest share of them that a column must order as the labels do, or in reverse.
 const ORDERED: f64 = 0.98;
 
 impl Pairs {
@@ -39,7 +39,7 @@ impl Pairs {
         Some(self.alike.max(self.reversed) as f64 / told_apart as f64).filter(|share| *share >= ORDERED)
     }
 
-    /// The share of all pairs that are ordered as the labels are, where it is as large as that.
+    /// The share of all pairs that are ordered as the labels are, if it is that large.
     pub fn sorted(&self) -> Option<f64> {
         let share = self.alike as f64 / self.all.max(1) as f64;
         Some(share).filter(|share| self.all >= PAIRS && *share >= ORDERED)
@@ -68,7 +68,7 @@ impl Pairs {
     }
 }
 
-/// The pairs that each feature orders, and those that the order in the file does, the first documents being the best.
+/// The pairs that each feature orders, and the pairs that the order of the file orders, with the best documents first.
 pub(super) fn pairs(data: &RankingDataset) -> (Vec<Pairs>, Pairs) {
     let queries = sample(data);
     let width = data.feature_count;

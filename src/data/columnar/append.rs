@@ -92,8 +92,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.most_cells = most_cells;
     }
 
-    /// Makes room for `rows` rows; before the first row, for as many as the files hold if `bytes` bytes of all hold
-    /// these.
+    /// Makes room for `rows` rows. Before the first row it makes room for all files, estimated from the `bytes` bytes
+    /// that hold these rows.
     pub fn expect_like(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
         let documents = self.assembly.dataset.documents();
@@ -108,7 +108,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.ask_memory(documents.saturating_add(rows), width, growth)
     }
 
-    /// Refuses a table that lacks columns of features or has more of them: those behind would be taken for others.
+    /// Refuses a table that lacks columns of features or has additional ones: the columns after them would be mistaken
+    /// for others.
     pub fn check_columns(&mut self) -> Result<(), DataError> {
         let Features::Each(columns) = &self.layout.features else { return Ok(()) };
         self.assembly.named_files += usize::from(self.layout.names.is_some());
@@ -187,8 +188,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Compares the number of rows with what the file stated, if it did, puts them together by query, and hands over
-    /// the features that stay in the file.
+    /// Compares the number of rows with the number that the file states, puts the rows together by query, and hands
+    /// over the features that stay in the file.
     pub fn finish(mut self, rows: Option<usize>) -> Result<(), DataError> {
         let found = self.assembly.dataset.documents() - self.documents_before;
         if let Some(rows) = rows.filter(|rows| found != *rows) {
@@ -382,7 +383,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Returns the length of the lists; the first one says it where the type does not.
+    /// Returns the length of the lists. If the type does not state it, the first list does.
     fn list_width(&mut self, lists: &dyn Array) -> Result<usize, DataError> {
         if self.layout.width.is_none() {
             self.layout.width = Some(first_length(lists));

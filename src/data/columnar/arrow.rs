@@ -33,7 +33,7 @@ pub(super) struct ArrowFile {
 pub(super) enum Fault {
     /// It is not what was written.
     Damaged(String),
-    /// It is whole, and holds what is not read.
+    /// It is whole, and includes columns that are not read.
     Unread(String),
 }
 

@@ -10,9 +10,9 @@ use lru::LruCache;
 /// Size of a block in bytes.
 pub(super) const BLOCK: usize = 512 << 10;
 
-/// Memory where a disk may write without the system's cache between: its place and size are multiples of the block size
-/// of any disk. Pages are only allocated on the heap (`bytemuck::zeroed_vec`): with one on the stack, an optimized
-/// build was seen to return through a frame that it had not set up (LLVM 22).
+/// Memory into which a disk may write directly, without the system's cache. Its address and size are multiples of the
+/// block size of any disk. Pages are only allocated on the heap (`bytemuck::zeroed_vec`): with one on the stack, an
+/// optimized build was seen to return through a frame that it had not set up (LLVM 22).
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(4096))]
 pub(super) struct Page([u8; 4096]);
@@ -45,8 +45,8 @@ impl Blocks {
         self.is_limited.load(Ordering::Relaxed)
     }
 
-    /// Calls `of_bytes` with the bytes of a block. Where they are not held, the block that was used longest ago goes,
-    /// and `read` fills its pages, if nobody has them any more, or others.
+    /// Calls `of_bytes` with the bytes of a block. If they are not held, the least recently used block is dropped.
+    /// `read` fills its pages, or other pages if somebody still uses them.
     pub fn with<T>(
         &self,
         block: usize,

@@ -1,7 +1,7 @@
 //! CSV and TSV files with a header: blocks of whole rows, decoded at the same time, each by another thread.
 //!
 //! The decoder reads most blocks into numbers at once. A block with other spellings of a number, or with a fault, is
-//! decoded as text, which says what is where.
+//! decoded as text, so that a message can name the place.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::data::error::{DataError, quoted};
 use crate::data::input::Input;
 use crate::data::text::source::Source;
 
-/// Rows from which a column is taken for numbers or text.
+/// Number of rows that decide whether a column holds numbers or text.
 const SAMPLE: usize = 1000;
 
 /// Reads a file or reader of columns between separators, and appends it to the dataset.

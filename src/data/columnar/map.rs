@@ -15,10 +15,9 @@ use super::blocks::{BLOCK, Blocks, Page};
 use crate::data::error::DataError;
 use crate::data::input::Input;
 
-/// A mapped file. Where only so many of its bytes may be kept in memory, they are read in place of the mapping, and
-/// past the system's cache where the file system can: around what is asked for the system would read as much again that
-/// nobody wants, and under a limit of memory a mapping that is given back page by page is twenty times as slow as
-/// reading.
+/// A mapped file. If only a number of its bytes may be in memory, they are read instead of mapped, past the system's
+/// cache if the file system can. The cache would read as much again around every request. A mapping that is given back
+/// page by page, under a limit of memory, is twenty times as slow as reading.
 pub(super) struct FileMap {
     map: Mmap,
     file: File,
@@ -134,8 +133,8 @@ fn read_at(_: &File, _: Range<usize>, _: &mut [u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Has the file be read past the system's cache. Where its file system cannot, the cache at least reads nothing around
-/// what is asked for.
+/// Has the file be read past the system's cache. If the file system cannot do that, the cache at least reads nothing
+/// around a request.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn pass_by_cache(file: &File) {
     use rustix::fs::{Advice, OFlags, fadvise, fcntl_getfl, fcntl_setfl};

@@ -11,9 +11,9 @@
 //!
 //! [`Columns`](super::Columns) gives columns other names, and drops some. Without a column `features` of lists, every
 //! other column is a feature, in the order of the file, and holds numbers; next to one, other columns are not read.
-//! Files of a set with a column for each feature have the same names of features, in any order. Rows that do not stand
-//! together by query are put together, and [`read_order`](crate::data::RankingDataset::read_order) says where they
-//! stood. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and becomes the nearest `f32`. A null and
+//! Files of a set with a column for each feature have the same names of features, in any order. Rows of a query that
+//! are not consecutive are put together, and [`read_order`](crate::data::RankingDataset::read_order) says where they
+//! were. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and becomes the nearest `f32`. A null and
 //! NaN are a missing value ([`Missing`](super::letor::Missing)); an infinite value is an error, and so is one that is
 //! infinite as `f32`. A table and the same text have equal rows: [`data_hash`](crate::data::RankingDataset::data_hash)
 //! is the same.
@@ -25,9 +25,10 @@
 //! CSV has a header, columns separated by commas, and fields in `"` where they hold commas or line ends; TSV has tabs.
 //! Either may be compressed by gzip. An empty field, `nan`, `null` and `NA` are missing, `true` is 1 and `false` is 0.
 //!
-//! Features that an uncompressed Arrow file, the only one of its set, holds as lists of 32-bit floats without nulls,
-//! its rows standing together by query, stay in the file ([`Features`](super::Features)). They are looked through when they are first used
-//! ([`check_values`](crate::data::RankingDataset::check_values)); other values are when the file is read.
+//! Features stay in the file ([`Features`](super::Features)) if it is an uncompressed Arrow file, the only one of its
+//! set, with lists of 32-bit floats without nulls and consecutive rows for each query. They are looked through when
+//! they are first used ([`check_values`](crate::data::RankingDataset::check_values)); other values are when the file is
+//! read.
 //!
 //! Sizes that a file states are compared with what it holds before memory is asked for, and the limits of
 //! [`ReadOptions`] hold as for compressed text.
@@ -102,7 +103,7 @@ trait Table {
         false
     }
 
-    /// Number of bytes of text that the file counts for, where memory is granted by the size of a text.
+    /// Number of bytes of text that the file counts as, for limits that depend on the size of a text.
     fn bytes_that_count(&self) -> u64;
 
     /// Decodes the columns at `columns` (ascending), part by part.

@@ -28,7 +28,7 @@ impl ParquetFile {
     /// Reads the footer.
     ///
     /// # Errors
-    /// [`ArrowError::NotYetImplemented`] for a whole file with what is not read.
+    /// [`ArrowError::NotYetImplemented`] for a whole file with content that is not supported.
     pub fn open(bytes: Bytes) -> Result<Self, ArrowError> {
         Self::open_with(bytes, ArrowReaderOptions::new())
     }

@@ -1,4 +1,4 @@
-//! Which column of a table is what.
+//! The meaning of each column of a table.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::text::{counted, did_you_mean, nearest};
 /// The places of the columns: in the file, and in its batches after [`Layout::project`].
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// None in a table of documents that have no labels yet, where these need none.
+    /// None in a table of documents without labels, if no labels are needed.
     pub label: Option<usize>,
     pub query: usize,
     pub document: Option<usize>,
@@ -137,7 +137,7 @@ pub(super) fn check_width(path: &Path, width: Option<usize>, assembly: &Assembly
     }
 }
 
-/// The columns of a table, and what is asked of them.
+/// The columns of a table, and the requirements on them.
 struct Table<'a> {
     schema: &'a Schema,
     path: &'a Path,
@@ -270,7 +270,7 @@ impl Table<'_> {
         Ok((Features::Each(each), Some(width), are_names.then_some(names)))
     }
 
-    /// Refuses columns that are no features: those without numbers, and those with a name for another use.
+    /// Refuses columns that cannot be features: they hold no numbers, or their name has another use.
     fn check_features(&self, each: &[usize]) -> Result<(), DataError> {
         let fields = self.schema.fields();
         let no_numbers = |column: &&usize| !is_number(fields[**column].data_type());

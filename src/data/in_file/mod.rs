@@ -62,7 +62,7 @@ pub(super) trait Source: Send + Sync {
     fn unusable(&self, row: usize, feature: usize, value: f32) -> DataError;
 }
 
-/// The features of a file, `[rows x width]`. Clones share what is known of them.
+/// The features of a file, `[rows x width]`. Clones share what is known about the features.
 #[derive(Clone)]
 pub(super) struct InFile {
     file: Arc<Rows>,
@@ -107,12 +107,12 @@ struct Normalized {
     normalizer: Normalizer,
     /// Of the queries.
     offsets: Vec<usize>,
-    /// The missing values of each column, where the normalizer fills them: none.
+    /// The number of missing values of each column after the normalizer has filled them: 0.
     none_missing: Vec<usize>,
 }
 
 impl InFile {
-    /// Takes the features of a file, of which there is at least one per document.
+    /// Creates the features of a file, at least one per document.
     #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
     pub fn new(source: Box<dyn Source>, width: usize) -> Self {
         let mut starts = vec![0];
@@ -134,7 +134,7 @@ impl InFile {
         &self.file.parts
     }
 
-    /// Returns the processes that share the reading: those given, of features that are streamed.
+    /// Returns the processes that share the reading: the given ones if features are streamed.
     pub fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         if self.streaming.is_some() { processes } else { &OneProcess }
     }
@@ -341,9 +341,8 @@ impl InFile {
         });
     }
 
-    /// Goes on with a hash of all values: of the hashes of the parts, where there are several. What was found for
-    /// values as they are in the file is kept, for the next who comes with the same hash. The survey is made in the
-    /// same pass.
+    /// Continues a hash with all values, or with the hashes of the parts if there are several. The result for values as
+    /// they are in the file is kept for the next call with the same hash. The survey is made in the same pass.
     pub fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         let begun = if self.parts().count() == 1 { hash.clone() } else { Sha256::new() };
         if self.normalized.is_some() {
@@ -380,8 +379,8 @@ impl InFile {
         (Hashed::Parts(hashes), Survey::of_parts(&surveys))
     }
 
-    /// Goes on with a hash of all values, and looks through them. A hash has to take values in their order, so each
-    /// process takes its own and hands both on to the next.
+    /// Goes on with a hash of all values, and looks through them. A hash reads values in their order, so each process
+    /// adds its own values and hands the hash on to the next.
     fn hashed_in_turns(&self, mut hash: Sha256, readers: &dyn Processes) -> (Sha256, Survey) {
         let mut survey = Survey::new(self.width());
         for turn in 0..readers.count() {
@@ -491,12 +490,12 @@ impl InFile {
         Err(self.file.source.unusable(place / self.file.width, place % self.file.width, value))
     }
 
-    /// Returns the place of the first missing value, of those that are not filled.
+    /// Returns the place of the first missing value that is not filled.
     pub fn first_missing(&self) -> Option<usize> {
         if self.filling().is_some() { None } else { self.survey().first_missing }
     }
 
-    /// Returns the number of missing values of each feature, of those that are not filled.
+    /// Returns the number of missing values of each feature that are not filled.
     pub fn missing_of(&self) -> &[usize] {
         match &self.normalized {
             Some(normalized) if normalized.normalizer.fills_missing() => &normalized.none_missing,
@@ -617,8 +616,8 @@ impl Normalized {
         self.normalizer.kind() == NormalizerKind::QueryMinMax
     }
 
-    /// Copies rows that are normalized by query: a query of which only some rows are asked for is normalized as a
-    /// whole.
+    /// Copies rows that are normalized by query. If only some rows of a query are needed, the whole query is
+    /// normalized.
     fn copy_queries(&self, file: &Rows, rows: Range<usize>, out: &mut [f32]) {
         let width = file.width;
         let mut row = rows.start;

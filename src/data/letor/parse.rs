@@ -72,7 +72,7 @@ pub(super) struct Parsed {
     pub groups: Vec<Group>,
     /// One identifier per document; empty as long as no document has one.
     pub document_ids: Vec<String>,
-    /// Whether a value was missing; it is NaN, until its query is complete where it is to be replaced.
+    /// Whether a value was missing. It is NaN; a value to be replaced is replaced when its query is complete.
     pub missing: bool,
     /// Whether the lines carry query identifiers, and the first line with a document (from 0).
     pub has_queries: Option<(bool, usize)>,

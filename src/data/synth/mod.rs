@@ -96,7 +96,7 @@ const MOST_QUERIES: usize = 1_000_000_000_000;
 /// Most cells (documents x features) that are written at a time, unless one query has more: 256 MiB of a table.
 const CELLS: usize = 1 << 26;
 
-/// Bytes of a cell while it is written: millionths, then text or a table and what the writer makes of it.
+/// Bytes of a cell while it is written: its number in millionths, then text, or a table and the writer's copy.
 const WRITTEN: usize = 24;
 
 /// Bytes of a query without its documents.
@@ -146,7 +146,7 @@ impl SynthConfig {
     /// Asks for the memory of all queries.
     ///
     /// # Errors
-    /// [`Refusal`] where they take more than is free.
+    /// [`Refusal`] if they need more memory than is free.
     pub(crate) fn ask_memory(&self) -> Result<(), Refusal> {
         let documents = self.documents();
         let bytes = (documents * (4.0 * self.features as f64 + 4.0)) as u64;
@@ -156,7 +156,7 @@ impl SynthConfig {
         Refusal::ask_memory("queries", what, bytes, "lower the number of queries, or of features")
     }
 
-    /// About how many documents all queries have: as many as the first ones, query by query.
+    /// About how many documents all queries have, if they are as long as the first ones.
     fn documents(&self) -> f64 {
         let seen = self.queries.min(1000);
         let documents: usize = (0..seen).map(|q| self.length(&mut self.random(q))).sum();
@@ -266,7 +266,7 @@ impl SynthConfig {
         self.write_telling(output, queries, |_| {})
     }
 
-    /// Writes as [`write_part`](Self::write_part) does, and tells how many queries are written.
+    /// Like [`write_part`](Self::write_part), and reports how many queries are written.
     pub(crate) fn write_telling(
         &self,
         output: &mut impl Write,
@@ -466,7 +466,7 @@ mod tests {
         }
     }
 
-    /// A document that repeats a better one is worth less than by itself; steps take few values.
+    /// A document that repeats a better one is worth less than it would be otherwise; steps have few values.
     #[test]
     fn lists_and_steps_decide_where_they_should() {
         let world = |scorer| World::new(&SynthConfig { scorer, features: 1, noise: 0.0, ..SynthConfig::default() });

@@ -29,7 +29,7 @@ pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     (sum as f64 / 65_535.0 - 2.0) * 3f64.sqrt()
 }
 
-/// The form in which a feature shows what it sees.
+/// The form in which a feature shows its trait.
 #[derive(Debug, Clone, Copy)]
 enum Family {
     CoveredTerms,

@@ -90,8 +90,8 @@ pub struct ReadOptions {
     /// What a feature becomes that a line leaves out. Default: 0.
     #[serde(skip_serializing_if = "Absent::is_zero")]
     pub absent: Absent,
-    /// A number that stands for a missing value in the files, as a 32-bit float; a number beyond those stands for all
-    /// that are. Default: none.
+    /// A number that stands for a missing value in the files, as a 32-bit float. A number beyond their range stands for
+    /// all such numbers. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_value: Option<f64>,
     /// Source of the queries. Default: `auto`.
@@ -106,7 +106,7 @@ pub struct ReadOptions {
     /// false, they are refused. Rows of tables always are put together.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sort: bool,
-    /// Which column of a table is what; a configuration has a section of its own for it.
+    /// The meaning of each column of a table. A configuration has a separate section for it.
     #[serde(skip)]
     pub columns: Columns,
     /// Largest feature index. Default: 1,000,000.
@@ -146,8 +146,8 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Refuses options out of their ranges: every limit must be at least 1, and absent features and a number can be
-    /// missing values only where a missing value becomes something.
+    /// Refuses options out of their ranges. Every limit must be at least 1. Absent features, or a number, can stand for
+    /// missing values only if missing values are allowed.
     ///
     /// # Errors
     /// [`Refusal`] of the first limit that is 0, of `absent`, or of `missing_value`.

@@ -18,8 +18,8 @@ pub(crate) const BLOCK: usize = 2 << 20;
 /// Size in bytes to which a compressed file may always grow; beyond it, the ratio counts.
 const UNSUSPICIOUS: u64 = 64 << 20;
 
-/// Largest number of bytes of text that one byte of a compressed file counts for, where memory is granted by the size
-/// of a text.
+/// Largest number of bytes of text that one byte of a compressed file counts as, for limits that depend on the size of
+/// a text.
 const COUNTED_RATIO: u64 = 4;
 
 /// A file or a reader, cut into blocks of whole lines.

@@ -95,7 +95,7 @@ pub fn check_tag(tag: &str) -> Result<(), DataError> {
     check_field("run identifier", tag)
 }
 
-/// Refuses what cannot be one of the fields of a line: it is empty, or has blanks or control characters.
+/// Refuses text that cannot be a field of a line: it is empty, or has blanks or control characters.
 pub(crate) fn check_field(what: &str, text: &str) -> Result<(), DataError> {
     refuse_unless(is_name(text), what, text, "a name without blanks and control characters")
 }

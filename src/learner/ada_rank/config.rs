@@ -24,14 +24,14 @@ pub enum Directions {
     Ascending,
 }
 
-/// Way in which `P_t` enters the training of a weak ranker.
+/// How `P_t` enters the training of a weak ranker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Emphasis {
     /// The loss of a query has the weight `P_t`.
     #[default]
     Weighted,
-    /// The loss is taken over a sample of as many queries as there are, drawn with replacement by `P_t`.
+    /// The loss is over a sample, drawn with replacement by `P_t`, of as many queries as there are.
     Sampled,
 }
 
@@ -62,7 +62,7 @@ pub struct AdaRankConfig {
     pub patience: Option<usize>,
     /// Decrease of that mean that counts as progress.
     pub tolerance: f64,
-    /// The way in which `P_t` enters the training of a scorer, if scorers are the weak rankers.
+    /// How `P_t` enters the training of a scorer, if scorers are the weak rankers.
     pub emphasis: Emphasis,
     /// Passes over the queries in the training of a scorer.
     pub epochs: usize,

@@ -125,7 +125,7 @@ impl<'a> ScorerRankers<'a> {
         Ok(scorer.valid())
     }
 
-    /// The score of every document, each process scoring some of them.
+    /// The score of every document. Each process scores some of them.
     fn predict(&self, scorer: Scorer, data: &RankingDataset) -> Vec<f32> {
         let scorer = scorer.to_device(&self.device);
         Prepared::new(data, &scorer, &self.device, self.processes).scores(&scorer)

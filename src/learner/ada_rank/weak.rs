@@ -51,7 +51,7 @@ pub(super) struct Member<R> {
     pub(super) ranker: R,
 }
 
-/// `E` on every query that counts, each process measuring some of them.
+/// `E` on every query that counts. Each process measures some of them.
 pub(super) fn measured(
     judge: &Judge,
     data: &RankingDataset,

@@ -1,4 +1,4 @@
-//! The loss of each round, where a parameter of it moves.
+//! The loss of each round, if one of its parameters moves.
 
 use super::objective::Objective;
 use crate::learner::error::LearnerError;
@@ -10,7 +10,7 @@ pub(super) struct Annealing<'a> {
     config: &'a AnnealConfig,
     loss: &'a TrainingLoss,
     parameter: String,
-    /// Rounds of the whole way, where the configuration does not say.
+    /// Number of rounds in which the parameter moves, if the configuration does not say.
     rounds: usize,
     /// The value that the objective has, once one was set.
     value: Option<f64>,

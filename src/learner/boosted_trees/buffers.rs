@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::derivatives::Derivatives;
 use super::sums::{FixedPoint, Sums};
 
-/// Documents that one thread takes at a time.
+/// Number of documents that one thread handles at a time.
 const CHUNK: usize = 1 << 14;
 
 /// Buffers that one tree leaves to the next, only to reuse their memory.
@@ -43,7 +43,8 @@ impl Buffers {
         &self.gathered
     }
 
-    /// Brings the documents for which `is_left` holds before the others, each in their order; returns their number.
+    /// Moves the documents for which `is_left` holds before the others and keeps both in their order. Returns their
+    /// number.
     pub(super) fn part(&mut self, documents: &mut [u32], is_left: impl Fn(u32) -> bool + Sync) -> usize {
         if documents.is_empty() {
             return 0;

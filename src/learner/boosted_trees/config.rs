@@ -35,7 +35,7 @@ pub enum Steps {
     /// The Newton step of the loss: its slope over its second derivative. For losses that have second derivatives.
     Newton,
     /// The balance of the slopes of its documents, in spreads of the scores of their queries. For losses whose slopes
-    /// add up to 0 in each query: all losses except losses of single documents.
+    /// add up to 0 in each query. Only losses of single documents are excluded.
     Balance,
     /// The mean slope of its documents, times a number that is searched for each tree.
     LineSearch,
@@ -45,8 +45,8 @@ pub enum Steps {
 /// validation queries (benchmarks/trees.md).
 const WARMTH: f64 = 5.0;
 
-/// `l2` of leaves that are a balance. Documents weigh by their slopes there, so that a few may decide a leaf of many.
-/// Found as [`WARMTH`].
+/// The default of `l2` with balanced leaves. Documents weigh by their slopes there, so that a few may decide a leaf of
+/// many. Found as [`WARMTH`].
 const BALANCE_L2: f64 = 20.0;
 
 /// Most sums of trees: each has the scores of all documents.
@@ -137,8 +137,8 @@ impl BoostedTreesConfig {
         self.subsample.min(self.colsample).min(self.colsample_by_node) < 1.0
     }
 
-    /// Returns the advice for a fit in which no leaf of trees of so many documents is split: the parameters that are
-    /// set to hinder a split, or else the parameters that may.
+    /// Returns the advice for a fit in which no leaf is split: the parameters whose values prevent a split, or else the
+    /// ones that may.
     pub(super) fn what_hinders_splits(&self, documents: usize) -> String {
         let default = Self::default();
         if documents / 2 < self.min_documents {

@@ -7,11 +7,11 @@ use crate::measure::deviation_of;
 /// in scores, of a logistic loss between equal scores.
 const SPREADS: f64 = 2.0;
 
-/// The least weight of a document, where the mean is 1: so no leaf has weight 0.
+/// The smallest weight of a document, relative to a mean of 1. So no leaf has weight 0.
 const LEAST: f64 = 1e-4;
 
-/// The largest spread that counts. Where nothing pulls back, scores grow by a share of their spread in each round, and
-/// would leave the range of numbers.
+/// The largest spread that counts. Without a limit, scores would grow by a share of their spread in each round and
+/// overflow.
 const LARGEST_SPREAD: f64 = 1e3;
 
 /// First and second derivatives of the loss with respect to each score, to which a tree is fitted.
@@ -29,8 +29,8 @@ impl Derivatives {
     /// `-sum_i g_i / (sum_i (|g_i| + LEAST) / T_i)`, `T_i` = [`SPREADS`] times the spread of the scores of the query of
     /// `i`:
     ///
-    /// the leaf moves by up to `T_i` if all its documents pull to one side, and not at all if they are in balance.
-    /// Documents weigh by their slopes, whose mean size is made 1, so that sums of them count documents.
+    /// the leaf moves by up to `T_i` if all its documents pull to one side, and not at all if they are in balance. The
+    /// weight of a document is the size of its slope, scaled to a mean of 1. So sums of weights count documents.
     pub(super) fn balanced(&self, data: &RankingDataset, scores: &[f64]) -> Self {
         let total: f64 = self.gradient.iter().map(|slope| slope.abs()).sum();
         let factor = if total > 0.0 { self.gradient.len() as f64 / total } else { 1.0 };
@@ -44,8 +44,8 @@ impl Derivatives {
     }
 }
 
-/// The standard deviation of the scores of a query, as of a loss whose temperature is counted in spreads
-/// (`loss::temperature_unit`), up to [`LARGEST_SPREAD`]: 1 where all are equal.
+/// The standard deviation of the scores of a query, as in a loss whose temperature counts in spreads
+/// (`loss::temperature_unit`), at most [`LARGEST_SPREAD`]. It is 1 if all scores are equal.
 fn spread(scores: &[f64]) -> f64 {
     let deviation = deviation_of(scores.iter().copied());
     if deviation > 0.0 { deviation.clamp(1e-12, LARGEST_SPREAD) } else { 1.0 }

@@ -191,7 +191,7 @@ impl Iterative for Boosting<'_> {
     }
 }
 
-/// A tree whose leaves have a share of their values.
+/// A tree with its leaves multiplied by a share.
 fn scaled(tree: &[Node], share: f64) -> Vec<Node> {
     let scaled = |node: &Node| match node {
         Node::Leaf { value } => Node::Leaf { value: value * share },

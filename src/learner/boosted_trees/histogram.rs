@@ -1,9 +1,9 @@
 //! Histograms of derivatives: for each feature and bin, the sums over the documents of a leaf.
 //!
 //! Features are taken in groups of [`LANES`], whose codes make one word per document, and whose histogram stays in the
-//! first-level cache. A block is a few groups: the words of a document lie side by side, so that one cache line serves
-//! them all where a leaf has few documents. Blocks are worked on in parallel, and sums are whole numbers, so that
-//! neither threads nor the size of a block change anything.
+//! first-level cache. A block is a few groups. The words of a document are side by side, so one cache line serves them
+//! all if a leaf has few documents. Blocks are worked on in parallel, and sums are whole numbers, so that neither
+//! threads nor the size of a block change anything.
 
 use std::ops::Range;
 
@@ -142,13 +142,13 @@ impl Block {
 /// The sums of a feature over the documents of a leaf.
 pub(super) struct FeatureSums<'a> {
     pub feature: usize,
-    /// The sums of each bin that has a threshold above it; the last bin has none.
+    /// The sums of each bin with a threshold above it, which is every bin except the last.
     pub bins: &'a [Sums],
     /// The sums of the documents without a value.
     pub missing: Sums,
 }
 
-/// The block of a feature. All but the last have as many groups.
+/// The block of a feature. All except the last have the same number of groups.
 fn block_of(blocks: &[Block], feature: usize) -> &Block {
     &blocks[feature / (LANES * blocks[0].groups)]
 }

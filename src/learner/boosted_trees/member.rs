@@ -21,15 +21,15 @@ use crate::loss::RankingLoss;
 use crate::measure::mean_of;
 use crate::ranker::{Node, NodeStatistics, TreeEnsemble};
 
-/// A loss counts as flat if its derivatives at equal scores are below this share of those at scores equal to the
-/// labels: what is left is rounding.
+/// A loss counts as flat if its derivatives at equal scores are below this share of its derivatives at scores equal to
+/// the labels. The rest is rounding.
 const FLAT: f64 = 1e-3;
 
 /// Maximum number of doublings, and of halvings, of a step in one round.
 const STEP_CHANGES: usize = 30;
 
-/// Share of what the slope promises by which a step has to lower the loss. At the lowest point of a parabola it is
-/// half, less some here for rounding.
+/// The share of the decrease predicted by the slope that a step has to reach. At the lowest point of a parabola it is
+/// half; this is a little less, because of rounding.
 const KEPT_PROMISE: f64 = 0.45;
 
 /// The state that all members of a fit share.
@@ -48,7 +48,7 @@ pub(super) struct Setting<'a> {
 /// The trees of a member, kept between rounds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Trees {
-    /// One per round; a sole leaf of 0 where a round found none.
+    /// One per round; a single leaf of 0 if a round found no tree.
     pub trees: Vec<Vec<Node>>,
     /// The step of the last round.
     pub step: f64,
@@ -98,8 +98,8 @@ fn add(
     Ok(())
 }
 
-/// Derivatives at equal scores of a regression on the loss's gains, each times the weight of its document: the mean of
-/// the query minus the document's own.
+/// Derivatives of a regression on the loss's gains at equal scores: the mean gain of the query minus the gain of the
+/// document, times its weight.
 pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
     let mut gains = start_gains(NAME, train, loss)?;
     gains.iter_mut().zip(&train.document_weights).for_each(|(gain, &weight)| *gain *= f64::from(weight));
@@ -235,8 +235,8 @@ impl<'a> Member<'a> {
 
     /// Searches the step along the tree: the last step times the best power of two, if any lowers the loss enough.
     ///
-    /// Enough is [`KEPT_PROMISE`] of `promised` times the step. Where a loss levels off, as all surrogates do once
-    /// their documents lie far apart, its lowest value may be beyond any step, and its slopes vanish on the way there.
+    /// Enough is [`KEPT_PROMISE`] of `promised` times the step. All surrogates level off once their documents are far
+    /// apart. The lowest value may then be beyond any step, and the slopes vanish on the way there.
     fn search(&self, objective: &Objective, tree: &[f64], last: f64, promised: f64) -> Option<f64> {
         let value = |step: f64| {
             let moved: Vec<f64> =

@@ -79,7 +79,7 @@ impl Split {
         words.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 
-    /// Reads the result of [`to_bytes`](Self::to_bytes); none from no bytes.
+    /// Reads the result of [`to_bytes`](Self::to_bytes); none if there are no bytes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         let [gain, feature, bin, missing_left, direction, gradient, curvature] = words.try_into().ok()?;
@@ -131,7 +131,7 @@ impl Worth<'_> {
         gradient * gradient / curvature
     }
 
-    /// The merits of two leaves that no bound concerns, by one division.
+    /// The merits of two leaves without bounds, by one division.
     #[inline(always)]
     fn merits(&self, left: Sums, right: Sums) -> f64 {
         let ((left, left_curvature), (right, right_curvature)) = (self.shrunk(left), self.shrunk(right));
@@ -253,7 +253,8 @@ impl Scan<'_> {
         best.map(|(bin, left)| Split { gain: most_gain, feature, bin, missing_left, direction, left })
     }
 
-    /// The merits of two children whose values keep their bounds; `None` if they are against the feature's direction.
+    /// The merits of two children whose values are kept within their bounds; `None` if they violate the direction of
+    /// the feature.
     fn bounded_merits(&self, left: Sums, right: Sums, direction: Direction) -> Option<f64> {
         let [low, high] = [left, right].map(|sums| self.worth.value(sums, self.bounds));
         let is_against = match direction {

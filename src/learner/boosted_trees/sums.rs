@@ -46,13 +46,13 @@ pub(super) struct FixedPoint {
     count_bits: u32,
 }
 
-/// Documents whose magnitudes are added in a row.
+/// Number of documents whose magnitudes are added one after another.
 const CHUNK: usize = 1 << 16;
 
 /// Bits that the sum of all magnitudes of gradients fits in; one more is the sign.
 const GRADIENT_BITS: i32 = 62;
 
-/// The power of two by which a sum of `total` has at most `bits` bits.
+/// The power of two that scales a sum of `total` to at most `bits` bits.
 fn scale(total: f64, bits: i32) -> f64 {
     // Rounding adds at most half a unit per document, for which one bit is left.
     let exponent = if total > 0.0 { bits - 1 - total.log2().ceil() as i32 } else { 0 };

@@ -79,7 +79,7 @@ struct Leaf {
 
 /// Grows a tree on a sample of documents (ascending); the `others` only follow it. `features` says for each leaf, by
 /// its node, which features its split may take, one flag for each. Each process has the histograms of its blocks, and
-/// all have the best split of them.
+/// all get the best split.
 pub(super) fn grow(
     blocks: &mut [Block],
     buffers: &mut Buffers,
@@ -129,7 +129,7 @@ fn finite(number: f64) -> f32 {
     (number as f32).clamp(f32::MIN, f32::MAX)
 }
 
-/// The leaf to be split next: the best one, of those nearest to the root where trees grow by level.
+/// The leaf to be split next: the best one. If trees grow by level, it is the best of the leaves nearest to the root.
 fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
     let depth = |leaf: &Leaf| if by_level { leaf.depth } else { 0 };
     let candidates = leaves.iter().enumerate().filter_map(|(place, leaf)| Some((place, depth(leaf), leaf.split?)));
@@ -140,7 +140,7 @@ fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
     best.map(|(place, _, split)| (place, split))
 }
 
-/// The first of the best splits that the processes have found, for each of some leaves.
+/// For each of some leaves, the first of the best splits that the processes have found.
 fn best_of_all<const N: usize>(found: [Option<Split>; N], processes: &dyn Processes) -> [Option<Split>; N] {
     if processes.count() == 1 {
         return found;
@@ -162,7 +162,7 @@ struct Grower<'a> {
 }
 
 impl Grower<'_> {
-    /// Adds a leaf to the nodes of the tree, with what is known of it.
+    /// Adds a leaf to the nodes of the tree, with what is known about it.
     fn add(&self, leaf: &Leaf, nodes: &mut Vec<Node>, statistics: &mut NodeStatistics) {
         nodes.push(Node::Leaf { value: self.worth.value(leaf.sums, leaf.bounds) });
         statistics.count.push((leaf.documents.len() + leaf.others.len()) as u32);
@@ -355,7 +355,7 @@ mod tests {
         assert!(matches!(nodes[0], Node::Split { feature: 0, .. }));
     }
 
-    /// The leaves' values of a stump on one feature, and where it sends missing values.
+    /// The values of the leaves of a stump on one feature, and the side to which missing values go.
     fn stump(values: &[f32], targets: &[f64], direction: Direction) -> (Node, Vec<f64>) {
         let documents: Vec<(f32, &[f32])> = values.iter().map(|value| (0.0, std::slice::from_ref(value))).collect();
         let params = TreeParams { leaves: 2, directions: vec![direction], ..unlimited(1) };

@@ -4,7 +4,7 @@
 //! The queries of a step depend on seed and epoch only. The lists of a step are sorted by length and cut where padding
 //! or memory requires it. Since the gradients of the parts are added, the cut changes results by rounding only, unless
 //! something sees a part as a whole: batch norm takes the statistics of each part, and dropout and the noise of a loss
-//! are drawn for each part. A step of data in shards takes its share of each shard, and every share is cut by itself.
+//! are drawn for each part. A step of data in shards takes its share of each shard, and every share is cut separately.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -22,9 +22,9 @@ use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatc
 use crate::distributed::Processes;
 use crate::seed::seed_for;
 
-/// A part of at least [`ENOUGH`] places is cut where lists are shorter than this share of its first list.
+/// A part of at least [`ENOUGH`] places ends where lists become shorter than this share of its first list.
 const SHORTER: f64 = 0.7;
-/// Number of places above which another part costs less than padding does.
+/// Number of places above which another part costs less than the padding it saves.
 const ENOUGH: usize = 4096;
 
 /// The steps of every epoch.

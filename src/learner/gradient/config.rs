@@ -15,8 +15,8 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "gradient";
 
-/// Configuration of [`Gradient`]. Every key has a default. [`for_perceptron`](Self::for_perceptron) has the values that
-/// configuration files take with a perceptron.
+/// Configuration of [`Gradient`]. Every key has a default. [`for_perceptron`](Self::for_perceptron) has the defaults of
+/// configuration files for a perceptron.
 ///
 /// Algorithm 1 of approximation-framework (one query per step, 200 epochs, eta 0.01, the best of the epochs on
 /// validation) is [`GradientConfig::one_query_per_step`].
@@ -93,7 +93,7 @@ impl GradientConfig {
 }
 
 impl GradientConfig {
-    /// Refuses what the optimizer cannot be used with.
+    /// Refuses settings that the optimizer does not support.
     fn check_optimizer(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
         match self.optimizer {
             OptimizerConfig::Muon { .. } if !scorer.has_hidden_layers() => Err(parameter(
@@ -106,8 +106,8 @@ impl GradientConfig {
         }
     }
 
-    /// A line search compares values of one function along its gradient: refuses what changes the loss between two
-    /// evaluations, and gradients of another function.
+    /// A line search compares values of one function along its gradient. So it refuses whatever changes the loss
+    /// between two evaluations, and gradients of another function.
     fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
         let with = "with optimizer `lbfgs`";
         let reason = "optimizer `lbfgs` needs a deterministic loss";
@@ -140,7 +140,7 @@ impl GradientConfig {
     }
 }
 
-/// Refuses what takes statistics of a step as a whole.
+/// Refuses layers that need statistics of a whole step.
 fn check_shards(shards: usize, scorer: &ScorerConfig) -> Result<(), LearnerError> {
     match scorer.changes_in_training() {
         Some((key @ "norm", found)) if shards > 1 => {

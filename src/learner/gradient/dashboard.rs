@@ -4,7 +4,7 @@
 //! and waits until it is returned. The fit keeps training on the caller's thread and reports what happens. The
 //! dashboard, its metrics and its interruption by key are therefore burn's, while the loop remains free to borrow.
 //!
-//! A stop that is asked for closes the dashboard at once, before the round ends (`screen`).
+//! A requested stop closes the dashboard at once, before the round ends (`screen`).
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};

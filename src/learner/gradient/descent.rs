@@ -19,7 +19,7 @@ use crate::device::count_read;
 /// Most evaluations of the loss in one line search of L-BFGS.
 const TRIALS: usize = 20;
 
-/// Number of iterations that no step of L-BFGS comes to.
+/// Number of iterations that no step of L-BFGS reaches.
 const MOST_ITERATIONS: usize = 1 << 24;
 
 /// A step of an optimizer.

@@ -25,14 +25,14 @@ use crate::scorer::ScorerConfig;
 const OF_DATA: [&str; 3] = ["epochs", "batch_queries", "patience"];
 /// Probability that a hidden neuron is dropped in training.
 const DROPOUT: f64 = 0.3;
-/// Number of training queries above which a step has more of them.
+/// Number of training queries above which a step has more queries.
 const MANY_QUERIES: usize = 1000;
 /// Mean number of documents in a list above which a step has fewer queries.
 const LONG_LIST: usize = 400;
 /// Epochs without a better value on validation queries after which a fit stops.
 const PATIENCE: usize = 20;
-/// Epochs without validation queries: the median of the best ones where there were some, on a generated set, MQ2008 and
-/// OHSUMED.
+/// Epochs without validation queries: the median of the best epochs with validation queries, on a generated set, MQ2008
+/// and OHSUMED.
 pub(crate) const EPOCHS_ALONE: usize = 25;
 
 impl GradientConfig {

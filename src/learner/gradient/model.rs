@@ -58,8 +58,8 @@ impl RankingModel {
         (lists.losses(&*self.loss), scores)
     }
 
-    /// Returns the weighted sum of the losses of a part of a step of `queries` queries, `[1]` without graph, and
-    /// `scale` times the gradients of the part's share in the mean of the step.
+    /// Returns two results for a part of a step of `queries` queries. The first is the weighted sum of its losses,
+    /// `[1]` without graph. The second is `scale` times the gradients of its share in the mean of the step.
     pub(super) fn part(&self, item: &TrainingBatch, queries: usize, scale: f64) -> (Tensor<1>, GradientsParams) {
         let sum = weighted(self.losses(item).0, &item.batch).sum();
         let grads = GradientsParams::from_grads((sum.clone() / queries as f64 * scale).backward(), self);

@@ -21,9 +21,9 @@ pub enum Precision {
     /// 32 bits.
     #[default]
     F32,
-    /// 16 bits, 5 of them of the exponent, with a scaled loss.
+    /// 16 bits, 5 of them for the exponent, with a scaled loss.
     F16,
-    /// 16 bits, 8 of them of the exponent.
+    /// 16 bits, 8 of them for the exponent.
     Bf16,
 }
 
@@ -59,7 +59,7 @@ impl Precision {
         })
     }
 
-    /// The types that there are, if this is none of them.
+    /// The types that exist, if this is none of them.
     fn check_with(self, supported: impl Fn(FloatDType) -> bool) -> Result<(), String> {
         let computes = |other: &Self| other.layers().is_none_or(&supported);
         if computes(&self) {
@@ -101,8 +101,8 @@ impl LossScale {
         self.factor < 1.0
     }
 
-    /// Divides the gradients of a model by the factor, and moves it; `None` if one of them is not finite. Reads one
-    /// number back from the device.
+    /// Divides the gradients of a model by the factor, and adapts the factor. `None` if one of them is not finite.
+    /// Reads one number back from the device.
     pub(super) fn unscale<M: Module>(&mut self, grads: GradientsParams, model: &M) -> Option<GradientsParams> {
         let mut unscaled = Unscaled { grads, factor: self.factor, not_finite: None };
         model.visit(&mut unscaled);

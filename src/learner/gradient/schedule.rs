@@ -125,7 +125,8 @@ impl ScheduleConfig {
     }
 }
 
-/// Builds one schedule. Burn builds a schedule of its enum only within a sequence, whose saved state has another form.
+/// Builds one schedule. burn builds a schedule of its enum only within a sequence, and the saved state of a sequence
+/// has another form.
 fn init(config: LrSchedulerConfig) -> Result<ModuleLrScheduler, String> {
     match config {
         LrSchedulerConfig::Constant(factor) => Ok(ModuleLrScheduler::new(factor)),

@@ -1,5 +1,5 @@
-//! The terminal under the dashboard. A stop that is asked for gives it back at once, not after the round, and Ctrl-C
-//! stays a signal while keys are read.
+//! The terminal under the dashboard. A requested stop gives it back at once, not after the round, and Ctrl-C remains a
+//! signal while keys are read.
 
 use std::error::Error;
 use std::sync::mpsc::channel;
@@ -19,7 +19,7 @@ use crate::learner::shared::context::Interrupt;
 /// Longest time that a renderer may take to give the terminal back; it draws every 100 milliseconds.
 const LONGEST_CLOSE: Duration = Duration::from_secs(5);
 
-/// A renderer until a stop is asked for, then nothing.
+/// A renderer until a stop is requested, then nothing.
 pub(super) struct Screen(Arc<Mutex<Option<Box<dyn MetricsRenderer>>>>);
 
 impl Screen {

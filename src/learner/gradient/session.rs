@@ -197,7 +197,7 @@ impl<'a> Session<'a> {
         Ok(Outcome { sum, queries, steps: steps.len(), learning_rate, figures })
     }
 
-    /// The scorer as it is measured and saved: with averaged weights, where they are averaged.
+    /// The scorer as it is measured and saved, with averaged weights if they are averaged.
     fn in_use(&self) -> Scorer {
         let scorer = self.model.scorer.valid();
         match &self.average {
@@ -245,7 +245,7 @@ impl<'a> Session<'a> {
         LearnerError::Solver { learner: NAME, reason }
     }
 
-    /// Keeps the epoch if it is the one to take so far.
+    /// Keeps the epoch if it is the selected one so far.
     pub(super) fn close_epoch(&mut self, recorded: &Recorded) {
         if recorded.improved {
             self.best = self.in_use();

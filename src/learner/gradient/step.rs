@@ -12,7 +12,7 @@ use super::noise::drawn;
 use crate::distributed::Processes;
 use crate::seed::seed_for;
 
-/// The queries of a step, and what its random draws follow from.
+/// The queries of a step, and the numbers that determine its random draws.
 pub(super) struct TrainingStep<'a> {
     pub(super) batches: &'a Batches<'a>,
     pub(super) processes: &'a dyn Processes,
@@ -66,7 +66,7 @@ impl TrainingStep<'_> {
     }
 }
 
-/// Adds in order; none where there is nothing.
+/// Adds in order; none if there is nothing to add.
 fn added(model: &RankingModel, mut sums: impl Iterator<Item = Sum>) -> Option<Sum> {
     let (mut loss, grads) = sums.next()?;
     let Some((next_loss, next_grads)) = sums.next() else { return Some((loss, grads)) };

@@ -58,7 +58,7 @@ impl TypeTwoBound {
     }
 }
 
-/// Way in which the terms of a query's pairs of permutations become its loss.
+/// How the terms of a query's pairs of permutations become its loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairAggregation {

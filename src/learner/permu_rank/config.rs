@@ -35,7 +35,7 @@ pub struct PermuRankConfig {
     pub pairs: Pairs,
     /// The type two bound of a pair of permutations.
     pub bound: TypeTwoBound,
-    /// The way in which the pairs of permutations of a query become its loss.
+    /// How the pairs of permutations of a query become its loss.
     pub aggregation: PairAggregation,
     /// `C`, above 0: one value, or several to choose from on validation data.
     pub c: Candidates,

@@ -15,11 +15,11 @@
 //! on the same bound.
 //!
 //! This is equation 7, averaged as in section 5.2, and the default. It does not settle if the labels cannot be
-//! separated. The order by score has at least the `F` of any perfect order, so every term that joins a sum is a step
-//! against the weights at which it was found. `aggregation = "max"` takes the largest term of a query instead of the
-//! sum, as in equation 6 and in SVMmap. `bound` names another function of section 4.2. `pairs = "different"` restricts
-//! `F` to pairs that the measure distinguishes (the other definition of section 3). Otherwise a perfect order by
-//! ascending score inside each label asks for equal scores there.
+//! separated. `F` of the order by score is at least `F` of any perfect order. So every new term of a sum moves away
+//! from the weights at which it was found. `aggregation = "max"` takes the largest term of a query instead of the sum,
+//! as in equation 6 and in SVMmap. `bound` names another function of section 4.2. `pairs = "different"` restricts `F`
+//! to pairs that the measure distinguishes (the other definition of section 3). Otherwise a perfect order by ascending
+//! score inside each label pulls the scores there towards each other.
 //!
 //! A round costs O(n log n) per query for the searches, and O(|B| |R|) for each evaluation of the bound. `C` may be a
 //! grid: each value starts afresh, and the selection measure chooses among all rounds.

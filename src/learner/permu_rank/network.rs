@@ -1,6 +1,6 @@
 //! The bound of any scorer: Adam steps on `1/2 ||w - w_0||^2 + C / m sum_q loss_q`, where `w_0` are the initial
 //! parameters and `loss_q` is the configured type two bound (hinge, margin hinge, logistic or exponential), by
-//! automatic differentiation. There is no duality gap; the parameters with the lowest objective met are returned.
+//! automatic differentiation. There is no duality gap. The parameters with the lowest objective so far are returned.
 
 use super::config::PermuRankConfig;
 use super::objective::Bound;

@@ -1,20 +1,20 @@
 //! The perfect permutation that scores lowest and the imperfect one that scores highest, for any measure.
 //!
 //! `F` of a permutation falls by a constant times `s_i - s_j` for every pair that it sums over and that the permutation
-//! ranks against the scores, so the search is over pairs. The `level` of a document (its gain, or its relevance) is all
-//! that the measure sees of it.
+//! ranks against the scores, so the search is over pairs. The measure depends only on the `level` of a document (its
+//! gain, or its relevance).
 //!
 //! * Perfect: by descending level, and inside each level by ascending score. If the measure looks at the first places
 //!   only (a cut-off, reciprocal rank), the places below are by ascending score whatever the level; the number of
 //!   places that must be in order is found by bisection. Two more orders are candidates. One has the first two places
 //!   by ascending score, for conventions that do not discount the second. The other is for measures of the set above a
-//!   cut-off (precision, recall, success): it takes the fewest documents of the highest levels that must be in the set,
-//!   and the set is by ascending score. The lowest `F` of the candidates that are perfect is taken.
-//! * Imperfect: the order by score, if it is imperfect. Otherwise the levels lie in blocks, and the cheapest change of
-//!   the measure moves a document next to the border of two blocks across it: by one place, a swap of neighbors, or by
-//!   more where the measure does not see the swap (below a cut-off, or between places with the same discount). If no
-//!   single move is enough (success with several relevant documents above the cut-off), the fewest documents of the
-//!   lowest levels come first.
+//!   cut-off (precision, recall, success). The set has the fewest documents of the highest levels that it must have,
+//!   and is ordered by ascending score. The lowest `F` of the candidates that are perfect is taken.
+//! * Imperfect: the order by score, if it is imperfect. Otherwise the levels are in blocks, and the cheapest change of
+//!   the measure moves a document across the border of two blocks. It moves by one place, a swap of neighbors. It moves
+//!   further if the measure does not change with that swap (below a cut-off, or between places with the same discount).
+//!   If no single move is enough (success with several relevant documents above the cut-off), the fewest documents of
+//!   the lowest levels come first.
 //!
 //! Cost: O(n log n), plus O(log n) evaluations of the measure.
 
@@ -91,7 +91,7 @@ impl<'a> Target<'a> {
     }
 
     /// Returns the order that `with` gives for the fewest `places`, up to `most`, at which `wanted` accepts it. The
-    /// search is by bisection: `wanted` is taken to accept every larger number of places too.
+    /// search is by bisection: `wanted` must accept every larger number of places, too.
     fn fewest(most: usize, with: impl Fn(usize) -> Vec<u32>, wanted: impl Fn(&[u32]) -> bool) -> Vec<u32> {
         let (mut low, mut high) = (0, most);
         while low < high {

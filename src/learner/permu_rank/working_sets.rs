@@ -98,8 +98,8 @@ impl<'a> WorkingSets<'a> {
     }
 }
 
-/// A query's labels as the searches see them; `None` if the convention leaves the query out. Orders have no ties, so a
-/// convention that breaks ties by document identifier needs no identifiers.
+/// A query's labels in the form that the searches need; `None` if the convention leaves the query out. Orders have no
+/// ties, so a convention that breaks ties by document identifier needs no identifiers.
 pub(super) fn target<'a>(
     labels: &'a [f32],
     measure: Measure,
@@ -125,7 +125,7 @@ pub(super) fn target<'a>(
     Ok(Some(Target::new(levels, pairs, measure.cutoff(), value)))
 }
 
-/// Levels of the documents: what the measure sees of their labels, as ranks of the distinct values.
+/// Levels of the documents: the distinct values of their labels for the measure, as ranks.
 fn levels(labels: &[f32], measure: Measure, convention: &Convention) -> Vec<u32> {
     let seen = |label: f64| match measure {
         Measure::Ndcg(_) | Measure::Dcg(_) => convention.gain.of(label),

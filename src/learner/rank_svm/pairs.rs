@@ -75,13 +75,13 @@ impl Levels {
     }
 }
 
-/// Limit on the number of documents that are looked at for each document of a query, on average, when its pairs are
-/// visited one by one.
+/// When pairs are visited one by one: limit on the average number of documents that are looked at for each document of
+/// a query.
 const LOOKED_AT: usize = 64;
 
 impl Levels {
-    /// `sum (1 - (s_i - s_j))^2` over the active pairs, one by one; `None` if that would take long. When few pairs are
-    /// left and these are nearly a margin apart, sums over documents lose all digits of it.
+    /// `sum (1 - (s_i - s_j))^2` over the active pairs, one by one; `None` if that would take long. If few pairs are
+    /// left and they are nearly a margin apart, sums over documents lose all its digits.
     pub(super) fn squared_shortfalls(&self, scores: &[f64]) -> Option<f64> {
         let order = descending(scores);
         let (mut total, mut looked_at, mut within) = (0.0, 0, 0);

@@ -14,7 +14,7 @@ tagged! {
     /// (`alpha`, `sigma`) unless named.
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum AnnealConfig {
-        /// By equal factors from `from` at the first epoch to `to` at epoch `epochs`, then `to`.
+        /// By equal factors from `from` at the first epoch to `to` at epoch `epochs`, then constant.
         Geometric {
             /// Parameter of the loss.
             #[serde(default, skip_serializing_if = "Option::is_none")]

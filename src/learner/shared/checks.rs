@@ -26,8 +26,8 @@ pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Dis
 /// Most features that a warning names.
 const MOST_NAMED: usize = 20;
 
-/// Asks for the memory that a step of training takes on the largest of some batches, `(lists, documents)`, before
-/// anything is taken. `limit` says what bounds a batch.
+/// Asks for the memory that a step of training needs for the largest of some batches, `(lists, documents)`, before
+/// anything is allocated. `limit` says what bounds a batch.
 pub(crate) fn ask_training(
     scorer: &ScorerConfig,
     train: &RankingDataset,
@@ -100,7 +100,7 @@ pub(crate) fn trainable(
     check_selection(learner, train, validation, context)
 }
 
-/// Refuses training data of which no feature varies, and warns of constant features.
+/// Refuses training data in which no feature varies, and warns of constant features.
 fn check_features(learner: &'static str, train: &RankingDataset, context: &FitContext) -> Result<(), LearnerError> {
     let constant: Vec<String> = (0..)
         .zip(train.feature_ranges_in(context.processes))

@@ -19,8 +19,8 @@ pub struct Selection {
     pub measure: Measure,
     /// Convention in which the measure is computed.
     pub convention: Convention,
-    /// The round to take whatever is measured, from 1, after which the fit ends; the best one when absent. A learner
-    /// that ends by itself before it gives its last round.
+    /// The round to keep whatever is measured, from 1; the fit ends after it. Absent: the best round. A learner that
+    /// ends earlier by itself keeps its last round.
     pub round: Option<usize>,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Debug for AtOnce {
 }
 
 impl Interrupt {
-    /// Asks the learner to stop after the current round. What is drawn on a terminal has left it when this returns.
+    /// Asks the learner to stop after the current round. When this returns, nothing is drawn on the terminal any more.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
         if let Some(act) = self.at_once.take() {
@@ -78,7 +78,7 @@ impl Interrupt {
         }
     }
 
-    /// Forgets what a request is to do at once.
+    /// Forgets what should happen at once on a request.
     pub(crate) fn forget(&self) {
         drop(self.at_once.take());
     }
@@ -88,8 +88,8 @@ impl Interrupt {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// Returns the same request, with a stop after so many rounds of the fit, as if it was requested then. The fit can
-    /// be resumed and ends in the same bytes as one that was never stopped.
+    /// Returns the same request, which also stops after that many rounds of the fit. The fit can be resumed and ends in
+    /// the same bytes as one that was never stopped.
     pub fn after(&self, rounds: usize) -> Self {
         Self { after: Some(rounds), ..self.clone() }
     }

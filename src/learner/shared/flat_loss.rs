@@ -16,7 +16,7 @@ const CELLS: usize = 1 << 14;
 pub(crate) struct FlatLoss<'p> {
     /// The batches of this process.
     batches: Vec<Batch>,
-    /// The places of the batches of all processes, where there are several.
+    /// The places of the batches of all processes, if there are several.
     all: Vec<Padding>,
     dtype: DType,
     device: Device,

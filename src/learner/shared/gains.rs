@@ -27,8 +27,8 @@ pub fn gains(
     data.labels.iter().enumerate().map(of).collect()
 }
 
-/// The gain of the regression from which a learner starts that minimizes `loss`: the loss's own, or `2^y - 1` if it has
-/// none.
+/// The gain of the regression that starts a learner which minimizes `loss`: the gain of the loss, or `2^y - 1` if it
+/// has none.
 pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
     loss.about().gain.cloned().unwrap_or(Gain::Exp2)
 }

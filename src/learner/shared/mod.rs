@@ -1,4 +1,4 @@
-//! Parts that every fit has, however it learns: data and context, rounds, a judge, checks, and ways to hold scores.
+//! The parts that all learners share: data and context, rounds, a judge, checks, and containers of scores.
 
 pub(crate) mod additive;
 pub(crate) mod anneal;

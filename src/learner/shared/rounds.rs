@@ -8,9 +8,8 @@
 //! saving takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit
 //! ends in the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner,
 //! parameters, seed, selection measure with its convention, and data. A registered loss is identified with its defaults
-//! filled in. So both the resolved configuration of a run and the one it was started with can continue it. A loss of
-//! one's own is known by its name and by what it says of its parameters. The file begins with the checksum of its
-//! contents.
+//! filled in. So both the resolved configuration of a run and the one it was started with can continue it. Your own
+//! loss is identified by its name and by the text of its parameters. The file begins with the checksum of its contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -38,7 +37,7 @@ use crate::text::hexadecimal;
 /// Name of the state file in the directory of a fit.
 pub(crate) const STATE_FILE: &str = "state.json";
 
-/// Time of the fit for each unit of time that saving takes.
+/// Time of the fit per unit of time spent on saving.
 const TIME_PER_SAVE: u32 = 50;
 
 /// A learner under way: what happens in one round.
@@ -60,7 +59,7 @@ pub(crate) trait Iterative {
     /// The score of every document of a set after the round just made; `None` where the round is not measured on it.
     fn scores(&self, set: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError>;
 
-    /// Takes note of a round that was recorded; an end that the learner's own criterion asks for.
+    /// Notes a round that was recorded. Returns an end if the learner's criterion requests one.
     fn recorded(&mut self, _recorded: &Recorded, _state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
         Ok(None)
     }
@@ -127,7 +126,7 @@ impl Made {
 /// A round in the history, with the value of the selection measure on each query (`None` where it does not count).
 pub(crate) struct Recorded<'a> {
     pub(crate) round: &'a Round,
-    /// Whether it is the one to take so far.
+    /// Whether it is the selected round so far.
     pub(crate) improved: bool,
     /// Whether it is better than all before.
     pub(crate) rose: bool,
@@ -141,12 +140,12 @@ pub(crate) struct Recorded<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct History {
     rounds: Vec<Round>,
-    /// The round to take so far: the best, or the last where the round to take is given.
+    /// The selected round so far: the best one, or the last one if the round to keep is given.
     best_round: usize,
 }
 
 impl History {
-    /// Number of the round to come, counted from 1.
+    /// Number of the next round, counted from 1.
     pub(crate) fn next(&self) -> usize {
         self.rounds.len() + 1
     }
@@ -156,7 +155,7 @@ impl History {
         &self.rounds
     }
 
-    /// The round to take so far, counted from 1; 0 before the first.
+    /// The selected round so far, counted from 1; 0 before the first.
     pub(crate) fn best_round(&self) -> usize {
         self.best_round
     }
@@ -185,7 +184,7 @@ fn merit(round: &Round) -> f64 {
     round.validation.or(round.train).unwrap_or(-round.objective)
 }
 
-/// A fit to be driven: its data and context, checked, and what limits it.
+/// A fit before it runs: its data and context, checked, and its limits.
 pub(crate) struct Rounds<'a> {
     pub(crate) learner: &'static str,
     pub(crate) train: &'a RankingDataset,
@@ -228,7 +227,7 @@ impl<'a> Rounds<'a> {
         Self { most: Some(rounds), ..self }
     }
 
-    /// Ends after so many rounds without a better one, where a number is given.
+    /// Ends after that many rounds without a better one, if a number is given.
     pub(crate) fn patience(self, patience: Option<usize>) -> Self {
         Self { patience, ..self }
     }
@@ -267,7 +266,7 @@ impl<'a> Rounds<'a> {
         Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
     }
 
-    /// Returns the reason to make no further round: an end that was read back or asked for, all rounds done, an
+    /// Returns the reason to make no further round: an end that was saved or requested, all rounds done, an
     /// interruption, or no better round for too long.
     fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
         let (made, taken) = (run.history.rounds.len(), self.context.selection.round);
@@ -288,7 +287,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Measures a round and adds it to the history; `counts` where it may be the best.
+    /// Measures a round and adds it to the history; with `counts` it may be the best.
     fn record<L: Iterative>(
         &self,
         run: &mut Run<L::State>,

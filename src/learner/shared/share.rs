@@ -1,8 +1,8 @@
 //! The share that a process has of the queries of a dataset: linear scores of their documents, and sums over the
 //! documents of all processes.
 //!
-//! Queries are cut into blocks by the order of the file, and a sum adds the blocks in their order. So neither threads
-//! nor processes change a bit of it.
+//! Queries are cut into blocks by the order of the file, and a sum adds the blocks in their order. So its bits do not
+//! depend on the number of threads and processes.
 
 use std::ops::Range;
 

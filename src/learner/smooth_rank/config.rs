@@ -48,7 +48,7 @@ pub struct SmoothRankConfig {
     pub tolerance: f64,
     /// Penalty of the ridge regression that gives `w_0`, above 0; see [`Regression`](crate::learner::regression::Regression).
     pub start_lambda: f64,
-    /// Whether that regression gives relevant and other documents the same total weight.
+    /// Whether the regression gives relevant and other documents the same total weight.
     pub start_balanced: bool,
     /// Components of kernel PCA that stand for the features, at least 1; none for the features themselves.
     pub kernel_components: Option<usize>,

@@ -150,8 +150,8 @@ pub(super) fn minimize(
 }
 
 /// Runs solvers while their steps decrease the objective. Returns the best point, the objectives, and whether there
-/// were too few steps. A solver whose direction leads uphill, or whose line search fails, is followed by a new one,
-/// which sets out along the gradient. If that fails too, the descent ends at the best point.
+/// were too few steps. If the direction of a solver leads uphill, or its line search fails, a new solver starts along
+/// the gradient. If that fails too, the descent ends at the best point.
 fn run<'a, S>(
     solver: impl Fn(Search) -> S,
     penalized: &'a Penalized<'a>,
@@ -192,8 +192,7 @@ where
     (best, objectives, cut_short)
 }
 
-/// A line search whose first trial step is a tenth of the length of the weights, since they set the scale of the
-/// scores.
+/// A line search whose first step is a tenth of the length of the weights, which determine the scale of the scores.
 fn search(penalized: &Penalized, weights: &[f64]) -> Search {
     let slope = penalized.at(weights, |evaluation| evaluation.slope);
     let length = if slope > 0.0 { 0.1 * dot(weights, weights).sqrt().max(1e-3) / slope } else { 1.0 };

@@ -33,11 +33,11 @@ pub(super) struct KernelMap {
 }
 
 impl KernelMap {
-    /// Asks for the memory of the kernels of the landmarks, of which the first of some sets has at most so many, and of
-    /// all documents by their components.
+    /// Asks for the memory of the kernels of the landmarks, which come from the first set, and of all documents by
+    /// their components.
     ///
     /// # Errors
-    /// [`Refusal`] where they take more than is free.
+    /// [`Refusal`] if they need more memory than is free.
     pub(super) fn ask_memory(
         sets: &[Option<&RankingDataset>],
         landmarks: usize,

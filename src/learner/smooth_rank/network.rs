@@ -19,7 +19,7 @@ use crate::seed::seed_for;
 
 /// Maximum number of padded places of one batch.
 const CELLS: usize = 1 << 14;
-/// The regression may take this many times the steps of one sigma, since it starts from random weights.
+/// The regression may take this many times as many steps as one sigma, since it starts from random weights.
 const REGRESSION_STEPS: usize = 5;
 
 /// A scorer of any kind.

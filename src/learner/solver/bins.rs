@@ -1,8 +1,8 @@
 //! Features cut into at most 256 bins, which threshold learners scan instead of sorted values.
 //!
 //! A feature with no more distinct values than bins loses nothing: every pair of neighboring values has a threshold
-//! half-way between them. Others are cut where the documents divide most evenly. Missing values (NaN) have a separate
-//! bin after all others.
+//! half-way between them. Other features are cut so that the documents are divided as evenly as possible. Missing
+//! values (NaN) have a separate bin after all others.
 
 use std::ops::Range;
 
@@ -55,8 +55,9 @@ impl Binned {
     }
 }
 
-/// Cuts neighboring features into at most `bins` bins (2 to [`MAX_BINS`]) each. The bin of missing values comes on
-/// top, as long as all are at most [`MAX_BINS`]. Holds the values of these features until the last one is cut.
+/// Cuts neighboring features into at most `bins` bins (2 to [`MAX_BINS`]) each. The bin of missing values is
+/// additional, as long as there are at most [`MAX_BINS`] in all. Holds the values of these features until the last one
+/// is cut.
 pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize) -> impl Iterator<Item = Binned> {
     let columns = data.features.columns(data.feature_count, features);
     columns.into_iter().map(move |values| Binned::new(&values, bins))
@@ -98,7 +99,7 @@ pub(crate) fn bins_in_passes(
     }
 }
 
-/// The bins of columns of which each process has its own rows: each process gets all rows, and cuts its share of the
+/// The bins of columns whose rows are spread over the processes. Each process gets all rows, and cuts its share of the
 /// columns.
 fn shared_bins(columns: &[Vec<f32>], documents: usize, bins: usize, readers: &dyn Processes) -> Vec<Binned> {
     let bytes = columns.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();

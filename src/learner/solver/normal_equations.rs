@@ -39,7 +39,7 @@ const BLOCK: usize = 1024;
 /// Most blocks that are computed in parallel before they are added up.
 const BLOCKS_AT_ONCE: usize = 32;
 
-/// Bytes that these blocks may take, unless one of them takes more.
+/// Bytes that these blocks may need, unless a single block needs more.
 const BYTES_AT_ONCE: u64 = 256 << 20;
 
 /// Number of matrices of the products of all features, apart from the blocks: the sums, their parts and the solver's.
@@ -55,7 +55,7 @@ impl NormalEquations {
     /// Asks for the memory of the products of so many features.
     ///
     /// # Errors
-    /// [`Refusal`] where they take more than is free.
+    /// [`Refusal`] if they need more memory than is free.
     pub fn ask_memory(features: usize) -> Result<(), Refusal> {
         let copies = COPIES + blocks_at_once(features + 1);
         let bytes = memory::product([features + 1, features + 1, size_of::<f64>(), copies]);
@@ -69,9 +69,10 @@ impl NormalEquations {
     }
 
     /// Sums up documents with targets `t` and weights `c`, one per document, in parallel over blocks of documents. Each
-    /// process makes the sums of some features with all others, so that none is added up in another order than in one.
+    /// process computes the sums of some features with all others, so every sum has the order that it has in one
+    /// process.
     ///
-    /// Without an intercept the means are taken as 0.
+    /// Without an intercept the means count as 0.
     pub fn new(
         data: &RankingDataset,
         targets: &[f64],

@@ -46,7 +46,7 @@ declare! {
 pub struct ListMleConfig {
     /// Places that count; none for the whole list.
     pub k: Option<usize>,
-    /// Weight of a place, as a discount of its rank; none for the same weight of all.
+    /// Weight of a place, as a discount of its rank; none if all places weigh the same.
     pub discount: Option<DiscountShape>,
     /// Exponent of the power discount, 0 or above; without effect on others.
     #[config(default = 1.0)]
@@ -80,7 +80,7 @@ pub struct ListMle {
     k: Option<usize>,
     #[module(skip)]
     discount: Option<Discount>,
-    /// The source of the order of documents with the same label; none for the order of their positions.
+    /// The noise that orders documents with the same label; none to order them by position.
     #[module(skip)]
     ties: Option<Noise>,
 }

@@ -56,7 +56,7 @@ pub struct NeuralNdcgConfig {
     pub iterations: usize,
 }
 
-/// Most iterations: the numbers of each are held for the gradient, one for each document.
+/// Most iterations. The gradient needs the numbers of each iteration, one per document.
 const MOST_ITERATIONS: usize = 10_000;
 
 impl NeuralNdcgConfig {
@@ -159,7 +159,7 @@ fn ranks(lists: &Lists) -> Tensor<2> {
     index.float().cast(lists.scores.dtype()).unsqueeze::<2>()
 }
 
-/// 1 at the ranks that a query's documents take, else 0: `[B, N]`.
+/// 1 at the ranks of a query's documents, else 0: `[B, N]`.
 fn rank_rows(lists: &Lists) -> Tensor<2> {
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
     let [batch, n] = lists.scores.dims();

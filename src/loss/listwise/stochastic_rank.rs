@@ -35,7 +35,7 @@ use crate::loss::temperature::{Scale, Temperature};
 use crate::measure::{Discount, Gain};
 use crate::op::{at_rank, differences, rank};
 
-/// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them.
+/// About how many numbers are held for each pair of documents, as `burn-rank bench` measures it.
 const NUMBERS_PER_PAIR: u64 = 4;
 
 declare! {

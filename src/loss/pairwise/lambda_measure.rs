@@ -31,7 +31,7 @@ use crate::loss::ranking_loss::RankingLoss;
 use crate::measure::Gain;
 use crate::op::differences;
 
-/// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them.
+/// About how many numbers are held for each pair of documents, as `burn-rank bench` measures it.
 const NUMBERS_PER_PAIR: u64 = 3;
 
 declare! {
@@ -50,7 +50,7 @@ pub struct LambdaMeasureConfig {
     /// The measure whose change weighs a pair.
     #[config(default = "SwapMeasure::Ap")]
     pub measure: SwapMeasure,
-    /// Cut-off; none for 5 for precision, else for the whole list.
+    /// Cut-off. With none, it is 5 for precision, and the whole list counts for other measures.
     pub k: Option<usize>,
     /// Label of a perfect document, from 1 to 30, for expected reciprocal rank, which allows no label above it; without
     /// effect on others.

@@ -52,7 +52,7 @@ pub struct LambdaNdcgConfig {
     pub sigma: f64,
     /// Cut-off of the measure whose change a pair weighs; none for the whole list.
     pub k: Option<usize>,
-    /// Rank that a document of every pair is within, as in LightGBM; none for all pairs.
+    /// Only pairs with a document within this rank count, as in LightGBM; none for all pairs.
     pub truncation: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]

@@ -60,8 +60,8 @@ impl Cell {
         MeasureName::ALL.iter().flat_map(of)
     }
 
-    /// Returns the cost with a distribution of ranks that takes trials as independent. The exact distribution replaces
-    /// one `n` of the time by `log n` in float32 on a CPU; elsewhere it takes `29 sqrt(1 + ln n)` times as long.
+    /// Returns the cost under the model of ranks in which trials are independent. The exact distribution replaces one
+    /// `n` of the time by `log n` in float32 on a CPU; elsewhere it takes `29 sqrt(1 + ln n)` times as long.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Err, KendallTau, RPrecision, Success};
         use RelaxationName::{

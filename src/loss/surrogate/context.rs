@@ -10,8 +10,8 @@
 //! | [`sum_within`](MeasureContext::sum_within) `sum_x a_x [r_x <= k]`, `k` of each query | as `sum` | as `sum` | `sum_x a_x P(R_x <= k)` |
 //! | [`concordance`](MeasureContext::concordance) pairs in order minus others | the step of the positions | `h` of both documents | chances that one is above the other |
 //!
-//! Positions and ranks are computed once for a list, whatever operations the measure uses. What the expected relaxation
-//! takes for each operation is said at [`Expected`](super::Expected).
+//! Positions and ranks are computed once for a list, whatever operations the measure uses.
+//! [`Expected`](super::Expected) says what each operation costs under the expected relaxation.
 
 use std::cell::{Cell, RefCell};
 
@@ -35,12 +35,13 @@ pub struct MeasureContext<'a> {
     undefined: Cell<Option<&'static str>>,
     documents_meet: Cell<bool>,
     expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
-    /// Numbers that the operations that were used hold for each pair of documents.
+    /// How many numbers the used operations hold for each pair of documents.
     numbers_per_pair: Cell<u64>,
 }
 
-/// Numbers that are held for each pair of documents, about, as `burn-rank bench` measures them: of products over the
-/// documents above by positions, of Kendall's tau by steps without a kernel, by chances, and by soft indicators.
+/// About how many numbers are held for each pair of documents, as `burn-rank bench` measures it. The constants are for
+/// products over the documents above by positions, and for Kendall's tau by steps without a kernel, by chances, and by
+/// soft indicators.
 const NONE_ABOVE: u64 = 6;
 const BY_STEPS: u64 = 3;
 const BY_CHANCES: u64 = 3;
@@ -58,12 +59,12 @@ impl<'a> MeasureContext<'a> {
         self.undefined.get()
     }
 
-    /// Whether an operation was used in which two documents meet.
+    /// Whether an operation was used that compares two documents.
     pub(super) fn documents_meet(&self) -> bool {
         self.documents_meet.get()
     }
 
-    /// The functions of one rank whose expectations were taken, with their cut-offs.
+    /// The functions of a rank whose expectations were computed, with their cut-offs.
     pub(super) fn expected(&self) -> Vec<(PositionFunction, Option<usize>)> {
         self.expected.borrow().clone()
     }

@@ -9,7 +9,7 @@ use super::relaxed_measure::{self, named_cell};
 use crate::json::Map;
 
 impl Cell {
-    /// The temperature in spreads, so many `times` as warm as it is for scorers.
+    /// The temperature in spreads, `times` as smooth as the one for scorers.
     pub(super) fn default_temperature(self, times: f64) -> f64 {
         match self.relaxation {
             RelaxationName::ApproximatePositions => 20.0 / times,
@@ -27,8 +27,8 @@ impl Cell {
     }
 }
 
-/// The same for a registered loss, by its name and the parameters that name a cell; none for a loss that is no cell,
-/// for which none was found.
+/// The same for a registered loss, by its name and the parameters that name a cell. None for a loss that is no cell: no
+/// temperature was searched for it.
 pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
     let cell = match name {
         relaxed_measure::NAME => {
@@ -40,7 +40,7 @@ pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64)
     Some(cell.default_temperature(times))
 }
 
-/// Whether a document counts at every rank, for less at each further one.
+/// Whether every rank counts, each less than the one before.
 fn falls_gradually(measure: MeasureName) -> bool {
     match measure {
         MeasureName::Ndcg | MeasureName::Dcg | MeasureName::Ap | MeasureName::Err | MeasureName::Rbp => true,

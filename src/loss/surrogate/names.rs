@@ -86,12 +86,12 @@ names! {
 }
 
 impl MeasureName {
-    /// The default cut-off of a measure that has no meaning without one; none for other measures.
+    /// The default cut-off of a measure that needs one; none for other measures.
     pub(super) fn default_cutoff(self) -> Option<usize> {
         matches!(self, Self::Precision | Self::Recall | Self::Success).then_some(5)
     }
 
-    /// The distribution of ranks where none is given. Measures of the first relevant document need the exact one.
+    /// The default distribution of ranks. Measures of the first relevant document need the exact one.
     pub(super) fn default_model(self) -> RankModel {
         match self {
             Self::Rr | Self::Err | Self::Success => RankModel::Exact,

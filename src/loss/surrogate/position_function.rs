@@ -17,7 +17,7 @@ pub struct PositionFunction {
     discount: Option<Discount>,
     /// The one exponential of the rank, counted from 0, that the function is, if it was made as such.
     exponential: Option<ExponentialTerm>,
-    /// The values at the first ranks, computed once for as many as were asked for.
+    /// The values at the first ranks, computed once up to the highest rank that was needed.
     at_ranks: Arc<Mutex<Vec<f64>>>,
 }
 

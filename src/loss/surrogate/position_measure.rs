@@ -61,9 +61,10 @@ pub trait PositionMeasure: Debug + Send + Sync {
         self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
-    /// Documents whose positions the value depends on: other than 0 there, `[B, N]`. A relaxation may leave out the
-    /// others; `None`, the default, counts all. A measure in which documents are compared, as by
-    /// [`sum_with_above`](MeasureContext::sum_with_above) or [`concordance`](MeasureContext::concordance), needs all.
+    /// `[B, N]`, not 0 at the documents whose positions the value depends on. A relaxation may leave out the others;
+    /// `None`, the default, counts all. A measure that compares documents, as
+    /// [`sum_with_above`](MeasureContext::sum_with_above) and [`concordance`](MeasureContext::concordance) do, needs
+    /// all.
     fn counted(&self, _lists: &Lists) -> Option<Tensor<2>> {
         None
     }

@@ -33,7 +33,7 @@ impl<M: PositionMeasure> RankedValue<M> {
         Ok(Self { measure, additive })
     }
 
-    /// Whether [`averaged`](Self::averaged) is defined: no two documents meet in it.
+    /// Whether [`averaged`](Self::averaged) is defined, which needs a measure that compares no two documents.
     pub(crate) fn is_additive(&self) -> bool {
         self.additive
     }
@@ -48,13 +48,13 @@ impl<M: PositionMeasure> RankedValue<M> {
         label_problem(self.measure.gain(), label)
     }
 
-    /// Whether a document with this label is one to find: any label above 0 for a measure with a gain, a relevant one
-    /// for the others.
+    /// Whether a document with this label should be found: any label above 0 for a measure with a gain, a relevant
+    /// label for the others.
     pub(crate) fn finds(&self, label: f64) -> bool {
         if self.measure.gain().is_some() { label > 0.0 } else { label >= 1.0 }
     }
 
-    /// The value of labels in rank order, of which those after the first `retrieved` have no rank.
+    /// The value of labels in rank order. Labels after the first `retrieved` have no rank.
     pub(crate) fn in_order(&self, labels: &[f64], retrieved: usize) -> f64 {
         let ranked = row((0..labels.len()).map(|document| f64::from(u8::from(document < retrieved))).collect());
         self.value(&falling(labels), |lists| {
@@ -81,7 +81,7 @@ fn falling(labels: &[f64]) -> Lists {
     Lists::padded(row(scores), row(labels.to_vec()), documents)
 }
 
-/// The mean of a function of the rank over the ranks that each of `documents` may have; 0 where it has none.
+/// The mean of a function of the rank over the possible ranks of each of `documents`; 0 for a document without a rank.
 fn expectations(documents: usize, retrieved: usize, ties: &[Range<usize>]) -> Relaxed {
     let ties = ties.to_vec();
     Relaxed::Expectations(Box::new(move |f: &PositionFunction, k: Option<usize>| {

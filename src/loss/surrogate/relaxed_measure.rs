@@ -56,7 +56,7 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 const COMMON: [&str; 6] = ["measure", "relaxation", "bound", "gumbel_samples", "seed", TEMPERATURE_UNIT];
 
 /// Configuration of [`RelaxedMeasure`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
-/// paper's temperature. Parameters that neither the measure nor the relaxation has are without effect.
+/// paper's temperature. A parameter has no effect if neither the measure nor the relaxation has it.
 #[doc = example!("RelaxedMeasureConfig")]
 #[derive(Config, Debug)]
 pub struct RelaxedMeasureConfig {
@@ -66,7 +66,7 @@ pub struct RelaxedMeasureConfig {
     /// The substitute for ranks.
     #[config(default = "RelaxationName::ApproximatePositions")]
     pub relaxation: RelaxationName,
-    /// Cut-off; none for 5 where the measure needs one, else for the whole list.
+    /// Cut-off. With none, it is 5 for a measure that needs one, and the whole list counts for other measures.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
@@ -86,10 +86,10 @@ pub struct RelaxedMeasureConfig {
     /// Chance that a reader continues to the next document, above 0 and below 1.
     #[config(default = 0.8)]
     pub persistence: f64,
-    /// The temperature of the relaxation, above 0; none for its default in spreads. In scores it is the steepness
-    /// (`alpha`) of approximate positions and smooth indicators; else (`sigma`) the smoothing of sigmoid ranks, the
-    /// smoothing of rank indicators in squared scores, the standard deviation of a score for expected ranks, the
-    /// temperature of neural and soft sort, or the strength of projected ranks in scores per rank.
+    /// The temperature of the relaxation, above 0; none for its default in spreads. For approximate positions and
+    /// smooth indicators it is the steepness, `alpha`. For the others it is `sigma`: the smoothing of sigmoid ranks,
+    /// the smoothing of rank indicators (in squared scores), the standard deviation of a score (expected ranks), the
+    /// temperature of neural and soft sort, or the strength of projected ranks (in scores per rank).
     pub temperature: Option<Temperature>,
     /// Steepness of cut-offs and comparisons of approximate positions and projected ranks, above 0.
     #[config(default = 10.0)]
@@ -106,7 +106,8 @@ pub struct RelaxedMeasureConfig {
     /// The method that computes expectations.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
-    /// The distribution of ranks; none for the exact one where the measure needs it, else for SoftRank's.
+    /// The distribution of ranks. With none, it is the exact one for measures that need it, and SoftRank's for the
+    /// others.
     pub model: Option<RankModel>,
     /// The bound of one minus the measure that is minimized; none for one minus the measure itself.
     pub bound: Option<TypeOneBound>,
@@ -272,7 +273,7 @@ fn configured(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
     }
 }
 
-/// Returns the reason that a cell does not take a key: nothing has it, or another measure or relaxation does.
+/// Returns why a cell does not accept a key: the key does not exist, or it belongs to another measure or relaxation.
 fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> Refusal {
     let measures = MeasureName::ALL.iter().map(|measure| (measure.name(), measure.parameters()));
     let relaxations = RelaxationName::ALL.iter().map(|relaxation| (relaxation.name(), relaxation.parameters()));

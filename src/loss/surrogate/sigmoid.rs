@@ -1,6 +1,6 @@
-//! The logistic function and its logarithm, with derivatives that keep their digits where the function is near 1. Those
-//! of burn are `value (1 - value)` and one minus the value, of which rounding leaves few digits there, and none from 17
-//! on in float32.
+//! The logistic function and its logarithm, with derivatives that keep their digits where the function is near 1.
+//! burn's derivatives are `value (1 - value)` and one minus the value. There rounding leaves few digits, and none from
+//! 17 on in float32.
 
 use burn::tensor::{Bool, Tensor, activation};
 

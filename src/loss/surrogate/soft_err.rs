@@ -5,8 +5,8 @@
 //! (softrank-directness, section III, for another measure). It is computed as in [`SoftRr`](super::SoftRr), with `g` in
 //! place of the relevance. It tends to ERR as `sigma` tends to 0.
 //!
-//! With `model = "independent"`, SoftRank's, it costs less, but tied documents at which readers stop shut each other
-//! out.
+//! With `model = "independent"`, SoftRank's model, it costs less. But tied documents at which readers stop then lower
+//! each other's value.
 //!
 //! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]); with independent trials O(M n) for
 //! each document with a label above 0. A query whose labels are all equal has loss 0.

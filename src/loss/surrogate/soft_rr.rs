@@ -7,9 +7,9 @@
 //! expectation given `x` is `sum_m c_m prod_j (1 + pi_ji(x) (z_m (1 - l_j) - 1))` over `j != i`, and is averaged over
 //! `x`. It tends to the reciprocal rank as `sigma` tends to 0.
 //!
-//! With `model = "independent"`, SoftRank's, the chances compare two noisy scores,
-//! `pi_ji = Phi((s_j - s_i) / (sigma sqrt(2)))`, without an average. It costs less, but tied relevant documents then
-//! shut each other out: `R` of them at the top have the value `R 2^(1 - R)` in place of 1.
+//! With `model = "independent"`, SoftRank's, the chances compare two noisy scores, `pi_ji = Phi((s_j - s_i) / (sigma
+//! sqrt(2)))`, without an average. It costs less, but tied relevant documents then lower each other's value: `R` of
+//! them at the top have the value `R 2^(1 - R)` in place of 1.
 //!
 //! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]); with independent trials O(M n) for
 //! each relevant document. A query whose documents are all relevant or all irrelevant has loss 0.

@@ -24,7 +24,7 @@ pub struct Surrogate<M> {
     name: &'static str,
     measure: Arc<M>,
     relaxation: Arc<dyn Relaxation>,
-    /// The functions of one rank whose expectations the measure takes, with their cut-offs.
+    /// The functions of a rank whose expectations the measure uses, with their cut-offs.
     expected: Vec<(PositionFunction, Option<usize>)>,
     bound: Option<TypeOneBound>,
     /// The unit of the temperature of the relaxation.
@@ -133,7 +133,7 @@ impl<M: PositionMeasure> Surrogate<M> {
         })
     }
 
-    /// The same, but what is minimized is a bound of one minus the measure.
+    /// The same, but training minimizes a bound of one minus the measure.
     ///
     /// # Errors
     /// A measure that is not in [0, 1].
@@ -364,7 +364,7 @@ mod tests {
         }
     }
 
-    /// Sums of a function of the position, in which two documents meet.
+    /// Sums of a function of the position that compare two documents.
     #[derive(Debug)]
     struct Meeting {
         f: PositionFunction,
@@ -565,7 +565,7 @@ mod tests {
         }
     }
 
-    /// A measure that asks for all positions.
+    /// A measure that needs all positions.
     #[derive(Debug)]
     struct All<M>(M);
 

@@ -30,7 +30,7 @@ pub fn bootstrap(differences: &[f64], config: &ComparisonConfig) -> Result<Boots
     bootstrap_telling(differences, config, &|_| {})
 }
 
-/// As [`bootstrap`], and tells of every few samples that are drawn.
+/// Like [`bootstrap`], and reports progress every few samples.
 pub(super) fn bootstrap_telling(
     differences: &[f64],
     config: &ComparisonConfig,

@@ -170,7 +170,7 @@ pub fn compare(
     compare_telling(first, second, config, &|_| {})
 }
 
-/// As [`compare`], and reports progress in samples: twice as many as are asked for, since two tests draw them.
+/// Like [`compare`], and reports progress in samples: twice the requested number, since two tests draw them.
 fn compare_telling(
     first: &[Option<f64>],
     second: &[Option<f64>],

@@ -33,7 +33,7 @@ pub fn randomization(differences: &[f64], config: &ComparisonConfig) -> Result<R
     randomization_telling(differences, config, &|_| {})
 }
 
-/// As [`randomization`], and tells of every few samples that are drawn, or of all at once.
+/// Like [`randomization`], and reports progress every few samples, or once for all.
 pub(super) fn randomization_telling(
     differences: &[f64],
     config: &ComparisonConfig,

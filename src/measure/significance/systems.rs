@@ -33,7 +33,7 @@ pub fn compare_all(
     compare_all_telling(systems, config, &|_| {})
 }
 
-/// As [`compare_all`], and tells of the samples: of each pair twice as many as are asked for.
+/// Like [`compare_all`], and reports progress in samples: twice the requested number for each pair.
 pub(crate) fn compare_all_telling(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,

@@ -135,7 +135,7 @@ impl Named {
         }
     }
 
-    /// Reads parameters such as `5,10` and sorts them as trec_eval does, which takes the whole part of a cut-off.
+    /// Reads parameters such as `5,10` and sorts them as trec_eval does, which truncates a cut-off to a whole number.
     /// Returns `None` if a parameter is out of range or the measure takes none.
     fn read(&self, written: &str) -> Option<Vec<TrecMeasure>> {
         let fractions = matches!((self.measure)(1.0), TrecMeasure::IprecAtRecall(_) | TrecMeasure::RprecMult(_));

@@ -1,4 +1,4 @@
-//! The primitives on burn's backends: what each is asked for ([`Primitives`]), and how each does it.
+//! The primitives on burn's backends: the interface of a backend ([`Primitives`]), and its implementations.
 
 mod autodiff;
 #[cfg(feature = "_cube")]

@@ -1,9 +1,10 @@
-//! `Primitives`: the primitives as a backend extension. Default bodies are the tensor definitions and their analytic
-//! gradients in chunks of rows, so that memory stays bounded on every backend; a backend overrides what it does faster.
+//! `Primitives`: the primitives as a backend extension. The default bodies are the tensor definitions and their
+//! analytic gradients in chunks of rows, so memory is bounded on every backend. A backend overrides the ones for which
+//! it has a faster way.
 //!
-//! Under burn's kernel fusion, where operations wait in a queue and neighbors become one kernel, a call over pairs is one
-//! operation of the queue, which fusion runs as it is: our kernel, or the definition on the unfused backend. A composed
-//! call enters the queue as the backend's own operations, one by one, and may be fused.
+//! Under burn's kernel fusion operations wait in a queue, and neighbors become one kernel. A call over pairs is one
+//! operation of this queue, which fusion runs as it is: our kernel, or the definition on the unfused backend. A
+//! composed call enters the queue as the backend's own operations, one by one, and may be fused.
 
 // Supported for users of older models.
 #![cfg_attr(any(feature = "ndarray", feature = "tch"), allow(deprecated))]

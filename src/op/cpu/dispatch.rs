@@ -11,8 +11,8 @@ pub trait Kernel {
     fn run<const FMA: bool>(self);
 }
 
-/// The instructions that the calling thread asks for. A primitive looks once, before it hands its work to other
-/// threads, which may be in another execution or in none.
+/// The instructions that the calling thread asks for. A primitive reads it once, before it hands work to other threads:
+/// they may have another execution or none.
 pub fn target() -> Target {
     Execution::current().target()
 }

@@ -23,8 +23,8 @@ pub fn each_list<T: Real, const K: usize>(
     out
 }
 
-/// The same without padding, where outputs are 0: the kernel gets only the documents of a list, and a row of zeros for
-/// its results. A list whose first input, the scores, is not finite becomes NaN without a call.
+/// The same without padding: the kernel gets only the documents of a list and a row of zeros for its results, and
+/// outputs at padding are 0. A list whose first input, the scores, is not finite becomes NaN without a call.
 pub fn each_list_of_documents<T: Real, const K: usize>(
     mask: &[T],
     inputs: [&[T]; K],
@@ -58,9 +58,9 @@ pub fn each_wide_list_of_documents<T: Real, const K: usize>(
     out
 }
 
-/// Runs a gradient's kernel on stripes of rows: with the range of the rows, their part of `to_rows`, and a row of zeros
-/// for what they send to all documents. Returns these rows, to be added in order, so that sums have the same bits with
-/// any number of threads.
+/// Runs the kernel of a gradient on stripes of rows. It gets the range of the rows, their part of `to_rows`, and a row
+/// of zeros for what they add to all documents. Returns these rows, to be added in order, so that sums have the same
+/// bits with any number of threads.
 pub fn each_stripe<T: Real>(
     to_rows: &mut [T],
     documents: usize,

@@ -28,7 +28,7 @@ pub fn scatter<T: Real>(out: &mut [T], positions: &[usize], values: &[T]) {
     }
 }
 
-/// Whether a score is NaN or infinite; `out` is NaN then. The tensor definitions take the difference of every score
+/// Whether a score is NaN or infinite. `out` is then NaN. The tensor definitions take the difference of every score
 /// from itself, which the kernels leave out.
 pub fn diverged<T: Real>(x: &[T], out: &mut [T]) -> bool {
     // To the end in any case, so that it vectorizes; 0 times what is not finite is NaN.

@@ -1,5 +1,5 @@
-//! Descending order: of scores, and of values that are mostly small whole numbers, as labels and their gains are: counted
-//! then, sorted else.
+//! Descending order of scores, and of values that are mostly small whole numbers, as labels and their gains are. Small
+//! whole numbers are counted, other values are sorted.
 
 use super::real::Real;
 
@@ -60,7 +60,7 @@ fn level<T: Real>(value: T) -> Option<usize> {
     (level < LEVELS && T::from_f64(level as f64) == value).then_some(level)
 }
 
-/// The values in descending order, each with how many of them follow one another.
+/// The values in descending order, each with the number of times that it occurs.
 pub(super) fn runs<T: Real>(values: impl Iterator<Item = T> + Clone) -> Vec<(T, usize)> {
     if let Some(counts) = counts(values.clone()) {
         let runs = counts.iter().enumerate().rev().filter(|(_, count)| **count > 0);

@@ -83,7 +83,7 @@ impl ScoreNoise {
 /// The contribution of the documents above a document to an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
-    /// 1, whatever stands above: a function of the rank alone. `b` is not read.
+    /// 1, whatever is above: a function of only the rank. `b` is not read.
     Nothing,
     /// `b_i + sum of b_j over j above i`
     Sum,
@@ -103,7 +103,7 @@ impl Above {
     }
 }
 
-/// A function of a document's rank and of what stands above it, to be averaged over noisy scores.
+/// A function of a document's rank and of the documents above it, to be averaged over noisy scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveExpectation {
     /// The noise with which documents are compared.
@@ -115,7 +115,7 @@ pub struct AboveExpectation {
 }
 
 impl AboveExpectation {
-    /// The one comparison of documents with independent noise under which the rank alone counts. The products of the
+    /// The comparison, if only the rank counts and there is one comparison of independent noise. The products of the
     /// terms are outputs then, which the gradient takes.
     pub(crate) fn of_independent_ranks(&self) -> Option<Comparison> {
         match (&self.noise, self.above) {
@@ -128,7 +128,8 @@ impl AboveExpectation {
     }
 }
 
-/// Any function of a document's rank times what stands above it, to be averaged over noisy scores.
+/// Any function of a document's rank times a sum or product over the documents above it, to be averaged over noisy
+/// scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveRecursion {
     /// The noise with which documents are compared.
@@ -152,12 +153,12 @@ pub struct NeuralSortMatrix {
 }
 
 impl NeuralSortMatrix {
-    /// The iteration whose scaling of the columns the last scaling of the rows follows; 0 is before the first.
+    /// The iteration whose scaling of the columns comes before the last scaling of the rows; 0 is before the first.
     pub fn last_rows(&self) -> usize {
         if self.transposed { self.iterations.saturating_sub(1) } else { self.iterations }
     }
 
-    /// Number of rows that are computed in a list of `documents`: scaling meets every row.
+    /// Number of rows that are computed in a list of `documents`: scaling needs every row.
     pub fn rows(&self, documents: usize) -> usize {
         if self.iterations == 0 { self.ranks.min(documents) } else { documents }
     }

@@ -32,7 +32,7 @@ pub fn largest<T: Real>(values: &[T], least: T) -> T {
     combine(values, least, T::larger)
 }
 
-/// `values` combined in a fixed order that vectorizes; `neutral` changes no value that it meets.
+/// `values` combined in a fixed order that vectorizes; `neutral` changes no value.
 #[inline(always)]
 fn combine<T: Real>(values: &[T], neutral: T, of: impl Fn(T, T) -> T) -> T {
     const LANES: usize = 16;

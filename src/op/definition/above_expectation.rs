@@ -1,4 +1,4 @@
-//! Expectations of the rank of a document and of what stands above it. See
+//! Expectations of the rank of a document and of the documents above it. See
 //! [`above_expectation`](crate::op::above_expectation()).
 
 use burn::backend::{Backend, tensor::FloatTensor};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::op::cpu::{Above, AboveExpectation, Comparison, ExponentialTerm};
 
-/// Smallest factor of a product. A factor of 0 leaves the product of the others to be found by a division.
+/// Smallest factor of a product. With a factor of 0, the product of the others cannot be found by a division.
 const SMALLEST: f64 = 1e-18;
 
 /// Returns the base of one term for every pair: `z_m`, times `1 - b_j` in a product.

@@ -1,4 +1,4 @@
-//! Expectations of the rank of a document and of what stands above it, trial by trial. See
+//! Expectations of the rank of a document and of the documents above it, trial by trial. See
 //! [`above_recursion`](crate::op::above_recursion()).
 
 use burn::backend::{Backend, tensor::FloatTensor};
@@ -10,8 +10,8 @@ use super::{
 };
 use crate::op::cpu::{Above, AboveRecursion};
 
-/// `p(r)`, the chance of `r` documents above, times what they leave of a product; and for a sum `w(r)`, that chance times the
-/// mean of the sum. An array `[batch, rows]` for each rank that can be reached by then.
+/// `p(r)` is the chance of `r` documents above, times the mean of the product. `w(r)`, for a sum, is the chance times
+/// the mean of the sum. An array `[batch, rows]` for each rank that can be reached by then.
 #[derive(Clone)]
 struct State<B: Backend> {
     p: Vec<Array<B>>,

@@ -147,7 +147,7 @@ impl<B: Backend> Array<B> {
         Self(B::float_detach(self.0))
     }
 
-    /// Largest value along dimension `dim`, which goes away.
+    /// Largest value along dimension `dim`, which is removed.
     pub fn largest(&self, dim: usize) -> Self {
         Self(B::float_max_dim(self.0.clone(), dim)).squeeze(dim)
     }
@@ -169,12 +169,12 @@ impl<B: Backend> Array<B> {
         Self(B::float_reshape(self.0, Shape::from(dims)))
     }
 
-    /// Sum over dimension `dim`, which goes away.
+    /// Sum over dimension `dim`, which is removed.
     pub fn sum(self, dim: usize) -> Self {
         Self(B::float_sum_dim(self.0, dim)).squeeze(dim)
     }
 
-    /// Product over dimension `dim`, which goes away.
+    /// Product over dimension `dim`, which is removed.
     pub fn product(self, dim: usize) -> Self {
         Self(B::float_prod_dim(self.0, dim)).squeeze(dim)
     }

@@ -78,7 +78,7 @@ impl<'a, B: Backend> Exponentials<'a, B> {
         scalings
     }
 
-    /// 1 at the ranks that are asked for, of those that are computed.
+    /// 1 at the ranks that are needed, of those that are computed.
     fn asked(&self) -> Array<B> {
         let rows = (0, self.rows());
         (-self.ranks.indices(self.rows()) + self.sort.ranks as f64).above(0.0) * self.ranks.rows(rows)

@@ -82,7 +82,7 @@ fn row_chunks(
     chunks(budget, bytes_of_rows(batch, 1, documents, element_bytes), count)
 }
 
-/// Ranges of rows of `row_bytes` each, as many to a range as the budget holds, at least one.
+/// Ranges of rows of `row_bytes` each, as many per range as the budget holds, at least one.
 fn chunks(budget: usize, row_bytes: usize, count: usize) -> impl Iterator<Item = (usize, usize)> {
     let rows = (budget / row_bytes.max(1)).clamp(1, count.max(1));
     (0..count).step_by(rows).map(move |start| (start, (start + rows).min(count)))

@@ -2,8 +2,8 @@
 //!
 //! Rows without a weight are skipped, and so are columns of padding ([`members`](super::members)). Factors are computed
 //! as in [`rank_expectation`](super::rank_expectation), and the units of a row share its terms in the same way. The
-//! gradient computes the products again, comparison by comparison; each cube adds up what its rows send to every
-//! column, and a second kernel adds the cubes, so that nothing is stored for a pair.
+//! gradient computes the products again, comparison by comparison. Each cube sums the gradient of its rows for every
+//! column, and a second kernel adds the cubes, so nothing is stored for a pair.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

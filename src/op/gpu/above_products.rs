@@ -1,4 +1,4 @@
-//! Products of the terms over the columns that rows of [`above_expectation`](super::above_expectation) meet, and sums
+//! Products of the terms over the columns for the rows of [`above_expectation`](super::above_expectation), and sums
 //! over the documents above.
 
 use burn::backend::{TensorMetadata, ops::FloatTensorOps};
@@ -42,7 +42,7 @@ pub(super) struct Scratch {
     pub tile_b: Shared<[f32]>,
 }
 
-/// The row of a unit and what it meets.
+/// The row of a unit and its comparisons.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Row {

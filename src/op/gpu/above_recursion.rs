@@ -1,10 +1,10 @@
 //! [`above_recursion`](crate::op::above_recursion()) on the device.
 //!
 //! A unit follows the trials of all columns against one row under one comparison, which nothing else can share, for a
-//! [window](super::rank_window) of ranks that it holds. More ranks take several windows, of which only as many run as the
-//! function of a list needs; neighbors leave each other one number per trial. The gradient goes back through the trials;
-//! the states that it needs are kept from block to block of trials and computed again within a block. Units add up what
-//! their rows send to every column, and a second kernel adds the tiles of rows.
+//! [window](super::rank_window) of ranks that it holds. More ranks need several windows, and only as many run as the
+//! function of a list needs. Neighbors exchange one number per trial. The gradient goes back through the trials; the
+//! states that it needs are kept from block to block of trials and computed again within a block. Units sum the
+//! gradient of their rows for every column, and a second kernel adds the tiles of rows.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -21,7 +21,7 @@ use crate::op::cpu::AboveRecursion;
 /// Trials of which the flows of a cube are summed together.
 const TILE: usize = 8;
 
-/// The place where a unit keeps numbers: the numbers of all units for one slot stand together.
+/// The place where a unit keeps numbers: the numbers of all units for one slot are consecutive.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 struct Slots {
@@ -182,13 +182,13 @@ fn values(
     }
 }
 
-/// First slots of what a unit keeps for the gradient. From slot 0 on stand the states before the blocks of trials.
+/// First slots of what a unit keeps for the gradient. The states before the blocks of trials begin at slot 0.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 struct Layout {
     /// The states before the trials of one block.
     within: usize,
-    /// One number of each kind per trial, which the window beneath leaves.
+    /// One number of each kind per trial, from the window below.
     below: usize,
     /// The same of the window above.
     above: usize,
@@ -211,7 +211,7 @@ fn slots_needed(documents: usize, block: usize, form: Form) -> usize {
 /// documents in `to_rows`, and, added up over the rows, to every column in `partials`. The cubes start from `first`.
 ///
 /// For each comparison, and each window of ranks from the highest down:
-/// 1. The windows below are gone over again, for the number that the window beneath leaves at each trial.
+/// 1. The windows below are computed again, for the number from the window below at each trial.
 /// 2. All trials are gone over once, and the state before each block of them is kept.
 /// 3. From the last block to the first, the states before its trials are made again and kept. Then derivatives go back,
 ///    trial by trial. The flows of up to [`TILE`] trials wait in shared memory, where a unit for each column adds them over

@@ -1,4 +1,4 @@
-//! `distance_sum`, the sum that NeuralSort takes, on the device.
+//! `distance_sum`, the sum that NeuralSort needs, on the device.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

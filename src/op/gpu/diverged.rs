@@ -1,7 +1,7 @@
 //! Lists with a score that is not finite: all their documents get NaN, so that a run that has diverged shows it.
 //!
-//! Smallest and largest values of a device leave NaN out, and a pair that has no part in a result would hide it. So this is
-//! no part of the kernels that compute: it comes after them, and looks at the bits of the scores.
+//! Minimum and maximum on a device ignore NaN, and a pair that does not count would hide it. So this is a separate
+//! kernel after the others, which looks at the bits of the scores.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

@@ -79,7 +79,7 @@ impl Batch {
         self.cubes_for((self.lists * self.documents).div_ceil(UNITS))
     }
 
-    /// The cubes of the batch in parts, of which none takes more than the memory budget of the calling thread for `numbers`
+    /// The cubes of the batch in parts. No part needs more than the memory budget of the calling thread, for `numbers`
     /// per cube; a part has at least one cube.
     pub fn parts(&self, numbers: usize) -> impl Iterator<Item = Part> + use<> {
         let all = self.lists * self.tiles();
@@ -130,8 +130,8 @@ pub(super) fn write(tensor: &CubeTensor) -> BufferArg {
     tensor.clone().into_buffer_arg()
 }
 
-/// Starts a kernel on some cubes: with the tensors that it reads, those that it writes, how many lists and documents of a
-/// list there are, and its numbers; after a semicolon with these numbers alone.
+/// Starts a kernel on some cubes, with the tensors that it reads and writes, the numbers of lists and of documents per
+/// list, and its numbers. After a semicolon it gets only these numbers.
 macro_rules! start {
     ($cubes:expr, $kernel:expr, [$($read:expr),* $(,)?], [$($write:expr),* $(,)?] $(, $number:expr)* $(,)?) => {{
         let cubes = $cubes;

@@ -2,8 +2,7 @@
 //!
 //! A kernel before the one that computes puts both in front, in their order, and counts them. Nothing is sorted and
 //! nothing is added atomically; padding, wherever it is, changes neither the order nor the number of terms, so results
-//! have the same bits with any padding. A document that is skipped is skipped whatever its score, also one that is no
-//! number.
+//! have the same bits with any padding. A skipped document is skipped whatever its score is, NaN included.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -38,7 +37,7 @@ pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
     }
 }
 
-/// Columns that the rows of a cube meet, the same for all its units, since they wait for each other.
+/// The columns for the rows of a cube, the same for all its units, since they wait for each other.
 #[cube]
 pub(super) fn visited(place: Place, members: Members) -> usize {
     select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
@@ -55,8 +54,7 @@ enum Rule {
     Columns,
 }
 
-/// Whether a value counts, which all but 0 do. By its bits, since what is no number counts, but is not unequal to 0 on some
-/// devices.
+/// Whether a value counts, which all but 0 do. By its bits: NaN counts, but on some devices it is not unequal to 0.
 #[cube]
 pub(super) fn is_counted(value: f32) -> bool {
     (u32::reinterpret(value) & 0x7fff_ffffu32) != 0u32
@@ -186,9 +184,9 @@ pub(super) fn send(tile: &Shared<[f32]>, column: usize, partials: &mut [f32], en
     }
 }
 
-/// Adds up what the cubes from `first` send to each column of the lists from `first_list`, tile of rows by tile of rows.
-/// `partials` holds `sums` sums over the rows of a cube for each column. The cubes of a list may be in several parts, of
-/// which the one with the first tile begins. One unit per column.
+/// Sums the gradients of the cubes from `first` for each column of the lists from `first_list`, one tile of rows after
+/// another. `partials` holds `sums` sums over the rows of a cube for each column. The cubes of a list may be in several
+/// parts; the part with the first tile starts the sum. One unit per column.
 #[cube(launch)]
 fn collect(
     partials: &[f32],

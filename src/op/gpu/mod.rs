@@ -8,8 +8,8 @@
 //! Long lists are sorted, and sums of smooth functions taken in [`cells`] of the sorted list, in O(n log n). The device
 //! says which lists do: see [`cells::choice`].
 //!
-//! A kernel starts in one frame: [`launch::compute`] asks whether the device can, and marks lists that have diverged, and
-//! [`launch::start!`] hands tensors and numbers over. Functions of a pair stand in [`functions`], by name.
+//! A kernel starts in one frame: [`launch::compute`] asks whether the device can, and marks lists that have diverged,
+//! and [`launch::start!`] hands tensors and numbers over. The functions of a pair are in [`functions`], by name.
 //!
 //! The kernels belong to burn's `CubeBackend`. burn's default features wrap it in kernel fusion, as a type that no
 //! crate can ask for; so the GPU features of this crate turn fusion on, there is one type, and burn's macro brings the

@@ -1,11 +1,11 @@
 //! [`above_expectation`](crate::op::above_expectation()) of independent ranks
 //! ([`of_independent_ranks`](crate::op::AboveExpectation::of_independent_ranks)) on the device.
 //!
-//! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`, both probabilities from `erfc`, so that it
-//! keeps its precision when `pi` is close to 1; by a larger one, a product `p` becomes `p - p pi (1 - z)` with `1 - z`
-//! from the host, so that neither one rounding of equal factors of many tied documents adds up, nor the rounding of `z`
-//! for bases close to 1. The units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all
-//! documents, in order.
+//! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`, with both probabilities from `erfc`, which is
+//! precise for `pi` near 1. With a larger factor, a product `p` becomes `p - p pi (1 - z)` with `1 - z` from the host.
+//! So the rounding of equal factors of many tied documents does not add up, nor does the rounding of `z` for bases near
+//! 1. The units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents, in
+//! order.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

@@ -73,7 +73,7 @@ pub(super) fn arc_tangent(x: f32) -> f32 {
     x * polynomial(x * x, comptime!(ARC_TANGENT))
 }
 
-/// `a b - c d`, exactly 0 where the products are equal, also where a compiler fuses one product with the difference.
+/// `a b - c d`, exactly 0 if the products are equal, even if a compiler fuses one product with the difference.
 #[cube]
 pub(super) fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
     let product = c * d;
@@ -100,7 +100,7 @@ pub(super) fn probability(t: f32) -> Probability {
     Probability { of: select(t < 0.0f32, small, large), against: select(t < 0.0f32, large, small), bell }
 }
 
-/// `1 / (1 + e^-t)` and what is missing to 1, both to full precision.
+/// `1 / (1 + e^-t)` and one minus it, both to full precision.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Sigmoid {

@@ -1,8 +1,8 @@
 //! The layout of the work: a cube computes [`ROWS`] rows of one list against all its documents.
 //!
-//! Each row is shared by [`SLICES`] units: unit `s` of a row takes the documents `s, s + SLICES, ..` of each tile that
-//! the cube has brought into shared memory, and the partial sums are added in order. (Expectations of exponentials
-//! share out the terms of a row instead, `above_recursion` its comparisons under exact noise.) The unit of a document
+//! Each row is shared by [`SLICES`] units: unit `s` of a row takes the documents `s, s + SLICES, ..` of each tile in
+//! shared memory, and the partial sums are added in order. (Expectations of exponentials divide the terms of a row
+//! among the units instead, and `above_recursion` divides its comparisons under exact noise.) The unit of a document
 //! depends only on its place, and nothing is added atomically, so results have the same bits in every run and with any
 //! padding at the end of a list.
 

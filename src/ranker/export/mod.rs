@@ -127,10 +127,10 @@ pub enum ExportError {
         format: ExportFormat,
         /// The splits, in words.
         found: &'static str,
-        /// The splits that the format holds, and the formats that hold these.
+        /// The splits that the format can hold, and the formats that can hold this one.
         expected: &'static str,
     },
-    /// A threshold that the other system does not compare with, whatever number the file has.
+    /// A threshold that the other system cannot represent, whatever number the file has.
     #[error(
         "{format} cannot hold the threshold {threshold:?}: expected one that is the sum of 1e-6 and a 32-bit float"
     )]
@@ -210,8 +210,8 @@ impl Ranker {
         }
     }
 
-    /// Returns what the reader of an [export](Self::export) should know, one sentence each. LightGBM and XGBoost explain
-    /// trees by what training knew of their nodes ([`NodeStatistics`]), which rankers of some systems do not say.
+    /// Returns what the reader of an [export](Self::export) should know, one sentence each. LightGBM and XGBoost
+    /// explain trees by statistics of their nodes in training ([`NodeStatistics`]), which rankers of some systems lack.
     pub fn export_notes(&self, format: ExportFormat) -> Vec<String> {
         let Model::Trees(trees) = self.model() else { return Vec::new() };
         let arrays = trees.arrays();

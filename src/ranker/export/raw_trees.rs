@@ -1,4 +1,4 @@
-//! The common part of the formats of trees: trees that split raw features, and text that nests as they do.
+//! The common part of the formats of trees: trees that split raw features, and text that is nested like them.
 //!
 //! The trees of a ranker split normalized features, the trees of other systems split raw ones. A normalizer that treats
 //! each feature separately never falls as the feature grows, so `normalized(x) <= threshold` is the same as
@@ -46,7 +46,7 @@ pub(super) struct Known {
     /// The weight of the training documents.
     pub weight: Vec<f32>,
     pub gain: Vec<f32>,
-    /// The documents, or else what they weigh: the weights of contributions.
+    /// The numbers of documents, or else their weights: the weights of contributions.
     pub cover: Vec<f32>,
     /// The value of a leaf; at a split, the mean of its two sides by their cover.
     pub value: Vec<f64>,
@@ -112,7 +112,7 @@ pub(super) fn raw_trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<Raw
 }
 
 impl RawTree {
-    /// A tree that adds 0, which stands nowhere in the ensemble.
+    /// A tree that adds 0 and is not part of the ensemble.
     pub fn zero() -> Self {
         Self { nodes: vec![RawNode::Leaf(0.0)], places: Vec::new() }
     }
@@ -172,8 +172,8 @@ impl RawTree {
         Ok(())
     }
 
-    /// Writes the tree as text that nests. `split` returns what stands before the left child, between the two, and after
-    /// the right one, from the position of the split and its depth; `leaf` returns a leaf.
+    /// Writes the tree as text that nests. `split` gets the position of the split and its depth, and returns the text
+    /// before the left child, between the two, and after the right one. `leaf` returns a leaf.
     pub fn nested(
         &self,
         mut split: impl FnMut(usize, &RawSplit, usize) -> [String; 3],

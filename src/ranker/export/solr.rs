@@ -1,9 +1,9 @@
 //! Solr's JSON: `MultipleAdditiveTreesModel` for trees, `LinearModel` for linear rankers.
 //!
 //! Solr adds 1e-6 to every threshold, in single precision, and then sends `x <= threshold` left; a missing value goes
-//! right. The file has the float that this sum takes to the threshold; some thresholds near 0 have none, and the ranker
-//! is refused. A linear model has no constant; `z_score` becomes the normalizer of each feature. Features go by their
-//! names, `feature_1` and so on if the ranker has none.
+//! right. The file has the float that becomes the threshold by this addition. Some thresholds near 0 have no such
+//! float, and the ranker is refused. A linear model has no constant; `z_score` becomes the normalizer of each feature.
+//! Features go by their names, `feature_1` and so on if the ranker has none.
 
 use super::raw_trees::{feature_names, quoted, raw_trees};
 use super::{ExportError, ExportFormat};

@@ -5,9 +5,9 @@
 //! XGBoost sends `x < condition` left, so that the condition is the next float above the largest value that goes left.
 //! It holds leaves, and adds them up, in single precision. Both notations number the nodes alike.
 //!
-//! XGBoost weighs the two ways of a split by `sum_hessian` in its contributions. The model has numbers of documents
-//! there, as of squared errors, where the ranker knows them: contributions are then relative to the mean score of a
-//! document.
+//! XGBoost weighs the two ways of a split by `sum_hessian` in its contributions. If the ranker knows them, the model
+//! has numbers of documents there, as models of squared errors do. Contributions are then relative to the mean score of
+//! a document.
 
 use serde::Serialize;
 

@@ -16,7 +16,7 @@ use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::CatBoost;
 
-/// Losses whose predictions are not the scores themselves, or of which a document has several.
+/// Losses whose predictions are not the scores, or that have several predictions per document.
 const TRANSFORMED: [&str; 8] = [
     "Logloss",
     "CrossEntropy",
@@ -207,7 +207,7 @@ impl Reader {
     }
 
     /// Reads an oblivious tree as a heap: the children of node `n` are `2 n + 1` and `2 n + 2`. The first split decides
-    /// the lowest bit of a leaf's number, so that the last one stands at the root.
+    /// the lowest bit of a leaf's number, so the last split is at the root.
     fn oblivious(&self, tree: usize, from: &ObliviousTree) -> Result<Vec<ForeignNode>, ImportError> {
         let splits = from.splits.as_deref().unwrap_or_default();
         let leaves = from.leaf_values.len();

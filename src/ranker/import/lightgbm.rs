@@ -23,7 +23,7 @@ const END: &str = "end of trees";
 const OBJECTIVES: [&str; 9] =
     ["lambdarank", "rank_xendcg", "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom"];
 
-/// Bits of a decision type: categorical, default left, and what is missing in the two above.
+/// Bits of a decision type: categorical, default left, and two more for what is missing.
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 
@@ -179,7 +179,8 @@ impl<'a> Block<'a> {
         Ok(nodes)
     }
 
-    /// Reads what training knew of the nodes, in the order of [`tree`](Self::tree). Files of some versions lack a part.
+    /// Reads the statistics of the nodes from training, in the order of [`tree`](Self::tree). Files of some versions
+    /// lack a part.
     fn statistics(&self) -> NodeStatistics {
         let leaves: usize = self.number("num_leaves").unwrap_or_default();
         let splits = leaves.saturating_sub(1);

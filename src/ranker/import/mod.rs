@@ -36,7 +36,7 @@ use crate::file_kind::FileKind;
 use crate::json::{Value, json};
 use crate::measure::Convention;
 
-/// The treatment of features beyond those that the file names, if it does not say how many there are.
+/// The treatment of features that the file does not name, if it does not state their number.
 pub(super) const IGNORED: &str = "ignored";
 
 /// The rankers that are read.
@@ -55,7 +55,7 @@ fn parse<T: DeserializeOwned>(format: ImportFormat, text: &str) -> Result<T, Imp
     serde_json::from_str(text).map_err(|error| ImportError::Syntax { format, reason: error.to_string() })
 }
 
-/// Notations that are known and not read, each with its name and what to write instead.
+/// Notations that are known but not supported, each with its name and the supported one.
 const OTHER_NOTATIONS: [(FileKind, &str, &str); 4] = [
     (FileKind::CatBoostBinary, "its binary notation", "save_model(NAME, format=\"json\")"),
     (FileKind::XgBoostBinary, "its binary notation (UBJSON)", "save_model(\"NAME.json\")"),

@@ -1,8 +1,8 @@
 //! The common part of the formats: conversion of another system's trees to a [`TreeEnsemble`] with the same decisions.
 //!
 //! Features are 32-bit floats here, so every decision by one threshold has the form `x <= t` with a 32-bit `t`: the
-//! largest float that goes left. A split that no value passes to the left is written the other way round, with the
-//! largest finite float as its threshold.
+//! largest float that goes left. A split without values on the left is reversed, with the largest finite float as its
+//! threshold.
 
 use crate::ranker::import_error::{ImportError, ImportFormat};
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
@@ -40,8 +40,8 @@ impl TreeList {
         Self { format, arrays: TreeArrays::default() }
     }
 
-    /// Adds the tree whose root is the first node, and what its training knew of the nodes. Nodes that no split leads
-    /// to are left out.
+    /// Adds the tree whose root is the first node, with the statistics of its nodes from training. Nodes that no split
+    /// leads to are left out.
     ///
     /// # Errors
     /// For a child that does not exist, or has two parents.
@@ -100,7 +100,7 @@ impl TreeList {
         Ok(())
     }
 
-    /// Adds a constant to every score, as a tree of one leaf that has learned nothing.
+    /// Adds a constant to every score, as a tree of one leaf without statistics.
     pub fn push_constant(&mut self, value: f64) -> Result<(), ImportError> {
         let nothing = NodeStatistics { count: vec![0], weight: vec![0.0], gain: vec![0.0] };
         self.push(&[ForeignNode::Leaf(value)], &nothing)

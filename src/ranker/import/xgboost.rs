@@ -1,9 +1,8 @@
 //! XGBoost's model as `save_model` writes it in JSON, versions 1 to 3.
 //!
 //! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default. The score starts
-//! with the base score, and is rounded to single precision after each tree. Objectives that take the base score to
-//! another scale, or the score, are refused. A version may write the base score as a number, a text or a text with a
-//! list of one.
+//! with the base score, and is rounded to single precision after each tree. Objectives that transform the base score or
+//! the score are refused. A version may write the base score as a number, a text or a text with a list of one.
 
 use serde::Deserialize;
 
@@ -64,14 +63,14 @@ struct Objective {
 struct Booster {
     name: String,
     model: Option<Trees>,
-    /// The trees of `dart`, and what each counts.
+    /// The trees of `dart`, and their weights.
     gbtree: Option<Box<Booster>>,
     #[serde(default)]
     weight_drop: Vec<f32>,
 }
 
-/// The parts of a booster of trees. A booster without trees lacks them, so they are optional here, and it is refused by
-/// its name.
+/// The parts of a booster of trees. A booster without trees lacks them, so they are optional here; such a booster is
+/// refused by its name.
 #[derive(Deserialize)]
 struct Trees {
     gbtree_model_param: Option<TreeCount>,
@@ -182,7 +181,7 @@ fn base_score_of(value: &serde_json::Value) -> Result<f32, ImportError> {
     })
 }
 
-/// Takes the trees out of a booster, with what each counts if that is not 1.
+/// Returns the trees of a booster, with their weights if these are not 1.
 fn trees_of(booster: Booster) -> Result<(Trees, Option<Vec<f32>>), ImportError> {
     let expected = "trees: gbtree or dart";
     let missing = |place: &str| ImportError::content(FORMAT, "gradient_booster", format!("no `{place}`"), expected);

@@ -20,7 +20,7 @@ pub struct Layer<'a, T> {
     pub rectified: bool,
 }
 
-/// The gradient that flows back to a layer: the gradient in its output, 0 where the output was rectified.
+/// The gradient that reaches a layer: the gradient in its output, 0 where the output was rectified.
 #[derive(Clone, Copy)]
 pub struct Flow<'a, T> {
     /// `[rows, neurons]`

@@ -56,8 +56,8 @@ pub(super) fn plain<const D: usize>(layer: &Linear, x: Tensor<D>) -> Tensor<D> {
     module::linear(x, layer.weight.val().cast(dtype), bias)
 }
 
-/// The fused layer; `None` where it has none: on another backend, in another type than `f32` and `f64`, without bias,
-/// and where the thread asks for tensor definitions.
+/// The fused layer. `None` on another backend, in another type than `f32` and `f64`, without bias, and if the thread
+/// asks for tensor definitions.
 #[cfg(feature = "flex")]
 fn fused<const D: usize>(layer: &Linear, x: &Tensor<D>, output: Output) -> Option<Tensor<D>> {
     use crate::execution::{Execution, PrimitivePath};

@@ -31,7 +31,7 @@ impl<'a, T> Matrix<'a, T> {
     }
 }
 
-/// Writes `left * right` to `out`, row by row, or adds it to what stands there. On the calling thread.
+/// Writes `left * right` to `out`, row by row, or adds it to the values there. On the calling thread.
 ///
 /// # Panics
 /// Shapes that do not fit.

@@ -20,7 +20,7 @@ use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
 pub struct NeuralSort {
     /// Temperature, in scores, above 0.
     pub sigma: f64,
-    /// Ranks that are needed, from the first; none for all.
+    /// Number of ranks that are needed, from the first; none for all.
     #[serde(default)]
     pub top: Option<usize>,
 }
@@ -40,8 +40,8 @@ impl Relaxation for NeuralSort {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
     }
 
-    /// Below 0: at the temperature of long lists the rows of a short one are so smooth that a document counts at two
-    /// ranks, and the best order is another than the best value's.
+    /// Below 0. At the temperature of long lists, the rows of a short list are so smooth that a document counts at two
+    /// ranks. The highest value then belongs to an order that is not the best one.
     fn short_list_power(&self) -> i32 {
         -5
     }

@@ -4,8 +4,8 @@
 //!
 //! With `z = -s / sigma` in the order of the scores, the highest first, the position at rank `r` is `z_r - v_r`, where
 //! `v` is the isotonic regression of `z_r - r`: the increasing sequence that is nearest to it. It is constant in
-//! blocks, in each the mean, so the gradient goes through these means with the blocks held. Where scores are further
-//! than `sigma` apart from their neighbors, positions are the ranks, and have no gradient.
+//! blocks, where it is the mean of the block. So the gradient passes through these means, with the blocks held. Where
+//! scores are further than `sigma` apart from their neighbors, positions are the ranks, and have no gradient.
 //!
 //! `v_r = max_{a <= r} min_{b >= r}` of the mean from `a` to `b`: O(n^2) time and memory in tensor operations, so that
 //! nothing is read back from the device. (Pooling adjacent violators takes O(n), but one document after the other.)
@@ -21,7 +21,7 @@ use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::op::differences;
 
-/// Numbers that are held for each cell of the matrix, about, as `burn-rank bench` measures them.
+/// About how many numbers are held for each cell of the matrix, as `burn-rank bench` measures it.
 const NUMBERS_PER_CELL: u64 = 3;
 
 /// Projections on the permutahedron. The surrogate is the measure where `sigma` is below all differences of neighbors

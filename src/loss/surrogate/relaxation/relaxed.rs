@@ -106,7 +106,7 @@ pub trait Relaxation: Debug + Send + Sync {
     /// measured errors. `None`, the default, if the formula is followed at every length.
     ///
     /// # Errors
-    /// An approximation that was asked for misses its tolerance at this length.
+    /// A requested approximation misses its tolerance at this length.
     fn approximation(
         &self,
         _loss: &'static str,
@@ -154,9 +154,10 @@ impl Indicators {
         Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks(), matrix: None }
     }
 
-    /// The same with a way to all of them, for measures that look at all pairs (Kendall's tau); without one each place
-    /// of the list is looked up by itself. `matrix` gives the indicator of each document at each rank, the first rank
-    /// first, `[batch, documents (rank), documents]`, finite everywhere: what stands at padding is multiplied by 0.
+    /// The same with a function that returns all of them, for measures that look at all pairs (Kendall's tau). Without
+    /// it each place of the list is looked up separately. `matrix` gives the indicator of each document at each rank,
+    /// the first rank first, `[batch, documents (rank), documents]`, finite everywhere: what stands at padding is
+    /// multiplied by 0.
     ///
     /// A loss panics where `matrix` gives another shape.
     pub fn with_matrix(self, matrix: impl Fn() -> Tensor<3> + 'static) -> Self {
@@ -212,8 +213,8 @@ impl Indicators {
     }
 }
 
-/// Expectations over random ranks `R`. A closure that gives the first one implements this trait; the others are then not
-/// defined.
+/// Expectations over random ranks `R`. A closure that returns the first one implements this trait. The other two are
+/// then not defined.
 pub trait RankExpectations {
     /// `E[f(R_x)]` within the cut-off `k`: `[batch, documents]`.
     fn of_rank(&self, f: &PositionFunction, k: Option<usize>) -> Tensor<2>;

@@ -6,9 +6,9 @@
 //! needs them to be 0 or above.
 //!
 //! A rank depends on all ranks above it, each time by way of `alpha`, so a large `alpha` makes the gradient of a long
-//! list very steep. Above `alpha s_i = 1000` the factor of a document is held in the gradient, which would overflow.
-//! The factors of the remaining documents shrink by `1 - delta` per rank, so a long list needs a cut-off, or a large
-//! `alpha`. The ranks are found one after the other: their number is the depth of the computation.
+//! list very steep. Above `alpha s_i = 1000` the factor of a document is held constant, because the gradient would
+//! overflow. The factors of the remaining documents shrink by `1 - delta` per rank, so a long list needs a cut-off, or
+//! a large `alpha`. The ranks are found one after the other: their number is the depth of the computation.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
 
-/// Numbers that are held for each cell of the matrix, about, as `burn-rank bench` measures them.
+/// About how many numbers are held for each cell of the matrix, as `burn-rank bench` measures it.
 const NUMBERS_PER_CELL: u64 = 22;
 
 /// Smooth rank indicators. The surrogate tends to the measure as `alpha` grows.
@@ -29,14 +29,14 @@ const NUMBERS_PER_CELL: u64 = 22;
 pub struct SmoothIndicators {
     /// Steepness, per score, above 0.
     pub alpha: f64,
-    /// Distance by which a document that has been found is put below the others, above 0 and below 1/2.
+    /// How far below the others a document is put once it is found: above 0 and below 1/2.
     pub delta: f64,
-    /// Ranks that are needed, from the first; none for all.
+    /// Number of ranks that are needed, from the first; none for all.
     #[serde(default)]
     pub top: Option<usize>,
 }
 
-/// `alpha s_i` up to which the gradient goes through what was found at the ranks above.
+/// Largest `alpha s_i` at which the gradient passes through the documents found at the ranks above.
 const STEEPEST: f64 = 1e3;
 
 impl Relaxation for SmoothIndicators {

@@ -14,7 +14,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::{Sharper, Smoothing};
 
-/// Numbers that are held for each cell of the matrix, about, as `burn-rank bench` measures them.
+/// About how many numbers are held for each cell of the matrix, as `burn-rank bench` measures it.
 const NUMBERS_PER_CELL: u64 = 6;
 
 /// SoftSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
@@ -22,7 +22,7 @@ const NUMBERS_PER_CELL: u64 = 6;
 pub struct SoftSort {
     /// Temperature, in scores, above 0.
     pub sigma: f64,
-    /// Ranks that are needed, from the first; none for all.
+    /// Number of ranks that are needed, from the first; none for all.
     #[serde(default)]
     pub top: Option<usize>,
 }

@@ -20,8 +20,8 @@ use crate::op::cpu::{
 /// Differences whose chances are taken at once.
 const CHUNK: usize = 8;
 
-/// The width of a box over which the logarithms and the flows are known from its points. Where a small base takes over
-/// from the chance of staying behind, they are singular at about a third of this unit off the real line.
+/// The width of a box over which the logarithms and the flows are known from its points. They are singular about a
+/// third of this unit off the real line, where a small base becomes larger than the chance of staying behind.
 const WIDTH: f64 = 0.5;
 
 /// `1 + pi (z - 1)` from the chance to beat and that not to.
@@ -47,7 +47,7 @@ const LEVELS: usize = 8;
 /// Logarithm of a factor that leaves 0 of a product.
 const NOTHING: f64 = -1e4;
 
-/// A list by descending score, for one function of the rank and of what stands above.
+/// A list by descending score, for one function of the rank and of the documents above.
 pub struct List<'a, T> {
     expectation: &'a AboveExpectation,
     sorted: Sorted,
@@ -450,8 +450,8 @@ impl Sum for Flows<'_> {
         (from.nearest() >= BELL_REACH && to.nearest() >= BELL_REACH).then_some(Constant::Zero)
     }
 
-    /// The flow from above meets all documents of the target's box, each of them with the same error as on its way
-    /// back.
+    /// The gradient from above is added for all documents of the target's box, each with the same error as its own part
+    /// that is subtracted.
     fn subtracts_itself(&self) -> bool {
         true
     }

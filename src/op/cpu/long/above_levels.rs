@@ -1,9 +1,9 @@
 //! [`above_expectation`](crate::op::cpu::above_expectation()) under exact noise in O(M n) after a sort, by
 //! [levels](super::levels), for results in `f32`.
 //!
-//! The products over all documents are made once for each level, and each document takes its own factor out of them by
-//! a division. The factor may be as small as the chance to stay behind, but then so is the weight of its document:
-//! their ratio, a hazard rate, is below 10, so that no digits are lost in the differences below.
+//! The products over all documents are computed once for each level, and each document divides its own factor out of
+//! them. The factor may be as small as the chance to stay behind, but then the weight of its document is as small.
+//! Their ratio, a hazard rate, is below 10, so no digits are lost in the differences below.
 
 use super::choice::is_fast;
 use super::levels::{Part, Walk};
@@ -24,19 +24,19 @@ type Block = [f64; LANES];
 /// Products below this are 0, before they become slow numbers.
 const NOTHING: f64 = 1e-290;
 
-/// The product, 0 below [`NOTHING`]; what is no number stays that.
+/// The product, 0 below [`NOTHING`]; NaN stays NaN.
 #[inline(always)]
 fn above_nothing(product: f64) -> f64 {
     if product < NOTHING { 0.0 } else { product }
 }
 
-/// A list by descending score, for one function of the rank and of what stands above.
+/// A list by descending score, for one function of the rank and of the documents above.
 pub struct List {
     noisy: NoisyList,
     terms: Terms,
 }
 
-/// The exponentials, in whole blocks: those beyond the last have a coefficient of 0.
+/// The exponentials, in whole blocks; the last block is filled up with coefficients of 0.
 struct Terms {
     above: Above,
     coefficients: Vec<Block>,
@@ -57,7 +57,7 @@ impl Terms {
         }
     }
 
-    /// Share of the bases that a document above leaves of a product.
+    /// The factor by which a document above multiplies the bases of a product.
     fn passes(&self, b: f64) -> f64 {
         if self.above == Above::Product { 1.0 - b } else { 1.0 }
     }
@@ -209,8 +209,8 @@ impl<'a> AtLevels<'a> {
         true
     }
 
-    /// What is left in a block of terms without a document: the inverse of its factor, and the rest of the sum with the
-    /// document's own `b`, 1 where there is no sum.
+    /// A block of terms without a document: the inverse of its factor, and the rest of the sum with the document's own
+    /// `b`, or 1 without a sum.
     #[inline(always)]
     fn without(&self, block: usize, j: usize) -> (Block, Block) {
         let inverses = self.inverses[block * self.walk.places.len() + j];
@@ -259,7 +259,7 @@ impl Kernel for Values<'_> {
 
 struct Gradient<'a> {
     levels: AtLevels<'a>,
-    /// The gradient that comes in times the weight.
+    /// The incoming gradient times the weight.
     g: &'a [f64],
     sums: &'a mut [f64],
 }

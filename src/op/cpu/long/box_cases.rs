@@ -22,7 +22,7 @@ pub fn cases(n: usize) -> Vec<(String, Vec<f32>, f64)> {
     cases
 }
 
-/// Gradients that come in, of both signs.
+/// Incoming gradients of both signs.
 pub fn gradient_weights(n: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 31) % 17) as f32 / 8.0 - 0.9).collect()
 }
@@ -57,12 +57,12 @@ impl Errors {
         self.sizes += term.abs();
     }
 
-    /// Error of what was found, relative to the sum or its largest term; 0 for sums that `f32` does not hold.
+    /// Error of the result, relative to the sum or its largest term; 0 for sums that `f32` cannot represent.
     pub fn error(&self, found: f32) -> f64 {
         self.relative_to(self.largest.max(self.sum.abs()), found)
     }
 
-    /// Error of what was found, relative to the sizes of all terms together.
+    /// Error of the result, relative to the sum of the magnitudes of all terms.
     #[cfg_attr(not(feature = "_cube"), allow(dead_code, reason = "kernels for GPUs add in f32"))]
     pub fn error_of_sizes(&self, found: f32) -> f64 {
         self.relative_to(self.sizes, found)

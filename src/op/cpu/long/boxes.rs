@@ -4,13 +4,13 @@
 //! The sorted documents are halved again and again into boxes. A function that is smooth over a box is known from its
 //! values at a few Chebyshev points of the box. So a box of sources can be replaced by [`POINTS`] sources, whose
 //! weights come from the weights of its halves. The sums of a box of targets follow from the sums at its points, which
-//! its halves read. Two boxes meet through their points where the function is smooth over them, each side separately,
-//! and otherwise through their halves, down to documents. Where the function is constant to all digits, weights are
+//! its halves read. Two boxes are summed through their points if the function is smooth over them, each side
+//! separately. Otherwise their halves are, down to documents. Where the function is constant to all digits, weights are
 //! counted.
 //!
-//! Whether a function is smooth over a box is asked relative to its own size there ([`Sum::smooth`]), so that a
-//! document far above all others has its sum as precisely as one among them. Boxes depend only on the list, and all
-//! sums over one target are added by one thread: results have the same bits with any number of threads.
+//! A function counts as smooth over a box relative to its own size there ([`Sum::smooth`]). So the sum of a document
+//! far above all others is as precise as that of the others. Boxes depend only on the list, and all sums over one
+//! target are added by one thread: results have the same bits with any number of threads.
 
 use std::ops::Range;
 
@@ -50,20 +50,19 @@ pub trait Sum: Sync {
     /// The functions at differences `t`.
     fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]);
 
-    /// Adds the functions of one source, of which `weight(w)` is a weight, to the sums.
+    /// Adds the functions of one source to the sums; `weight(w)` is its weight `w`.
     fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]);
 
     /// Makes the results of the documents at these places, document by document. Rows of sums may have more places.
     fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]);
 
-    /// Whether the functions of differences within `span`, over part of it of this width, are known from [`POINTS`]
-    /// points.
+    /// Whether [`POINTS`] points are enough for the functions of differences within `span`, over a part of this width.
     fn smooth(&self, width: f64, span: Span) -> bool;
 
     /// The functions where they are constant over the span.
     fn constant(&self, span: Span) -> Option<Constant<'_>>;
 
-    /// Whether what a document sends to itself may be summed with its box and subtracted again: where the result
+    /// Whether the term of a document with itself may be summed with its box and subtracted again. It may if the result
     /// has a part of that size in any case.
     fn subtracts_itself(&self) -> bool {
         false
@@ -100,7 +99,7 @@ impl<'a, S: Sum> Boxes<'a, S> {
     }
 }
 
-/// The way in which a box of targets meets a box of sources.
+/// How a box of sources is added to a box of targets.
 enum Way {
     /// The functions are 0 there.
     Not,
@@ -134,7 +133,7 @@ impl Kinship {
     }
 }
 
-/// Documents of a smallest box, and the last of them again up to whole vectors.
+/// Documents of a smallest box; the last one is repeated to fill whole vectors.
 #[inline(always)]
 fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     let mut y = [documents[documents.len() - 1]; LEAF];
@@ -143,13 +142,13 @@ fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     (y, length.next_multiple_of(LANES))
 }
 
-/// A box of targets on the way down: its sums so far at its points, if there are any, and the boxes of sources that it
-/// has not met.
+/// A box of targets on the way down: its sums so far at its points, if there are any, and the boxes of sources that are
+/// not added yet.
 struct Visit {
     place: Place,
     sums: Option<Vec<f64>>,
     sources: Vec<Place>,
-    /// Whether the sums have what the targets send to themselves.
+    /// Whether the sums include the terms of the targets with themselves.
     with_own: bool,
 }
 
@@ -261,7 +260,7 @@ impl Scratch {
         Self { weights: vec![0.0; sum.weights() * LEAF], values: vec![0.0; sum.functions() * LEAF] }
     }
 
-    /// Adds what a box of sources sends to targets at `y`; `own` if these are its own documents.
+    /// Adds the sums over a box of sources to targets at `y`; `own` if these are its own documents.
     #[inline(always)]
     fn meet<const FMA: bool>(
         &mut self,
@@ -296,7 +295,7 @@ impl Scratch {
         }
     }
 
-    /// Takes off the sums of documents what they send to themselves.
+    /// Subtracts from the sums of documents their terms with themselves.
     #[inline(always)]
     fn take_off<const FMA: bool>(&mut self, sum: &impl Sum, documents: Range<usize>, sums: &mut [f64]) {
         let (count, width) = (documents.len(), sums.len() / sum.sums());
@@ -314,7 +313,7 @@ impl Scratch {
         }
     }
 
-    /// Adds what a box of sources sends to the points of targets in `span`, where the functions are constant.
+    /// Adds the sums over a box of sources to the points of targets in `span`, where the functions are constant.
     #[inline(always)]
     fn count<const FMA: bool>(&mut self, boxes: &Boxes<impl Sum>, source: Place, span: Span, sums: &mut [f64]) {
         let (sum, weights) = (boxes.sum, boxes.weights_of(source));

@@ -1,10 +1,10 @@
-//! Which way a sum over the pairs of a list takes.
+//! How a sum over the pairs of a list is computed.
 
 use crate::execution::{SumPath, Target};
 use crate::op::cpu::real::Real;
 
-/// Whether a list takes its fast way: where that costs less, as `pays` says, unless the execution decides. Its results
-/// are not exact enough for `f64`.
+/// Whether a list is summed in the fast way: if that costs less, as `pays` says, unless the execution decides. Its
+/// results are not exact enough for `f64`.
 pub fn is_fast<T: Real>(target: Target, documents: usize, pays: bool) -> bool {
     let is_single = size_of::<T>() == size_of::<f32>();
     let chosen = match target.sums() {

@@ -1,4 +1,4 @@
-//! `Convolution`: sums by [boxes](super::boxes) in which all weights meet one function.
+//! `Convolution`: sums by [boxes](super::boxes) with one function for all weights.
 
 use std::marker::PhantomData;
 use std::ops::Range;

@@ -1,12 +1,12 @@
-//! Levels: values of a noisy score that all documents of a list share, for expectations under
-//! [exact noise](crate::op::cpu::ScoreNoise::Exact) in a number of steps that grows as the list.
+//! Levels: values of a noisy score that all documents of a list share, for expectations under [exact
+//! noise](crate::op::cpu::ScoreNoise::Exact) in a number of steps proportional to the length of the list.
 //!
 //! Given its noisy score `u`, a document is beaten by `j` with the chance `Phi(y_j - u)`, whichever document it is
-//! (scores in standard deviations). So whatever is made of these chances is made once for each `u` of a grid, a
-//! *level*, and each document takes its own part out of it. The average over `u` is a trapezoidal rule with the weights
-//! `h phi(u - y_i)`, which converges faster than any power of its step `h`. Documents further away than [`REACH`] are
-//! above or below a level for certain, and a document is around at most `2 REACH / h` levels: nothing grows as the
-//! square of the list.
+//! (scores in standard deviations). So everything that depends on these chances is computed once for each `u` of a
+//! grid, a *level*, and each document takes its own part out of it. The average over `u` is a trapezoidal rule with the
+//! weights `h phi(u - y_i)`, which converges faster than any power of its step `h`. Documents further away than
+//! [`REACH`] are above or below a level for certain, and a document is around at most `2 REACH / h` levels: nothing
+//! grows as the square of the list.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::op::cpu::{parallel::for_each, ranks::beats::beats};
 /// Distance in standard deviations from which on a chance is 0 or 1, to 5e-17.
 const REACH: f64 = 8.3;
 
-/// Most parts in which the levels of a list are summed, on any thread, and fewest documents of a part.
+/// The most parts in which the levels of a list are summed, each on any thread, and the fewest documents of a part.
 const PARTS: usize = 16;
 const PART: usize = 256;
 
@@ -41,8 +41,8 @@ pub struct Levels {
     pub step: f64,
 }
 
-/// Levels around documents that are close together. They are counted from above the first of these documents, so that
-/// its distance to the others in the list does not blur them.
+/// Levels around documents that are close together. They are measured from the first of these documents, so its
+/// distance to the rest of the list costs no digits.
 #[derive(Debug, Clone, PartialEq)]
 struct Segment {
     anchor: f64,
@@ -130,8 +130,8 @@ impl Levels {
         parts
     }
 
-    /// Sums `of_part` over the parts, each with what goes with it, for the documents from the first around its levels
-    /// on. The parts are added in their order. Each level costs about `work` pairs for each document around it.
+    /// Sums `of_part` over the parts. Each part has its data for the documents from the first one around its levels on.
+    /// The parts are added in their order. Each level costs about `work` pairs for each document around it.
     pub fn summed<S: Send>(
         &self,
         parts: Vec<(Part, S)>,

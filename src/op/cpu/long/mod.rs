@@ -1,8 +1,9 @@
 //! Long lists without their pairs, for results in `f32`: a primitive asks [`choice`] whether a list is long enough.
 //! Each way sorts the list first, and then takes time in proportion to its length.
 //!
-//! * **Boxes** ([`boxes`], over a [`tree`]): the sorted list is halved again and again. Far documents of one box act
-//!   together, through a few points of the box where the function is smooth. For steps, softmaxes and normal noise.
+//! * **Boxes** ([`boxes`], over a [`tree`]): the sorted list is halved again and again. Far documents of one box are
+//!   summed together, through a few points of the box, if the function is smooth there. For steps, softmaxes and normal
+//!   noise.
 //! * **Walks** ([`walk`]): a function that decays is a sum of exponentials of the distance. From one document to the
 //!   next each of their running sums decays by one factor. For logistic and Laplace steps, and for pairwise losses.
 //! * **Windows** ([`pair_window`]): a hinge counts the documents in a window of the sorted list, which only grows.

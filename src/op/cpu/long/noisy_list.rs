@@ -31,7 +31,7 @@ impl NoisyList {
         self.levels.parts(|place| self.a[place] != 0.0)
     }
 
-    /// The gradient that comes in times the weight of each document, by descending score.
+    /// The incoming gradient times the weight of each document, by descending score.
     pub fn weighted<T: Real>(&self, g: &[T]) -> Vec<f64> {
         let g = self.sorted.gather(g);
         g.iter().zip(&self.a).map(|(g, a)| if *a == 0.0 { 0.0 } else { g.to_f64() * a }).collect()

@@ -1,10 +1,10 @@
 //! [`pair_loss`](crate::op::cpu::pair_loss()) of long lists in O(n log n), for results in `f32`.
 //!
 //! A loss is a function of the distance in score for pairs in the right order, and another one for those in the wrong
-//! order. Both are sums of exponentials, so that a walk along the list sorted by score, which carries running sums for
-//! each label, meets every pair. A weight is a factor of the more relevant document, or LambdaRank's
-//! `|g_i - g_j| |d_i - d_j|`: gains belong to labels and discounts follow scores, so that both signs are known. Where
-//! they do not, pairs are visited one by one. LambdaLoss's step of the discount at the difference of ranks is a [sum of
+//! order. Both are sums of exponentials, so a walk along the list sorted by score, with running sums for each label,
+//! covers every pair. A weight is a factor of the more relevant document, or LambdaRank's `|g_i - g_j| |d_i - d_j|`:
+//! gains belong to labels and discounts follow scores, so that both signs are known. Where they do not, pairs are
+//! visited one by one. LambdaLoss's step of the discount at the difference of ranks is a [sum of
 //! exponentials](super::rank_steps) of it: the running sums of each of them decay from one rank to the next, too.
 
 use super::choice::is_fast;
@@ -22,7 +22,7 @@ use crate::op::cpu::{
 
 /// Pairs that cost as much as a document with one running sum, where all pairs weigh the same.
 const PAIRS_PER_SUM: usize = 25;
-/// The same where weights are computed for pairs, and read from two running sums per label in walks.
+/// The same for weights that are computed for each pair, and in walks come from two running sums per label.
 const PAIRS_PER_LAMBDA_SUM: usize = 60;
 /// The same for the sums that decay with the rank, where the weights of pairs are looked up.
 const PAIRS_PER_RANK_SUM: usize = 30;
@@ -101,7 +101,7 @@ impl<T: Real> Lambda<T> {
     }
 }
 
-/// A list that walks compute for less than pairs do.
+/// A list for which walks cost less than pairs.
 pub struct Walks<'a, T> {
     list: &'a ByLabel<T>,
     loss: PairLoss,
@@ -205,7 +205,7 @@ impl<'a, T: Real> Walks<'a, T> {
         self.sorted.scatter(sums.into_iter(), to_x);
     }
 
-    /// `sum_j w_ij values_j f(t_ij)` of each document, in its role, with those on one side of it.
+    /// `sum_j w_ij values_j f(t_ij)` for each document in its role, over the documents on one side of it.
     fn pass(&self, target: Target, side: Side, role: Role, values: &[f64], terms: &Terms) -> Vec<f64> {
         // A pair is in the right order where the row, the more relevant document, is ahead.
         let (term, scale) = terms.of((side == Side::Behind) == (role == Role::Row));

@@ -108,8 +108,8 @@ impl<'a, T: Real> Windows<'a, T> {
         self.sorted.scatter(gradient, to_x);
     }
 
-    /// `sum v (margin - t)^power` over the pairs of each document, in its role, with `t` below the margin. Rows are met
-    /// from the highest score on, columns from the lowest, so that windows only grow.
+    /// `sum v (margin - t)^power` over the pairs of each document, in its role, with `t` below the margin. Rows are
+    /// visited from the highest score on, columns from the lowest, so windows only grow.
     fn windows(&self, margin: T, power: usize, v: &[f64], role: Role) -> Vec<f64> {
         let mut places: Vec<usize> = (0..self.x.len()).collect();
         if role == Role::Column {

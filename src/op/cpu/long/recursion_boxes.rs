@@ -2,15 +2,15 @@
 //! `f32`.
 //!
 //! Only documents near the top have a chance to be among the first `k`: the others have a result that `f32` takes for
-//! 0, and are left out. The trials of such a row are of two kinds. There are at most about five times as many likely
-//! ones, with a chance of more than [`LIKELY`], as the row has documents above it on average; they are made singly, as
-//! in the recursion. The unlikely ones are taken together: with the odds `w = pi / (1 - pi) < 1/4`,
+//! 0, and are left out. The trials of such a row are of two kinds. Likely ones have a chance of more than [`LIKELY`].
+//! There are at most about five times as many as the row has documents above it on average, and they are computed one
+//! by one, as in the recursion. The unlikely ones are taken together: with the odds `w = pi / (1 - pi) < 1/4`,
 //!
 //! `prod_j (1 - pi_j + pi_j z) = exp(sum_j log(1 - pi_j) + sum_m (-1)^(m + 1) / m (sum_j w_j^m) z^m)`,
 //!
-//! whose powers of `z` are the distribution after these trials. The sums over documents are taken through the points of
-//! [boxes](super::tree). In the gradient a document's trial is left out by the same series:
-//! `1 / (1 - pi + pi z) = (1 + w) sum_m (-w z)^m`.
+//! whose powers of `z` are the distribution after these trials. The sums over documents use the points of
+//! [boxes](super::tree). In the gradient a document's trial is left out by the same series: `1 / (1 - pi + pi z) = (1 +
+//! w) sum_m (-w z)^m`.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, reduce, stripes},
 };
 
-/// Whether this costs less than the trials of all pairs, each with all ranks.
+/// Whether this costs less than all trials with all ranks.
 pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     const DOCUMENTS: usize = 96;
     const CELLS: usize = 512;
@@ -43,7 +43,7 @@ const LIKELY: f64 = -0.595_116_081_449_995;
 /// Powers of the odds, below 1/4, that are summed: the next one is below 1e-10.
 const POWERS: usize = 16;
 
-/// Logarithm of a chance that no result in `f32` shows, whatever it is multiplied by.
+/// Logarithm of a chance that is too small to change a result in `f32`, whatever its factor.
 const HOPELESS: f64 = -140.0;
 
 /// Rows of a list that one thread takes at once.
@@ -91,7 +91,7 @@ struct Scratch {
     density: Vec<f64>,
     /// The distribution of the rank before each likely trial and after the last, `[trials + 1, ranks]`.
     distributions: Vec<f64>,
-    /// Derivative by the distribution at the next rank, less that at the rank itself.
+    /// Derivative by the distribution at the next rank, minus the derivative at the rank itself.
     rises: Vec<f64>,
 }
 
@@ -249,7 +249,8 @@ impl Row<'_, '_> {
         scratch.distributions.iter().zip(self.list.discounts).map(|(p, discount)| p * discount).sum()
     }
 
-    /// Adds what the row sends to all documents, `to_documents` themselves and `to_points` of boxes.
+    /// Adds the gradient of the row to all documents: to the documents themselves (`to_documents`) and to the points of
+    /// boxes (`to_points`).
     #[inline(always)]
     fn gradient<const FMA: bool>(
         self,
@@ -355,7 +356,7 @@ impl Moments {
     }
 }
 
-/// The values of some rows, of those that count.
+/// The values of some of the rows that count.
 struct Values<'a, 'b> {
     list: &'a List<'b>,
     counted: &'a [bool],
@@ -516,7 +517,7 @@ mod tests {
             value
         }
 
-        /// Adds what row `i` sends to all documents.
+        /// Adds the gradient of row `i` to all documents.
         fn add_gradient(&self, i: usize, g: f64, to: &mut [Errors]) {
             let n = self.x.len();
             let distributions = self.distributions(i);

@@ -1,6 +1,6 @@
 //! [`above_recursion`](crate::op::cpu::above_recursion()) under exact noise by [levels](super::levels), for results in
-//! `f32`: the [trials] of all documents around a level, once for all of them. Where more are above for certain than
-//! there are ranks that count, nothing is left to do, so that few levels of a long list are visited.
+//! `f32`: the [trials] of all documents around a level, once for all of them. If more documents are certainly above
+//! than there are ranks that count, the result is 0. So few levels of a long list are visited.
 
 use super::levels::Part;
 use super::noisy_list::NoisyList;
@@ -12,10 +12,10 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// A list by descending score, for one function of the rank and of what stands above.
+/// A list by descending score, for one function of the rank and of the documents above.
 pub struct List<'a> {
     noisy: NoisyList,
-    /// The contributions of the first documents together, from none of them to all.
+    /// The contributions of the first `k` documents together, for each `k` from 0 to all.
     totals: Vec<f64>,
     values: &'a [f64],
     above: Above,
@@ -51,7 +51,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// Expectations, or what `g`, the gradient that comes in times the weight, sends to the scores.
+/// Expectations, or the gradient in the scores for `g`, the incoming gradient times the weight.
 struct Summed<'a> {
     list: &'a List<'a>,
     g: Option<&'a [f64]>,

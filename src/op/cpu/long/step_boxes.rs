@@ -8,7 +8,7 @@ use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::real::Real;
 
-/// Whether boxes cost less than pairs, given how many of them a document has.
+/// Whether boxes cost less than pairs, given the number of pairs per document.
 pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 1024;
     is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)

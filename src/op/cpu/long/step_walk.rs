@@ -6,7 +6,7 @@ use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value};
 use crate::execution::Target;
 use crate::op::cpu::{parameters::Step, real::Real};
 
-/// Whether a walk along the sorted list costs less than its pairs, given how many of them a document has.
+/// Whether a walk along the sorted list costs less than its pairs, given the number of pairs per document.
 pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 384;
     is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
@@ -135,8 +135,8 @@ mod tests {
     use super::Step;
     use crate::op::cpu::pairs::step_sum::{step_sum, step_sum_gradient};
 
-    /// Documents at `x` with weights `v`, all of which and the gradients `g` are exact in `f32`: largest errors of
-    /// value and gradient, relative to the value and to the largest term of the gradient.
+    /// Returns the largest errors of value and gradient, relative to the value and to the largest term of the gradient.
+    /// The documents are at `x` with weights `v`; these and the gradients `g` are exact in `f32`.
     fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64, step: Step) -> [f64; 2] {
         let n = x.len();
         let (value, gradient) = (step_sum(x, v, None, n, alpha, step), step_sum_gradient(x, v, g, n, alpha, step));

@@ -18,7 +18,7 @@ pub const LEAF: usize = 32;
 /// Lanes in which products are added, whatever the width of vectors: the bits do not depend on it.
 pub const LANES: usize = 8;
 
-/// Boxes whose points are made at once.
+/// Number of boxes whose points are computed at once.
 const GROUP: usize = 32;
 
 /// The range from the smallest to the largest of some numbers.
@@ -49,7 +49,7 @@ impl Span {
     }
 }
 
-/// Chebyshev points in `[-1, 1]`, and what joins them with Chebyshev polynomials.
+/// Chebyshev points in `[-1, 1]`, and the matrix from values at the points to coefficients of Chebyshev polynomials.
 pub struct Chebyshev {
     points: [f64; POINTS],
     /// `matrix[k][l]`: coefficient `k` of the polynomial that is 1 at point `l` and 0 at the others.

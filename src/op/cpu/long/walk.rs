@@ -28,7 +28,7 @@ use crate::op::cpu::{
 /// Exponentials of a sum. Errors relative to the function: 3e-9 for the logistic function, 4e-8 for its slope.
 const TERMS: usize = 12;
 
-/// Running sums of one kind of value: its exponentials, then [`COUNT`] and [`MOMENT`], then 0.
+/// Running sums of one kind of value: the sums of its exponentials, then [`COUNT`] and [`MOMENT`], then 0.
 pub type Sums = [f64; 16];
 
 /// Place in [`Sums`] of the sum without decay.
@@ -101,7 +101,7 @@ pub fn add_value(sums: &mut Sums, value: f64) {
 #[derive(Clone, Copy)]
 pub struct Stretch {
     length: f64,
-    /// The factors by which a unit of [`Sums`] decays over it.
+    /// The factors by which a unit of [`Sums`] decays over the distance.
     factors: Sums,
 }
 
@@ -247,7 +247,7 @@ impl Sorted {
     }
 }
 
-/// A list in the order in which a walker meets its documents. Steps count from where the walk begins.
+/// A list in the order in which a walker visits its documents. Steps count from where the walk begins.
 struct Walk<'a, W> {
     x: &'a [f64],
     side: Side,
@@ -325,7 +325,7 @@ impl<W: Walker> Walk<'_, W> {
     }
 }
 
-/// Steps whose exponentials are taken at once.
+/// Number of steps whose exponentials are computed at once.
 const CHUNK: usize = 64;
 
 /// The steps of one part.

@@ -10,20 +10,21 @@ use crate::op::cpu::{
     tiles::TILE,
 };
 
-/// Rows of the widest vector: a loop over a multiple of them has no slow remainder, which would be most of many lists.
+/// Rows of the widest vector. A loop over a multiple of them has no slow remainder, which would be most of the work in
+/// many lists.
 const LANES: usize = 16;
 
 /// The role of a document in its pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The more relevant one: it meets documents of lower labels.
+    /// The more relevant one: it is paired with documents of lower labels.
     Row,
-    /// The less relevant one: it meets documents of higher labels.
+    /// The less relevant one: it is paired with documents of higher labels.
     Column,
 }
 
 impl Role {
-    /// The levels that a document of this level meets, of `count` in all.
+    /// The levels that a document of this level is paired with, of `count` in all.
     #[inline(always)]
     pub fn others(self, level: usize, count: usize) -> Range<usize> {
         match self {

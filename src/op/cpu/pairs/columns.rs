@@ -1,4 +1,4 @@
-//! `Columns`: the documents that the rows of a list meet.
+//! `Columns`: the documents that the rows of a list are paired with.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use crate::op::cpu::{
     tiles::{BLOCK, LOST},
 };
 
-/// `W` numbers of each document that rows meet. Those that are left out add 0 to every row. Those that are kept stand
-/// in the blocks and pairs in which all documents would stand: sums over them have the same bits.
+/// `W` numbers for each document that rows are paired with. Those that are left out add 0 to every row. Those that are
+/// kept are in the same blocks and pairs as with all documents, so sums over them have the same bits.
 pub struct Columns<'a, T: Real, const W: usize> {
     values: [Cow<'a, [T]>; W],
     /// The end of each block.
@@ -23,7 +23,7 @@ impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
         Self { values: values.map(Cow::Borrowed), ends }
     }
 
-    /// The pairs of documents of which rows meet at least one.
+    /// The neighbors, two by two, of which `meets` holds for at least one.
     pub fn met(values: [&[T]; W], meets: impl Fn(usize) -> bool) -> Self {
         let n = values[0].len();
         let (mut kept, mut ends) = (Vec::with_capacity(n + 1), Vec::new());

@@ -125,7 +125,8 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// Rows that meet the same documents: where a gradient comes in all, else those where one does.
+/// The rows that each document is paired with: all of them where a gradient comes in, otherwise the rows with a
+/// gradient.
 struct Meeting<'a, T: Real> {
     /// Positions of the rows in the list.
     members: Vec<usize>,
@@ -151,7 +152,7 @@ fn tiles<'a, T: Real>(
     to_x.chunks_mut(TILE).enumerate().map(tile).collect()
 }
 
-/// Gradient by pairs, of which those without a gradient on either side are not visited where there are many.
+/// Gradient by pairs. If there are many pairs without a gradient on either side, they are not visited.
 fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T]) {
     let ([.., q], n) = (values, to_x.len());
     let count: usize = q.iter().map(|q| usize::from(*q != T::ZERO)).sum();

@@ -64,8 +64,9 @@ impl Visit<0> for Found<'_> {
     }
 }
 
-/// The gradient that flows back from the values found: sums and moments of the scaled entries times the gradient of
-/// their row, and of the same times the value found there. Leaves the product of gradient and value in each row.
+/// The gradient that flows back from the results. It consists of sums and moments of the scaled entries times the
+/// gradient of their row, and of the same times the value of the row. Leaves the product of gradient and value in each
+/// row.
 struct FromFound<'a> {
     found: Found<'a>,
     gradient: &'a [f64],

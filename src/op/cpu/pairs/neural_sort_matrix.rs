@@ -2,8 +2,8 @@
 //!
 //! In descending order `x_1 >= x_2 >= ..` of the scores, the logarithm of the entry in row `r` and column `i` is the
 //! one in column `r` less `sum_k (x_k - x_{k + 1}) |2 (r - k) - 1| / temperature` over the `k` between `r` and `i`. So
-//! the largest entry of a row is on the diagonal, and the others fall on either side of it. Those too small for the
-//! type of the scores are not visited: of a long list whose scores are spread out, most are.
+//! the largest entry of a row is on the diagonal, and the others fall on either side of it. Entries that are too small
+//! for the type of the scores are not visited. In a long list with spread-out scores these are most of them.
 
 use std::ops::Range;
 
@@ -154,8 +154,8 @@ impl Matrix {
         out
     }
 
-    /// Gradient in the scores, in the order of the list, of sums over rows of derivatives by the logarithms of entries,
-    /// and of the same times the place of the column after the row.
+    /// Returns the gradient in the scores, in the order of the list, from two sums over rows: the derivatives by the
+    /// logarithms of entries, and the same times the distance of the column from the row.
     pub fn to_scores(&self, sums: &[f64], moments: &[f64]) -> Vec<f64> {
         let n = self.documents();
         let total: f64 = sums.iter().sum();
@@ -177,7 +177,7 @@ impl Matrix {
     }
 }
 
-/// Logarithm below which the type of the scores takes an entry for 0.
+/// Logarithm below which an entry is 0 in the type of the scores.
 fn lowest_logarithm<T: Real>() -> f64 {
     if T::from_f64(1e-300) == T::ZERO { -104.0 } else { -708.0 }
 }

@@ -1,9 +1,9 @@
 //! The logistic loss over the pairs of one list with its first and second derivatives, for learners that take Newton
 //! steps: [`pair_derivatives`].
 //!
-//! Documents are sorted by score, the highest first. A document then meets those after it with `u = exp(x_j - x_i)` at
-//! most 1, a ratio of two exponentials that were taken once, and documents beyond a cut-off, which have weight 0 among
-//! themselves, are never met by each other: O(k n) pairs.
+//! Documents are sorted by score, the highest first. A document is paired with those after it, so `u = exp(x_j - x_i)`
+//! is at most 1. It is a ratio of two exponentials that are computed once. Two documents beyond a cut-off, whose pair
+//! has weight 0, are never paired: O(k n) pairs.
 
 use super::pair_weight::{PairWeight, swaps};
 use crate::op::cpu::{
@@ -136,9 +136,9 @@ impl<T: Real> Kernel for Sums<'_, T> {
 }
 
 /// `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. A weight has no
-/// `gap`; `u` is a factor of each document, 1 where there is none. With `within`, pairs count of which a document is
-/// among so many of the highest `x`, in their order where they are equal. The pairs of one list do not share threads:
-/// callers have many lists.
+/// `gap`; `u` is a factor of each document, 1 where there is none. With `within`, only pairs count that have a document
+/// among the `within` highest `x`; equal ones are in their order. The pairs of one list do not share threads: callers
+/// have many lists.
 pub fn pair_derivatives<T: Real>(
     x: &[T],
     labels: &[T],

@@ -1,7 +1,7 @@
 //! Fused [`pair_loss`](crate::op::pair_loss()).
 //!
-//! Documents are sorted by label, the most relevant first, so that the rows paired with a document are a prefix and no
-//! other pair is visited: about a third of all pairs with the usual labels. Long lists take
+//! Documents are sorted by label, the most relevant first, so the rows paired with a document are a prefix, and no
+//! other pair is visited. With the usual labels this is about a third of all pairs. Long lists take
 //! [walks](crate::op::cpu::long::pair_walk) or [windows](crate::op::cpu::long::pair_window).
 
 use super::by_label::{ByLabel, filled};
@@ -172,7 +172,7 @@ impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
     }
 }
 
-/// Gradient that the rows `start..` of one list send to their own documents and to those below.
+/// The part of the gradient from the rows `start..` of one list, in their own documents and in those below.
 struct Slope<'a, T, L> {
     list: &'a ByLabel<T>,
     term: L,

@@ -1,12 +1,12 @@
 //! Fused [`step_sum`](crate::op::step_sum()).
 //!
-//! The logistic step of a list whose scores span less than the exponent range takes one exponential a document: with
-//! `e_i = exp(alpha (x_i - center))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider list,
-//! is computed from the difference of each pair. Long lists take [walks](crate::op::cpu::long::step_walk) or, with
-//! other steps, [boxes](crate::op::cpu::long::step_boxes).
+//! If the scores of a list span less than the exponent range, the logistic step takes one exponential per document:
+//! with `e_i = exp(alpha (x_i - center))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
+//! list, is computed from the difference of each pair. Long lists take [walks](crate::op::cpu::long::step_walk) or,
+//! with other steps, [boxes](crate::op::cpu::long::step_boxes).
 //!
-//! A pair that adds 0 for certain is not visited: documents whose sums nobody asks for are not rows, and a gradient of
-//! 0 does not flow. The others are added in the same order as all pairs would be, to the last bit.
+//! A pair that certainly adds 0 is not visited: documents whose sums are not needed are not rows, and a gradient of 0
+//! adds nothing. The others are added in the same order as all pairs would be, to the last bit.
 
 use std::marker::PhantomData;
 
@@ -95,7 +95,7 @@ impl Phi for Laplace {
     }
 }
 
-/// One list without the end that adds nothing.
+/// One list without its end, if the end adds nothing.
 struct List<'a, T> {
     x: &'a [T],
     v: &'a [T],
@@ -107,8 +107,8 @@ struct List<'a, T> {
 }
 
 impl<'a, T: Real> List<'a, T> {
-    /// `weights` are the arrays that a document adds through: one where all are 0 adds nothing, and equal ones at the
-    /// end of the list (padding) share one row.
+    /// `weights` are the arrays of what a document adds. A document with 0 in all of them adds nothing, and equal ones
+    /// at the end of the list (padding) share one row.
     fn new(x: &'a [T], v: &'a [T], weights: &[&[T]], alpha: f64) -> Self {
         let silent = |j: usize| weights.iter().all(|w| w[j] == T::ZERO);
         let last = x.last().copied().unwrap_or_default();
@@ -300,9 +300,8 @@ impl<T: Real> Kernel for LogisticRow<'_, T> {
     }
 }
 
-/// `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents. Where `rows` are given, only for the documents at
-/// which they are other than 0, with the same bits wherever pairs are visited; 1/2, the step at 0, in place of the
-/// others.
+/// `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents. If `rows` are given, only documents with `rows` other
+/// than 0 are computed, with the same bits if pairs are visited. The others get 1/2, the step at 0.
 pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
     each_list([x, v], n, x.len() * n, T::HALF, |list, [x, v], out| {
@@ -423,8 +422,8 @@ struct Meeting<'a, T: Real> {
 }
 
 impl<'a, T: Real> Meeting<'a, T> {
-    /// Splits the documents by their part in the flow. The flow between `i` and `j` is in proportion to
-    /// `g_j v_i - g_i v_j`. A document with only one of the two meets the documents with the other.
+    /// Splits the documents by their part in the flow. The flow between `i` and `j` is in proportion to `g_j v_i - g_i
+    /// v_j`. A document with only one of the two is paired with the documents that have the other.
     fn all(values: [&'a [T]; 3]) -> Vec<Self> {
         let [_, v, g] = values;
         let [adds, receives] = [v, g].map(|weights| move |i: usize| weights[i] != T::ZERO);
@@ -462,13 +461,13 @@ impl Flows {
         both * (both + adding + receiving) + adding * (both + receiving) + receiving * (both + adding)
     }
 
-    /// Whether it pays to sort out those that meet: each brings its neighbor along, and vectors are wide.
+    /// Whether it pays to select the documents that are paired: each includes its neighbor, and vectors are wide.
     fn are_few(&self, documents: usize) -> bool {
         const FEWEST: usize = 2 * TILE;
         documents >= FEWEST && 4 * self.pairs() <= documents * documents
     }
 
-    /// Work per document in pairs of a list where all meet.
+    /// Work per document in the pairs of a list, if all are paired.
     fn pairs_per_document(&self, documents: usize) -> usize {
         let pairs = if self.are_few(documents) { 2 * self.pairs() } else { self.pairs() };
         pairs / (self.both + self.adding + self.receiving).max(1)

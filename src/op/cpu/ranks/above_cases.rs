@@ -1,4 +1,4 @@
-//! Expectations of what stands above a document, in double precision over all pairs, to compare fast ways with.
+//! Expectations over the documents above a document, in double precision over all pairs, to compare fast ways with.
 
 use super::beats::beats;
 use crate::op::cpu::{
@@ -6,14 +6,14 @@ use crate::op::cpu::{
     parameters::{Above, Comparison, ExponentialTerm},
 };
 
-/// Bases from those that only the first rank feels to those that the last one does.
+/// Bases from the smallest, which matter only at the first rank, to the largest, which matter at the last one.
 pub fn terms() -> Vec<ExponentialTerm> {
     [(0.4, 1e-9), (0.3, 0.0067), (0.2, 0.6), (0.1, 0.9999)]
         .map(|(coefficient, base)| ExponentialTerm { coefficient, base })
         .to_vec()
 }
 
-/// Ranks alone, sums and products; documents with a weight, and what they contribute above others.
+/// Only ranks, sums and products; documents with a weight, and their contributions above others.
 pub fn kinds(n: usize) -> [(Above, Vec<f32>, Vec<f32>); 4] {
     let every = |of: &dyn Fn(usize) -> f32| (0..n).map(of).collect::<Vec<_>>();
     let relevant = every(&|i| f32::from(u8::from(i % 3 == 0)));

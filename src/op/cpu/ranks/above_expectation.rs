@@ -261,8 +261,8 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds what every term of a product sends to the comparison with a document, two terms to a division; `sent` is that
-    /// of a derivative by the product and a gap.
+    /// Adds the derivative of every term of a product by the comparison with a document, two terms per division. `sent`
+    /// gets the derivative by the product and the gap.
     #[inline(always)]
     fn add_product_flows<const FMA: bool>(
         self,
@@ -296,7 +296,7 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds what every term of a sum sends to the comparison with a document, two terms to a division.
+    /// Adds the derivative of every term of a sum by the comparison with a document, two terms per division.
     #[inline(always)]
     fn add_flows<const FMA: bool>(self, b: T, trial: &Trial<T>, products: &[T], sums: &[T], flow: &mut [T]) {
         let length = self.rows.len();
@@ -440,7 +440,7 @@ struct Gradient<'a, T> {
     tile: Tile<'a, T>,
     /// The products, `[terms, rows]`, where they are known.
     products: Option<Vec<T>>,
-    /// The gradient that comes in times the weight, per row.
+    /// The incoming gradient times the weight, per row.
     g: &'a [T],
     to_rows: &'a mut [T],
     to_all: &'a mut [T],

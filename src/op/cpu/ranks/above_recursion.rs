@@ -1,7 +1,8 @@
 //! Fused [`above_recursion`](crate::op::above_recursion()): for each document with a weight, the
-//! [trials](super::trials) of all others, in `f64` whatever the type of the scores. The rank alone has [kernels of its
-//! own](super::rank_recursion), which take half to a quarter of the time, and far less in long lists. Under exact noise
-//! all documents of a list share [levels](crate::op::cpu::long::recursion_levels), for results in `f32`.
+//! [trials](super::trials) of all others, in `f64` whatever the type of the scores. A function of only the rank has
+//! [separate kernels](super::rank_recursion), which take half to a quarter of the time, and far less in long lists.
+//! Under exact noise all documents of a list share [levels](crate::op::cpu::long::recursion_levels), for results in
+//! `f32`.
 
 use super::above_expectation::Inputs;
 use super::beats::beats;
@@ -107,7 +108,7 @@ impl Kernel for Expectations<'_> {
 struct Gradient<'a> {
     list: &'a List,
     rows: &'a [usize],
-    /// The gradient that comes in times the weight, per row.
+    /// The incoming gradient times the weight, per row.
     g: &'a [f64],
     to_all: &'a mut [f64],
 }

@@ -133,8 +133,8 @@ struct Memory<T> {
     starts: Vec<T>,
     /// Before every trial of one block: `[block, ranks, rows]`.
     before: Vec<T>,
-    /// Derivative by the distribution after a trial at the next rank, less that at the rank itself: `[ranks, rows]`.
-    /// They go back over a trial as the derivatives do, and lose no digits where these are close.
+    /// Derivative by the distribution after a trial at the next rank, minus the derivative at the rank itself: `[ranks,
+    /// rows]`. They go back over a trial as the derivatives do, and lose no digits where these are close.
     rises: Vec<T>,
 }
 
@@ -154,7 +154,7 @@ struct Gradient<'a, T> {
     trials: Trials<'a, T>,
     /// The value of the next rank minus the value of each rank.
     rises: &'a [T],
-    /// The gradient that comes in, a row.
+    /// The incoming gradient, per row.
     g: &'a [T],
     memory: &'a mut Memory<T>,
     to_rows: &'a mut [T],

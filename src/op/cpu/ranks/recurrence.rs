@@ -1,6 +1,6 @@
-//! The recurrence of a Poisson-binomial distribution: over one more trial of probability `pi`, the chance of `r`
-//! successes becomes `x(r) (1 - pi) + x(r - 1) pi`, and derivatives go back over it by the adjoint,
-//! `x(r) (1 - pi) + x(r + 1) pi`.
+//! The recurrence of a Poisson-binomial distribution. One more trial of probability `pi` turns the chance of `r`
+//! successes into `x(r) (1 - pi) + x(r - 1) pi`. Derivatives go back over it by the adjoint, `x(r) (1 - pi) + x(r + 1)
+//! pi`.
 //!
 //! Once for the ranks of one row, and once for a tile of rows, `[ranks, rows]`, with a trial for each.
 

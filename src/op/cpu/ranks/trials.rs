@@ -10,8 +10,8 @@
 //!
 //! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))`, over all trials but its
 //! own. It is linear in the state before the trial of `i`, and the linear form follows from the trials behind it,
-//! backwards. So the expectations of all documents take two passes, and their gradient two more, of the sums `P` and
-//! `W` over the documents of what they leave out. Nothing is divided by a chance. States are computed again from every
+//! backwards. So the expectations of all documents take two passes. Their gradient takes two more, over the sums `P`
+//! and `W` of what each document leaves out. Nothing is divided by a chance. States are computed again from every
 //! `sqrt(n)`-th one.
 
 use std::ops::Range;
@@ -58,7 +58,7 @@ impl State {
     }
 }
 
-/// Parts of a state: `p` and, for a sum, `w`; then the sums over the documents of both without a document.
+/// Parts of a state: `p` and, for a sum, `w`; then the sums over the documents of both, each without that document.
 const P: usize = 0;
 const W: usize = 1;
 
@@ -76,7 +76,8 @@ fn add_below<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
     add::<FMA>(&mut x[1..], factor, y);
 }
 
-/// The states before every block of trials that has not been gone back over, and those before the trials of one block.
+/// The states before every block of trials that is still to be visited backwards, and the states before the trials of
+/// one block.
 struct Tape {
     starts: Vec<State>,
     states: Vec<State>,
@@ -112,8 +113,8 @@ impl Trials<'_> {
         Some(state)
     }
 
-    /// The state after trial `j`, of which the weight of the document is `weight`. Sums of what documents leave out are
-    /// kept where the state has room for them, `weighted` if they are other than 0.
+    /// The state after trial `j`, whose document has the weight `weight`. If the state has room for them, it keeps the
+    /// sums of what documents leave out; `weighted` if they are not 0.
     #[inline(always)]
     fn advance<const FMA: bool>(&self, j: usize, weight: f64, weighted: bool, state: &State, out: &mut State) {
         let (width, ahead, behind, b) = (self.width(), self.arrives(j), self.behind[j], self.b[j]);

@@ -1,7 +1,7 @@
 //! Which lists take a fast way.
 //!
-//! The host knows the width of a batch and reads nothing back: where a list can be long enough, both ways are started,
-//! and the device says of each list, by the columns that count, which of them has work there. Padding changes nothing.
+//! The host knows the width of a batch and reads nothing back. If a list can be long enough, it starts both ways. The
+//! device decides for each list, by its columns that count, which way works on it. Padding changes nothing.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -13,8 +13,8 @@ use crate::op::gpu::launch::{Batch, compute, start};
 use crate::op::gpu::members::{Counting, order};
 use crate::op::gpu::tile::UNITS;
 
-/// The least number of columns of a list that takes the fast way, `pays` unless the execution decides; `None` if no list
-/// of the batch can.
+/// The smallest number of columns for the fast way: `pays`, unless the execution decides. `None` if no list of the
+/// batch has that many.
 pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<usize> {
     match Execution::current().sums() {
         SumPath::Auto => (batch_documents >= pays).then_some(pays),
@@ -23,7 +23,7 @@ pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<u
     }
 }
 
-/// Scores of a list that may take the fast way.
+/// Which scores of a list allow the fast way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::op::gpu) enum Scores {
     /// Only finite scores; the kernels over pairs decide the result of other scores.
@@ -102,14 +102,14 @@ pub(in crate::op::gpu) fn fast_rows(counts: &[u32], list: usize) -> usize {
 /// A sum over pairs that long lists take in cells.
 pub(in crate::op::gpu) struct ByLength<'a> {
     pub primitive: &'a str,
-    /// The part of the name that tells kernels of one function from each other.
+    /// The part of the name that distinguishes kernels of one function.
     pub form: &'a str,
     pub x: &'a CubeTensor,
-    /// Documents of which lists are marked that have diverged; all without it.
+    /// The documents that are marked in lists that have diverged; none for all.
     pub mask: Option<&'a CubeTensor>,
     /// Buffers of the kernels in cells, and of those over pairs.
     pub bindings: [u32; 2],
-    /// Columns from which on a list takes cells, if it can.
+    /// Number of columns from which on a list is summed in cells, if it can be.
     pub pays: Option<usize>,
     pub counting: Counting<'a>,
 }

@@ -113,7 +113,7 @@ impl Call<'_> {
     }
 }
 
-/// Writes the sums and the denominators of the lists that take this way.
+/// Writes the sums and the denominators of the lists that are summed in cells.
 pub(in crate::op::gpu) fn values(call: &Call, out: &CubeTensor, total: &CubeTensor) {
     let batch = call.batch;
     let (cells, weights) = call.cells([call.mask; 3], 2);
@@ -128,7 +128,8 @@ pub(in crate::op::gpu) fn values(call: &Call, out: &CubeTensor, total: &CubeTens
     );
 }
 
-/// Writes the gradients of the lists that take this way; `[out, total]` are what [`values`] made, `g` comes in.
+/// Writes the gradients of the lists that are summed in cells. `[out, total]` are the results of [`values`], `g` is the
+/// incoming gradient.
 pub(in crate::op::gpu) fn gradients(call: &Call, [out, total]: [&CubeTensor; 2], g: &CubeTensor, to_x: &CubeTensor) {
     let (cells, weights) = call.cells([out, total, g], 4);
     cells.joined::<Pull>(&weights, 4, Form::Flow, REACH, 2.0 * cells.rate, to_x);

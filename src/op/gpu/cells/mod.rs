@@ -1,8 +1,8 @@
 //! Long lists, behind one [choice](choice): sorted, and sums of smooth functions in cells, in O(n log n).
 //!
-//! Neighbors in the order of scores share a cell while they lie in one interval of a grid. A cell of more than [`POINTS`]
-//! documents is summed through as many points ([`nodes`](mod@nodes)); a target meets the cells around it
-//! ([`sums`]). `step_sum.rs` and `indicator_sum.rs` are primitives in cells.
+//! Neighbors in the order of scores share a cell while they lie in one interval of a grid. A cell of more than
+//! [`POINTS`] documents is summed through as many points ([`nodes`](mod@nodes)); a target is summed with the cells
+//! around it ([`sums`]). `step_sum.rs` and `indicator_sum.rs` are primitives in cells.
 
 pub(super) mod choice;
 pub(super) mod indicator_sum;
@@ -57,7 +57,7 @@ pub(super) fn documents_in_cells(starts: &[u32], list: usize, documents: usize) 
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Spot {
-    /// Whether a document in a cell stands there.
+    /// Whether a document of a cell is there.
     pub exists: bool,
     /// Place in the batch.
     pub at: usize,

@@ -85,7 +85,7 @@ fn highest_not_above(scores: &[f32], starts: &[u32], number: usize, documents: u
     low
 }
 
-/// The sums of rows without a value, which stand in no cell and leave no trace in the sums of others. One unit per row.
+/// The sums of rows without a value. They are in no cell and do not change the sums of others. One unit per row.
 #[cube(launch)]
 fn of_others<F: Function>(
     x: &[f32],
@@ -168,7 +168,7 @@ pub(in crate::op::gpu) struct Call<'a> {
     pub step: Step,
 }
 
-/// Writes the sums of the rows that count of the lists that take this way.
+/// Writes the sums of the rows that count, for the lists that are summed in cells.
 pub(in crate::op::gpu) fn values(call: Call, counted: Option<&CubeTensor>, out: &CubeTensor) {
     match call.step {
         Step::Erf => values_of::<Erf>(call, counted, out, NORMAL),
@@ -199,7 +199,7 @@ fn values_of<F: Function>(call: Call, counted: Option<&CubeTensor>, out: &CubeTe
     );
 }
 
-/// Writes the gradients of the lists that take this way.
+/// Writes the gradients of the lists that are summed in cells.
 pub(in crate::op::gpu) fn gradients(call: Call, g: &CubeTensor, to_x: &CubeTensor) {
     match call.step {
         Step::Erf => gradients_of::<Erf>(call, g, to_x, NORMAL),

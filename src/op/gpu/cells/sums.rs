@@ -1,9 +1,9 @@
 //! Sums of a function of the difference of two scores over the documents of a list in [cells](super).
 //!
-//! A target meets the nodes of its own cell and of the cells around it, outwards, until the function is constant: 0, or
-//! 1 far above for a step, where the weights are already added up. Targets are nodes, too: the sums of a document in a
-//! cell with points are the polynomial through the sums at the points. In a smaller cell every document has separate
-//! sums, so its exchange with itself is exactly 0.
+//! A target is summed with the nodes of its own cell and of the cells around it, outwards, until the function is
+//! constant. That is 0, or for a step 1 far above, where the weights are already added up. Targets are nodes, too: the
+//! sums of a document in a cell with points are the polynomial through the sums at the points. In a smaller cell every
+//! document has separate sums, so its exchange with itself is exactly 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -28,7 +28,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// Whether it takes weights of the target.
+    /// Whether it needs weights of the target.
     pub(super) const fn joins(self) -> bool {
         matches!(self, Self::Exchange | Self::Flow)
     }
@@ -57,7 +57,7 @@ pub(super) struct Target {
     pub offset: f32,
 }
 
-/// Adds to the sums what the nodes of a cell send to a target, and to `sums[width]` what they do to `own` weights.
+/// Adds the nodes of a cell to the sums of a target, and to `sums[width]` their terms with the `own` weights.
 #[cube]
 fn meet<F: Function>(
     scores: &[f32],
@@ -142,8 +142,8 @@ pub(super) fn meet_all<F: Function>(
     }
 }
 
-/// Computes the sums of each node, `width` of them. A document of a small cell whose weights join the weights of
-/// sources has that one sum. One unit per place.
+/// Computes the sums of each node, `width` of them. A document of a small cell has only one sum if its weights are
+/// combined with the weights of sources. One unit per place.
 #[cube(launch)]
 fn at_nodes<F: Function>(
     scores: &[f32],

@@ -6,10 +6,10 @@ use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Tensor, V
 
 /// Operator set of the graphs: the first with layer normalization.
 const OPSET: i64 = 17;
-/// Domain of the operators of trees, and the operator set that goes with the other one.
+/// Domain of the operators of trees, and its operator set that belongs to the general one.
 const TREES: &str = "ai.onnx.ml";
 const TREES_OPSET: i64 = 3;
-/// Version of the messages that goes with the operator set.
+/// Version of the messages that belongs to the operator set.
 const IR_VERSION: i64 = 8;
 
 /// The input: `[documents, features]`, or `[queries, documents, features]`.
@@ -49,7 +49,7 @@ impl GraphBuilder {
         self.is_batch.then(|| Value(MASK.into()))
     }
 
-    /// Gives a value another shape, in which -1 is the length that is left and 0 the length that was there.
+    /// Gives a value another shape. In it, -1 is the remaining length, and 0 keeps the length of the value.
     pub fn reshaped(&mut self, value: &Value, shape: &[i64]) -> Value {
         let name = shape.iter().map(i64::to_string).collect::<Vec<_>>().join("_");
         let shape = self.integers(&format!("shape_{name}"), &[shape.len()], shape);

@@ -155,7 +155,7 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     graph.node("Where", &[&positive, value, &one])
 }
 
-/// Ascending values of each feature in one table with one row per feature, where documents are looked up.
+/// Ascending values of each feature, in a table with one row per feature in which documents are looked up.
 ///
 /// Each row is padded with infinity to a length that is one less than a power of two: bisection then takes the same steps
 /// for every feature, as gathers over all documents at once. A constant feature has the single value 0.

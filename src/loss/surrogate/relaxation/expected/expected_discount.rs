@@ -12,8 +12,8 @@
 //! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | as [`above_expectation`] |
 //!
 //! With [`RankModel::Exact`] the trials are independent only given the noise of `j`. The same is then done at each of
-//! `Q` values of the noise, in `Q` times the time; in float32 on a CPU at levels that all documents share, in O(M n log
-//! n) or O(k n log n).
+//! `Q` values of the noise, which takes `Q` times as long. In float32 on a CPU all documents share these values, and it
+//! takes O(M n log n) or O(k n log n).
 
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ impl ExpectedDiscount {
     /// Returns the evaluation in lists of up to `n` documents with scores of the given type, and its measured errors.
     ///
     /// # Errors
-    /// `evaluation = "exponentials"` was asked for, and no fit reaches the tolerance of [`fit`](Self::fit).
+    /// `evaluation = "exponentials"` is set, and no fit reaches the tolerance of [`fit`](Self::fit).
     pub(super) fn approximation(
         &self,
         loss: &'static str,
@@ -125,7 +125,8 @@ impl ExpectedDiscount {
     /// `E[D(1 + R_j)]` of every document.
     ///
     /// # Shapes
-    /// - output: `[batch, documents]`; padded places, and documents that nobody asks for, hold a finite value of no meaning
+    /// - output: `[batch, documents]`; padded places and documents that are not needed hold a finite value without a
+    ///   meaning
     pub fn expectation(&self, lists: &Lists) -> Tensor<2> {
         let [_, n] = lists.scores.dims();
         let dtype = lists.scores.dtype();
@@ -150,8 +151,8 @@ impl ExpectedDiscount {
         above_expectation(scores, asked, mask.clone(), mask, &expectation)
     }
 
-    /// The closest sum of exponentials to the discount in lists of up to `n` documents: the [`fit`](Self::fit), or else
-    /// the one that it came closest with.
+    /// The sum of exponentials for lists of up to `n` documents: the [`fit`](Self::fit), or the closest one if no sum
+    /// reaches the tolerance.
     ///
     /// # Errors
     /// A discount that is not completely monotone.

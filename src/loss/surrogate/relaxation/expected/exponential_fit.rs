@@ -182,8 +182,8 @@ fn single_term(discount: &Discount) -> Option<ExponentialTerm> {
     }
 }
 
-/// Bases `exp(-t)` for rates in geometric progression, rounded to float32. A base that float32 cannot hold would have
-/// the same relative error in all of its `n` factors, which is 1e-5 in the discount for `n = 10^4`.
+/// Bases `exp(-t)` for rates in geometric progression, rounded to float32. A base that float32 cannot represent would
+/// have the same relative error in all of its `n` factors. For `n = 10^4` this adds up to 1e-5 in the discount.
 fn geometric(low: f64, high: f64, count: usize) -> Vec<f64> {
     let ratio = (high / low).ln() / (count - 1) as f64;
     (0..count).map(|m| f64::from((-low * (ratio * m as f64).exp()).exp() as f32)).collect()
@@ -204,8 +204,8 @@ fn sampled_ranks(length: usize) -> Vec<usize> {
     ranks
 }
 
-/// Non-negative coefficients of the given bases with a small largest error at `ranks`, found by iteratively reweighted
-/// least squares; and that error.
+/// Returns non-negative coefficients of the given bases with a small largest error at `ranks`, and that error. They are
+/// found by iteratively reweighted least squares.
 fn minimax(ranks: &[usize], target: &[f64], bases: &[f64]) -> (f64, Vec<ExponentialTerm>) {
     let powers: Vec<Vec<f64>> = bases.iter().map(|z| ranks.iter().map(|&r| z.powi(r as i32)).collect()).collect();
     let mut weights = vec![1.0; ranks.len()];

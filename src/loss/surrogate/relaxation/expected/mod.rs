@@ -1,8 +1,8 @@
 //! Expectation over noisy scores: SoftRank (softrank-directness, section III).
 //!
-//! Every operation of a measure has an expectation. Sums in which two documents meet are cheap for completely monotone
-//! discounts `D` without a cut-off. Such a discount is a sum of exponentials,
-//! `D(1 + r) = sum_m c_m z_m^r`, and with the chance `pi_yx` that `y` beats `x`, independently for all `y`,
+//! Every operation of a measure has an expectation. Sums that compare two documents are cheap for completely monotone
+//! discounts `D` without a cut-off. Such a discount is a sum of exponentials, `D(1 + r) = sum_m c_m z_m^r`, and with
+//! the chance `pi_yx` that `y` beats `x`, independently for all `y`,
 //!
 //! - `E[z^R] = P = prod_y (1 + pi_yx (z - 1))`,
 //! - `E[z^R sum of b_y above x] = P sum_y b_y pi_yx z / (1 + pi_yx (z - 1))`,
@@ -11,8 +11,8 @@
 //! Cost: O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64). With a
 //! cut-off `k`, or another function of the rank, the distribution of ranks is followed trial by trial
 //! ([`above_recursion`]): O(k n). With [`RankModel::Exact`] all documents together take O(M n log n) or O(k n log n) in
-//! float32 on a CPU, elsewhere `Q` times the above, `Q` about `29 sqrt(1 + ln n)`. Memory: see [`above_expectation`]
-//! and [`above_recursion`].
+//! float32 on a CPU. Elsewhere it takes `Q` times the time above, with `Q` about `29 sqrt(1 + ln n)`. Memory: see
+//! [`above_expectation`] and [`above_recursion`].
 //!
 //! Measures in which only two documents at a time are compared, such as Kendall's tau, are the same in both models.
 
@@ -73,7 +73,7 @@ impl Expected {
         self.model.noise(self.sigma)
     }
 
-    /// Whether a function of the rank within the cut-off may be taken as a sum of exponentials, if it is one.
+    /// Whether a sum of exponentials may be used for a function of the rank within the cut-off that is one.
     fn may_use_exponentials(&self, k: Option<usize>) -> bool {
         use RankExpectationMethod::{Auto, Exponentials};
         k.is_none() && matches!(self.evaluation, Auto | Exponentials)

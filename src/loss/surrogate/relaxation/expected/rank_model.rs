@@ -9,16 +9,16 @@ use crate::op::{Comparison, ScoreNoise};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankModel {
-    /// SoftRank's: other documents beat a document independently of each other, although all of them meet the same
-    /// noise of that document. The trials of tied documents then fail together too seldom: of `R` tied relevant
-    /// documents at the top the expected reciprocal rank is `R 2^(1 - R)`, not 1.
+    /// SoftRank's model: other documents beat a document independently of each other, although all are compared with
+    /// the same noise of that document. The trials of tied documents then fail together too seldom. With `R` tied
+    /// relevant documents at the top, the expected reciprocal rank is `R 2^(1 - R)`, not 1.
     #[default]
     Independent,
     /// The distribution of the noisy scores: only given the noise of a document do others beat it independently.
-    /// Expectations are averaged over that noise. In float32 the fused kernels of the CPU do so at noisy scores that
-    /// all documents share, in O(n log n) time for `n` documents, with an error below 2e-7 up to a million of them. In
-    /// float64 and elsewhere it takes `29 sqrt(1 + ln n)` values of the noise of each document, O(n^2 log n) time, and
-    /// an error below 1e-6 up to 5000.
+    /// Expectations are averaged over that noise. In float32 the fused kernels of the CPU share the values of the noise
+    /// among all documents. They take O(n log n) time for `n` documents, with an error below 2e-7 up to a million
+    /// documents. In float64 and elsewhere it takes `29 sqrt(1 + ln n)` values of the noise of each document, O(n^2 log
+    /// n) time, and an error below 1e-6 up to 5000.
     Exact,
 }
 
