@@ -138,7 +138,7 @@ pub enum DataError {
         /// The number of documents in the data file.
         documents: usize,
     },
-    /// Another number of query weights than of queries.
+    /// The number of query weights is not the number of queries.
     #[error("{}: {}, {} has {}", path.display(), counted(*weights, "query weight"), data.display(), counted(*queries, "query"))]
     QueryWeights {
         /// The file of weights.

@@ -45,7 +45,7 @@ pub enum RankerError {
         /// The error.
         source: FileError,
     },
-    /// A file of another system that is not read.
+    /// A file of another system that cannot be read.
     #[cfg(feature = "import")]
     #[error("{path}: {source}")]
     Import {

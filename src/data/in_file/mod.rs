@@ -96,7 +96,7 @@ struct Rows {
 /// What a hash of all values came to.
 #[derive(Clone)]
 enum Hashed {
-    /// A hash that went on with them: its state before, finalized, and after.
+    /// A hash that was continued with them: its state before, finalized, and its state after.
     Whole { before: Output<Sha256>, after: Sha256 },
     /// The hash of each part.
     Parts(Vec<Vec<u8>>),
@@ -123,7 +123,7 @@ impl InFile {
         Self { file, normalized: None, streaming: None, all: Arc::default() }
     }
 
-    /// Has passes go through these parts of the rows from now on. What earlier passes found is no longer known.
+    /// From now on passes go through these parts of the rows. What earlier passes found is no longer known.
     pub fn cut(&mut self, parts: Parts) {
         let Rows { source, width, starts, .. } = &*self.file;
         self.file = Arc::new(Rows::new(source.clone(), *width, starts.clone(), parts));

@@ -49,7 +49,7 @@ pub enum HiddenScorer {
     Smooth,
     /// Steps of traits and of pairs of them, as in trees.
     Steps,
-    /// As `smooth` without the parabola, less what better documents of the list already say.
+    /// As `smooth` without the parabola; a document loses what better documents of the list already say.
     Listwise,
 }
 

@@ -15,7 +15,7 @@ pub struct PositionFunction {
     at: Arc<dyn Fn(Tensor<2>) -> Tensor<2> + Send + Sync>,
     /// The discount that the function is, if any; expectations of some discounts are cheap.
     discount: Option<Discount>,
-    /// The one exponential of the rank, counted from 0, that the function is, if it was made as such.
+    /// The exponential of the rank, counted from 0, if the function was created as a single one.
     exponential: Option<ExponentialTerm>,
     /// The values at the first ranks, computed once up to the highest rank that was needed.
     at_ranks: Arc<Mutex<Vec<f64>>>,

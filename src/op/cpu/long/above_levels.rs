@@ -351,7 +351,7 @@ mod tests {
         AboveExpectation { noise: ScoreNoise::Exact { sigma }, terms: terms(), above }
     }
 
-    /// Exact noise by so many comparisons that it makes no difference.
+    /// Exact noise as a mixture of enough comparisons to be exact.
     fn comparisons(sigma: f64) -> Vec<(f64, Comparison)> {
         let step = 0.1;
         let noises = (-95..=95).map(|node| f64::from(node) * step);

@@ -107,7 +107,7 @@ enum Way {
     ByHalves,
     /// Through the halves of the targets.
     Later,
-    /// Now: with its sources themselves, or with its points, for the targets themselves or for their points.
+    /// Added now: its sources or its points (`by_documents`), to the targets or to their points (`at_documents`).
     Now { by_documents: bool, at_documents: bool },
     /// The functions are constant.
     Counted,
