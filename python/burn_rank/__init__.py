@@ -1,11 +1,11 @@
 """Learning to rank: direct optimization of NDCG, MAP and MRR.
 
-``load(path).predict(X, query_sizes)`` scores documents, ``evaluate`` computes exact measures, ``loss`` a loss and its
-gradient, ``train`` runs a configuration. ``burn_rank.torch`` has every loss as an operator of PyTorch, and
-``burn_rank.estimator`` an estimator in scikit-learn's manner. The command ``burn-rank`` comes with the package.
+``load(path).predict(X, query_sizes)`` scores documents, ``evaluate`` computes exact measures, ``loss`` computes a loss
+and its gradient, and ``train`` runs a configuration. ``burn_rank.torch`` has every loss as a PyTorch operator, and
+``burn_rank.estimator`` has a scikit-learn-style estimator. The command ``burn-rank`` comes with the package.
 
-Arrays are numpy's. Features and scores are ``float32`` in C order and read where they lie; an array that does not fit is
-refused by its name and never converted unseen. Labels and sizes of queries may have any real or whole dtype.
+Arrays are numpy arrays. Features and scores are ``float32`` in C order, and are read without a copy. Any other array is an
+error that names the argument: nothing is converted silently. Labels and sizes of queries may have any real or whole dtype.
 """
 
 from ._burn_rank import Ranker, __version__, get_num_threads, set_num_threads
@@ -30,10 +30,10 @@ __all__ = [
 
 
 def load(path):
-    """Reads a saved ranker, or the one in the folder of a run.
+    """Reads a saved ranker, or the ranker in the folder of a run.
 
-    ``OSError`` for a file that cannot be read; ``ValueError`` for one that is no ranker, is damaged, or was written by a
-    newer version.
+    Raises ``OSError`` if the file cannot be read, and ``ValueError`` if it is not a ranker, is damaged, or was written by
+    a newer version.
     """
     return Ranker.load(path)
 

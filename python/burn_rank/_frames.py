@@ -1,4 +1,4 @@
-"""Data frames of pandas and polars: which column is what, and its values as arrays."""
+"""Data frames of pandas and polars: the meaning of each column, and its values as arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ USUAL: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Frame:
-    """What a data frame holds, in its order."""
+    """The contents of a data frame, in its order."""
 
     features: NDArray[np.float32]
     names: list[str]
@@ -114,7 +114,7 @@ def _array(column: Any) -> NDArray[Any]:
 
 
 def together(queries: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows of each query together, queries in the order of their first rows; and the documents of each."""
+    """Puts the rows of each query together, queries in the order of their first rows, and counts the documents of each."""
     if any(query is None or query != query for query in queries):
         raise ValueError("X: found a row without a query, expected the query of each document")
     _, first, inverse = np.unique(queries, return_index=True, return_inverse=True)

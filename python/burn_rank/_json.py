@@ -8,7 +8,7 @@ from typing import Any
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of numpy, and paths, as what JSON knows."""
+    """Converts numpy numbers and arrays, and paths, to types that JSON has."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     for convert in ("tolist", "item"):

@@ -18,7 +18,7 @@ Reduction = Literal["mean", "sum", "none"]
 
 @dataclass(frozen=True)
 class LossEntry:
-    """What is known of a loss. ``parameters`` are its defaults, and ``stochastic`` says whether it draws random numbers."""
+    """The facts about a loss. ``parameters`` are its defaults, and ``stochastic`` says whether it draws random numbers."""
 
     name: str
     summary: str
@@ -61,7 +61,7 @@ def loss(
     """The value of a loss and its gradient with respect to the scores.
 
     ``name`` is a name of :func:`losses`, or a measure and a relaxation as in ``"ap:rank_indicators"``; ``parameters`` are
-    those that differ from the defaults. One list gives the bytes of ``burn-rank loss``.
+    the ones that differ from the defaults. One list gives the bytes of ``burn-rank loss``.
 
     ``scores`` are ``float32`` or ``float64`` of the shape ``(batch, documents)``, or ``(documents,)`` for one list, in C
     order. ``labels`` and ``mask`` have the same shape; the mask is true at documents and false at padding, whose scores
@@ -70,8 +70,8 @@ def loss(
     ``reduction`` is ``"mean"`` or ``"sum"`` over the lists, or ``"none"`` for the value of each list and the gradient of
     each by its own scores. A list with nothing to learn has value 0 and counts in the mean.
 
-    ``TypeError`` for a wrong dtype; ``ValueError`` for a wrong shape or order of memory, an unknown loss or parameter, a
-    score that is not finite, or a label that the loss does not take, with its list and document.
+    Raises ``TypeError`` for a wrong dtype. Raises ``ValueError`` for a wrong shape or memory order, an unknown loss or
+    parameter, a score that is not finite, or a label that the loss does not allow, with its list and document.
     """
     check_reduction(reduction)
     is_one = isinstance(scores, np.ndarray) and scores.ndim == 1

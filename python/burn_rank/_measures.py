@@ -45,13 +45,13 @@ def evaluate(
     """Exact measures of scores, of each query and their means.
 
     ``scores`` are ``float32``, of the shape ``(documents,)``; -inf means not retrieved. ``query_sizes`` are the numbers of
-    documents of the queries, in order; without them all documents are of one query. ``measures`` are names as in
+    documents of the queries, in order; without them all documents belong to one query. ``measures`` are names as in
     ``"ndcg@10,map"`` or ``["ndcg@10", "map"]``; ``convention`` is a name (``burn-rank models --measures`` lists them) or
     what differs from one, as in ``{"preset": "letor", "gain": "linear"}``. ``document_ids`` decide ties where the
     convention says so.
 
-    ``TypeError`` for a wrong dtype; ``ValueError`` for lengths that do not fit, an unknown measure or convention, a score
-    that is NaN, a label that the convention refuses, or a measure for which no query counts.
+    Raises ``TypeError`` for a wrong dtype. Raises ``ValueError`` for lengths that do not fit, an unknown measure or
+    convention, a score that is NaN, a label that the convention refuses, or a measure for which no query counts.
     """
     names = measures.split(",") if isinstance(measures, str) else list(measures)
     ids = None if document_ids is None else list(document_ids)

@@ -43,7 +43,7 @@ def _print_round(event: dict[str, Any]) -> None:
 
 
 def listener(progress: Progress | bool | None) -> Callable[[str], None]:
-    """What the compiled module calls with each event, as JSON."""
+    """Returns the function that the compiled module calls with each event, as JSON."""
     show = _print_round if progress is True else progress
 
     def tell(text: str) -> None:
@@ -78,18 +78,18 @@ def train(
 ) -> Run:
     """Fits one ranker from a configuration, as ``burn-rank train`` does: ranker, state, log and report go into a folder.
 
-    ``config`` is the path of a file, its text (a ``str`` with a line break), or a dict with the same keys; docs/reference/configuration
-    lists them. ``overrides`` replace keys, as in ``{"learner.epochs": 10}``; ``None`` removes one. The folder is ``out``,
-    or ``runs/NAME``: a new or empty one, or with ``resume`` or ``overwrite`` that of an earlier run. ``start`` is a saved
-    ranker of trees to start from.
+    ``config`` is the path of a file, its text (a ``str`` with a line break), or a dict with the same keys;
+    docs/reference/configuration lists them. ``overrides`` replace keys, as in ``{"learner.epochs": 10}``; ``None`` removes one. The folder is ``out``,
+    or ``runs/NAME``. It must be new or empty; with ``resume`` or ``overwrite`` it may hold an earlier run. ``start`` is a
+    saved ranker of trees to start from.
 
     ``progress`` is called with a dict for each event (``"event"``: ``"begin"``, ``"round"``, ``"warning"``, ``"end"``) in
-    the thread of the caller; ``True`` prints the rounds. Warnings are Python's. Where ``progress`` raises, or on Ctrl-C,
-    the fit stops after the round, its best model so far is saved, and the exception goes on; ``resume=True`` continues
-    it. A second Ctrl-C does not wait for the round.
+    the thread of the caller; ``True`` prints the rounds. Warnings are Python warnings. If ``progress`` raises, or on Ctrl-C,
+    the fit stops after the round, saves its best model so far, and raises the exception; ``resume=True`` continues it. A
+    second Ctrl-C does not wait for the round.
 
-    ``ValueError`` for a configuration or data that cannot be used, with file, line and column or with the key;
-    ``OSError`` for a file that cannot be read or written; ``RuntimeError`` for work that fails.
+    Raises ``ValueError`` for a configuration or data that cannot be used, with file, line and column or with the key,
+    ``OSError`` for a file that cannot be read or written, and ``RuntimeError`` for work that fails.
     """
     if resume and overwrite:
         raise ValueError("resume, overwrite: found both, expected one at most")

@@ -1,8 +1,8 @@
-"""An estimator in scikit-learn's manner.
+"""A scikit-learn-style estimator.
 
-scikit-learn need not be installed; where it is, the estimator works in its pipelines, searches and cross-validations. Give
-``qid``, the query of each document, where scikit-learn cuts the data, or a data frame with a column of queries: it cuts what
-has one entry per document.
+It does not need scikit-learn, and works in its pipelines, searches and cross-validations. scikit-learn splits arguments that
+have one entry per document. So where it splits the data, give ``qid``, the query of each document, or a data frame with a
+column of queries.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ except ImportError:
         """An estimator is used before it is fitted."""
 
     class BaseEstimator:  # type: ignore[no-redef]
-        """What scikit-learn's class of this name does with parameters."""
+        """The handling of parameters of scikit-learn's class of this name."""
 
         @classmethod
         def _get_param_names(cls) -> list[str]:
@@ -58,15 +58,16 @@ class RankingEstimator(BaseEstimator):
 
     ``learner``, ``loss`` and ``scorer`` are names, or dicts with the keys that docs/reference/configuration lists, as in
     ``{"kind": "boosted_trees", "rounds": 200}`` and ``{"name": "approx_ndcg", "alpha": 10.0}``. ``normalizer`` is the key
-    ``normalizer`` of a configuration; ``measure`` and ``convention`` select among rounds and are those of :meth:`score`.
+    ``normalizer`` of a configuration; ``measure`` and ``convention`` select among rounds, and :meth:`score` uses them.
     ``progress`` is as in :func:`burn_rank.train`.
 
-    ``columns`` says which column of a data frame is what, with the keys of ``[data.columns]``: ``label``, ``query``, ``id``,
-    ``weight`` (names), ``drop`` (a list). Every other column is a feature; ``{}`` takes the usual names. Labels, queries and
-    weights are then those of the frame, whose rows may have any order. Without ``columns`` every column is a feature.
+    ``columns`` gives the meaning of the columns of a data frame, with the keys of ``[data.columns]``: ``label``,
+    ``query``, ``id``, ``weight`` (names), ``drop`` (a list). Every other column is a feature; ``{}`` stands for the
+    usual names. Labels, queries and weights then come from the frame, whose rows may have any order. Without
+    ``columns`` every column is a feature.
 
-    ``missing="indicator"`` is the key ``missing`` of ``[data.read]``: a learner other than ``boosted_trees`` takes a missing
-    value (NaN, null) as the mean of training, with a column that says so.
+    ``missing="indicator"`` is the key ``missing`` of ``[data.read]``. With it, every learner accepts missing values (NaN,
+    null). Learners other than ``boosted_trees`` get the mean of training instead, and a column that marks them.
 
     After :meth:`fit`: ``ranker_``, ``n_features_in_``, ``feature_names_in_`` where ``X`` has names, ``history_``,
     ``best_round_``, ``stop_``, ``evaluations_``, and ``feature_importances_`` for trees, the share of each feature in
@@ -142,8 +143,8 @@ class RankingEstimator(BaseEstimator):
         of each document and ``query_weight`` that of each query, for learners that take them. ``validation`` is
         ``(X, y, query_sizes)``, on which rounds are selected.
 
-        With ``columns`` a data frame alone is enough, and ``validation`` is another one. ``y`` replaces its labels, and a
-        query that comes again after another one is put together.
+        With ``columns`` only a data frame is needed, and ``validation`` is another one. ``y`` replaces its labels. Rows of
+        a query that are not consecutive are put together.
         """
         data = self._documents(X, y, group, query_sizes, qid, None)
         weights = data.weights if sample_weight is None else data.ordered(_labels(sample_weight))
@@ -178,7 +179,7 @@ class RankingEstimator(BaseEstimator):
     def _documents(
         self, X: Any, y: Any, group: Any, query_sizes: Any, qid: Any, known: NDArray[Any] | None, needs_label: bool = True
     ) -> _Documents:
-        """The documents of ``X`` with what is known of them, those of a query together."""
+        """The documents of ``X`` with their labels and weights; the documents of a query are consecutive."""
         if self.columns is None:
             features = _features(X)
             sizes = _sizes(len(features), group, query_sizes, qid)
@@ -260,7 +261,7 @@ class RankingEstimator(BaseEstimator):
 
 @dataclass(frozen=True)
 class _Documents:
-    """Documents of queries; ``order`` has the rows of ``X`` where these do not stand together."""
+    """Documents of queries; ``order`` has the rows of ``X`` if the rows of a query are not consecutive."""
 
     features: NDArray[np.float32]
     names: NDArray[Any] | None
@@ -325,7 +326,7 @@ def _optional(values: ArrayLike | None) -> NDArray[Any] | None:
 
 
 def _sizes(documents: int, group: Any, query_sizes: Any, qid: Any) -> NDArray[Any] | None:
-    """The documents of each query from the one way in which they are given; all are of one query where none is."""
+    """The number of documents of each query, from the argument that is given; without one, all belong to one query."""
     given = {"group": group, "query_sizes": query_sizes, "qid": qid}
     found = [name for name, value in given.items() if value is not None]
     if len(found) > 1:

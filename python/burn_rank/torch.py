@@ -1,13 +1,13 @@
 """Every loss as an operator of PyTorch.
 
 ``burn_rank.torch.approx_ndcg(scores, labels, mask)`` and so on, one function per loss of :func:`burn_rank.losses`;
-:func:`loss` takes any by name, also a measure and a relaxation as in ``"ap:rank_indicators"``, and :class:`Loss` is a
-module. Below lie the operators ``torch.ops.burn_rank.NAME``: they have a gradient and a fake kernel, so ``torch.compile``
-does not break its graph at them.
+:func:`loss` accepts any loss by name, also a measure and a relaxation as in ``"ap:rank_indicators"``, and :class:`Loss` is
+a module. They call the operators ``torch.ops.burn_rank.NAME``, which have a gradient and a fake kernel: ``torch.compile``
+keeps one graph.
 
 Scores are on the CPU, ``float32`` or ``float64``, of the shape ``(batch, documents)``, or ``(documents,)`` for one list.
-Memory in any order is taken; what is not contiguous is copied. The gradient is computed with the value, so a backward
-pass costs no second evaluation. Second derivatives are refused by name.
+Any memory order is accepted; tensors that are not contiguous are copied. The gradient is computed with the value, so a
+backward pass costs no second evaluation. Second derivatives are an error that names the loss.
 
 Without a mask, documents with the label -1 are padding, as in allRank's batches. With ``lengths=``, the number of documents
 of each list, scores and labels are flat, ``(documents,)``, one list after another without padding.
@@ -36,7 +36,7 @@ _RELAXED = "relaxed_measure"
 
 
 def _check(name: str, scores: Tensor, labels: Tensor, mask: Tensor) -> None:
-    """Refuses what no kernel takes."""
+    """Refuses tensors that no kernel accepts."""
     for what, tensor in (("scores", scores), ("labels", labels), ("mask", mask)):
         if tensor.device.type != "cpu":
             raise ValueError(f"{name}: {what} are on {tensor.device}, expected the CPU: this package has no other kernels")
@@ -54,7 +54,7 @@ def _check(name: str, scores: Tensor, labels: Tensor, mask: Tensor) -> None:
 
 
 def _check_shapes(name: str, scores: Tensor, labels: Tensor, mask: Tensor | None) -> None:
-    """Refuses labels and a mask of other shapes than that of the scores."""
+    """Refuses labels and a mask whose shape differs from the shape of the scores."""
     for what, tensor in (("labels are", labels), ("mask is", mask)):
         if tensor is not None and tensor.shape != scores.shape:
             raise ValueError(f"{name}: {what} {list(tensor.shape)}, scores {list(scores.shape)}")
@@ -114,8 +114,8 @@ def _operator(name: str) -> Any:
     schema="(Tensor of_losses, Tensor gradient, Tensor scores, str name) -> Tensor",
 )
 def _chain(of_losses: Tensor, gradient: Tensor, scores: Tensor, name: str) -> Tensor:
-    """The chain rule: the derivative by scores of what depends on the losses. It takes the scores so that whoever
-    differentiates the result once more meets the refusal below and not a silent 0."""
+    """The chain rule: the derivative by the scores of a function of the losses. The scores are an argument, so that a second
+    derivative raises the error below instead of a silent 0."""
     return of_losses.unsqueeze(1) * gradient
 
 
@@ -180,11 +180,11 @@ def loss(
     after another in flat scores and labels, ``(documents,)``, which then take no mask. ``reduction`` is ``"mean"`` or
     ``"sum"`` over the lists, or ``"none"``. A list with nothing to learn has loss 0 and counts in the mean.
 
-    ``draw`` is for losses that draw random numbers: each number of a draw, 0 or above, gives other noise to each list. Pass
-    the number of the step. Without it the noise is that of the parameter ``seed`` at every call.
+    ``draw`` is for losses that draw random numbers. Each number, 0 or above, gives each list other noise: pass the number
+    of the step. Without it the noise follows the parameter ``seed`` and is the same at every call.
 
-    ``TypeError`` and ``ValueError`` for tensors that do not fit, scores that are not finite, labels that the loss does not
-    take, and unknown names and parameters.
+    Raises ``TypeError`` and ``ValueError`` for tensors that do not fit, scores that are not finite, labels that the loss
+    does not allow, and unknown names and parameters.
     """
     check_reduction(reduction)
     operator, text = _constant_named(name, **parameters).split("\n")
@@ -253,8 +253,8 @@ def _apply(
 class Loss(torch.nn.Module):
     """A loss as a module: ``Loss("approx_ndcg", alpha=10.0)(scores, labels, mask)``, as :func:`loss`.
 
-    A loss that draws random numbers draws others at each call in training mode; the buffer ``draws`` counts them, so that a
-    saved state goes on with the next one.
+    A loss that draws random numbers draws new ones at each call in training mode. The buffer ``draws`` counts the calls, so
+    a saved state continues with the next one.
     """
 
     draws: Tensor | None
