@@ -31,6 +31,7 @@ def paragraphs(file, text):
         if file.endswith(".rs"):
             comment = re.match(r"//[/!] ?(.*)", line)
             line = comment[1].strip() if comment else ""
+        line = re.sub(r"^> ?", "", line)
         if line.startswith("```"):
             block = not block
             line = ""

@@ -347,7 +347,7 @@ impl Table<'_> {
 const ROW: &str = "row";
 const TEXT: &str = "text";
 
-/// A column of text in a file without types, with the row from 1 and the text that say so.
+/// Notes in a column of text, in a file without types, an example: a text and its row, from 1.
 pub(super) fn with_example(field: Field, row: usize, text: &str) -> Field {
     field.with_metadata([(ROW, row.to_string()), (TEXT, quoted(text.as_bytes()))])
 }

@@ -379,8 +379,8 @@ impl InFile {
         (Hashed::Parts(hashes), Survey::of_parts(&surveys))
     }
 
-    /// Goes on with a hash of all values, and looks through them. A hash reads values in their order, so each process
-    /// adds its own values and hands the hash on to the next.
+    /// Continues a hash with all values, and checks them. A hash reads values in their order, so each process adds its
+    /// own values and hands the hash on to the next.
     fn hashed_in_turns(&self, mut hash: Sha256, readers: &dyn Processes) -> (Sha256, Survey) {
         let mut survey = Survey::new(self.width());
         for turn in 0..readers.count() {

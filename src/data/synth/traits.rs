@@ -190,7 +190,7 @@ impl Lens {
 }
 
 impl Family {
-    /// Returns the value of a feature of this family that sees `x`, which has deviation 1.
+    /// Returns the value of a feature of this family for the trait `x`, whose standard deviation is 1.
     fn value(self, x: f64, level: f64, stream: usize, view: &QueryView) -> f64 {
         let sigmoid = |t: f64| 1.0 / (1.0 + (-t).exp());
         let covered = || (view.terms * sigmoid(1.5 * x + level)).round();

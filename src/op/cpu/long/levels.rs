@@ -130,8 +130,8 @@ impl Levels {
         parts
     }
 
-    /// Sums `of_part` over the parts. Each part has its data for the documents from the first one around its levels on.
-    /// The parts are added in their order. Each level costs about `work` pairs for each document around it.
+    /// Sums `of_part` over the parts. A part covers the documents around its levels, from the first one on. The parts
+    /// are added in their order. Each level costs about `work` pairs for each document around it.
     pub fn summed<S: Send>(
         &self,
         parts: Vec<(Part, S)>,

@@ -134,7 +134,7 @@ struct Memory<T> {
     /// Before every trial of one block: `[block, ranks, rows]`.
     before: Vec<T>,
     /// Derivative by the distribution after a trial at the next rank, minus the derivative at the rank itself: `[ranks,
-    /// rows]`. They go back over a trial as the derivatives do, and lose no digits where these are close.
+    /// rows]`. They follow the same recursion as the derivatives, and lose no digits when the derivatives are close.
     rises: Vec<T>,
 }
 

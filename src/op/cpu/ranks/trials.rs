@@ -101,7 +101,7 @@ impl Trials<'_> {
         self.ahead[j] * self.above.left(self.b[j])
     }
 
-    /// Before the first trial; `None` where so many are above that no rank counts.
+    /// The state before the first trial; `None` if so many documents are certainly above that no rank counts.
     fn start(&self, certain: Certain, count: usize) -> Option<State> {
         let mut state = State::zeros(count, self.values.len());
         if self.above == Above::Sum {

@@ -203,7 +203,8 @@ impl<'a> Cells<'a> {
 pub(super) struct Reach {
     /// Distance of a source below from which on the function is 0 in `f32`.
     pub below: f32,
-    /// Distance of a source above from which on it is 0, or for a step 1, to half a unit in the last place.
+    /// Distance from which on a source above counts as 0, or 1 for a step. The error is at most half a unit in the last
+    /// place.
     pub above: f32,
     /// Width of a cell.
     pub width: f32,
