@@ -1,7 +1,7 @@
 //! A reranker: a small transformer that reads the query and a document together, trained on ranking losses.
 //!
 //! ```text
-//! cargo run --release --no-default-features --features flex,rayon,simd,x86-v4,optim --example cross_encoder
+//! cargo run --release --package burn-rank --features optim --example cross_encoder
 //! ```
 //!
 //! With `--small` it takes a few steps, to show that it runs, and no more is learned than they teach.

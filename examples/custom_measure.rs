@@ -1,7 +1,7 @@
 //! A user-defined measure, written once, trained through any family of surrogates, and measured exactly.
 //!
 //! ```text
-//! cargo run --release --no-default-features --features flex --example custom_measure
+//! cargo run --release --package burn-rank --example custom_measure
 //! ```
 
 use burn::optim::{AdamConfig, GradientsParams};

@@ -2,7 +2,7 @@
 //! measure that selects, evaluates and is logged.
 //!
 //! ```text
-//! cargo run --release --no-default-features --features flex,learners --example own_measure
+//! cargo run --release --package burn-rank --features learners --example own_measure
 //! ```
 
 use std::error::Error;

@@ -2,7 +2,7 @@
 //! checkpoint of the epoch with the best NDCG@10.
 //!
 //! ```text
-//! cargo run --release --no-default-features --features flex,train --example supervised_training
+//! cargo run --release --package burn-rank --features train --example supervised_training
 //! ```
 //!
 //! burn keeps the checkpoint with the lowest *loss* unless it is told otherwise, which the lines marked 3 and 4 do. The

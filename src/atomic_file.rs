@@ -16,7 +16,7 @@ const PARTIAL: &str = ".partial";
 ///
 /// # Errors
 /// Any error of `fill` or of the file system; a file that was there before is then untouched.
-pub(crate) fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     prepare(path, fill)?.map_or(Ok(()), Pending::commit)
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::R
 ///
 /// # Errors
 /// As [`write_with`].
-pub(crate) fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Option<Pending>> {
+pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Option<Pending>> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(path) {
         Ok(there) if there.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder")),
@@ -49,8 +49,7 @@ pub(crate) fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Resu
 /// # Errors
 /// The first file that cannot be renamed, or `before` with the path of the first file. The files that were there before
 /// are then as they were.
-#[cfg(feature = "experiment")]
-pub(crate) fn commit_together(
+pub fn commit_together(
     mut files: Vec<Pending>,
     before: impl FnOnce() -> io::Result<()>,
 ) -> Result<(), (PathBuf, io::Error)> {
@@ -73,14 +72,12 @@ pub(crate) fn commit_together(
 }
 
 /// The file that was at a path before another one took its place. Its second name goes when this is dropped.
-#[cfg(feature = "experiment")]
 struct Former {
     path: PathBuf,
     /// A second name of the file that was there.
     kept: Option<PathBuf>,
 }
 
-#[cfg(feature = "experiment")]
 impl Former {
     fn keep(path: &Path) -> io::Result<Self> {
         let kept = temporary_name(path)?;
@@ -105,7 +102,6 @@ impl Former {
     }
 }
 
-#[cfg(feature = "experiment")]
 impl Drop for Former {
     fn drop(&mut self) {
         if let Some(kept) = self.kept.take() {
@@ -119,27 +115,25 @@ impl Drop for Former {
 ///
 /// # Errors
 /// Any error of the file system.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }
 
 /// Writes `bytes` to `path` as [`write_with`] does, but replaces a link itself, so that nothing outside the folder is
 /// written to.
-#[cfg(feature = "learners")]
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
 
 /// As [`replace`], with the contents that `fill` writes.
-#[cfg(feature = "learners")]
-pub(crate) fn replace_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub fn replace_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut pending = Pending::create(path)?;
     fill(&mut pending)?;
     pending.commit()
 }
 
 /// A file under its temporary name. It is removed when dropped, unless it was committed.
-pub(crate) struct Pending {
+pub struct Pending {
     path: PathBuf,
     temporary: PathBuf,
     /// None once it has its name.
@@ -148,7 +142,7 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Creates the temporary file of a file that will be at `path`.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+    pub fn create(path: &Path) -> io::Result<Self> {
         let temporary = temporary_name(path)?;
         let file = BufWriter::new(File::options().write(true).create_new(true).open(&temporary)?);
         Ok(Self { path: path.to_path_buf(), temporary, file: Some(file) })
@@ -206,14 +200,13 @@ impl Drop for Pending {
 }
 
 /// Returns the final name of the file whose temporary name is `name`; `None` if `name` is not a temporary name.
-#[cfg(feature = "experiment")]
-pub(crate) fn unfinished(name: &str) -> Option<&str> {
+pub fn unfinished(name: &str) -> Option<&str> {
     let (file, number) = name.strip_suffix(PARTIAL)?.rsplit_once('.')?;
     (!file.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(file)
 }
 
 /// Makes the new name survive a loss of power, where the system supports it.
-pub(crate) fn sync_folder(path: &Path) {
+pub fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Ok(folder) = File::open(folder) {
         // An error is ignored: the file is whole in any case.
@@ -241,7 +234,6 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"new");
     }
 
-    #[cfg(feature = "experiment")]
     #[test]
     fn files_that_belong_together_are_replaced_together() {
         let folder = tempfile::tempdir().unwrap();
@@ -294,7 +286,6 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
-    #[cfg(feature = "experiment")]
     #[test]
     fn unfinished_files_are_recognized_by_their_names() {
         assert_eq!(unfinished("report.json.12.partial"), Some("report.json"));

@@ -124,7 +124,6 @@ pub(crate) fn count_read() {
 }
 
 /// The reads of this thread's training steps so far. Measuring and saving a scorer are not counted.
-#[cfg(feature = "experiment")]
 pub(crate) fn reads() -> u64 {
     READS.get()
 }

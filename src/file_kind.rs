@@ -8,7 +8,8 @@ const BEGINNING: usize = 1 << 16;
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileKind {
+#[allow(missing_docs, reason = "a variant has the name of its kind")]
+pub enum FileKind {
     /// A ranker of this crate, whole or not.
     Ranker,
     /// A safetensors file of something else.
@@ -161,7 +162,6 @@ impl FileKind {
     }
 
     /// Whether the file holds data to rank, or may once it is decompressed.
-    #[cfg(feature = "cli")]
     pub fn is_data(self) -> bool {
         use FileKind::{Arrow, ArrowStream, Csv, EncryptedParquet, Feather1, Gzip, Letor, Parquet, Tsv};
         matches!(self, Letor | Csv | Tsv | Gzip | Arrow | ArrowStream | Feather1 | Parquet | EncryptedParquet)
@@ -178,7 +178,6 @@ impl FileKind {
     }
 
     /// Whether the file is text of a known kind that is no configuration.
-    #[cfg(feature = "experiment")]
     pub fn is_another_text(self) -> bool {
         !self.is_plain() && self != Self::Configuration
     }

@@ -36,11 +36,6 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `cli` | the command line (feature `cli`) |
-//! | `bench` | time and memory of losses, speed of training epochs (feature `cli`) |
-//! | `report` | the page of a run (feature `report`) |
-//! | `study` | what papers prove about their surrogates, checked on a ranking (feature `report`) |
-//! | `experiment` | configuration files, folds, grids, reports (feature `experiment`) |
 //! | `learner` | everything that fits a scorer: gradient training and the papers' outer loops (feature `learners`) |
 //! | `ranker` | a trained ranker as one saved artifact (feature `ranker`) |
 //! | [`prelude`] | what a ranking model usually needs, in one import |
@@ -50,6 +45,8 @@
 //! | [`data`] | readers, datasets, folds, normalizers, padded batches |
 //! | [`metric`] | measures of tensors; burn-train metrics with the feature `train` |
 //! | [`measure`] | exact measures and their conventions |
+//!
+//! The command, with configuration files, runs, reports and studies, is another package: `burn-rank-cli`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
@@ -89,29 +86,11 @@ mod text;
 #[cfg_attr(docsrs, doc(cfg(feature = "optim")))]
 pub use cached_backward::{CachedBackwardError, cached_backward};
 
-#[cfg(feature = "cli")]
-#[cfg_attr(docsrs, doc(cfg(feature = "cli")))]
-pub mod bench;
-#[cfg(feature = "cli")]
-#[cfg_attr(docsrs, doc(cfg(feature = "cli")))]
-pub mod cli;
-#[cfg(feature = "report")]
-#[cfg_attr(docsrs, doc(cfg(feature = "report")))]
-pub mod device_comparison;
-#[cfg(feature = "experiment")]
-#[cfg_attr(docsrs, doc(cfg(feature = "experiment")))]
-pub mod experiment;
 #[cfg(feature = "learners")]
 #[cfg_attr(docsrs, doc(cfg(feature = "learners")))]
 pub mod learner;
-#[cfg(feature = "report")]
-mod plot;
 #[cfg(feature = "ranker")]
 #[cfg_attr(docsrs, doc(cfg(feature = "ranker")))]
 pub mod ranker;
-#[cfg(feature = "report")]
-#[cfg_attr(docsrs, doc(cfg(feature = "report")))]
-pub mod report;
-#[cfg(feature = "report")]
-#[cfg_attr(docsrs, doc(cfg(feature = "report")))]
-pub mod study;
+#[doc(hidden)]
+pub mod workbench;

@@ -12,7 +12,7 @@ const MOST: u64 = isize::MAX as u64;
 
 /// More memory than is free. As text: `takes about N bytes (1.5 TiB), M (20.1 GiB) are free`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shortage {
+pub struct Shortage {
     /// Bytes that were asked for.
     pub needed: u64,
     /// Bytes that are free.
@@ -41,7 +41,7 @@ impl fmt::Display for Size {
 ///
 /// # Errors
 /// [`Shortage`] if the system has fewer bytes free, or if no system has that many.
-pub(crate) fn ask(needed: u64) -> Result<(), Shortage> {
+pub fn ask(needed: u64) -> Result<(), Shortage> {
     if needed <= FEW {
         return Ok(());
     }
@@ -50,13 +50,12 @@ pub(crate) fn ask(needed: u64) -> Result<(), Shortage> {
 }
 
 /// The product of some numbers, at most the largest that there is.
-pub(crate) fn product<const N: usize>(numbers: [usize; N]) -> u64 {
+pub fn product<const N: usize>(numbers: [usize; N]) -> u64 {
     numbers.into_iter().fold(1, |product: u64, number| product.saturating_mul(number as u64))
 }
 
 /// Calls `f` and returns its result with the peak of resident memory, in bytes above the memory that was resident
 /// before. The peak is also `None` if it cannot be reset.
-#[cfg(any(feature = "cli", test))]
 pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     // 5 resets the peak of the resident set to its present size.
     let reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
@@ -68,14 +67,13 @@ pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
 }
 
 /// Returns the largest resident memory so far.
-#[cfg(any(feature = "experiment", test))]
-pub(crate) fn peak() -> Option<u64> {
+pub fn peak() -> Option<u64> {
     field("VmHWM:")
 }
 
 /// Returns the memory that a process may still use: the free memory of the machine, within the limits of its containers
 /// (control groups).
-pub(crate) fn available() -> Option<u64> {
+pub fn available() -> Option<u64> {
     let machine = field_of("/proc/meminfo", "MemAvailable:")?;
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let left = groups.lines().filter_map(|line| left_by_group(line, Path::new("/sys/fs/cgroup"))).min();
@@ -105,7 +103,6 @@ fn left_by_group(line: &str, root: &Path) -> Option<u64> {
 }
 
 /// Reads a field of `/proc/self/status` in bytes.
-#[cfg(any(feature = "experiment", test))]
 fn field(name: &str) -> Option<u64> {
     field_of("/proc/self/status", name)
 }

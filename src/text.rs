@@ -1,17 +1,15 @@
 //! Words for error messages, and text for terminals and markup.
 
 use std::borrow::Cow;
-#[cfg(feature = "cli")]
 use std::path::Path;
 
 /// Whether a path is `-`: standard input where it is read, standard output where it is written.
-#[cfg(feature = "cli")]
-pub(crate) fn is_standard_stream(path: &Path) -> bool {
+pub fn is_standard_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
 /// `text`, cut with an ellipsis after `most` characters.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
+pub fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_string(),
         Some((end, _)) => format!("{}\u{2026}", &text[..end]),
@@ -20,13 +18,12 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 
 /// Returns `text` as one line that a terminal only prints. Control characters, including line breaks and tabs, become
 /// escapes, as in `\n` and `\u{1b}`. So do characters that turn the direction of writing.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+pub fn harmless(text: &str) -> Cow<'_, str> {
     escaped(text, acts_on_terminal)
 }
 
 /// [`harmless`] text that keeps its line breaks and tabs.
-#[cfg(feature = "cli")]
-pub(crate) fn harmless_lines(text: &str) -> Cow<'_, str> {
+pub fn harmless_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| acts_on_terminal(c) && !matches!(c, '\n' | '\t'))
 }
 
@@ -51,12 +48,12 @@ pub(crate) fn acts_on_terminal(c: char) -> bool {
 }
 
 /// Bytes as hexadecimal digits.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The known name nearest to `found`, if any is near enough to be meant; first of all one with two letters exchanged.
-pub(crate) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let found = found.to_lowercase();
     let similarity = |name: &str| {
         let name = name.to_lowercase();
@@ -89,12 +86,12 @@ pub(crate) fn one_of<N: AsRef<str>>(known: &[N]) -> String {
 }
 
 /// A number with its noun, which is given in the singular: `1 query`, `2 queries`.
-pub(crate) fn counted(count: usize, one: &str) -> String {
+pub fn counted(count: usize, one: &str) -> String {
     format!("{count} {}", plural(count, one))
 }
 
 /// Returns the singular or plural of a noun for this count. The noun ends in a consonant, an `e` or a `y`.
-pub(crate) fn plural(count: usize, one: &str) -> String {
+pub fn plural(count: usize, one: &str) -> String {
     match (count, one.strip_suffix('y')) {
         (1, _) => one.to_string(),
         (_, Some(stem)) => format!("{stem}ies"),
@@ -106,18 +103,17 @@ pub(crate) fn plural(count: usize, one: &str) -> String {
 const SHOWN: usize = 200;
 
 /// A value as messages show it: a long one is cut with an ellipsis.
-pub(crate) fn shown(value: &str) -> String {
+pub fn shown(value: &str) -> String {
     shortened(value, SHOWN)
 }
 
 /// `"; did you mean `x`?"`, or nothing.
-pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
+pub fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
 /// `text` for markup: for an element of HTML or SVG, or a quoted attribute.
-#[cfg(feature = "report")]
-pub(crate) fn escape_markup(text: &str) -> String {
+pub fn escape_markup(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -177,7 +173,6 @@ mod tests {
         assert_eq!(shown(&"é".repeat(30_000)), format!("{}\u{2026}", "é".repeat(SHOWN)));
     }
 
-    #[cfg(feature = "report")]
     #[test]
     fn markup_is_text_after_escaping() {
         assert_eq!(escape_markup("<a b='c'>\0 \"&\""), "&lt;a b=&#39;c&#39;&gt;\u{fffd} &quot;&amp;&quot;");
@@ -190,7 +185,6 @@ mod tests {
         for plain in ["", "a b", "München \u{5e9}\u{200f} 東京 \u{1f600}", r"C:\data"] {
             assert!(matches!(harmless(plain), Cow::Borrowed(same) if same == plain));
         }
-        #[cfg(feature = "cli")]
         assert_eq!(harmless_lines("a\tb\nc\u{1b}\r\n"), "a\tb\nc\\u{1b}\\r\n");
     }
 

@@ -1,7 +1,7 @@
 //! Losses side by side: each is trained on the same data with the same scorers and optimizer.
 //!
 //! ```text
-//! cargo run --release --no-default-features --features flex --example losses_side_by_side -- [DATA ..] [OPTIONS]
+//! cargo run --release --package burn-rank --example losses_side_by_side -- [DATA ..] [OPTIONS]
 //! ```
 //!
 //! `DATA` is a folder of `Fold1`, `Fold2`, ... or `S1.txt`, `S2.txt`, ..., or one of the generated sets `small` (the

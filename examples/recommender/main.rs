@@ -1,7 +1,7 @@
 //! A recommender trained on its whole catalog: ApproxNDCG compared with full softmax, sampled softmax and BPR.
 //!
 //! ```text
-//! cargo run --release --no-default-features --features flex,rayon,simd,x86-v4 --example recommender -- [OPTIONS]
+//! cargo run --release --package burn-rank --example recommender -- [OPTIONS]
 //! ```
 //!
 //! 2,000 users took 50 of 200,000 items each (see [`data`]); 5 of them are held out for validation and 5 for the test. Two

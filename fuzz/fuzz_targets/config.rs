@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use burn_rank::experiment::{Document, ExperimentConfig, points, resolved_toml};
+use burn_rank_cli::experiment::{Document, ExperimentConfig, points, resolved_toml};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

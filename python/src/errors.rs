@@ -4,10 +4,10 @@ use std::error::Error;
 use std::io;
 
 use burn_rank::data::DataError;
-use burn_rank::experiment::{ExperimentError, OutputError};
 use burn_rank::json::{Value, from_value};
 use burn_rank::learner::LearnerError;
 use burn_rank::ranker::RankerError;
+use burn_rank_cli::experiment::{ExperimentError, OutputError};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use burn::tensor::Device;
 use burn_rank::data::RankingDataset;
-use burn_rank::experiment::RANKER;
 use burn_rank::ranker::{Metadata, Model, RankerError};
+use burn_rank_cli::experiment::RANKER;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

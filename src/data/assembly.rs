@@ -75,13 +75,11 @@ pub(super) struct Assembly<'a> {
 pub(super) const OPTION: &str = " (option `features`)";
 
 /// What was read.
-pub(crate) struct Assembled {
+pub struct Assembled {
     pub data: RankingDataset,
     /// The number of the last feature of each file.
-    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub widths: Vec<FileWidth>,
     /// The values of the column that splits the queries, one for each query.
-    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub keys: Option<Keys>,
 }
 

@@ -5,7 +5,6 @@
 //! whatever the list lengths. Queries of similar length share a batch, so there is little padding: lengths fall into
 //! buckets whose bounds grow by a fifth, queries are shuffled within buckets, and then the batches are shuffled.
 
-#[cfg(any(feature = "learners", feature = "report"))]
 use std::collections::HashMap;
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
@@ -154,7 +153,6 @@ impl BatchPlanner {
     }
 
     /// Queries and longest list of each batch of the first epoch.
-    #[cfg(any(feature = "learners", feature = "report"))]
     pub(crate) fn shapes(&self) -> Vec<(usize, usize)> {
         let lengths: HashMap<usize, usize> = self.queries.iter().copied().collect();
         let longest = |batch: &[usize]| batch.iter().map(|query| lengths[query]).max().unwrap_or(0);

@@ -34,7 +34,6 @@ impl Columns {
 
     /// Returns the same refusal. If it is about a key for which other systems have columns, it says that such columns
     /// are not read.
-    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(crate) fn name_unread(refusal: Refusal) -> Refusal {
         const UNREAD: [(&str, &str); 3] = [
             ("teacher", "scores of a teacher are not read from a table"),
@@ -51,8 +50,7 @@ impl Columns {
 
 /// The properties that the files of a set are compared with, in addition to the options.
 #[derive(Debug, Clone, Default)]
-#[cfg_attr(not(feature = "columnar"), allow(dead_code))]
-pub(crate) struct Like<'a> {
+pub struct Like<'a> {
     /// The source of the number of features, as the end of an error about more features; the option if `None`.
     pub features_from: Option<&'static str>,
     /// The names of the features; a table with a column for each has these. None are known if it is empty.
@@ -68,8 +66,7 @@ pub(crate) struct Like<'a> {
 
 /// A column by which queries are split.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(not(feature = "experiment"), allow(dead_code))]
-pub(crate) enum KeyColumn {
+pub enum KeyColumn {
     /// Text or integers; the rows of a query have the same.
     Group(String),
     /// Numbers, dates or times; a query has the value of its latest row.
@@ -87,8 +84,7 @@ impl KeyColumn {
 
 /// The values of a [`KeyColumn`], one for each query.
 #[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(not(all(feature = "experiment", feature = "columnar")), allow(dead_code))]
-pub(crate) enum Keys {
+pub enum Keys {
     /// The group of each query.
     Groups(Vec<String>),
     /// The time of each query.

@@ -150,7 +150,6 @@ impl RankingDataset {
     /// Cuts the documents into the parts that passes over the features go through, one part for each shard of the
     /// queries. Processes that share the reading of streamed features then read whole parts. Sums and hashes combine
     /// the sums and hashes of the parts.
-    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(crate) fn cut(&mut self, shards: usize) {
         self.features.cut(Parts::new(&self.offsets, &Shards::new(self.queries(), shards)));
     }
@@ -194,7 +193,6 @@ impl RankingDataset {
 
     /// Returns the identifier of a document of a query, by its place from 0. A document without one gets its number,
     /// from 1.
-    #[cfg(feature = "experiment")]
     pub(crate) fn document_name(&self, query: usize, place: usize) -> String {
         let id = self.document_ids.get(self.offsets[query] + place).filter(|id| !id.is_empty());
         id.cloned().unwrap_or_else(|| (place + 1).to_string())
@@ -419,7 +417,6 @@ impl RankingDataset {
 
     /// The [hash](Self::data_hash) of the data that each process holds completely: without the features that processes
     /// read together.
-    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(crate) fn own_hash(&self, processes: &dyn Processes) -> String {
         match self.features.readers(processes).count() {
             1 => self.data_hash(),

@@ -244,7 +244,7 @@ impl DataError {
 }
 
 /// Prepares a piece of text for a message: quoted, shortened, harmless on a terminal.
-pub(crate) fn quoted(text: &[u8]) -> String {
+pub fn quoted(text: &[u8]) -> String {
     const LONGEST: usize = 40;
     let shown = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);
     match shown.char_indices().nth(LONGEST) {

@@ -71,7 +71,6 @@ impl Features {
     }
 
     /// Has passes go through these parts of the documents from now on.
-    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(super) fn cut(&mut self, parts: Parts) {
         if self.parts == parts {
             return;
@@ -93,7 +92,6 @@ impl Features {
     }
 
     /// Streams the values of a file from now on ([`InFile::stream`]); returns false for values in memory.
-    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(super) fn stream(&mut self, memory: usize, window: usize) -> bool {
         self.file.as_mut().map(|file| file.stream(memory, window)).is_some()
     }

@@ -140,7 +140,7 @@ impl Normalizer {
 }
 
 /// The name of the column that says that a feature is missing.
-pub(crate) fn missing_name(feature: &str) -> String {
+pub fn missing_name(feature: &str) -> String {
     format!("{feature} is missing")
 }
 

@@ -141,7 +141,6 @@ pub(crate) fn split_by(
 
 /// Splits the queries of a dataset into sets of these shares of them. Queries that stay together are all in the set of
 /// the middle one. By time the sets follow one another; else queries or groups are shuffled by the seed.
-#[cfg_attr(not(feature = "experiment"), allow(dead_code))]
 pub(crate) fn split_by_shares(
     dataset: &RankingDataset,
     keys: Option<&Keys>,

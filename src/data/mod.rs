@@ -8,21 +8,20 @@
 mod assembly;
 mod batch;
 mod byte_size;
-#[cfg(feature = "cli")]
 pub(crate) mod check;
 mod clicks;
 #[cfg(feature = "columnar")]
 #[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]
 pub mod columnar;
-mod columns;
+pub(crate) mod columns;
 mod dataset;
 mod document_weights;
 pub(crate) mod error;
 mod features;
-mod fit_normalizer;
+pub(crate) mod fit_normalizer;
 pub mod folds;
 mod hash;
-mod in_file;
+pub(crate) mod in_file;
 pub(crate) mod indicators;
 mod input;
 pub mod letor;
@@ -32,12 +31,12 @@ mod order_statistics;
 pub(crate) mod padding;
 pub(crate) mod parts;
 mod query_weights;
-mod reading;
+pub(crate) mod reading;
 mod rows;
 mod segments;
 pub(crate) mod shards;
 mod statistics;
-mod synth;
+pub(crate) mod synth;
 pub(crate) mod text;
 pub mod trec;
 mod weights;
@@ -49,27 +48,17 @@ pub use batch::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch};
 pub use byte_size::ByteSize;
 pub use clicks::{ClickModel, Clicks};
 pub use columns::Columns;
-#[cfg(feature = "experiment")]
-pub(crate) use columns::{KeyColumn, Keys, Like};
 pub use dataset::RankingDataset;
 pub use error::DataError;
 pub use features::Features;
 #[cfg(feature = "ranker")]
 pub(crate) use fit_normalizer::missing_name;
 pub use folds::Fold;
-#[cfg(all(test, feature = "experiment"))]
-pub(crate) use in_file::tests::{Reads, streamed_and_counted};
 pub use input::Input;
 #[cfg(feature = "export")]
 pub(crate) use normalizer::FeatureMap;
 pub use normalizer::{Normalizer, NormalizerKind};
-#[cfg(feature = "experiment")]
-pub(crate) use reading::read_like;
-#[cfg(feature = "cli")]
-pub(crate) use reading::separator_of_name;
 pub use reading::{read, read_from};
 pub use segments::{Segments, SegmentsError};
 pub use statistics::Statistics;
-#[cfg(feature = "report")]
-pub(crate) use synth::label;
 pub use synth::{HiddenScorer, SynthConfig};

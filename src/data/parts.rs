@@ -12,7 +12,7 @@ use crate::distributed::Processes;
 
 /// Number of documents of a chunk. It is fixed, so sums depend neither on the number of threads nor on the number of
 /// processes.
-pub(crate) const CHUNK: usize = 4096;
+pub const CHUNK: usize = 4096;
 
 /// Parts of consecutive documents; one, unless the data were cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -34,7 +34,7 @@ pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions)
 }
 
 /// As [`read_from`], and compares the data with what is known about them.
-pub(crate) fn read_like(
+pub fn read_like(
     inputs: impl IntoIterator<Item = Input>,
     options: &ReadOptions,
     like: &Like,
@@ -76,7 +76,7 @@ fn separator(name: &Path, beginning: &[u8]) -> Option<u8> {
 }
 
 /// The separator of the columns that a name says: of `.csv` and `.tsv`, plain or `.gz`.
-pub(crate) fn separator_of_name(name: &Path) -> Option<u8> {
+pub fn separator_of_name(name: &Path) -> Option<u8> {
     let name = name.file_name()?.to_str()?.to_ascii_lowercase();
     match name.trim_end_matches(".gz").rsplit_once('.')?.1 {
         "csv" => Some(b','),

@@ -9,7 +9,7 @@ use rand::seq::SliceRandom;
 use crate::distributed::Processes;
 
 /// Returns the pieces of work of this process: the pieces of the first process come first.
-pub(crate) fn own(pieces: usize, processes: &dyn Processes) -> Range<usize> {
+pub fn own(pieces: usize, processes: &dyn Processes) -> Range<usize> {
     Shards::new(pieces, processes.count()).range(processes.rank())
 }
 

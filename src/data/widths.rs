@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 /// A file, and the number of its last feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(not(feature = "experiment"), allow(dead_code))]
-pub(crate) struct FileWidth {
+pub struct FileWidth {
+    /// The file.
     pub path: PathBuf,
+    /// The number of its last feature.
     pub features: usize,
 }
 
 /// Returns the warning about data with fewer features than their ranker or their other files. `data` and `others` end
 /// with a verb: `the data have`, `few.txt has`. That is no error, since LETOR text leaves out features that are 0.
-#[cfg_attr(not(feature = "experiment"), allow(dead_code))]
-pub(crate) fn fewer_features(data: &str, found: usize, others: &str, expected: usize, taken_as: &str) -> String {
+pub fn fewer_features(data: &str, found: usize, others: &str, expected: usize, taken_as: &str) -> String {
     let found = match found {
         0 => "no features".to_owned(),
         1 => "feature 1 alone".to_owned(),

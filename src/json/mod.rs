@@ -8,7 +8,7 @@ mod access;
 mod decode;
 mod error;
 mod notation;
-mod tagged;
+pub(crate) mod tagged;
 mod value;
 
 #[cfg(feature = "learners")]
@@ -16,5 +16,5 @@ pub(crate) use decode::fields;
 pub use decode::from_value;
 #[cfg_attr(not(any(feature = "ranker", test)), allow(unused_imports))]
 pub(crate) use notation::json;
-pub(crate) use tagged::{Tagged, deserialize_tagged, tagged};
+pub(crate) use tagged::tagged;
 pub use value::{Map, Value, to_value};

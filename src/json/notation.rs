@@ -1,62 +1,65 @@
 //! `json!`: a value in the notation of JSON.
 
 /// A [`Value`] in the notation of JSON, as serde_json's macro of this name: `json!({"a": [1, null, x + 1]})`.
-#[cfg_attr(not(any(feature = "ranker", test)), allow(unused_macros))]
-macro_rules! json {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __json {
     (@items $items:ident) => {};
     (@items $items:ident null $(, $($rest:tt)*)?) => {
         $items.push($crate::json::Value::Null);
-        $crate::json::json!(@items $items $($($rest)*)?);
+        $crate::__json!(@items $items $($($rest)*)?);
     };
     (@items $items:ident [$($inner:tt)*] $(, $($rest:tt)*)?) => {
-        $items.push($crate::json::json!([$($inner)*]));
-        $crate::json::json!(@items $items $($($rest)*)?);
+        $items.push($crate::__json!([$($inner)*]));
+        $crate::__json!(@items $items $($($rest)*)?);
     };
     (@items $items:ident {$($inner:tt)*} $(, $($rest:tt)*)?) => {
-        $items.push($crate::json::json!({$($inner)*}));
-        $crate::json::json!(@items $items $($($rest)*)?);
+        $items.push($crate::__json!({$($inner)*}));
+        $crate::__json!(@items $items $($($rest)*)?);
     };
     (@items $items:ident $item:expr $(, $($rest:tt)*)?) => {
-        $items.push($crate::json::json!($item));
-        $crate::json::json!(@items $items $($($rest)*)?);
+        $items.push($crate::__json!($item));
+        $crate::__json!(@items $items $($($rest)*)?);
     };
     (@fields $fields:ident) => {};
     (@fields $fields:ident $key:literal : null $(, $($rest:tt)*)?) => {
         $fields.insert($key.to_string(), $crate::json::Value::Null);
-        $crate::json::json!(@fields $fields $($($rest)*)?);
+        $crate::__json!(@fields $fields $($($rest)*)?);
     };
     (@fields $fields:ident $key:literal : [$($inner:tt)*] $(, $($rest:tt)*)?) => {
-        $fields.insert($key.to_string(), $crate::json::json!([$($inner)*]));
-        $crate::json::json!(@fields $fields $($($rest)*)?);
+        $fields.insert($key.to_string(), $crate::__json!([$($inner)*]));
+        $crate::__json!(@fields $fields $($($rest)*)?);
     };
     (@fields $fields:ident $key:literal : {$($inner:tt)*} $(, $($rest:tt)*)?) => {
-        $fields.insert($key.to_string(), $crate::json::json!({$($inner)*}));
-        $crate::json::json!(@fields $fields $($($rest)*)?);
+        $fields.insert($key.to_string(), $crate::__json!({$($inner)*}));
+        $crate::__json!(@fields $fields $($($rest)*)?);
     };
     (@fields $fields:ident $key:literal : $value:expr $(, $($rest:tt)*)?) => {
-        $fields.insert($key.to_string(), $crate::json::json!($value));
-        $crate::json::json!(@fields $fields $($($rest)*)?);
+        $fields.insert($key.to_string(), $crate::__json!($value));
+        $crate::__json!(@fields $fields $($($rest)*)?);
     };
     (null) => { $crate::json::Value::Null };
     ([$($items:tt)*]) => {{
         #[allow(unused_mut)]
         let mut items: Vec<$crate::json::Value> = Vec::from([]);
-        $crate::json::json!(@items items $($items)*);
+        $crate::__json!(@items items $($items)*);
         $crate::json::Value::Array(items)
     }};
     ({$($fields:tt)*}) => {{
         #[allow(unused_mut)]
         let mut fields = $crate::json::Map::new();
-        $crate::json::json!(@fields fields $($fields)*);
+        $crate::__json!(@fields fields $($fields)*);
         $crate::json::Value::Object(fields)
     }};
     ($value:expr) => { $crate::json::to_value(&$value).expect("plain values") };
 }
 #[cfg_attr(not(any(feature = "ranker", test)), allow(unused_imports))]
-pub(crate) use json;
+pub(crate) use __json as json;
 
 #[cfg(test)]
 mod tests {
+    use super::json;
+
     #[test]
     fn the_macro_writes_json() {
         let x = 2.5;

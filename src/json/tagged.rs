@@ -22,7 +22,7 @@ pub(super) const KIND: &str = "kind";
 pub(super) const TAGGED: &str = "table with a kind";
 
 /// An enum written as a table with a `kind`; see [`tagged!`].
-pub(crate) trait Tagged: Sized {
+pub trait Tagged: Sized {
     /// Decodes the enum as serde derives it: the name of a variant with its content.
     fn from_variant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }
@@ -30,7 +30,9 @@ pub(crate) trait Tagged: Sized {
 /// Defines an enum that is written as a table with a `kind` and the fields of the variant: its
 /// [`Serialize`](serde::Serialize) and [`Deserialize`]. The quoted name is the name of the enum. No field may be called
 /// `kind`.
-macro_rules! tagged {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tagged {
     ($name:literal $(#[$attribute:meta])* pub enum $type:ident { $($variants:tt)* }) => {
         #[derive(Debug, Clone, PartialEq, serde::Serialize)]
         #[serde(tag = "kind")]
@@ -43,7 +45,7 @@ macro_rules! tagged {
             $(#[$attribute])*
             enum Variants { $($variants)* }
 
-            impl $crate::json::Tagged for $type {
+            impl $crate::workbench::json::Tagged for $type {
                 fn from_variant<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                     Variants::deserialize(deserializer)
                 }
@@ -52,15 +54,15 @@ macro_rules! tagged {
 
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::json::deserialize_tagged(deserializer)
+                $crate::workbench::json::deserialize_tagged(deserializer)
             }
         }
     };
 }
-pub(crate) use tagged;
+pub(crate) use __tagged as tagged;
 
 /// Decodes a table with a `kind`.
-pub(crate) fn deserialize_tagged<'de, T: Tagged, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub fn deserialize_tagged<'de, T: Tagged, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     deserializer.deserialize_struct(TAGGED, &[KIND], Table(PhantomData))
 }
 

@@ -33,7 +33,7 @@ pub mod rank_boost;
 pub mod rank_svm;
 pub mod registry;
 pub mod regression;
-mod shared;
+pub(crate) mod shared;
 pub mod smooth_rank;
 mod solver;
 pub mod svm_map;
@@ -47,6 +47,4 @@ pub use shared::candidates::Candidates;
 pub use shared::context::{
     FitContext, Fitted, Importance, Interrupt, NoProgress, Progress, Round, Selection, StopReason,
 };
-#[cfg(feature = "experiment")]
-pub(crate) use shared::rounds::STATE_FILE;
 pub use shared::surrogate_value::{EXACT_LEARNABLE, SURROGATE};

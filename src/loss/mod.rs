@@ -147,7 +147,7 @@ mod smoothing;
 mod surrogate;
 mod temperature;
 mod training_loss;
-mod unit_gradients;
+pub(crate) mod unit_gradients;
 
 pub use about::{About, ByLength, Change, Orientation};
 pub use approximation::{Approximation, RankExpectationMethod};
@@ -192,8 +192,6 @@ pub(crate) use training_loss::OWN_LOSS;
 pub use training_loss::TrainingLoss;
 #[cfg(feature = "learners")]
 pub(crate) use unit_gradients::HELD as UNIT_GRADIENTS_HELD;
-#[cfg(feature = "experiment")]
-pub(crate) use unit_gradients::QUERY_GRADIENTS;
 #[cfg(feature = "learners")]
 pub(crate) use unit_gradients::key_of_held;
 pub use unit_gradients::{QueryGradients, UnitGradients};

@@ -23,7 +23,7 @@ use super::lists::{Lists, sum_documents};
 use super::ranking_loss::{Changed, RankingLoss};
 
 /// The key of every registered loss.
-pub(crate) const QUERY_GRADIENTS: &str = "query_gradients";
+pub const QUERY_GRADIENTS: &str = "query_gradients";
 
 /// The length of the gradient of each query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -63,7 +63,7 @@ mod evaluate;
 mod expected_reciprocal_rank;
 mod first_relevant;
 mod gain;
-mod mean;
+pub(crate) mod mean;
 mod name;
 mod orders;
 mod own;

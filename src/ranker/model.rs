@@ -91,7 +91,6 @@ impl Model {
     }
 }
 
-#[cfg(feature = "experiment")]
 impl Model {
     /// [`predict`](Self::predict) by several processes together, if they can share the work.
     pub(crate) fn predict_in(&self, data: &RankingDataset, device: &Device, processes: &dyn Processes) -> Vec<f32> {

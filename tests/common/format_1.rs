@@ -1,7 +1,7 @@
 //! The contents of `tests/golden/format_1/`: saved rankers, generated queries, and the bits of their scores.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use burn::tensor::Device;
 use burn_rank::data::letor::{ReadOptions, read};
@@ -13,7 +13,7 @@ pub type Bits = BTreeMap<String, Vec<String>>;
 pub const EVERY: &str = "every";
 
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format_1")
+    super::root().join("tests/golden/format_1")
 }
 
 /// Reads the recorded bits of each ranker.

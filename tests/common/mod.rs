@@ -2,16 +2,21 @@
 
 #![allow(dead_code, reason = "no suite uses everything")]
 
-pub mod bench;
 pub mod format_1;
 pub mod pages;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// Returns the root of the repository, whichever of its packages the suite belongs to.
+pub fn root() -> &'static Path {
+    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    folders.find(|folder| folder.join("Cargo.lock").exists()).expect("Cargo.lock is at the root")
+}
+
 /// Returns `path` inside the folder of expected values.
 pub fn expected(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/expected").join(path)
+    root().join("tests/golden/expected").join(path)
 }
 
 /// Reads the text of a file inside the folder of expected values.

@@ -1,11 +1,10 @@
 //! The pages of the repository, and the blocks of their text.
 
 use std::fs;
-use std::path::Path;
 
 /// Reads a file of the repository.
 pub fn page(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+    fs::read_to_string(super::root().join(name)).unwrap()
 }
 
 /// Returns the text of each block fenced as `info`.

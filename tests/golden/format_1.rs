@@ -1,6 +1,6 @@
 //! Rankers saved in version 1 of the format, which are those shipped in November 2026, load and give the same scores as
 //! then: within a tolerance everywhere, and to the bit where the processor's instructions make no difference.
-//! `tests/needs/format_1.rs` compares the others to the bit.
+//! `cli/tests/needs/format_1.rs` compares the others to the bit.
 //!
 //! The files in `format_1/` are never made again after the first release, since whoever has saved a ranker expects it to
 //! give the same scores.

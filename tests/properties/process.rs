@@ -117,7 +117,7 @@ fn several_readers_are_read_as_files_are() {
     assert_eq!(message, "standard input:1:7: found `x`, expected an integer relevance");
 }
 
-/// Returns the sources of the library without the sources of the command, each without its tests.
+/// Returns the sources of the library and of the workbench without those of the command, each without its tests.
 fn library() -> Vec<(String, String)> {
     fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -129,11 +129,14 @@ fn library() -> Vec<(String, String)> {
             }
         }
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut found = Vec::new();
-    files(&root, &mut found);
-    let name = |path: &Path| path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
-    let sources = found.iter().map(|path| (name(path), fs::read_to_string(path).unwrap()));
+    let of = |folder: &str| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let mut found = Vec::new();
+        files(&root, &mut found);
+        let name = |path: &Path| path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+        found.iter().map(|path| (name(path), fs::read_to_string(path).unwrap())).collect::<Vec<_>>()
+    };
+    let sources = ["src", "cli/src"].into_iter().flat_map(of);
     let without_tests = sources.map(|(name, text)| {
         let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
         let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
@@ -210,6 +213,7 @@ fn parallel_code_carries_the_execution_to_its_threads() {
         "data/order_statistics.rs",
         "data/letor/read.rs",
         "data/padding.rs",
+        "data/rows.rs",
         "data/statistics.rs",
         "data/synth/mod.rs",
         "learner/boosted_trees/buffers.rs",

@@ -6,7 +6,7 @@ use super::{Finding, Kind, Level, SetReport, features_in_words};
 use crate::text::counted;
 
 /// The number that stands for a missing value in the files of Istella: the largest 64-bit float.
-pub(crate) const ISTELLA_MISSING: f64 = f64::MAX;
+pub const ISTELLA_MISSING: f64 = f64::MAX;
 
 /// A published set.
 #[derive(Debug)]

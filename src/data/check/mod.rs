@@ -17,7 +17,7 @@ use super::dataset::RankingDataset;
 use super::statistics::Statistics;
 use crate::distributed::OneProcess;
 use crate::text::{counted, plural};
-pub(crate) use known::ISTELLA_MISSING;
+pub use known::ISTELLA_MISSING;
 
 /// Values above this size are reported: without a normalizer a scorer would learn only from them.
 const HUGE: f32 = 1e6;
@@ -31,7 +31,7 @@ const EXAMPLES: usize = 5;
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Level {
+pub enum Level {
     /// A fault that makes results wrong or training impossible.
     Problem,
     /// A fact that is good to know.
@@ -41,7 +41,7 @@ pub(crate) enum Level {
 /// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A query of an earlier set.
     SameQuery,
     /// A document with the features of one of an earlier set.
@@ -72,8 +72,10 @@ pub(crate) enum Kind {
 
 /// Something that was found in a set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Finding {
+pub struct Finding {
+    /// Whether it is a fault.
     pub level: Level,
+    /// What it is about.
     pub kind: Kind,
     /// Name of the set.
     pub set: String,
@@ -87,8 +89,10 @@ pub(crate) struct Finding {
 
 /// The counts of a set.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct SetReport {
+pub struct SetReport {
+    /// Name of the set.
     pub name: String,
+    /// Counts and values.
     #[serde(flatten)]
     pub statistics: Statistics,
     /// Smallest and largest value of each feature.
@@ -104,7 +108,8 @@ impl SetReport {
 
 /// The findings on all sets.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub struct Report {
+    /// A report for each set.
     pub sets: Vec<SetReport>,
     /// Published sets of this shape.
     pub published: Vec<String>,
@@ -121,7 +126,7 @@ impl Report {
 
 /// Looks through sets, one after another.
 #[derive(Debug, Default)]
-pub(crate) struct Check {
+pub struct Check {
     sets: Vec<SetReport>,
     findings: Vec<Finding>,
     /// The set of each query and of the features of each document, by the hash of the features.

@@ -4,6 +4,8 @@
 //! is used; otherwise they are copied.
 
 mod survey;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,6 +16,7 @@ use sha2::digest::Output;
 use sha2::digest::common::hazmat::{SerializableState, SerializedState};
 use sha2::{Digest, Sha256};
 
+use super::dataset::RankingDataset;
 use super::error::DataError;
 use super::hash::hash_floats;
 use super::indicators::Indicators;
@@ -29,7 +32,7 @@ const ROWS: usize = 4096;
 const PASS: usize = 4 << 20;
 
 /// A file that holds rows of features, as one or more slices one after the other.
-pub(super) trait Source: Send + Sync {
+pub trait Source: Send + Sync {
     /// Number of slices.
     fn parts(&self) -> usize;
 
@@ -38,7 +41,9 @@ pub(super) trait Source: Send + Sync {
 
     /// The values as a buffer of Arrow, where they are one slice.
     #[cfg(feature = "columnar")]
-    fn buffer(&self) -> Option<arrow_buffer::ScalarBuffer<f32>>;
+    fn buffer(&self) -> Option<arrow_buffer::ScalarBuffer<f32>> {
+        None
+    }
 
     /// Keeps at most so many bytes in memory from now on. Values are then read where they are wanted.
     fn keep(&self, bytes: usize);
@@ -60,6 +65,11 @@ pub(super) trait Source: Send + Sync {
 
     /// The error of a value that may not be: its row and feature, both from 0.
     fn unusable(&self, row: usize, feature: usize, value: f32) -> DataError;
+}
+
+/// The same data with their features in a file that holds the same values.
+pub fn of_source(data: &RankingDataset, source: Box<dyn Source>) -> RankingDataset {
+    RankingDataset { features: InFile::new(source, data.feature_count).into(), ..data.clone() }
 }
 
 /// The features of a file, `[rows x width]`. Clones share what is known about the features.
@@ -642,4 +652,4 @@ impl Normalized {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

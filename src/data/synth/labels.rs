@@ -4,7 +4,6 @@
 pub(super) const SHARES_BELOW: [f64; 4] = [0.52, 0.75, 0.94, 0.98];
 
 /// The label of a number drawn evenly from `[0, 1)`.
-#[cfg(feature = "report")]
-pub(crate) fn label(draw: f64) -> u8 {
+pub fn label(draw: f64) -> u8 {
     SHARES_BELOW.iter().filter(|&&below| draw >= below).count() as u8
 }

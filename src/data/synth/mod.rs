@@ -12,7 +12,7 @@
 //! [`generate`](SynthConfig::generate) gives the same dataset as reading the text of [`write`](SynthConfig::write).
 //! Bytes may differ between platforms whose mathematical functions round differently.
 
-mod labels;
+pub(crate) mod labels;
 mod text;
 mod traits;
 
@@ -23,9 +23,6 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-
-#[cfg(feature = "report")]
-pub(crate) use labels::label;
 
 #[cfg(feature = "columnar")]
 use super::columnar::TableWriter;
@@ -41,7 +38,6 @@ use traits::{World, bell};
 
 /// The function that gives documents their labels, before noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "snake_case")]
 pub enum HiddenScorer {
     /// Sums, products and parabolas of traits.
@@ -168,7 +164,6 @@ impl SynthConfig {
     }
 
     /// Generates some of the queries, counted from 0, which have the identifiers that they have among all.
-    #[cfg(any(test, feature = "experiment"))]
     pub(crate) fn generate_part(&self, queries: Range<usize>) -> Result<RankingDataset, DataError> {
         self.part(&self.world(), queries)
     }

@@ -204,7 +204,6 @@ impl ReadOptions {
     }
 
     /// What a feature becomes that a line leaves out, in words.
-    #[cfg_attr(not(feature = "experiment"), allow(dead_code))]
     pub(crate) fn absent_in_words(&self) -> &'static str {
         if self.absent_value().is_nan() { "missing" } else { "0" }
     }

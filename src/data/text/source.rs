@@ -23,7 +23,7 @@ const UNSUSPICIOUS: u64 = 64 << 20;
 const COUNTED_RATIO: u64 = 4;
 
 /// A file or a reader, cut into blocks of whole lines.
-pub(crate) struct Source {
+pub struct Source {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
     /// Text after the last line end of the last block.
@@ -40,6 +40,10 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// Opens a file or a reader.
+    ///
+    /// # Errors
+    /// [`DataError`] of a file that cannot be opened.
     pub fn open(input: Input, options: &ReadOptions) -> Result<Self, DataError> {
         let path = input.name().to_path_buf();
         let (reader, compressed) = open(input)?;

@@ -38,14 +38,10 @@ mod qrels;
 mod run;
 mod scores;
 mod segments;
-mod write;
+pub(crate) mod write;
 
 pub use judged::{JudgedRun, read_judged, read_judged_from};
 pub use qrels::Qrels;
 pub use run::{Run, RunQuery, read_run, read_run_from};
 pub use scores::{read_run_scores, read_run_scores_from};
-#[cfg(feature = "cli")]
-pub(crate) use write::check_field;
-#[cfg(feature = "experiment")]
-pub(crate) use write::check_query;
 pub use write::{check_names, check_tag, write_qrels, write_run};

@@ -76,7 +76,7 @@ pub fn check_names(dataset: &RankingDataset) -> Result<(), DataError> {
 }
 
 /// Refuses the identifier of a query that no TREC file can hold.
-pub(crate) fn check_query(query: &str) -> Result<(), DataError> {
+pub fn check_query(query: &str) -> Result<(), DataError> {
     // A reader takes `#` for a comment, and a byte order mark at the beginning of a file away.
     let is_read_back = !query.starts_with(['#', '\u{feff}']);
     refuse_unless(
@@ -96,7 +96,7 @@ pub fn check_tag(tag: &str) -> Result<(), DataError> {
 }
 
 /// Refuses text that cannot be a field of a line: it is empty, or has blanks or control characters.
-pub(crate) fn check_field(what: &str, text: &str) -> Result<(), DataError> {
+pub fn check_field(what: &str, text: &str) -> Result<(), DataError> {
     refuse_unless(is_name(text), what, text, "a name without blanks and control characters")
 }
 

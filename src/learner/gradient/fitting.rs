@@ -33,7 +33,7 @@ const LONG_LIST: usize = 400;
 const PATIENCE: usize = 20;
 /// Epochs without validation queries: the median of the best epochs with validation queries, on a generated set, MQ2008
 /// and OHSUMED.
-pub(crate) const EPOCHS_ALONE: usize = 25;
+const EPOCHS_ALONE: usize = 25;
 
 impl GradientConfig {
     /// A configuration that fits a perceptron with a dropout of .3, by its loss and its training queries. Give a direct loss

@@ -9,7 +9,7 @@ use crate::learner::error::LearnerError;
 use crate::learner::shared::context::Round;
 
 /// Name of the log in the directory of a fit.
-pub(crate) const LOG_FILE: &str = "metrics.jsonl";
+pub const LOG_FILE: &str = "metrics.jsonl";
 
 /// The log, if the fit has a directory.
 #[derive(Default)]

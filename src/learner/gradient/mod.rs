@@ -37,7 +37,7 @@ mod descent;
 mod exchange;
 mod fit;
 mod fitting;
-mod log;
+pub(crate) mod log;
 mod model;
 mod noise;
 mod optimizer;
@@ -50,10 +50,6 @@ mod step;
 mod tests;
 
 pub use config::{Gradient, GradientConfig};
-#[cfg(test)]
-pub(crate) use fitting::EPOCHS_ALONE;
-#[cfg(feature = "experiment")]
-pub(crate) use log::LOG_FILE;
 pub use model::{RankingBatcher, RankingModel, TrainingBatch};
 pub use optimizer::{ClipConfig, OptimizerConfig};
 pub use precision::Precision;

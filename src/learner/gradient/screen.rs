@@ -27,7 +27,7 @@ impl Screen {
     /// `checkpoint` epochs.
     pub(super) fn open(interrupter: Interrupter, checkpoint: Option<usize>, stop: &Interrupt) -> Self {
         let renderer = default_renderer(interrupter, checkpoint);
-        #[cfg(all(unix, feature = "cli"))]
+        #[cfg(all(unix, feature = "tui"))]
         keep_ctrl_c();
         Self::of(renderer, stop)
     }
@@ -124,7 +124,7 @@ impl MetricsRenderer for Screen {
 
 /// Lets the terminal make a signal of Ctrl-C again once the dashboard has turned that off. Ctrl-Z and Ctrl-\ stay off:
 /// they would leave the dashboard on the terminal.
-#[cfg(all(unix, feature = "cli"))]
+#[cfg(all(unix, feature = "tui"))]
 fn keep_ctrl_c() {
     use std::os::fd::{AsFd, BorrowedFd};
 

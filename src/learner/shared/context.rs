@@ -217,7 +217,6 @@ pub enum StopReason {
 
 impl StopReason {
     /// The reason in words.
-    #[cfg_attr(not(feature = "report"), allow(dead_code))]
     pub(crate) fn in_words(self) -> &'static str {
         match self {
             Self::Completed => "all rounds done",

@@ -35,7 +35,7 @@ use crate::ranker::Model;
 use crate::text::hexadecimal;
 
 /// Name of the state file in the directory of a fit.
-pub(crate) const STATE_FILE: &str = "state.json";
+pub const STATE_FILE: &str = "state.json";
 
 /// Time of the fit per unit of time spent on saving.
 const TIME_PER_SAVE: u32 = 50;

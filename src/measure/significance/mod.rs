@@ -9,7 +9,7 @@ mod bootstrap;
 mod equivalence;
 mod randomization;
 mod studentized_range;
-mod systems;
+pub(crate) mod systems;
 mod t_test;
 mod tukey;
 
@@ -19,8 +19,6 @@ pub use bootstrap::{Bootstrap, bootstrap};
 pub use equivalence::{Equivalence, EquivalenceVerdict, equivalence};
 pub use randomization::{Randomization, randomization};
 pub use studentized_range::studentized_range_survival;
-#[cfg(feature = "cli")]
-pub(crate) use systems::compare_all_telling;
 pub use systems::{SystemPair, compare_all};
 pub use t_test::{TTest, t_test};
 pub use tukey::{TukeyPair, tukey_hsd, tukey_hsd_independent};
@@ -153,7 +151,7 @@ pub struct Comparison {
 }
 
 /// Hears of samples that are drawn, so many at a time, on any thread.
-pub(crate) type Tell<'a> = &'a (dyn Fn(usize) + Sync);
+pub type Tell<'a> = &'a (dyn Fn(usize) + Sync);
 
 /// Compares two systems by the values of one measure for the same queries in the same order. Queries that the
 /// convention excludes (`None`) for either system are left out.

@@ -34,7 +34,7 @@ pub fn compare_all(
 }
 
 /// Like [`compare_all`], and reports progress in samples: twice the requested number for each pair.
-pub(crate) fn compare_all_telling(
+pub fn compare_all_telling(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,
     tell: Tell,

@@ -1,0 +1,326 @@
+//! Forward and backward time of losses.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use burn::tensor::{Bool, DType, Device, Tensor, TensorData};
+use burn_rank::loss::{LossSpec, RankingLoss, Reduction};
+use burn_rank::op::with_tensor_path;
+use burn_rank::op::{Execution, SumPath};
+use burn_rank::refusal::Refusal;
+use burn_rank::seed::seed_for;
+use burn_rank::workbench::memory::{ask, peak_during, product};
+use burn_rank::workbench::{ask_memory, in_host_memory, label, root_cause};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+
+use super::{BenchError, median, sync};
+
+/// Lists of a benchmark: `BATCHxDOCUMENTS`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of lists.
+    pub batch: usize,
+    /// Documents of each list.
+    pub documents: usize,
+}
+
+impl FromStr for Shape {
+    type Err = BenchError;
+
+    fn from_str(text: &str) -> Result<Self, BenchError> {
+        let number = |part: &str| part.trim().parse().ok().filter(|&n: &usize| n > 0);
+        let parsed = text.split_once('x').and_then(|(batch, documents)| Some((number(batch)?, number(documents)?)));
+        let (batch, documents) = parsed.ok_or_else(|| BenchError::Shape { found: text.to_owned() })?;
+        Ok(Self { batch, documents })
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}x{}", self.batch, self.documents)
+    }
+}
+
+/// The path that computes the primitives of a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum OpPath {
+    /// The fastest way of the device.
+    Fused,
+    /// Tensor operations and their automatic differentiation.
+    Tensor,
+}
+
+/// Approximate number of bytes that the automatic differentiation of a tensor definition keeps per pair of documents:
+/// 13 numbers, as measured with `approx_ndcg`.
+const BYTES_PER_PAIR: u64 = 4 * 13;
+
+/// Approximate number of bytes of a document: inputs, gradient, and what a fused loss keeps.
+const BYTES_PER_DOCUMENT: usize = 4 * 10;
+
+impl OpPath {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            OpPath::Fused => "fused",
+            OpPath::Tensor => "tensor",
+        }
+    }
+
+    /// Runs `f` with the primitives computed on this path.
+    pub(super) fn run<R>(self, f: impl FnOnce() -> R) -> R {
+        match self {
+            OpPath::Fused => f(),
+            OpPath::Tensor => with_tensor_path(f),
+        }
+    }
+
+    /// Returns whether there is memory for lists of a shape; logs a warning if there is not.
+    fn fits(self, shape: Shape, loss: &str) -> bool {
+        let needed = product([shape.batch, shape.documents, shape.documents]).saturating_mul(BYTES_PER_PAIR);
+        match (self, ask(needed)) {
+            (OpPath::Tensor, Err(shortage)) => {
+                log::warn!("{loss}, {shape}: the tensor definition {shortage}: left out");
+                false
+            }
+            _ => true,
+        }
+    }
+}
+
+/// Largest number of runs of one path in a row.
+const MOST_RUNS: usize = 10;
+
+/// Time after which a path takes no further run in a row.
+const BURST: Duration = Duration::from_millis(50);
+
+/// Times losses on one device.
+#[derive(Debug, Clone)]
+pub struct LossBench {
+    /// Losses, with their parameters.
+    pub losses: Vec<LossSpec>,
+    /// Shapes of the lists.
+    pub shapes: Vec<Shape>,
+    /// Paths to compare; bursts of runs alternate between them.
+    pub paths: Vec<OpPath>,
+    /// Bursts of each path; the result is the median of all their runs.
+    pub repeats: usize,
+    /// Seed of scores and labels.
+    pub seed: u64,
+}
+
+/// One measurement. The first six keys are shared with scripts that time other implementations.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LossRow {
+    /// `burn-rank/DEVICE/fused` or `burn-rank/DEVICE/tensor`
+    pub peer: String,
+    /// The path that was timed.
+    #[serde(skip)]
+    pub path: OpPath,
+    /// Name of the loss, or its measure and relaxation.
+    pub loss: String,
+    /// Number of lists.
+    pub batch: usize,
+    /// Documents of each list.
+    pub n: usize,
+    /// Median time of forward and backward, in milliseconds.
+    pub ms: f64,
+    /// Million ordered pairs of documents per second.
+    pub mpairs_per_s: f64,
+    /// Documents per second.
+    pub documents_per_s: f64,
+    /// Peak memory held beyond the inputs, in MiB; absent if the system does not report it. Memory that the process
+    /// kept from an earlier measurement is not counted again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_mib: Option<f64>,
+    /// The same peak in bytes per document of the lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_bytes_per_document: Option<f64>,
+    /// The way in which fused kernels took sums over pairs.
+    pub sums: SumPath,
+}
+
+impl LossBench {
+    /// Times every loss at every shape in the calling thread's [`Execution`], and hands each row to `on_row` as soon as
+    /// it is known.
+    ///
+    /// # Errors
+    /// A loss that cannot be built, shapes or pairs that do not fit into memory, no repeats, a device that fails.
+    pub fn run(&self, device: &Device, name: &str, mut on_row: impl FnMut(LossRow)) -> Result<(), BenchError> {
+        if self.repeats == 0 {
+            return Err(Refusal::new("repeats", 0, "at least 1").into());
+        }
+        for &shape in self.shapes.iter().filter(|_| in_host_memory(device)) {
+            let bytes = product([shape.batch, shape.documents, BYTES_PER_DOCUMENT]);
+            ask_memory("shapes", shape, bytes, "lower the number of lists, or of their documents")?;
+        }
+        let losses = self.losses.iter().map(LossSpec::build).collect::<Result<Vec<_>, _>>()?;
+        for (spec, loss) in self.losses.iter().zip(&losses) {
+            for &shape in &self.shapes {
+                for row in self.measure(spec, loss.as_ref(), shape, device, name)? {
+                    on_row(row);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(
+        &self,
+        spec: &LossSpec,
+        loss: &dyn RankingLoss,
+        shape: Shape,
+        device: &Device,
+        name: &str,
+    ) -> Result<Vec<LossRow>, BenchError> {
+        loss.about().check_memory(shape.batch, shape.documents, DType::F32, device)?;
+        let lists = Lists::new(shape, self.seed, device);
+        let paths: Vec<OpPath> =
+            self.paths.iter().copied().filter(|path| path.fits(shape, &spec.to_string())).collect();
+        let run = |path: OpPath| path.run(|| lists.step(loss, device, name));
+        // The first run of a path warms it up and shows its memory.
+        let mut peaks = Vec::new();
+        for &path in &paths {
+            let (time, peak) = peak_during(|| run(path));
+            time?;
+            peaks.push(peak);
+        }
+        let mut times = vec![Vec::new(); paths.len()];
+        for _ in 0..self.repeats {
+            for (times, &path) in times.iter_mut().zip(&paths) {
+                // Each timed run follows one like it, as in training, and finds its memory and threads ready.
+                run(path)?;
+                let start = times.len();
+                let burst = Instant::now();
+                while times.len() == start || (times.len() < start + MOST_RUNS && burst.elapsed() < BURST) {
+                    times.push(run(path)?);
+                }
+            }
+        }
+        let cells = (shape.batch * shape.documents) as f64;
+        let rows = paths.iter().zip(&mut times).zip(peaks).map(|((path, times), peak)| {
+            let seconds = median(times);
+            LossRow {
+                peer: format!("burn-rank/{name}/{}", path.name()),
+                path: *path,
+                loss: spec.to_string(),
+                batch: shape.batch,
+                n: shape.documents,
+                ms: seconds * 1e3,
+                mpairs_per_s: cells * shape.documents as f64 / seconds / 1e6,
+                documents_per_s: cells / seconds,
+                peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)),
+                peak_bytes_per_document: peak.map(|bytes| bytes as f64 / cells),
+                sums: Execution::current().sums(),
+            }
+        });
+        Ok(rows.collect())
+    }
+}
+
+/// Inputs of a loss, on the training device.
+struct Lists {
+    scores: Tensor<2>,
+    labels: Tensor<2>,
+    mask: Tensor<2, Bool>,
+}
+
+impl Lists {
+    fn new(shape: Shape, seed: u64, device: &Device) -> Self {
+        let cells = shape.batch * shape.documents;
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "bench", cells as u64));
+        let scores: Vec<f32> = (0..cells).map(|_| normal(&mut random)).collect();
+        let labels: Vec<f32> = (0..cells)
+            .map(|cell| if cell % shape.documents == 0 { 4.0 } else { f32::from(label(random.random())) })
+            .collect();
+        let device = device.clone().autodiff();
+        let tensor = |values| Tensor::<2>::from_data(TensorData::new(values, [shape.batch, shape.documents]), &device);
+        let (scores, labels) = (tensor(scores), tensor(labels));
+        let mask = labels.ones_like().greater_elem(0.0);
+        Self { scores, labels, mask }
+    }
+
+    /// Times one forward and backward pass, in seconds.
+    fn step(&self, loss: &dyn RankingLoss, device: &Device, name: &str) -> Result<f64, BenchError> {
+        let scores = self.scores.clone().detach().require_grad();
+        let (labels, mask) = (self.labels.clone(), self.mask.clone());
+        sync(device, name)?;
+        let start = Instant::now();
+        let gradients = loss.forward(scores.clone(), labels, mask, Reduction::Mean).backward();
+        let gradient = scores.grad(&gradients);
+        sync(device, name)?;
+        let seconds = start.elapsed().as_secs_f64();
+        // A device reports what it could not compute only when the result is read.
+        if let Some(Err(error)) = gradient.map(|gradient| gradient.try_into_data()) {
+            let [batch, documents] = scores.dims();
+            let reason = format!("{}, {batch}x{documents}: {}; lower --shapes", loss.about().name, root_cause(error));
+            return Err(BenchError::Device { device: name.to_owned(), reason });
+        }
+        Ok(seconds)
+    }
+}
+
+/// Draws a standard normal number (Box and Muller).
+fn normal(random: &mut ChaCha8Rng) -> f32 {
+    let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
+    (radius * (std::f64::consts::TAU * random.random::<f64>()).cos()) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_two_positive_numbers() {
+        assert_eq!("64x128".parse::<Shape>().unwrap(), Shape { batch: 64, documents: 128 });
+        assert_eq!(Shape { batch: 4, documents: 1024 }.to_string(), "4x1024");
+        for bad in ["64", "0x3", "3x", "ax4", "1x2x3"] {
+            let message = bad.parse::<Shape>().unwrap_err().to_string();
+            assert!(message.starts_with(&format!("shape `{bad}`")), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_tensor_definition_that_would_not_fit_is_left_out() {
+        let shape = Shape { batch: 1, documents: 10_000_000 };
+        assert!(!OpPath::Tensor.fits(shape, "approx_ndcg"));
+        assert!(OpPath::Fused.fits(shape, "approx_ndcg"));
+    }
+
+    #[test]
+    fn shapes_that_no_memory_holds_are_refused_before_any_is_timed() {
+        for (batch, documents) in [(1_000_000_000, 1_000_000_000), (usize::MAX, 2)] {
+            let shapes = vec![Shape { batch: 1, documents: 2 }, Shape { batch, documents }];
+            let losses = vec![LossSpec::new("list_net")];
+            let bench = LossBench { losses, shapes, paths: vec![OpPath::Fused], repeats: 1, seed: 1 };
+            let error = bench.run(&Device::flex(), "flex", |row| panic!("{row:?}")).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("shapes: {batch}x{documents} takes about ")), "{error}");
+            assert!(error.ends_with(" are free: lower the number of lists, or of their documents"), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_path_gets_a_row() {
+        let bench = LossBench {
+            losses: vec![LossSpec::new("approx_ndcg")],
+            shapes: vec![Shape { batch: 2, documents: 5 }],
+            paths: vec![OpPath::Fused, OpPath::Tensor],
+            repeats: 1,
+            seed: 1,
+        };
+        let mut rows = Vec::new();
+        bench.run(&Device::flex(), "flex", |row| rows.push(row)).unwrap();
+        let peers: Vec<_> = rows.iter().map(|row| row.peer.as_str()).collect();
+        assert_eq!(peers, ["burn-rank/flex/fused", "burn-rank/flex/tensor"]);
+        assert!(rows.iter().all(|row| row.loss == "approx_ndcg" && row.batch == 2 && row.n == 5 && row.ms > 0.0));
+        for row in &rows {
+            let bytes = row.peak_mib.map(|peak| peak * f64::from(1 << 20));
+            assert_eq!(row.peak_bytes_per_document, bytes.map(|bytes| bytes / 10.0));
+        }
+        let none = LossBench { repeats: 0, ..bench };
+        assert!(matches!(none.run(&Device::flex(), "flex", |_| ()), Err(BenchError::Refused(_))));
+    }
+}

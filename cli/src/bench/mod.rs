@@ -1,0 +1,85 @@
+//! Benchmarks that users can run: losses forward and backward, training epochs, and one query scored at a time, on any
+//! device; boosted trees.
+//!
+//! Inputs are like those that rankers see: normally distributed scores, and labels with the shares of MSLR-WEB. Each
+//! number is the median of runs that alternate between the fused and the tensor path, so that both see the same
+//! machine.
+
+mod losses;
+mod serving;
+mod train;
+mod trees;
+
+pub use burn_rank::workbench::memory::peak_during;
+pub use losses::{LossBench, LossRow, OpPath, Shape};
+pub use serving::{ServingBench, ServingRow};
+pub use train::{TrainBench, TrainRow};
+pub use trees::{TreesBench, TreesRow};
+
+use burn_rank::refusal::Refusal;
+
+/// Reasons why a benchmark cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BenchError {
+    /// Not `BATCHxDOCUMENTS`.
+    #[error("shape `{found}`: expected BATCHxDOCUMENTS, both at least 1, such as 64x128")]
+    Shape {
+        /// The given shape.
+        found: String,
+    },
+    /// A parameter of the benchmark, or of the scorer, out of its range.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A loss that does not exist.
+    #[error(transparent)]
+    Loss(#[from] burn_rank::loss::LossError),
+    /// A learner that cannot be fitted.
+    #[error(transparent)]
+    Learner(#[from] burn_rank::learner::LearnerError),
+    /// Data that cannot be generated.
+    #[error(transparent)]
+    Data(#[from] burn_rank::data::DataError),
+    /// A ranker that cannot be made or served.
+    #[error(transparent)]
+    Ranker(#[from] burn_rank::ranker::RankerError),
+    /// The device failed.
+    #[error("device {device}: {reason}")]
+    Device {
+        /// Name of the device.
+        device: String,
+        /// The message of the backend.
+        reason: String,
+    },
+}
+
+/// Returns the median of times in seconds, which is the mean of the middle two for an even number of times.
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    let middle = times.len() / 2;
+    match times.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => times[middle],
+        _ => 0.5 * (times[middle - 1] + times[middle]),
+    }
+}
+
+/// Waits for the device, so that a time includes all of its work.
+fn sync(device: &burn::tensor::Device, name: &str) -> Result<(), BenchError> {
+    device.sync().map_err(|error| BenchError::Device {
+        device: name.to_owned(),
+        reason: burn_rank::workbench::root_cause(error),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn medians_of_odd_and_even_numbers() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&mut []).is_nan());
+    }
+}

@@ -1,0 +1,217 @@
+//! Latency of serving: one query scored at a time, by every kind of ranker, in this process.
+//!
+//! Rankers have random weights and random trees: what a score costs depends on the shape of a ranker, not on what it
+//! has learned. Each request goes through the whole ranker, normalizer included, from raw features to scores.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::Instant;
+
+use burn::tensor::Device;
+use burn_rank::data::{Normalizer, NormalizerKind, RankingDataset};
+use burn_rank::json::Value;
+use burn_rank::measure::Convention;
+use burn_rank::ranker::{KernelExpansion, Metadata, Model, Node, Ranker, TreeEnsemble, Versions};
+use burn_rank::refusal::Refusal;
+use burn_rank::scorer::{AttentionScorerConfig, LatentCrossScorerConfig, MlpScorerConfig, ScorerConfig};
+use burn_rank::seed::seed_for;
+use burn_rank::workbench::ask_memory;
+use burn_rank::workbench::memory::product;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+
+use super::{BenchError, median};
+
+/// Requests before those that are timed.
+const WARM_UP: usize = 20;
+
+/// Landmarks of the kernel expansion: the default of `smooth_rank`.
+const LANDMARKS: usize = 500;
+
+/// Members of the ensemble of perceptrons.
+const MEMBERS: usize = 10;
+
+/// Leaves of a tree.
+const LEAVES: usize = 31;
+
+/// Times one query at a time.
+#[derive(Debug, Clone)]
+pub struct ServingBench {
+    /// Documents of the query.
+    pub documents: usize,
+    /// Features of a document.
+    pub features: usize,
+    /// Timed requests to each ranker.
+    pub requests: usize,
+    /// Seed of features, weights and trees.
+    pub seed: u64,
+}
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ServingRow {
+    /// `burn-rank/DEVICE`
+    pub peer: String,
+    /// The kind of the ranker.
+    pub ranker: String,
+    /// Documents of the query.
+    pub documents: usize,
+    /// Features of a document.
+    pub features: usize,
+    /// Timed requests.
+    pub requests: usize,
+    /// Microseconds of a request, in the median.
+    pub median_us: f64,
+    /// Microseconds below which 99 of 100 requests take.
+    pub p99_us: f64,
+}
+
+impl ServingBench {
+    /// Times every kind of ranker, and calls `done` after each.
+    ///
+    /// # Errors
+    /// Numbers out of their ranges, a device that fails.
+    pub fn run(&self, device: &Device, name: &str, mut done: impl FnMut(ServingRow)) -> Result<(), BenchError> {
+        let Self { documents, features, requests, .. } = *self;
+        for (key, found) in [("documents", documents), ("features", features), ("requests", requests)] {
+            if found == 0 {
+                return Err(Refusal::new(key, found, "at least 1").into());
+            }
+        }
+        // Raw, copied and normalized features of the query, landmarks, and the times.
+        let numbers = product([3 * size_of::<f32>(), features, documents + LANDMARKS]);
+        let bytes = numbers.saturating_add(product([requests, size_of::<f64>()]));
+        let what = format!("a benchmark of {requests} requests of {documents} documents of {features} features");
+        ask_memory("requests", what, bytes, "lower one of these numbers")?;
+        let query = RankingDataset::from_groups(
+            self.numbers("serving features", documents * features),
+            features,
+            vec![0.0; documents],
+            &[documents],
+        )?;
+        for (ranker, model) in self.models(device)? {
+            let kind = if matches!(model, Model::Trees(_)) { NormalizerKind::None } else { NormalizerKind::ZScore };
+            let served = ranker_of(Normalizer::fit(&query, kind), model, self.seed)?;
+            let mut times = Vec::with_capacity(requests);
+            for request in 0..WARM_UP + requests {
+                let start = Instant::now();
+                black_box(served.predict(black_box(&query), device)?);
+                if request >= WARM_UP {
+                    times.push(1e6 * start.elapsed().as_secs_f64());
+                }
+            }
+            let (median_us, p99_us) = (median(&mut times), nearest_rank(&times, 0.99));
+            let peer = format!("burn-rank/{name}");
+            done(ServingRow { peer, ranker, documents, features, requests, median_us, p99_us });
+        }
+        Ok(())
+    }
+
+    /// Every kind of ranker, by name.
+    fn models(&self, device: &Device) -> Result<Vec<(String, Model)>, BenchError> {
+        let perceptron = |hidden: &[usize]| {
+            ScorerConfig::Mlp(MlpScorerConfig { hidden: hidden.to_vec(), ..MlpScorerConfig::default() })
+        };
+        let scorer = |config: ScorerConfig, seed: u64| config.init(self.features, seed, device);
+        let mut models = Vec::new();
+        for (name, config) in [
+            ("linear", ScorerConfig::default()),
+            ("perceptron 64", perceptron(&[64])),
+            ("perceptron 256,128,64", perceptron(&[256, 128, 64])),
+            ("attention", ScorerConfig::Attention(AttentionScorerConfig::default())),
+            ("latent cross", ScorerConfig::LatentCross(LatentCrossScorerConfig::default())),
+        ] {
+            models.push((name.to_string(), Model::Scorer(scorer(config, self.seed)?)));
+        }
+        let member =
+            |member: usize| Ok((1.0, scorer(perceptron(&[64]), seed_for(self.seed, "member", member as u64))?));
+        let members = (0..MEMBERS).map(member).collect::<Result<Vec<_>, Refusal>>()?;
+        models.push((format!("ensemble of {MEMBERS} perceptrons 64"), Model::Ensemble(members)));
+        let landmarks = self.numbers("serving landmarks", LANDMARKS * self.features);
+        let kernel = KernelExpansion::new(self.features, landmarks, vec![1.0; LANDMARKS], 1.0 / self.features as f64);
+        let kernel = kernel.map_err(|error| Refusal::fault("kernel", error))?;
+        models.push((format!("kernel expansion, {LANDMARKS} landmarks"), Model::Kernel(kernel)));
+        for trees in [100, 500] {
+            models.push((format!("{trees} trees of {LEAVES} leaves"), Model::Trees(self.trees(trees)?)));
+        }
+        Ok(models)
+    }
+
+    /// Numbers from 0 to 1.
+    fn numbers(&self, purpose: &str, count: usize) -> Vec<f32> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, purpose, 0));
+        (0..count).map(|_| random.random::<f32>()).collect()
+    }
+
+    /// Trees that have grown leaf by leaf, at random, as trees of `growth = "leaf"` have.
+    fn trees(&self, trees: usize) -> Result<TreeEnsemble, BenchError> {
+        let mut ensemble = TreeEnsemble::new(self.features);
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "serving trees", 0));
+        for _ in 0..trees {
+            let mut nodes = vec![Node::Leaf { value: 0.0 }];
+            let mut leaves = vec![0];
+            while leaves.len() < LEAVES {
+                let split = leaves.swap_remove(random.random_range(0..leaves.len()));
+                let (left, right) = (nodes.len(), nodes.len() + 1);
+                nodes[split] = Node::Split {
+                    feature: random.random_range(0..self.features) as u32,
+                    threshold: random.random(),
+                    left: left as u32,
+                    right: right as u32,
+                    missing_left: false,
+                };
+                nodes.extend([Node::Leaf { value: random.random() }, Node::Leaf { value: random.random() }]);
+                leaves.extend([left, right]);
+            }
+            ensemble.push(&nodes).map_err(|error| Refusal::fault("trees", error))?;
+        }
+        Ok(ensemble)
+    }
+}
+
+fn ranker_of(normalizer: Normalizer, model: Model, seed: u64) -> Result<Ranker, BenchError> {
+    let metadata = Metadata {
+        feature_names: None,
+        config: Value::Null,
+        convention: Convention::default(),
+        measures: BTreeMap::new(),
+        data_hash: String::new(),
+        seed,
+        estimate: None,
+        versions: Versions::current(),
+    };
+    Ok(Ranker::new(normalizer, model, metadata)?)
+}
+
+/// The smallest of the sorted values that a share of them does not exceed.
+fn nearest_rank(sorted: &[f64], share: f64) -> f64 {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_ranker_is_timed() {
+        let bench = ServingBench { documents: 3, features: 4, requests: 2, seed: 1 };
+        let mut rows = Vec::new();
+        bench.run(&Device::flex(), "flex", |row| rows.push(row)).unwrap();
+        assert_eq!(rows.len(), 9);
+        assert!(rows.iter().all(|row| row.median_us > 0.0 && row.p99_us >= row.median_us), "{rows:?}");
+        let kinds: Vec<Model> = bench.models(&Device::flex()).unwrap().into_iter().map(|(_, model)| model).collect();
+        let trees =
+            |model: &Model| matches!(model, Model::Trees(trees) if trees.arrays().feature.len() == trees.trees() * 61);
+        assert_eq!(kinds.iter().filter(|model| trees(model)).count(), 2, "31 leaves and 30 splits");
+        let error = ServingBench { requests: 0, ..bench }.run(&Device::flex(), "flex", |_| ()).unwrap_err();
+        assert_eq!(error.to_string(), "requests = 0: expected at least 1");
+    }
+
+    #[test]
+    fn a_percentile_is_one_of_the_values() {
+        let values: Vec<f64> = (1..=200).map(f64::from).collect();
+        assert_eq!([nearest_rank(&values, 0.99), nearest_rank(&values[..3], 0.99)], [198.0, 3.0]);
+    }
+}

@@ -1,0 +1,125 @@
+//! Training speed in documents per second: batches, scorer, loss, gradient, optimizer.
+
+use std::time::Instant;
+
+use burn::optim::{AdamConfig, GradientsParams};
+use burn::tensor::Device;
+use burn_rank::data::{BatchPlanner, BatchPlannerConfig, RankingBatch, SynthConfig};
+use burn_rank::loss::{LossSpec, Reduction};
+use burn_rank::refusal::Refusal;
+use burn_rank::scorer::ScorerConfig;
+use burn_rank::workbench::{ask_memory, batch_shapes, bytes_in_training, in_host_memory};
+use serde::Serialize;
+
+use super::{BenchError, OpPath, median, sync};
+
+/// Times epochs of one scorer and loss on generated data in the shape of MSLR-WEB.
+#[derive(Debug, Clone)]
+pub struct TrainBench {
+    /// The scorer.
+    pub scorer: ScorerConfig,
+    /// The loss.
+    pub loss: LossSpec,
+    /// The data.
+    pub data: SynthConfig,
+    /// Queries per batch.
+    pub batch: usize,
+    /// The path that computes the primitives of the loss.
+    pub path: OpPath,
+    /// Timed epochs, of which the median counts; one more comes before them.
+    pub epochs: usize,
+    /// Seed of weights and batches.
+    pub seed: u64,
+}
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrainRow {
+    /// `burn-rank/DEVICE`
+    pub peer: String,
+    /// Name of the loss.
+    pub loss: String,
+    /// Queries per batch.
+    pub batch: usize,
+    /// Number of documents per epoch.
+    pub documents: usize,
+    /// Documents per second, in the median epoch.
+    pub documents_per_s: f64,
+    /// Documents per second, in the fastest epoch.
+    pub best_documents_per_s: f64,
+}
+
+impl TrainBench {
+    /// Trains for the epochs on `device`.
+    ///
+    /// # Errors
+    /// Parameters out of their ranges, a device that fails.
+    pub fn run(&self, device: &Device, name: &str) -> Result<TrainRow, BenchError> {
+        if self.epochs == 0 {
+            return Err(Refusal::new("repeats", 0, "at least 1").into());
+        }
+        let loss = self.loss.build()?;
+        let dataset = self.data.generate()?;
+        let config = BatchPlannerConfig { queries: Some(self.batch), ..BatchPlannerConfig::default() };
+        let batcher = BatchPlanner::new(&dataset, &config, self.seed)?;
+        let bytes = |&(lists, documents): &(usize, usize)| {
+            bytes_in_training(&self.scorer, dataset.feature_count, [lists, documents])
+        };
+        if let Some(shape) = batch_shapes(&batcher).into_iter().max_by_key(bytes).filter(|_| in_host_memory(device)) {
+            let what = format!("a step on {} x {} documents", shape.0, shape.1);
+            ask_memory("batch", what, bytes(&shape), "lower the number of queries per batch")?;
+        }
+        let device = device.clone().autodiff();
+        let mut scorer = self.scorer.init(dataset.feature_count, self.seed, &device)?;
+        let mut optimizer = AdamConfig::new().init();
+        let mut times = Vec::with_capacity(self.epochs);
+        for epoch in 0..=self.epochs as u64 {
+            let start = Instant::now();
+            for (index, queries) in batcher.epoch(epoch).iter().enumerate() {
+                let batch = RankingBatch::assemble(&dataset, queries, &device);
+                let seed = burn_rank::seed::seed_for(self.seed, "dropout", (epoch << 32) | index as u64);
+                let scores = scorer.forward_training(batch.features, batch.mask.clone(), seed);
+                let gradients =
+                    self.path.run(|| loss.forward(scores, batch.labels, batch.mask, Reduction::Mean).backward());
+                let gradients = GradientsParams::from_grads(gradients, &scorer);
+                scorer = optimizer.step(1e-3, scorer, gradients);
+            }
+            sync(&device, name)?;
+            times.push(start.elapsed().as_secs_f64());
+        }
+        let times = &mut times[1..];
+        let documents = dataset.documents();
+        let fastest = times.iter().copied().fold(f64::INFINITY, f64::min);
+        Ok(TrainRow {
+            peer: format!("burn-rank/{name}"),
+            loss: self.loss.name.clone(),
+            batch: self.batch,
+            documents,
+            documents_per_s: documents as f64 / median(times),
+            best_documents_per_s: documents as f64 / fastest,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_counts_every_document() {
+        let data = SynthConfig { queries: 6, features: 4, median_length: 5.0, max_length: 9, ..SynthConfig::default() };
+        let documents = data.generate().unwrap().documents();
+        let bench = TrainBench {
+            scorer: ScorerConfig::default(),
+            loss: LossSpec::new("approx_ndcg"),
+            data,
+            batch: 4,
+            path: OpPath::Fused,
+            epochs: 1,
+            seed: 1,
+        };
+        let row = bench.run(&Device::flex(), "flex").unwrap();
+        assert_eq!((row.documents, row.peer.as_str()), (documents, "burn-rank/flex"));
+        assert!(row.documents_per_s > 0.0 && row.best_documents_per_s >= row.documents_per_s);
+    }
+}

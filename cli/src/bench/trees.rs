@@ -1,0 +1,107 @@
+//! Speed and memory of boosted trees: binning and rounds together, then prediction.
+
+use std::time::Instant;
+
+use burn::tensor::Device;
+use burn_rank::data::SynthConfig;
+use burn_rank::learner::boosted_trees::BoostedTreesConfig;
+use burn_rank::learner::{FitContext, LearnerConfig, Parts, RankingLearner, Selection};
+use burn_rank::loss::LossSpec;
+use burn_rank::measure::{Convention, Measure};
+use serde::Serialize;
+
+use super::{BenchError, median};
+
+/// Times fits of boosted trees to generated data in the shape of MSLR-WEB.
+#[derive(Debug, Clone)]
+pub struct TreesBench {
+    /// The trees. `patience` has no effect without validation data.
+    pub config: BoostedTreesConfig,
+    /// The loss.
+    pub loss: LossSpec,
+    /// The data.
+    pub data: SynthConfig,
+    /// Timed fits, of which the median counts.
+    pub repeats: usize,
+    /// Seed of the fits.
+    pub seed: u64,
+}
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TreesRow {
+    /// `burn-rank/DEVICE`
+    pub peer: String,
+    /// Name of the loss.
+    pub loss: String,
+    /// Number of documents.
+    pub documents: usize,
+    /// Number of features.
+    pub features: usize,
+    /// Number of trees.
+    pub rounds: usize,
+    /// Seconds from features to trees, binning included, in the median fit.
+    pub fit_s: f64,
+    /// Seconds in the fastest fit.
+    pub best_fit_s: f64,
+    /// Peak memory of the process minus the memory of the features, in MiB; none where it cannot be measured.
+    pub peak_mib: Option<f64>,
+    /// Seconds to score all documents, in the median of the fits.
+    pub predict_s: f64,
+    /// NDCG@10 on the training data in the `standard` convention.
+    pub ndcg: f64,
+}
+
+impl TreesBench {
+    /// Fits the trees as often as asked.
+    ///
+    /// # Errors
+    /// Parameters out of their ranges, data that cannot be generated, a fit that fails.
+    pub fn run(&self, device: &Device, name: &str) -> Result<TreesRow, BenchError> {
+        let learner = self.config.check(&Parts { loss: Some(self.loss.clone().into()), ..Parts::default() })?;
+        let data = self.data.generate()?;
+        let convention = Convention::preset("standard").expect("a preset");
+        let measure = Measure::Ndcg(Some(10));
+        let context = FitContext::new(device.clone(), self.seed, Selection { convention, ..Selection::best(measure) });
+        let (mut fits, mut predictions, mut ndcg) = (Vec::new(), Vec::new(), f64::NAN);
+        for _ in 0..self.repeats.max(1) {
+            let start = Instant::now();
+            let fitted = learner.fit(&data, None, &context)?;
+            fits.push(start.elapsed().as_secs_f64());
+            let start = Instant::now();
+            std::hint::black_box(fitted.model.predict(&data, device));
+            predictions.push(start.elapsed().as_secs_f64());
+            ndcg = fitted.history.last().and_then(|round| round.train).unwrap_or(f64::NAN);
+        }
+        let features = (data.features.len() * size_of::<f32>()) as u64;
+        let peak = burn_rank::workbench::memory::peak().map(|peak| peak.saturating_sub(features));
+        Ok(TreesRow {
+            peer: format!("burn-rank/{name}"),
+            loss: self.loss.name.clone(),
+            documents: data.documents(),
+            features: data.feature_count,
+            rounds: self.config.rounds,
+            best_fit_s: fits.iter().copied().fold(f64::INFINITY, f64::min),
+            fit_s: median(&mut fits),
+            peak_mib: peak.map(|bytes| bytes as f64 / f64::from(1 << 20)),
+            predict_s: median(&mut predictions),
+            ndcg,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fit_is_timed() {
+        let data = SynthConfig { queries: 6, features: 4, median_length: 5.0, max_length: 9, ..SynthConfig::default() };
+        let documents = data.generate().unwrap().documents();
+        let config = BoostedTreesConfig { rounds: 2, leaves: 3, min_documents: 1, ..BoostedTreesConfig::default() };
+        let bench = TreesBench { config, loss: LossSpec::new("lambda_ndcg"), data, repeats: 1, seed: 1 };
+        let row = bench.run(&Device::flex(), "flex").unwrap();
+        assert_eq!((row.documents, row.features, row.rounds), (documents, 4, 2));
+        assert!(row.fit_s > 0.0 && row.predict_s > 0.0 && row.ndcg > 0.0);
+    }
+}

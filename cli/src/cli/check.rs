@@ -1,0 +1,199 @@
+//! `burn-rank check`: what may be wrong with data.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use burn_rank::data::{DataError, RankingDataset, folds};
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::check::{Check, ISTELLA_MISSING, Kind, Level, Report, SetReport};
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::{counted, harmless, plural};
+use clap::Args;
+
+use super::failure::Failure;
+use super::input;
+use super::progress::during;
+use super::table::{Table, wrapped};
+
+const READING: &str = "\
+Each file is a set. A folder is three, those of one of its folds: Fold1, Fold2,
+...; parts S1, S2, ...; or train, vali and test.
+
+How to read the findings:
+  problem  Results would be wrong, or nothing would be learned: the same query in
+           two sets, a feature that gives the label away, labels above 31, a set
+           with more features than the first, no query with two labels, a number
+           that stands for missing values.
+  note     Good to know: queries with one label or without a relevant document,
+           documents with the same features in one query or in two sets, features
+           with one value or above a million in size, missing values, labels that
+           are not whole or begin above 0, and files sorted by label.
+A feature gives the label away if it tells half of the pairs of documents with
+different labels apart, and orders 98% of these as their labels do. Up to about
+100,000 documents of a set are looked at for it.
+Data that a reader refuses are an error here too, with the place: negative labels,
+infinite values, queries that occur twice in a set.";
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+#[command(after_long_help = READING)]
+pub struct CheckArgs {
+    /// Data files, each a set; `-` is standard input. Or a folder of folds
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
+    /// The fold of a folder
+    #[arg(long, default_value_t = 1)]
+    fold: usize,
+    /// Exit code 1 if there is a problem
+    #[arg(long)]
+    strict: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: input::ReadArgs,
+}
+
+/// A set that is to be read.
+#[derive(Debug)]
+pub(super) struct Set {
+    pub name: String,
+    pub files: Vec<PathBuf>,
+}
+
+/// Returns the sets in files and folders: each file is a set, a folder holds the sets of a fold.
+pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
+    let mut sets = Vec::new();
+    for path in data {
+        if !path.is_dir() {
+            sets.push(Set { name: path.display().to_string(), files: vec![path.clone()] });
+            continue;
+        }
+        let found = folds::discover(path)?;
+        let count = found.len();
+        let chosen = found.into_iter().find(|found| found.number == fold).ok_or_else(|| {
+            let expected = format!("from 1 to {count}, the folds of {}", path.display());
+            DataError::from(Refusal::new("--fold", fold, expected))
+        })?;
+        let several = data.len() > 1;
+        let name = |set: &str| if several { format!("{}: {set}", path.display()) } else { set.to_string() };
+        for (set, files) in [("train", chosen.train), ("validation", chosen.validation), ("test", chosen.test)] {
+            sets.push(Set { name: name(set), files });
+        }
+    }
+    Ok(sets)
+}
+
+/// Reads a set with its missing values, and whether a number stands for them that nobody named. A table has columns of the
+/// names given, where there are any.
+pub(super) fn read(
+    reading: &input::ReadArgs,
+    files: &[PathBuf],
+    names: &[String],
+) -> Result<(RankingDataset, bool), Failure> {
+    match reading.read_as_it_is(files, None, names) {
+        Err(Failure::Input(error)) if is_istellas(&error) => {
+            Ok((reading.read_as_it_is(files, Some(ISTELLA_MISSING), names)?, true))
+        }
+        read => Ok((read?, false)),
+    }
+}
+
+/// Whether a refusal is about Istella's number.
+fn is_istellas(error: &anyhow::Error) -> bool {
+    let found = match error.downcast_ref() {
+        Some(DataError::Syntax { found, .. } | DataError::Cell { found, .. }) => found.trim_matches('`'),
+        _ => return false,
+    };
+    // Their text is rounded up, beyond the largest 64-bit float.
+    found.starts_with("1.797693") && found.parse::<f64>().is_ok_and(|value| value >= 0.999_999 * ISTELLA_MISSING)
+}
+
+impl CheckArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        input::once(&self.data)?;
+        let mut check = Check::default();
+        for Set { name, files } in sets(&self.data, self.fold)? {
+            let (data, istellas) = read(&self.reading, &files, check.names())?;
+            if istellas {
+                let words = "1.79769313486232e308 stands for a missing value, as in the files of Istella: read them with \
+                    missing_value = 1.797e308 and missing = \"indicator\" in [data.read]";
+                check.note(&name, Kind::MissingValue, words.to_string());
+            }
+            during(&format!("checking {name}"), || check.add(&name, &data));
+        }
+        let report = check.finish();
+        if self.json {
+            writeln!(out, "{}", json!(report))?;
+        } else {
+            write!(out, "{}", render(&report))?;
+        }
+        match report.problems() {
+            count if self.strict && count > 0 => {
+                Err(Failure::work(format!("check found {}, expected none with --strict", counted(count, "problem"))))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Columns of the text of a finding.
+const TEXT: usize = 80 - "problem  ".len();
+
+fn render(report: &Report) -> String {
+    let mut table =
+        Table::new(["set", "queries", "documents", "features", "per query", "labels", "missing"].map(String::from));
+    for set in &report.sets {
+        table.row(row(set));
+    }
+    let mut text = table.render();
+    if !report.published.is_empty() {
+        let names = report.published.join(" or ");
+        text += &format!("\n{}\n", wrapped(&format!("The shape is that of {names}."), 80).join("\n"));
+    }
+    if !report.findings.is_empty() {
+        text.push('\n');
+    }
+    for finding in &report.findings {
+        let level = match finding.level {
+            Level::Problem => "problem",
+            Level::Note => "note",
+        };
+        let set = if report.sets.len() > 1 { format!("{}: ", finding.set) } else { String::new() };
+        let lines = wrapped(&harmless(&format!("{set}{}", finding.message)), TEXT);
+        for (at, line) in lines.iter().enumerate() {
+            text += &format!("{:7}  {line}\n", if at == 0 { level } else { "" });
+        }
+    }
+    let (problems, all) = (report.problems(), report.findings.len());
+    let notes = all - problems;
+    text += &match (problems, notes) {
+        (0, 0) => "\nNothing found.\n".to_string(),
+        _ => format!("\n{}, {}.\n", counted(problems, "problem"), counted(notes, "note")),
+    };
+    text
+}
+
+fn row(set: &SetReport) -> [String; 7] {
+    let statistics = &set.statistics;
+    let (least, median, most) = statistics.length_range;
+    let labels: Vec<f32> = set.labels().collect();
+    let labels = match &labels[..] {
+        [] => "-".to_string(),
+        [label] => label.to_string(),
+        [first, .., last] => format!("{first} to {last} ({})", counted_levels(labels.len())),
+    };
+    [
+        set.name.clone(),
+        statistics.queries.to_string(),
+        statistics.documents.to_string(),
+        statistics.features.to_string(),
+        format!("{least}/{median}/{most}"),
+        labels,
+        statistics.missing_values.to_string(),
+    ]
+}
+
+fn counted_levels(levels: usize) -> String {
+    format!("{levels} {}", plural(levels, "level"))
+}

@@ -1,0 +1,157 @@
+//! `burn-rank clicks`: generates sessions of clicks on logged rankings, with inverse propensities as weights.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use burn_rank::data::trec::read_run_scores_from;
+use burn_rank::data::{ClickModel, Clicks, RankingDataset};
+use burn_rank::measure::Convention;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::is_standard_stream;
+use clap::Args;
+
+use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::files::{self, to_io};
+use super::input;
+use super::progress::during;
+use super::scored::Scored;
+
+const MODEL: &str = "\
+Inputs:
+  clicks MODEL DATA...           a saved ranker, or the folder of a `train` run
+  clicks --scores FILE DATA...   one score per line, in the order of the documents
+  clicks --run FILE DATA...      a TREC run; what it did not retrieve is not shown
+
+The model of clicks:
+  The document at rank r is examined with the chance r^-eta. An examined document
+  with label y is clicked with the chance noise + (1 - noise) (2^y - 1) / (2^m - 1),
+  where m is the largest label of DATA.
+
+What is written:
+  The file --out has a query for each session with a click, `ID-1`, `ID-2`, ..., with
+  clicks (0 or 1) as labels. FILE.weight next to it has a line for each document:
+  r^eta, at most --max-weight, for a clicked document, and 1 for any other.
+  `data.read = { document_weights = \"file\" }` in a configuration trains with these
+  weights.";
+
+/// Arguments of `clicks`.
+#[derive(Debug, Args)]
+#[command(after_long_help = MODEL)]
+pub struct ClicksArgs {
+    /// MODEL and DATA files; only DATA files with --scores or --run
+    #[arg(value_name = "MODEL DATA", required = true)]
+    files: Vec<PathBuf>,
+    /// One score per line, in the order of the documents of DATA
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    scores: Option<PathBuf>,
+    /// TREC run of the queries of DATA, whose documents have the names that `predict --run-id` gives them
+    #[arg(long, value_name = "FILE")]
+    run: Option<PathBuf>,
+    /// File to write, and FILE.weight next to it; existing files are replaced, both or neither
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+    /// Position bias: rank r is examined with the chance r^-eta
+    #[arg(long, default_value_t = ClickModel::default().eta)]
+    eta: f64,
+    /// Chance of a click on an examined document with label 0
+    #[arg(long, default_value_t = ClickModel::default().noise)]
+    noise: f64,
+    /// Sessions of each query
+    #[arg(long, default_value_t = ClickModel::default().sessions)]
+    sessions: usize,
+    /// Largest weight
+    #[arg(long, default_value_t = ClickModel::default().max_weight)]
+    max_weight: f64,
+    /// Seed of the clicks
+    #[arg(long, default_value_t = ClickModel::default().seed)]
+    seed: u64,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: input::ReadArgs,
+    /// Device of the scorer
+    #[arg(long, default_value = "flex")]
+    device: String,
+    #[command(flatten)]
+    execution: ExecutionArgs,
+}
+
+impl ClicksArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.execution.scope(|| self.generate(out))
+    }
+
+    fn generate(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let model = ClickModel {
+            eta: self.eta,
+            noise: self.noise,
+            sessions: self.sessions,
+            max_weight: self.max_weight,
+            seed: self.seed,
+        };
+        model.check()?;
+        if is_standard_stream(&self.out) {
+            return Err(Failure::input("--out -: expected a file, beside which the weights are written"));
+        }
+        let weights = beside(&self.out);
+        let logged_by = self.scores.as_ref().or(self.run.as_ref());
+        let read: Vec<PathBuf> = self.files.iter().chain(logged_by).map(|path| input::ranker_file(path)).collect();
+        for written in [&self.out, &weights] {
+            input::not_over("--out", written, &read, "is read")?;
+        }
+        input::once(self.files.iter().chain(logged_by))?;
+        let (data, scores) = self.logged()?;
+        let Clicks { data, sessions, clicks, clipped } = during("making clicks", || model.sessions(&data, &scores))?;
+        files::commit([
+            files::prepare(&weights, |mut file| data.write_document_weights(&mut file).map_err(to_io))?,
+            files::prepare(&self.out, |mut file| data.write_letor(&mut file).map_err(to_io))?,
+        ])?;
+        let with_clicks = data.queries();
+        if self.json {
+            let found = json!({
+                "sessions": sessions, "sessions_with_clicks": with_clicks, "clicks": clicks, "clipped_weights": clipped
+            });
+            writeln!(out, "{found}")?;
+        } else {
+            writeln!(out, "{with_clicks} of {sessions} sessions have a click and are written")?;
+            writeln!(out, "{clicks} clicks, {clipped} of them with a weight clipped to {}", self.max_weight)?;
+        }
+        Ok(())
+    }
+
+    /// The data, and the scores in whose order their documents were shown.
+    fn logged(&self) -> Result<(RankingDataset, Vec<f32>), Failure> {
+        if let Some(run) = &self.run {
+            let data = self.reading.read(&self.files, None)?;
+            let scores = read_run_scores_from(input::text(run)?, &data)?;
+            return Ok((data, scores));
+        }
+        let (data, scored) = match (&self.scores, self.files.as_slice()) {
+            (Some(scores), files) => {
+                let data = self.reading.read(files, None)?;
+                let scored = Scored::from_file(scores, &data)?;
+                (data, scored)
+            }
+            (None, [model, files @ ..]) if !files.is_empty() => {
+                let device = input::device(&self.device)?;
+                let ranker = input::ranker(model, &device)?;
+                let data = self.reading.read(files, Some(&ranker))?;
+                let scored = Scored::by_ranker(model, &ranker, &data, &device)?;
+                (data, scored)
+            }
+            _ => return Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or --run FILE DATA")),
+        };
+        let scores = scored.rankings(&data, &Convention::default()).scores.to_vec();
+        Ok((data, scores))
+    }
+}
+
+/// `FILE.weight`.
+fn beside(out: &Path) -> PathBuf {
+    let mut name = OsString::from(out);
+    name.push(".weight");
+    PathBuf::from(name)
+}

@@ -1,0 +1,195 @@
+//! `burn-rank compare`: tests whether one system is better than another.
+//!
+//! `systems.rs` measures every system on the same queries, and `reports.rs` takes the measures of finished runs from
+//! their reports. `print.rs` prints the results of the tests in `measure::significance`. `rankings.rs` has the
+//! documents for the page of `--html`.
+
+mod print;
+mod rankings;
+mod reports;
+mod systems;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use burn_rank::measure::significance::{ComparisonConfig, SystemPair};
+use burn_rank::workbench::atomic_file;
+use burn_rank::workbench::significance::compare_all_telling;
+use burn_rank::workbench::text::is_standard_stream;
+use clap::{Args, value_parser};
+
+use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::input;
+use super::judged::JudgingArgs;
+use super::progress::Work;
+use crate::experiment::OutputError;
+use crate::report::{ComparedMeasure, ComparisonReport, comparison_page};
+use systems::Systems;
+
+const MEASURES: &str = "ndcg@10,map";
+
+const READING: &str = "\
+Inputs:
+  compare A B [C...] DATA        saved rankers (.safetensors, or the folder of a
+                                 `train` run), rankers of LightGBM, XGBoost,
+                                 CatBoost and RankLib (docs/how-to/import.md), and files
+                                 of one score per line, on one LETOR file
+  compare A B [C...] --qrels Q   TREC runs
+  compare A B [C...]             folders of finished `train` or `cv` runs that
+                                 were tested on the same queries: the values of
+                                 their reports, over the queries of all folds
+                                 (the table of `cv` has the mean of the folds);
+                                 other measures and conventions of runs that
+                                 kept scores or rankers (`cv --keep`)
+
+How to read the tables:
+  The first table has the mean of every system. Then, for each measure and pair,
+  `B - A` is the mean difference over queries: above 0, B is better.
+  low, high     bootstrap interval of the difference (95% unless --confidence):
+                how large it may be; an interval that contains 0 decides
+                nothing
+  t             p-value of the paired t-test: the chance of a difference as
+                large if both systems were equal
+  random        the same by Fisher's randomization test, which assumes no
+                distribution; prefer it for few queries
+  tukey         p-value over all pairs (Tukey's HSD), with more than two systems:
+                the more pairs one looks at, the likelier t and random call one
+                of them different by luck; this one does not
+  d             mean difference in standard deviations of the differences: below
+                0.2 is small, however small p is
+  win/tie/loss  queries on which B is better, equal, worse
+  A p-value is for a comparison chosen before looking at the results.
+
+Queries are the same for all systems. Those that the convention excludes are left
+out for all; a run that misses a judged query that another has is refused, unless
+--complete counts missing queries as empty lists.";
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+#[command(after_long_help = READING)]
+pub struct CompareArgs {
+    /// Two systems or more, then the LETOR file that they score; with --qrels, two TREC runs or more and nothing else;
+    /// or two folders of finished runs or more
+    #[arg(required = true, value_name = "SYSTEM")]
+    files: Vec<PathBuf>,
+    /// TREC relevance judgments: the systems are TREC runs
+    #[arg(long, value_name = "FILE")]
+    qrels: Option<PathBuf>,
+    /// Convention [default: the one that the rankers or reports have in common; trec_eval for TREC runs;
+    /// else standard]
+    #[arg(short, long)]
+    convention: Option<String>,
+    /// Measures, comma-separated [default: ndcg@10,map; of folders, all that they have in common]
+    #[arg(short, long = "measures", value_name = "MEASURES")]
+    measures: Vec<String>,
+    /// Also print the value of every system for every query
+    #[arg(short = 'q', long)]
+    per_query: bool,
+    /// Samples of the randomization test and of the bootstrap
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..))]
+    resamples: u32,
+    /// Confidence of the intervals
+    #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
+    confidence: f64,
+    /// Seed of the randomization test and of the bootstrap
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Also write a page: means, tests, the difference of every query, and the queries that gained and lost the most
+    /// with both rankings; an existing file is replaced, and `-` is standard output, in place of the tables
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: input::ReadArgs,
+    /// Device of saved rankers
+    #[arg(long, default_value = "flex")]
+    device: String,
+    #[command(flatten)]
+    execution: ExecutionArgs,
+    #[command(flatten)]
+    judging: JudgingArgs,
+}
+
+impl CompareArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let config =
+            ComparisonConfig { resamples: self.resamples as usize, confidence: self.confidence, seed: self.seed };
+        config.check()?;
+        if let Some(page) = &self.html {
+            let read: Vec<&PathBuf> = self.files.iter().chain(&self.qrels).collect();
+            input::not_over("--html", page, &read, "is read")?;
+        }
+        input::once(self.files.iter().chain(&self.qrels))?;
+        let systems = self.execution.scope(|| self.systems())?;
+        let (measures, count) = (systems.evaluations[0].means.len(), systems.evaluations.len());
+        let work = Work::of("resamples", measures * (count * (count - 1) / 2) * 2 * config.resamples);
+        let tell = |samples| work.more(samples);
+        let pairs = (0..measures)
+            .map(|measure| {
+                let values: Vec<&[Option<f64>]> =
+                    systems.evaluations.iter().map(|evaluation| evaluation.per_query[measure].as_slice()).collect();
+                compare_all_telling(&values, &config, &tell)
+            })
+            .collect::<Result<Vec<Vec<SystemPair>>, _>>()?;
+        drop(work);
+        if let Some(path) = &self.html {
+            let page = page(&systems, &pairs, &config)?;
+            if is_standard_stream(path) {
+                return Ok(out.write_all(page.as_bytes())?);
+            }
+            atomic_file::write(path, page.as_bytes())
+                .map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
+        }
+        if self.json {
+            writeln!(out, "{}", print::json(&systems, &pairs, &config, self.per_query))?;
+        } else {
+            print::tables(&systems, &pairs, &config, self.per_query, out)?;
+        }
+        Ok(())
+    }
+
+    fn systems(&self) -> Result<Systems, Failure> {
+        let measures = input::measures(&self.measures, MEASURES)?;
+        let folders = self.files.iter().filter(|path| path.is_dir()).count();
+        match (&self.qrels, self.files.as_slice()) {
+            (None, runs @ [_, _, ..]) if folders == runs.len() => Systems::from_reports(self, runs),
+            (Some(qrels), runs @ [_, _, ..]) => Systems::from_runs(self, runs, qrels, &measures),
+            (Some(_), _) => Err(Failure::input("expected two runs or more with --qrels FILE")),
+            (None, [scored @ .., data]) if scored.len() >= 2 => Systems::from_scores(self, scored, data, &measures),
+            (None, files) => {
+                Err(Failure::input(match files.iter().find(|path| !is_standard_stream(path) && !path.exists()) {
+                    Some(missing) => format!("{}: found no such file or folder", missing.display()),
+                    None => format!(
+                        "expected two systems or more and DATA, two TREC runs or more and --qrels FILE, or two folders of \
+                     finished runs or more; found {} in all",
+                        files.len()
+                    ),
+                }))
+            }
+        }
+    }
+}
+
+/// Builds the page of a comparison.
+fn page(systems: &Systems, pairs: &[Vec<SystemPair>], config: &ComparisonConfig) -> Result<String, Failure> {
+    let first = &systems.evaluations[0];
+    let compared = |(at, pairs): (usize, &Vec<SystemPair>)| ComparedMeasure {
+        measure: first.means[at].0,
+        values: systems.evaluations.iter().map(|evaluation| evaluation.per_query[at].clone()).collect(),
+        pairs: pairs.clone(),
+    };
+    let report = ComparisonReport {
+        convention: first.convention.clone(),
+        queries: first.queries,
+        empty_queries: first.empty_queries,
+        systems: systems.names.clone(),
+        query_ids: systems.queries.clone(),
+        measures: pairs.iter().enumerate().map(compared).collect(),
+        config: *config,
+    };
+    let documents = |query: usize, system: usize| systems.rankings.of(query, &systems.queries[query], system);
+    Ok(comparison_page(&report, &documents)?)
+}

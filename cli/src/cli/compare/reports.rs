@@ -1,0 +1,218 @@
+//! Compares finished `train` and `cv` runs by the queries in their reports.
+
+use std::path::{Path, PathBuf};
+
+use burn_rank::measure::{Convention, Evaluation, Measure, mean};
+
+use super::CompareArgs;
+use super::rankings::SystemRankings;
+use super::systems::Systems;
+use crate::cli::failure::Failure;
+use crate::cli::input;
+use crate::cli::report::read_report;
+use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
+
+/// The queries of one fold for which a report has values.
+struct Tested {
+    data: DataReport,
+    per_query: PerQuery,
+}
+
+/// Returns whether two conventions are equal apart from their names.
+fn same(one: &Convention, other: &Convention) -> bool {
+    Convention { name: other.name.clone(), ..one.clone() } == *other
+}
+
+/// The test queries of a report.
+struct Finished {
+    convention: Convention,
+    /// One entry per fold.
+    folds: Vec<Tested>,
+}
+
+impl Finished {
+    fn from_report(report: Report) -> Self {
+        let tested = |data: Sets<DataReport>, per_query: PerQuery| {
+            let data = data.iter().find(|(name, _)| *name == per_query.set).map_or(&data.train, |(_, data)| data);
+            Tested { data: data.clone(), per_query }
+        };
+        match report {
+            Report::Train(train) => {
+                Self { convention: train.convention, folds: vec![tested(train.data, train.per_query)] }
+            }
+            Report::Cv(cv) => {
+                let folds = cv.details.into_iter().map(|fold| tested(fold.data, fold.per_query)).collect();
+                Self { convention: cv.result.convention, folds }
+            }
+        }
+    }
+
+    /// Returns the measures that every fold has, in the order of their names.
+    fn measures(&self) -> Vec<&String> {
+        let of = |fold: &Tested, name: &String| fold.per_query.values.contains_key(name);
+        let first = self.folds.iter().take(1).flat_map(|fold| fold.per_query.values.keys());
+        first.filter(|name| self.folds.iter().all(|fold| of(fold, name))).collect()
+    }
+
+    /// Computes measures over the queries of all folds.
+    fn evaluation(&self, measures: &[Measure]) -> Evaluation {
+        let values = |measure: &Measure| -> Vec<Option<f64>> {
+            self.folds.iter().flat_map(|fold| &fold.per_query.values[&measure.to_string()]).copied().collect()
+        };
+        let per_query: Vec<_> = measures.iter().map(values).collect();
+        let mean = |values: &Vec<Option<f64>>| mean(values).unwrap_or(f64::NAN);
+        Evaluation {
+            convention: self.convention.clone(),
+            queries: self.folds.iter().map(|fold| fold.data.statistics.queries).sum(),
+            empty_queries: self.folds.iter().map(|fold| fold.data.statistics.empty_queries).sum(),
+            means: measures.iter().copied().zip(per_query.iter().map(mean)).collect(),
+            per_query,
+        }
+    }
+
+    /// Returns why this run cannot be compared with `first`, the run in `folder`: its values are in another convention
+    /// or on other queries.
+    fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
+        if !same(&self.convention, &first.convention) {
+            let words = |of: &Convention| serde_json::to_string(of).unwrap_or_else(|_| of.name.clone());
+            let (found, expected) = (words(&self.convention), words(&first.convention));
+            Some(format!("found the convention {found}, expected {expected}, as in {}", folder.display()))
+        } else {
+            self.on_other_queries(first, folder)
+        }
+    }
+
+    /// Returns that this run was measured on other queries than `first`, the run in `folder`.
+    fn on_other_queries(&self, first: &Finished, folder: &Path) -> Option<String> {
+        let hashes = |of: &Finished| of.folds.iter().map(|fold| fold.data.hash.clone()).collect::<Vec<_>>();
+        let set = |of: &Finished| of.folds.first().map_or(String::new(), |fold| fold.per_query.set.clone());
+        if set(self) != set(first) {
+            Some(format!("found values of {} queries, expected {}, as in {}", set(self), set(first), folder.display()))
+        } else if hashes(self) != hashes(first) {
+            let folder = folder.display();
+            Some(format!("measured on other queries, features or folds than {folder}: compare rankers on their data"))
+        } else {
+            None
+        }
+    }
+
+    /// Returns a message that names the first of `measures` for which this run has no values.
+    fn missing(&self, measures: &[Measure]) -> Option<String> {
+        let known = self.measures();
+        let missing = measures.iter().find(|measure| !known.contains(&&measure.to_string()))?;
+        let found = known.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+        Some(format!("no values of {missing}, found {found}; `measure.report` lists what a run keeps"))
+    }
+}
+
+/// Returns the names of measures as reports have them.
+fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
+    match names {
+        [] => Ok(Vec::new()),
+        names => Ok(input::measures(names, "")?.iter().map(ToString::to_string).collect()),
+    }
+}
+
+/// The rankings of runs that kept them; unknown where one did not, or its data have changed since.
+fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
+    let read = |folder: &PathBuf| {
+        let device = input::device(&args.device).ok()?;
+        KeptRun::read(folder, &device).ok()
+    };
+    if !folders.iter().all(|folder| KeptRun::is_in(folder)) {
+        return SystemRankings::Unknown;
+    }
+    let runs: Option<Vec<KeptRun>> = folders.iter().map(read).collect();
+    runs.map_or(SystemRankings::Unknown, |mut runs| rankings_of(&mut runs))
+}
+
+/// The test queries of every fold with the scores of each run's first seed, taken out of the runs.
+fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
+    let folds = runs.iter().map(|run| run.folds.len()).min().unwrap_or(0);
+    let part = |fold: usize| {
+        let first = |run: &KeptRun| run.folds[fold].scores.first().cloned();
+        let scores = runs.iter().map(first).collect::<Option<Vec<_>>>()?;
+        Some((std::mem::take(&mut runs[0].folds[fold].test), scores))
+    };
+    let parts: Option<Vec<_>> = (0..folds).map(part).collect();
+    parts.map_or(SystemRankings::Unknown, SystemRankings::Scored)
+}
+
+impl Systems {
+    /// Measures what finished runs kept, in this convention.
+    fn from_kept(args: &CompareArgs, folders: &[PathBuf], convention: &Convention) -> Result<Self, Failure> {
+        let device = input::device(&args.device)?;
+        let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
+        let names: Vec<String> = match args.measures.as_slice() {
+            [] => runs[0].report.result.measures.keys().cloned().collect(),
+            asked => asked.to_vec(),
+        };
+        let measures = input::measures(&names, "")?;
+        let evaluations = runs.iter().map(|run| run.evaluate(&measures, convention)).collect::<Result<_, _>>()?;
+        let tests = runs[0].folds.iter().map(|fold| &fold.test);
+        Ok(Self {
+            names: folders.iter().map(|path| path.display().to_string()).collect(),
+            queries: tests.flat_map(|test| test.query_ids.iter().cloned()).collect(),
+            evaluations,
+            rankings: match args.html {
+                Some(_) => rankings_of(&mut runs),
+                None => SystemRankings::Unknown,
+            },
+        })
+    }
+
+    /// Reads finished runs, which must have been tested on the same queries in the same convention. Where all of them
+    /// kept their scores, a measure or a convention that their reports lack is computed.
+    pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
+        let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
+        let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));
+        let finished = folders.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+        let (folder, first) = (&folders[0], &finished[0]);
+        let asked = args.convention.as_deref().map(input::convention).transpose()?;
+        let in_reports = |run: &Finished| {
+            let asked = asked.as_ref().unwrap_or(&first.convention);
+            let has = |measure: &String| run.measures().contains(&measure);
+            Ok::<_, Failure>(same(asked, &run.convention) && canonical(&args.measures)?.iter().all(has))
+        };
+        let all_there = finished.iter().map(in_reports).collect::<Result<Vec<bool>, _>>()?;
+        if all_there.contains(&false) && folders.iter().all(|folder| KeptRun::is_in(folder)) {
+            for (other, run) in folders.iter().zip(&finished) {
+                if let Some(message) = run.on_other_queries(first, folder) {
+                    return Err(refuse(other, message));
+                }
+            }
+            return Self::from_kept(args, folders, &asked.unwrap_or_else(|| first.convention.clone()));
+        }
+        if let Some(asked) = asked.filter(|asked| !same(asked, &first.convention)) {
+            let (found, asked) = (&first.convention.name, asked.name);
+            let message =
+                format!("found values in the convention {found}, expected {asked}: compare rankers on their data");
+            return Err(refuse(folder, message));
+        }
+        let names: Vec<String> = match args.measures.as_slice() {
+            [] => {
+                let in_all = |name: &&String| finished.iter().all(|other| other.measures().contains(name));
+                first.measures().into_iter().filter(in_all).cloned().collect()
+            }
+            asked => asked.to_vec(),
+        };
+        if names.is_empty() {
+            return Err(refuse(folder, format!("no measure in common with {}", folders[1].display())));
+        }
+        let measures = input::measures(&names, "")?;
+        for (other, run) in folders.iter().zip(&finished) {
+            if let Some(message) = run.apart_from(first, folder).or_else(|| run.missing(&measures)) {
+                return Err(refuse(other, message));
+            }
+        }
+        Ok(Self {
+            names: folders.iter().map(|path| path.display().to_string()).collect(),
+            queries: first.folds.iter().flat_map(|fold| fold.per_query.queries.iter().cloned()).collect(),
+            evaluations: finished.iter().map(|finished| finished.evaluation(&measures)).collect(),
+            rankings: match args.html {
+                Some(_) => kept_rankings(args, folders),
+                None => SystemRankings::Unknown,
+            },
+        })
+    }
+}

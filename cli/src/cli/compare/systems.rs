@@ -1,0 +1,124 @@
+//! Systems measured on the same queries.
+
+use std::path::{Path, PathBuf};
+
+use burn_rank::data::trec::JudgedRun;
+use burn_rank::measure::{Convention, Evaluation, Evaluator, Measure, QueryValues};
+use burn_rank::ranker::Ranker;
+use burn_rank::workbench::FileKind;
+
+use super::CompareArgs;
+use super::rankings::SystemRankings;
+use crate::cli::failure::Failure;
+use crate::cli::input;
+use crate::cli::judged::Judgments;
+use crate::cli::scored::Scored;
+
+/// The measures of two systems or more.
+pub(super) struct Systems {
+    /// Name of each system: its file, with the tag of a TREC run.
+    pub(super) names: Vec<String>,
+    /// Name of each query.
+    pub(super) queries: Vec<String>,
+    /// One evaluation per system; all cover these queries in this order.
+    pub(super) evaluations: Vec<Evaluation>,
+    /// The rankings, where they are known.
+    pub(super) rankings: SystemRankings,
+}
+
+impl Systems {
+    /// Measures rankers of burn-rank and of other systems, and files of scores, on one LETOR file.
+    pub(super) fn from_scores(
+        args: &CompareArgs,
+        systems: &[PathBuf],
+        data: &Path,
+        measures: &[Measure],
+    ) -> Result<Self, Failure> {
+        let device = input::device(&args.device)?;
+        let is_ranker = |path: &PathBuf| {
+            path.is_dir()
+                || path.extension().is_some_and(|extension| extension == "safetensors")
+                || FileKind::of_file(path).is_some_and(FileKind::is_ranker)
+        };
+        let load = |path: &PathBuf| is_ranker(path).then(|| input::ranker(path, &device)).transpose();
+        let rankers = systems.iter().map(load).collect::<Result<Vec<_>, _>>()?;
+        // Every ranker has to take the columns that the first one does.
+        let data = args.reading.read_for_all(&[data.to_path_buf()], &rankers.iter().flatten().collect::<Vec<_>>())?;
+        let score = |(path, ranker): (&PathBuf, &Option<Ranker>)| match ranker {
+            Some(ranker) => Scored::by_ranker(path, ranker, &data, &device),
+            None => Scored::from_file(path, &data),
+        };
+        let scored = systems.iter().zip(&rankers).map(score).collect::<Result<Vec<_>, _>>()?;
+        let convention = match &args.convention {
+            Some(text) => input::convention(text)?,
+            None => in_common(&scored),
+        };
+        let evaluator = Evaluator::new(measures, &convention)?;
+        let evaluate = |scored: &Scored| evaluator.evaluate(&scored.rankings(&data, &convention));
+        let evaluations = scored.iter().map(evaluate).collect::<Result<_, _>>()?;
+        let queries = data.query_ids.clone();
+        let rankings = match args.html {
+            None => SystemRankings::Unknown,
+            Some(_) => {
+                let scores = scored.iter().map(|scored| scored.as_float32().to_vec()).collect();
+                SystemRankings::Scored(vec![(data, scores)])
+            }
+        };
+        let names = systems.iter().map(|path| path.display().to_string()).collect();
+        Ok(Self { names, evaluations, queries, rankings })
+    }
+
+    /// Measures TREC runs with the same judgments.
+    pub(super) fn from_runs(
+        args: &CompareArgs,
+        runs: &[PathBuf],
+        qrels: &Path,
+        measures: &[Measure],
+    ) -> Result<Self, Failure> {
+        let judgments = Judgments::read(qrels, &args.judging)?;
+        let convention = judgments.convention(args.convention.as_deref().unwrap_or("trec_eval"))?;
+        let evaluator = Evaluator::new(measures, &convention)?;
+        let judged = runs.iter().map(|run| judgments.measure(run, &evaluator)).collect::<Result<Vec<_>, _>>()?;
+        for (path, run) in runs.iter().zip(&judged) {
+            same_queries((&runs[0], &judged[0]), (path, run))?;
+        }
+        let summary = |run: &JudgedRun<QueryValues>| {
+            evaluator.summary(&run.queries.iter().map(|(_, values)| values).collect::<Vec<_>>())
+        };
+        // Documents are read again where they are to be shown, so that a comparison without a page takes little memory.
+        let rankings = match args.html {
+            None => SystemRankings::Unknown,
+            Some(_) => SystemRankings::Runs(runs.iter().map(|run| judgments.documents(run)).collect::<Result<_, _>>()?),
+        };
+        let name = |(path, run): (&PathBuf, &JudgedRun<QueryValues>)| format!("{} ({})", path.display(), run.tag);
+        Ok(Self {
+            names: runs.iter().zip(&judged).map(name).collect(),
+            evaluations: judged.iter().map(summary).collect::<Result<_, _>>()?,
+            queries: judged[0].queries.iter().map(|(query, _)| query.clone()).collect(),
+            rankings,
+        })
+    }
+}
+
+/// Returns the convention in which all the rankers were selected, if it is the same one; otherwise `standard`.
+fn in_common(scored: &[Scored]) -> Convention {
+    let first = scored[0].convention.as_ref();
+    first.filter(|_| scored.iter().all(|other| other.convention.as_ref() == first)).cloned().unwrap_or_default()
+}
+
+/// Refuses two runs with different queries, and names a query that one of them lacks. The queries of both are in
+/// ascending order of name.
+fn same_queries<T>(first: (&PathBuf, &JudgedRun<T>), other: (&PathBuf, &JudgedRun<T>)) -> Result<(), Failure> {
+    let lacks =
+        |run: &JudgedRun<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();
+    for ((has, of), (lacking, run)) in [(first, other), (other, first)] {
+        if let Some((query, _)) = of.queries.iter().find(|(query, _)| lacks(run, query)) {
+            return Err(Failure::input(format!(
+                "{}: found no document for query `{query}`, which {} has; --complete counts missing queries as empty lists",
+                lacking.display(),
+                has.display()
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Rankers in the formats of other systems and in ours.
+
+use std::io::Write;
+
+use burn::tensor::Device;
+use burn_rank::ranker::{ExportFormat, Model, Ranker};
+use burn_rank::workbench::atomic_file;
+use burn_rank::workbench::text::{counted, harmless};
+use clap::ValueEnum;
+
+use super::super::failure::{Context, Failure};
+use super::super::{input, terminal};
+use super::ConvertArgs;
+
+/// Format of a ranker.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Format {
+    /// ONNX of one query
+    Onnx,
+    /// ONNX of many queries, padded, with a mask
+    OnnxBatch,
+    /// LightGBM's text, of trees
+    Lightgbm,
+    /// RankLib's text of a linear ranker, or its XML of trees; not yet loaded in RankLib
+    Ranklib,
+    /// XGBoost's model in JSON, of trees
+    Xgboost,
+    /// XGBoost's dump in JSON, for OpenSearch and Elasticsearch (model/xgboost+json); not yet loaded there
+    XgboostDump,
+    /// Solr's JSON, of trees or a linear ranker; not yet loaded in Solr
+    Solr,
+    /// Weights of a linear ranker in JSON, for OpenSearch and Elasticsearch (model/linear); not yet loaded there
+    PluginLinear,
+    /// A saved ranker
+    BurnRank,
+}
+
+/// Names that say the format of a ranker.
+pub(super) const NAMES: &str = "a name that ends in .onnx, .txt, .xml or .safetensors, or another name with --format";
+
+impl ConvertArgs {
+    pub(super) fn convert_ranker(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        if !self.reading.is_default() {
+            return Err(Failure::input("--missing and --read: expected data to convert, found a ranker"));
+        }
+        input::not_over("convert", &self.out, &[input::ranker_file(&self.from)], "is the ranker")?;
+        let ranker = input::ranker(&self.from, &Device::flex())?;
+        let format = self.format(&ranker)?;
+        let (name, bytes) = match format {
+            Some(format) => (format.to_string(), ranker.export(format).context(self.from.display())?),
+            None => ("a saved ranker".to_string(), ranker.to_bytes()),
+        };
+        let notes = format.map_or(Vec::new(), |format| ranker.export_notes(format));
+        let place = self.out.display();
+        atomic_file::write(&self.out, &bytes).map_err(Failure::unwritable).context(format!("{place}: cannot write"))?;
+        let (place, features) = (place.to_string(), counted(ranker.features(), "feature"));
+        writeln!(out, "{}: {name}, {features}, {} bytes", harmless(&place), bytes.len())?;
+        for note in notes {
+            terminal::say(format_args!("note: {place}: {note}"));
+        }
+        Ok(())
+    }
+
+    /// Returns the format to write; `None` for our own.
+    fn format(&self, ranker: &Ranker) -> Result<Option<ExportFormat>, Failure> {
+        let Some(format) = self.format else {
+            let extension = self.out.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+            return match extension.as_deref() {
+                Some("safetensors") => Ok(None),
+                Some("json") => Err(Failure::input(format!(
+                    "{}: several formats are JSON, expected --format xgboost, xgboost-dump, solr or plugin-linear",
+                    self.out.display()
+                ))),
+                Some("onnx" | "txt" | "xml") => Ok(Some(ExportFormat::from_path(&self.out, ranker.model())?)),
+                _ => Err(Failure::input(format!("{}: expected {NAMES}", self.out.display()))),
+            };
+        };
+        Ok(Some(match format {
+            Format::Onnx => ExportFormat::Onnx,
+            Format::OnnxBatch => ExportFormat::OnnxBatch,
+            Format::Lightgbm => ExportFormat::LightGbm,
+            Format::Ranklib if matches!(ranker.model(), Model::Trees(_)) => ExportFormat::RankLibTrees,
+            Format::Ranklib => ExportFormat::RankLib,
+            Format::Xgboost => ExportFormat::XgBoost,
+            Format::XgboostDump => ExportFormat::XgBoostDump,
+            Format::Solr => ExportFormat::Solr,
+            Format::PluginLinear => ExportFormat::PluginLinear,
+            Format::BurnRank => return Ok(None),
+        }))
+    }
+}

@@ -1,0 +1,424 @@
+//! `burn-rank cv CONFIG`: folds x grid or trials x seeds, one table.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use burn::tensor::Device;
+use burn_rank::distributed::{OneProcess, Processes};
+use burn_rank::json::Value;
+use burn_rank::learner::StopReason;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::{counted, harmless};
+use clap::Args;
+
+use super::failure::{Context, Failure};
+use super::processes::together;
+use super::progress::{Fits, Rounds, during};
+use super::run_args::{FolderArgs, Opened, RunArgs};
+use super::signals::interrupt_on_signal;
+use super::table::{Table, wrapped};
+use crate::experiment::{
+    CONFIG, Chosen, Claim, CrossValidation, CrossValidationOptions, DataConfig, ExperimentError, FoldResult, KEPT,
+    Keep, Measures, OutputFolder, Part, PartDone, REPORT, Report, RunKind, RunRecord, TrainRun, agree,
+    cross_validate_and_choose, cross_validate_part, merge_parts_and_choose, resolved_toml,
+};
+use crate::report::write_reports;
+
+/// Which fits a process makes.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    /// Every fit.
+    Whole,
+    /// The fits of its part, which it leaves in the folder.
+    Part(Part),
+    /// No fits: it puts the parts together.
+    Merge,
+}
+
+/// Arguments of `cv`.
+#[derive(Debug, Clone, Args)]
+pub struct CvArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Folder of the results: new, empty, or the folder of an earlier run; without it, nothing is kept
+    #[arg(long)]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    folder: FolderArgs,
+    /// Keep the selected fit of each fold below kept/ in the folder: `rankers`, `scores` of the test documents,
+    /// `runs` in TREC form; separated by commas
+    #[arg(long, value_name = "WHAT")]
+    keep: Option<String>,
+    /// Run every N-th fit, starting with the I-th, and write no report. For scheduler jobs sharing one --out folder;
+    /// run the same command again to resume
+    #[arg(long, value_name = "I/N", conflicts_with_all = ["overwrite", "merge"])]
+    part: Option<String>,
+    /// Merge the results of the parts in the folder of --out
+    #[arg(long, conflicts_with = "overwrite")]
+    merge: bool,
+    /// Then train the setting with the best mean validation value over folds and seeds again, on the queries of all
+    /// folds, for the median of its best rounds, and write the run to OUT: a new or empty folder, or the folder of an
+    /// earlier refit with --resume or --overwrite
+    #[arg(long, value_name = "OUT", conflicts_with = "part")]
+    refit: Option<PathBuf>,
+    /// Fits at once [default: as many as cores and memory allow]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Only warnings, errors, and what --json asks for: no progress, no table. The result goes to --out or --json
+    #[arg(long, short)]
+    quiet: bool,
+    /// One JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+impl CvArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let start = Instant::now();
+        if self.out.is_none() && self.refit.is_none() && self.folder.claim() != Claim::New {
+            return Err(Failure::input("--resume and --overwrite need the folder of the run: --out DIR"));
+        }
+        if self.out.is_none() && (self.part.is_some() || self.merge) {
+            return Err(Failure::input("--part and --merge need the folder that the parts share: --out DIR"));
+        }
+        let part: Option<Part> = self.part.as_deref().map(str::parse).transpose()?;
+        if self.quiet && self.out.is_none() && self.refit.is_none() && !self.json {
+            return Err(Failure::input("--quiet needs a place for the result: --out DIR or --json"));
+        }
+        if let (Some(out), Some(refit)) = (&self.out, &self.refit)
+            && [out, refit].map(|path| std::path::absolute(path).ok()).windows(2).all(|both| both[0] == both[1])
+        {
+            return Err(Failure::input("--refit: found the folder of --out, expected another one"));
+        }
+        let keep: Keep = self.keep.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        if keep.any() && self.out.is_none() {
+            return Err(Failure::input("--keep needs the folder of the run: --out DIR"));
+        }
+        together(|processes| {
+            let opened = self.run.open()?;
+            // Before a folder is made.
+            opened.config.check_folds().map_err(ExperimentError::from)?;
+            if let Some(refit) = self.refit.as_ref().filter(|_| processes.leads()) {
+                check_folder(refit, self.folder.claim())?;
+            }
+            let several = processes.count() > 1;
+            if part.is_some() || self.merge || several {
+                opened.config.check_parts().map_err(ExperimentError::from)?;
+            }
+            let work = match part {
+                _ if several => return opened.execution.scope(|| self.in_parts(&opened, processes, keep, start, out)),
+                Some(part) => Work::Part(part),
+                None if self.merge => Work::Merge,
+                None => Work::Whole,
+            };
+            opened.execution.scope(|| self.cross_validate(&opened, work, keep, start, out))
+        })
+    }
+
+    /// Makes a part in each process, and puts them together in the first.
+    fn in_parts(
+        &self,
+        opened: &Opened,
+        processes: &dyn Processes,
+        keep: Keep,
+        start: Instant,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let (rank, count) = (processes.rank(), processes.count());
+        if self.out.is_none() || self.part.is_some() || self.merge {
+            let what = "the folder that they share, and makes its parts itself: --out DIR, without --part and --merge";
+            return Err(Failure::input(format!("cv in {count} processes needs {what}")));
+        }
+        agree(processes, &opened.config, &[]).map_err(Failure::from)?;
+        if processes.leads() {
+            // Refuses an occupied folder, and makes the folder in which the parts work.
+            let resolved = resolved_toml(&opened.document, &opened.config)?;
+            drop(self.open(&resolved, self.folder.claim())?);
+        }
+        processes.wait();
+        let part = Part::new(rank + 1, count).map_err(Failure::from)?;
+        let quiet = Self { quiet: true, json: false, ..self.clone() };
+        let of_part = if processes.leads() { &Self { json: false, ..self.clone() } } else { &quiet };
+        of_part.cross_validate(opened, Work::Part(part), keep, start, &mut std::io::sink())?;
+        processes.wait();
+        if processes.leads() { self.cross_validate(opened, Work::Merge, keep, start, out) } else { Ok(()) }
+    }
+
+    /// Opens the folder of the run, where there is one.
+    fn open(&self, resolved: &str, claim: Claim) -> Result<Option<OutputFolder>, Failure> {
+        let Some(path) = &self.out else { return Ok(None) };
+        Ok(Some(OutputFolder::open(path, RunKind::CrossValidation, resolved, claim)?))
+    }
+
+    fn cross_validate(
+        &self,
+        opened: &Opened,
+        work: Work,
+        keep: Keep,
+        start: Instant,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let Opened { document, config, device, .. } = opened;
+        let claim = match work {
+            Work::Whole => self.folder.claim(),
+            Work::Part(part) => Claim::Part { of: part.of() },
+            Work::Merge => Claim::Merge,
+        };
+        // A folder that is in the way is told before the data are read, and data that cannot be read leave none behind.
+        let resolved = resolved_toml(document, config)?;
+        if let (Some(path), Some(_)) = (&self.out, &self.refit) {
+            OutputFolder::check(path, RunKind::CrossValidation, &resolved, claim)?;
+        }
+        let refit_data = match (&self.refit, work) {
+            (Some(_), Work::Whole | Work::Merge) => Some(during("reading the data", || config.refit_data())?),
+            _ => None,
+        };
+        let mut folder = self.open(&resolved, claim)?;
+        let on_cpu = matches!(config.device.as_str(), "flex" | "ndarray");
+        let threads = if on_cpu { rayon::current_num_threads() } else { 1 };
+        let fits = Fits::new(self.quiet, config.measure.select);
+        let options = CrossValidationOptions {
+            device,
+            output: folder.as_ref(),
+            resume: self.folder.resume || matches!(work, Work::Merge),
+            keep,
+            jobs: self.jobs.map(usize::from),
+            threads,
+            progress: &fits,
+            interrupt: interrupt_on_signal()?,
+        };
+        let fitting = Instant::now();
+        if let Work::Part(part) = work {
+            let done = cross_validate_part(document, config, part, &options);
+            fits.end();
+            return self.print_part(part, done?, out);
+        }
+        let report = match (&folder, work) {
+            (Some(folder), Work::Merge) => merge_parts_and_choose(document, config, folder, &options),
+            _ => cross_validate_and_choose(document, config, &options),
+        };
+        fits.end();
+        let (report, chosen) = report.map_err(|error| match &folder {
+            Some(folder) => folder.give_up(error),
+            None => error,
+        })?;
+        let fit_time = fitting.elapsed();
+        let result = report.result.clone();
+        if let Some(folder) = &mut folder {
+            let record = RunRecord::new(&config.device, fit_time, start.elapsed());
+            write_reports(folder, &Report::Cv(report), &record)?;
+            folder.finish()?;
+        }
+        let kept = folder.as_ref().filter(|_| keep.any()).map(|folder| Kept::of(&result, keep, folder));
+        let refit = match (&self.refit, refit_data) {
+            (Some(path), Some(data)) => Some((path, &chosen, data)),
+            _ => None,
+        };
+        if !self.json {
+            self.print(&result, kept, None, out)?;
+            out.flush()?;
+            let Some((path, chosen, data)) = refit else { return Ok(()) };
+            let documents = self.refit(&result, path, chosen, &data, device)?;
+            if !self.quiet {
+                write!(out, "{}", refitted(chosen, &result, documents, path))?;
+            }
+            return Ok(());
+        }
+        let refit = match refit {
+            Some((path, chosen, data)) => {
+                self.refit(&result, path, chosen, &data, device)?;
+                let mut record = Value::from(chosen);
+                record["out"] = json!(path);
+                Some(record)
+            }
+            None => None,
+        };
+        self.print(&result, kept, refit, out)
+    }
+
+    /// Trains the setting that was chosen on all queries; returns their number.
+    fn refit(
+        &self,
+        result: &CrossValidation,
+        path: &Path,
+        chosen: &Chosen,
+        data: &DataConfig,
+        device: &Device,
+    ) -> Result<usize, Failure> {
+        let (document, config) = chosen.configuration(data)?;
+        let rounds = Rounds::new(self.quiet, config.measure.select);
+        let claim = self.folder.claim();
+        let run = TrainRun::open(Instant::now(), &document, config, device, Some(path.into()), claim, &OneProcess)?;
+        rounds.read();
+        let report = self.out.as_ref().map(|out| out.join(REPORT).display().to_string());
+        let run = run.with_estimate(result.estimate(report));
+        let done = run.fit(false, &rounds, interrupt_on_signal()?, &write_reports)?;
+        match (done.fit.stop, &done.report) {
+            (StopReason::Interrupted, _) => Err(Failure::work(format!(
+                "interrupted; the model so far is in {}, the same command with --resume continues",
+                path.display()
+            ))),
+            (_, Report::Train(report)) => Ok(report.data.train.statistics.queries),
+            _ => Ok(0),
+        }
+    }
+
+    /// Prints the result, and what was kept.
+    fn print(
+        &self,
+        result: &CrossValidation,
+        kept: Option<Kept>,
+        refit: Option<Value>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        if self.json {
+            let mut record = burn_rank::workbench::json::json!(result);
+            if let Some(kept) = kept {
+                record["kept"] = burn_rank::workbench::json::json!({"files": kept.files, "bytes": kept.bytes});
+            }
+            if let Some(refit) = refit {
+                record["refit"] = refit;
+            }
+            writeln!(out, "{record}")?;
+        } else if !self.quiet {
+            write!(out, "{}", render(result))?;
+            if let Some(kept) = kept {
+                let files = counted(kept.files.len(), "file");
+                writeln!(out, "kept {files}, {} bytes, in {}", kept.bytes, kept.place.display())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints what a part has made.
+    fn print_part(&self, part: Part, done: PartDone, out: &mut dyn Write) -> Result<(), Failure> {
+        let PartDone { fits, all } = done;
+        if self.json {
+            writeln!(
+                out,
+                "{}",
+                burn_rank::workbench::json::json!({"part": part.to_string(), "fits": fits, "all": all})
+            )?;
+        } else if !self.quiet {
+            writeln!(
+                out,
+                "part {part} is done: {fits} of the {all} fits; when all parts are done, --merge puts them together"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a folder that a refit may not write into, before any work.
+fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
+    // The configuration is known when the fits are made. A run that is continued must have the folder's configuration.
+    let there = match claim {
+        Claim::Resume => std::fs::read_to_string(path.join(CONFIG)).unwrap_or_default(),
+        _ => String::new(),
+    };
+    OutputFolder::check(path, RunKind::Train, &there, claim).map_err(Failure::from).context("--refit")
+}
+
+/// Describes the result of a refit in words.
+fn refitted(chosen: &Chosen, result: &CrossValidation, queries: usize, path: &Path) -> String {
+    let (least, most) = (chosen.best_rounds.iter().min(), chosen.best_rounds.iter().max());
+    let rounds = match (least, most) {
+        (Some(least), Some(most)) if least != most => format!(", the median of {least} to {most}"),
+        _ => String::new(),
+    };
+    let setting = if chosen.setting == "-" { String::new() } else { format!(": {}", harmless(&chosen.setting)) };
+    let line = format!(
+        "refit{setting}: the best mean over folds on {} queries, {:.4}; trained on {} for {}{rounds}; written to {}. It has \
+         no test value of its own: the means above are its estimate.",
+        result.selected_on,
+        chosen.validation,
+        counted(queries, "query"),
+        counted(chosen.round(), "round"),
+        path.display()
+    );
+    wrapped(&line, 80).join("\n") + "\n"
+}
+
+/// The files that were kept.
+struct Kept {
+    /// Paths in the folder of the run.
+    files: Vec<String>,
+    bytes: u64,
+    /// The folder that holds them.
+    place: PathBuf,
+}
+
+impl Kept {
+    fn of(result: &CrossValidation, keep: Keep, folder: &OutputFolder) -> Self {
+        let of_fold = |fold: &FoldResult| -> Vec<String> {
+            result.seeds.iter().flat_map(|seed| keep.files(fold.fold, *seed)).collect()
+        };
+        let files: Vec<String> = result.folds.iter().flat_map(of_fold).collect();
+        let size = |name: &String| std::fs::metadata(folder.file(name)).map_or(0, |there| there.len());
+        Self { bytes: files.iter().map(size).sum(), files, place: folder.file(KEPT) }
+    }
+}
+
+/// Number of trials of a fold that are printed.
+const TRIALS: usize = 5;
+
+/// Formats the best trials of each fold, of a search.
+fn trials(result: &CrossValidation) -> String {
+    let mut text = String::new();
+    for fold in result.folds.iter().filter(|fold| !fold.trials.is_empty()) {
+        let (all, shown) = (fold.trials.len(), fold.trials.len().min(TRIALS));
+        text += &format!("\nfold {}, the best {shown} of {all} trials, the first selected\n", fold.fold);
+        let keys: Vec<&String> = fold.trials[0].values.keys().collect();
+        let first = ["trial", "validation", "rounds"].map(String::from);
+        let mut table = Table::new(first.into_iter().chain(keys.iter().map(|key| key.to_string())));
+        for trial in fold.ranked_trials().into_iter().take(TRIALS) {
+            let validation = trial.validation.map_or("-".to_string(), |value| format!("{value:.4}"));
+            let values = keys.iter().map(|key| trial.values.get(*key).map(ToString::to_string).unwrap_or_default());
+            table.row([trial.trial.to_string(), validation, trial.rounds.to_string()].into_iter().chain(values));
+        }
+        text += &table.render();
+    }
+    text
+}
+
+fn render(result: &CrossValidation) -> String {
+    let mut text = format!(
+        "{}: {} convention, {}, {} without a relevant document, {}\n",
+        harmless(&result.name),
+        result.convention.name,
+        counted(result.queries, "test query"),
+        result.empty_queries,
+        counted(result.seeds.len(), "seed")
+    );
+    let names: Vec<&String> = result.measures.keys().collect();
+    let mut table = Table::new(
+        ["fold".to_string(), result.selected_on.clone()].into_iter().chain(names.iter().map(|n| n.to_string())),
+    );
+    let cells = |measures: &Measures| -> Vec<String> {
+        names
+            .iter()
+            .map(|name| measures[*name].as_f64().map_or("-".to_string(), |value| format!("{value:.4}")))
+            .collect()
+    };
+    for fold in &result.folds {
+        table.row([fold.fold.to_string(), format!("{:.4}", fold.validation)].into_iter().chain(cells(&fold.measures)));
+    }
+    table.row(["mean".to_string(), String::new()].into_iter().chain(cells(&result.measures)));
+    table.row(["std. error".to_string(), String::new()].into_iter().chain(cells(&result.standard_errors)));
+    text += &table.render();
+    for fold in result.folds.iter().filter(|fold| fold.selected != "-") {
+        text += &format!("fold {} selected {}\n", fold.fold, harmless(&fold.selected));
+    }
+    text += &trials(result);
+    let unfinished: Vec<String> = result
+        .folds
+        .iter()
+        .filter(|fold| fold.stops.contains(&StopReason::NotConverged))
+        .map(|fold| fold.fold.to_string())
+        .collect();
+    if !unfinished.is_empty() {
+        text += &format!("not converged, the best iterate counts: fold {}\n", unfinished.join(", "));
+    }
+    text
+}

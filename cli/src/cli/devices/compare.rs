@@ -1,0 +1,365 @@
+//! `burn-rank devices compare CONFIG`: one experiment on several devices, a process for each fit.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use burn_rank::json::Value;
+use burn_rank::learner::Interrupt;
+use burn_rank::workbench::json::json;
+use clap::Args;
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::print;
+use crate::cli::failure::Failure;
+use crate::cli::input;
+use crate::cli::progress::Work;
+use crate::cli::run_args::FolderArgs;
+use crate::cli::signals::interrupt_on_signal;
+use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepCost, precision};
+use crate::experiment::{Claim, Document, ExperimentConfig, OutputFolder};
+use crate::report::devices_page;
+
+/// The table of a comparison.
+pub(super) const TABLE: &str = "devices.json";
+
+/// The page of a comparison.
+pub(super) const PAGE: &str = "devices.html";
+
+/// The file with the request of a comparison.
+const PLAN: &str = "plan.json";
+
+/// Time between two looks at a process that fits.
+const LOOK: Duration = Duration::from_millis(50);
+
+const READING: &str = "\
+A device is DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]:
+  flex                          the CPU, its best instructions, a thread per core
+  flex@baseline                 instructions that every processor has
+  flex+threads=1                one thread
+  vulkan:discrete:0             a GPU, by the names of `burn-rank devices`
+  cuda+precision=bf16           layers in 16 bits
+
+Verdicts, compared with the first device:
+  identical    the same bytes of the ranker and the same values, for every seed
+  same         the 90% interval of the difference lies within --margin of 0
+  different    the 95% interval excludes 0, or the loss or gradient of the first
+               batch is further than 1e-3 (16 bits: 5e-2) of its largest
+               component from double precision, whatever the quality is
+  not decided  neither; the number of seeds that would decide is printed";
+
+/// Arguments of `devices compare`.
+#[derive(Debug, Args)]
+#[command(after_long_help = READING)]
+pub struct CompareArgs {
+    /// Configuration file
+    config: PathBuf,
+    /// Devices, comma-separated; the others are compared with the first
+    #[arg(long, value_delimiter = ',', required = true, value_name = "DEVICE,..")]
+    devices: Vec<String>,
+    /// Seeds of each device, counted from the configuration's
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000))]
+    seeds: u64,
+    /// Also measure the time to this value of the selecting measure on the validation queries, as in ndcg@10=0.40
+    #[arg(long, value_name = "MEASURE=VALUE")]
+    target: Option<String>,
+    /// Run each device once per precision of the layers, comma-separated: f32, f16, bf16
+    #[arg(long, value_delimiter = ',', value_name = "TYPE,..")]
+    precision: Vec<String>,
+    /// Largest difference of devices that give the same ranker
+    #[arg(long, default_value_t = 0.005)]
+    margin: f64,
+    /// Folder of the table: a new or empty one, or that of an earlier comparison
+    #[arg(long)]
+    out: PathBuf,
+    #[command(flatten)]
+    folder: FolderArgs,
+    /// Replaces a key of the configuration, as in learner.epochs=10; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// One JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+impl CompareArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let document = Document::read(&self.config, &self.set)?;
+        let config = ExperimentConfig::from_document(&document)?;
+        let settings = self.settings()?;
+        let target = self.target.as_deref().map(|target| value_of_target(target, &config)).transpose()?;
+        if !(self.margin > 0.0 && self.margin.is_finite()) {
+            return Err(Failure::input(format!("--margin {}: expected a number above 0", self.margin)));
+        }
+        // Devices and precision are what is compared.
+        let mut shared = config.resolved();
+        for key in ["device", "instructions"] {
+            shared.as_object_mut().map(|table| table.swap_remove(key));
+        }
+        shared["learner"].as_object_mut().map(|table| table.swap_remove("precision"));
+        let plan = json!({
+            "config": shared, "devices": settings, "seeds": self.seeds, "target": target,
+            "version": env!("CARGO_PKG_VERSION"),
+        });
+        self.check_plan(&plan)?;
+        let seeds: Vec<u64> = (config.seed..).take(self.seeds as usize).collect();
+        let folder = OutputFolder::of_files(&self.out, &[TABLE, PAGE, PLAN])?;
+        if self.folder.claim() != Claim::Resume {
+            self.forget_trials()?;
+        }
+        folder.write_json(PLAN, &plan)?;
+        let interrupt = interrupt_on_signal()?;
+        let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
+        let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
+        let work = Work::of("processes", (seeds.len() + 1) * settings.len());
+        // Devices alternate, so that whatever else the machine does meets all of them.
+        for &seed in &seeds {
+            for (number, DeviceRun { device, trials, .. }) in runs.iter_mut().enumerate() {
+                work.now(&format!("{device}, seed {seed}"));
+                if let Ok(done) = trials {
+                    let command = self.command(device, seed, target)?;
+                    match self.child(&folder, &trial_name(number, seed), command, &interrupt)? {
+                        Ok(trial) => done.push(trial),
+                        Err(reason) => *trials = Err(format!("seed {seed}: {reason}")),
+                    }
+                }
+                work.more(1);
+            }
+        }
+        for (number, run) in runs.iter_mut().enumerate() {
+            work.now(&format!("{}, training steps", run.device));
+            if run.trials.is_ok() {
+                let mut command = self.command(&run.device, seeds[0], None)?;
+                command.arg("--steps");
+                match self.child::<Option<StepCost>>(&folder, &steps_name(number), command, &interrupt)? {
+                    Ok(cost) => run.step = cost,
+                    Err(reason) => log::warn!("{}: training steps were not measured: {reason}", run.device),
+                }
+            }
+            work.more(1);
+        }
+        drop(work);
+        let mut data = runs.iter().filter_map(|run| run.trials.as_ref().ok()).flatten().map(|trial| &trial.data);
+        if data.next().is_some_and(|first| data.any(|other| other != first)) {
+            return Err(Failure::input(format!(
+                "{}: holds fits on other data; choose another --out, or --overwrite it",
+                self.out.display()
+            )));
+        }
+        let failed: Vec<String> =
+            runs.iter().filter_map(|run| Some(format!("{}: {}", run.device, run.trials.as_ref().err()?))).collect();
+        let comparison = DeviceComparison::new(&config.name, shared, self.margin, target, runs)?
+            .ok_or_else(|| Failure::work(format!("no device could run the configuration: {}", failed.join("; "))))?;
+        folder.write_json(TABLE, &comparison)?;
+        folder.write(PAGE, devices_page(&comparison).as_bytes())?;
+        if self.json {
+            return Ok(writeln!(out, "{}", serde_json::to_string(&comparison).map_err(Failure::work)?)?);
+        }
+        print::table(&comparison, out)?;
+        Ok(writeln!(out, "written to {}", self.out.display())?)
+    }
+
+    /// Every device in every precision, each once.
+    fn settings(&self) -> Result<Vec<DeviceSetting>, Failure> {
+        let mut settings: Vec<DeviceSetting> = Vec::new();
+        for text in &self.devices {
+            let setting: DeviceSetting = text.parse().map_err(|error| Failure::input(format!("--devices: {error}")))?;
+            let mut each = vec![setting.clone()];
+            if !self.precision.is_empty() {
+                if setting.precision.is_some() {
+                    return Err(Failure::input(format!(
+                        "--devices: {text}: found a precision, and --precision too; expected one of them"
+                    )));
+                }
+                let of = |name: &String| {
+                    let found = precision(name);
+                    let refused = || Failure::input(format!("--precision {name}: expected f32, f16 or bf16"));
+                    Ok::<_, Failure>(DeviceSetting { precision: Some(found.ok_or_else(refused)?), ..setting.clone() })
+                };
+                each = self.precision.iter().map(of).collect::<Result<_, _>>()?;
+            }
+            for setting in each {
+                if settings.contains(&setting) {
+                    return Err(Failure::input(format!("--devices: found {setting} twice, expected it once")));
+                }
+                settings.push(setting);
+            }
+        }
+        Ok(settings)
+    }
+
+    /// Refuses a folder that holds another comparison, or one that is not to be continued or replaced.
+    fn check_plan(&self, plan: &Value) -> Result<(), Failure> {
+        let path = self.out.join(PLAN);
+        let Ok(bytes) = fs::read(&path) else {
+            return match self.folder.claim() {
+                Claim::Resume if self.out.exists() => Err(Failure::input(format!(
+                    "{}: found no {PLAN}, expected the folder of a comparison to resume",
+                    self.out.display()
+                ))),
+                _ => Ok(OutputFolder::check_files(&self.out, &[TABLE, PAGE, PLAN])?),
+            };
+        };
+        let before: Option<Value> = serde_json::from_slice(&bytes).ok();
+        match self.folder.claim() {
+            Claim::Overwrite => Ok(()),
+            Claim::Resume if before.as_ref() == Some(plan) => Ok(()),
+            Claim::Resume => Err(Failure::input(format!(
+                "{}: holds a comparison with another configuration, devices, seeds or version; choose another --out, or \
+                 --overwrite it",
+                self.out.display()
+            ))),
+            _ => Err(Failure::input(format!(
+                "{}: holds a comparison; choose another --out, or --resume or --overwrite it",
+                self.out.display()
+            ))),
+        }
+    }
+
+    /// Removes the fits of a comparison that is replaced.
+    fn forget_trials(&self) -> Result<(), Failure> {
+        for entry in fs::read_dir(&self.out)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if is_trial_name(&name) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a process whose result is the file `name`, or reads the file of a comparison that was stopped. The inner
+    /// error says why the process failed.
+    fn child<T: Serialize + DeserializeOwned>(
+        &self,
+        folder: &OutputFolder,
+        name: &str,
+        command: Command,
+        interrupt: &Interrupt,
+    ) -> Result<Result<T, String>, Failure> {
+        let known = fs::read(folder.file(name)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(known) = known {
+            return Ok(Ok(known));
+        }
+        let found = match run(command, interrupt)? {
+            Ended::Interrupted => {
+                return Err(Failure::work("interrupted; the fits so far are saved, --resume continues"));
+            }
+            Ended::Failed(reason) => return Ok(Err(reason)),
+            Ended::Printed(text) => {
+                serde_json::from_str::<T>(&text).map_err(|error| Failure::work(format!("{name}: {error}")))?
+            }
+        };
+        folder.write_json(name, &found)?;
+        Ok(Ok(found))
+    }
+
+    /// The command of a fit.
+    fn command(&self, setting: &DeviceSetting, seed: u64, target: Option<f64>) -> Result<Command, Failure> {
+        let program = std::env::current_exe()?;
+        let mut command = Command::new(program);
+        command.args(["devices", "trial"]).arg(&self.config).args(["--device", &setting.device]);
+        self.set.iter().for_each(|set| {
+            command.args(["--set", set]);
+        });
+        command.args(["--set", &format!("seed={seed}")]);
+        if let Some(set) = setting.instructions {
+            command.args(["--instructions", set.name()]);
+        }
+        if let Some(precision) = setting.precision {
+            command.args(["--set", &format!("learner.precision={}", json!(precision))]);
+        }
+        if let Some(target) = target {
+            command.arg(format!("--target={target}"));
+        }
+        if let Some(threads) = setting.threads {
+            command.env("RAYON_NUM_THREADS", threads.to_string());
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(command)
+    }
+}
+
+/// The end of a process.
+enum Ended {
+    /// It succeeded, with this text on its standard output.
+    Printed(String),
+    /// It failed, with this error.
+    Failed(String),
+    /// A signal stopped it.
+    Interrupted,
+}
+
+/// Runs a command to its end, or until a signal asks for a stop.
+fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
+    let mut child = command.spawn()?;
+    let all = |stream: Option<Box<dyn Read + Send>>| {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // Bytes that cannot be read are missing at the end.
+            let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    };
+    let output = all(child.stdout.take().map(|stream| Box::new(stream) as _));
+    let errors = all(child.stderr.take().map(|stream| Box::new(stream) as _));
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if interrupt.requested() {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Ended::Interrupted);
+        }
+        thread::sleep(LOOK);
+    };
+    let (output, errors) = (output.join().unwrap_or_default(), errors.join().unwrap_or_default());
+    if interrupt.requested() {
+        return Ok(Ended::Interrupted);
+    }
+    if status.success() {
+        return Ok(Ended::Printed(output));
+    }
+    let said = errors.lines().rev().find(|line| !line.trim().is_empty()).map(str::trim);
+    let said = said.map(|line| line.strip_prefix("error: ").unwrap_or(line).to_string());
+    Ok(Ended::Failed(said.unwrap_or_else(|| format!("the process ended with {status} and said nothing"))))
+}
+
+/// Whether a file has the name of a fit, or of the cost of training steps.
+fn is_trial_name(name: &str) -> bool {
+    if let Some(number) = name.strip_prefix("steps-").and_then(|rest| rest.strip_suffix(".json")) {
+        return number.parse::<usize>().is_ok_and(|number| number > 0);
+    }
+    let numbers = name.strip_prefix("trial-").and_then(|rest| rest.strip_suffix(".json")?.split_once("-seed-"));
+    numbers.is_some_and(|(number, seed)| {
+        number.parse::<usize>().is_ok_and(|number| number > 0) && seed.parse::<u64>().is_ok()
+    })
+}
+
+/// The name of the file with the cost of the training steps of a device.
+fn steps_name(number: usize) -> String {
+    format!("steps-{}.json", number + 1)
+}
+
+/// The name of the file of a fit; devices count from 0.
+fn trial_name(number: usize, seed: u64) -> String {
+    format!("trial-{}-seed-{seed}.json", number + 1)
+}
+
+/// The value of a target, whose measure selects rounds.
+fn value_of_target(target: &str, config: &ExperimentConfig) -> Result<f64, Failure> {
+    let selects = config.measure.select;
+    let expected = || format!("--target {target}: expected MEASURE=VALUE, as in {selects}=0.40");
+    let (measure, value) = target.split_once('=').ok_or_else(|| Failure::input(expected()))?;
+    let found = input::measures(&[measure.to_string()], measure)?;
+    if found != [selects] {
+        return Err(Failure::input(format!(
+            "--target {target}: found {measure}, expected {selects}, which measure.select names"
+        )));
+    }
+    value.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| Failure::input(expected()))
+}

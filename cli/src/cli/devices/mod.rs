@@ -1,0 +1,90 @@
+//! `burn-rank devices`: lists the devices and instructions that this build has, and those that it finds on this
+//! machine. `compare.rs` runs one experiment on several of them, `trial.rs` is one of these runs, and `merge.rs` puts the
+//! tables of several machines together.
+
+mod compare;
+mod merge;
+mod print;
+mod trial;
+
+use std::io::Write;
+
+use burn_rank::device::BACKENDS;
+use burn_rank::op::Instructions;
+use burn_rank::workbench::json::json;
+use clap::{Args, Subcommand};
+
+use super::failure::Failure;
+use super::input;
+use super::table::Table;
+
+/// Arguments of `devices`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct DevicesArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
+    /// One JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run one experiment on several devices: whether each gives the same ranker, and how fast
+    Compare(compare::CompareArgs),
+    /// Put the tables of several machines together
+    Merge(merge::MergeArgs),
+    /// Run one fit of a comparison
+    #[command(hide = true)]
+    Trial(trial::TrialArgs),
+}
+
+impl DevicesArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        match self.command {
+            None => self.list(out),
+            Some(Command::Compare(args)) => args.run(out),
+            Some(Command::Merge(args)) => args.run(out),
+            Some(Command::Trial(args)) => args.run(out),
+        }
+    }
+
+    fn list(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut table = Table::new(["device", "state", "what"]);
+        for backend in BACKENDS {
+            let state = match (backend.built, input::device(backend.name)) {
+                (false, _) => format!("not built: --features {}", backend.name),
+                (true, Ok(_)) => "ready".to_string(),
+                (true, Err(error)) => error.to_string(),
+            };
+            if self.json {
+                let row =
+                    json!({"device": backend.name, "built": backend.built, "ready": state == "ready", "state": state});
+                writeln!(out, "{row}")?;
+            }
+            table.row([backend.name, &state, backend.summary]);
+        }
+        let mut sets = Table::new(["instructions", "state", "what"]);
+        for &set in Instructions::ALL {
+            let (found, best) = (set.is_found(), set == Instructions::best());
+            let state = match (found, best) {
+                (true, true) => "found, the default",
+                (true, false) => "found",
+                (false, _) => "not found",
+            };
+            if self.json {
+                writeln!(
+                    out,
+                    "{}",
+                    json!({"instructions": set, "found": found, "default": best, "what": set.summary()})
+                )?;
+            }
+            sets.row([set.name(), state, set.summary()]);
+        }
+        if !self.json {
+            write!(out, "{}\nFor the fused kernels of the CPU:\n{}", table.render(), sets.render())?;
+        }
+        Ok(())
+    }
+}

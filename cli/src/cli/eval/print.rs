@@ -1,0 +1,187 @@
+//! Prints evaluations as a table, as trec_eval's lines, or as JSON.
+
+use std::io::Write;
+
+use burn_rank::data::trec::JudgedRun;
+use burn_rank::json::{Map, Value};
+use burn_rank::measure::{Evaluation, Measure};
+use burn_rank::workbench::check_field;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::{counted, harmless};
+
+use super::{EvalArgs, Format};
+use crate::cli::failure::Failure;
+use crate::cli::table::Table;
+use crate::cli::terminal;
+use crate::experiment::ExtremeQueries;
+
+/// Facts about a run that are printed with its measures.
+pub(super) struct AboutRun {
+    tag: String,
+    /// Queries of the qrels for which the run has no document.
+    missing: usize,
+    /// Queries of the run for which the qrels have no judgment.
+    unjudged: usize,
+    complete: bool,
+}
+
+impl AboutRun {
+    pub(super) fn new<T>(judged: &JudgedRun<T>, complete: bool) -> Self {
+        let (missing, unjudged) = (judged.missing.len(), judged.unjudged);
+        Self { tag: judged.tag.clone(), missing, unjudged, complete }
+    }
+
+    /// Returns one line for each kind of query that is in only one of the files.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let missing = if self.complete { "counted as empty lists" } else { "left out (--complete counts them)" };
+        let notes = [
+            (self.missing, "judged queries that the run misses", missing),
+            (self.unjudged, "queries of the run without judgments", "left out"),
+        ];
+        let found = notes.into_iter().filter(|(count, ..)| *count > 0);
+        found.map(|(count, what, then)| format!("{what}: {count}, {then}")).collect()
+    }
+
+    /// Writes the run's name and the notes above a table.
+    pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        writeln!(out, "run {}", harmless(&self.tag))?;
+        self.notes().iter().try_for_each(|note| writeln!(out, "{note}"))?;
+        Ok(())
+    }
+
+    pub(super) fn add_to(&self, object: &mut Value) {
+        object["run"] = json!(self.tag);
+        object["missing_queries"] = json!(self.missing);
+        object["unjudged_queries"] = json!(self.unjudged);
+        object["complete"] = json!(self.complete);
+    }
+}
+
+/// An evaluation and the names of its queries.
+pub(super) struct Shown<'a> {
+    pub(super) evaluation: &'a Evaluation,
+    pub(super) queries: Vec<&'a str>,
+    pub(super) run: Option<AboutRun>,
+    /// Queries to show in JSON.
+    pub(super) extremes: Option<&'a ExtremeQueries>,
+}
+
+impl Shown<'_> {
+    pub(super) fn show(&self, args: &EvalArgs, out: &mut dyn Write) -> Result<(), Failure> {
+        match (args.json, args.format) {
+            (true, _) => writeln!(out, "{}", self.json(args.per_query))?,
+            (false, Format::Trec) => self.trec_lines(args.per_query, out)?,
+            (false, Format::Table) => self.table(args.per_query, out)?,
+        }
+        Ok(())
+    }
+
+    fn json(&self, per_query: bool) -> Value {
+        let mut value = json!(self.evaluation);
+        if let Some(run) = &self.run {
+            run.add_to(&mut value);
+        }
+        if let Some(extremes) = self.extremes {
+            value["queries_shown"] = json!(extremes);
+        }
+        if per_query {
+            let row = |(q, query): (usize, &&str)| {
+                let values = self.evaluation.means.iter().zip(&self.evaluation.per_query);
+                let values: Map =
+                    values.map(|((measure, _), values)| (measure.to_string(), json!(values[q]))).collect();
+                json!({"query": query, "measures": values})
+            };
+            value["per_query"] = self.queries.iter().enumerate().map(row).collect();
+        }
+        value
+    }
+
+    fn table(&self, per_query: bool, out: &mut dyn Write) -> Result<(), Failure> {
+        let evaluation = self.evaluation;
+        writeln!(
+            out,
+            "convention {}, {}, {} without a relevant document",
+            evaluation.convention.name,
+            counted(evaluation.queries, "query"),
+            evaluation.empty_queries
+        )?;
+        if let Some(run) = &self.run {
+            run.write(out)?;
+        }
+        let names = evaluation.means.iter().map(|(measure, _)| measure.to_string());
+        let mut table = Table::new(["query".to_string()].into_iter().chain(names));
+        if per_query {
+            for (q, query) in self.queries.iter().enumerate() {
+                let cell = |values: &Vec<Option<f64>>| values[q].map_or("-".to_string(), |value| format!("{value:.4}"));
+                table.row([query.to_string()].into_iter().chain(evaluation.per_query.iter().map(cell)));
+            }
+        }
+        table.row(["all".to_string()].into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
+        write!(out, "{}", table.render())?;
+        Ok(())
+    }
+
+    fn trec_lines(&self, per_query: bool, out: &mut dyn Write) -> Result<(), Failure> {
+        if per_query {
+            // A query is one of the fields of a line.
+            self.queries.iter().try_for_each(|query| check_field("query identifier", query))?;
+            for (q, query) in self.queries.iter().enumerate() {
+                for ((measure, _), values) in self.evaluation.means.iter().zip(&self.evaluation.per_query) {
+                    if let Some(value) = values[q] {
+                        writeln!(out, "{:<22}\t{query}\t{value:.4}", measure.to_string())?;
+                    }
+                }
+            }
+        }
+        for (measure, mean) in &self.evaluation.means {
+            writeln!(out, "{:<22}\tall\t{mean:.4}", measure.to_string())?;
+        }
+        note_empty(self.evaluation.empty_queries, self.evaluation.queries, &self.evaluation.convention.name);
+        Ok(())
+    }
+}
+
+/// Prints the number of queries without a relevant document to standard error, since trec_eval's lines have no place
+/// for it.
+pub(super) fn note_empty(empty: usize, queries: usize, convention: &str) {
+    if empty > 0 {
+        terminal::say(format_args!(
+            "note: queries without a relevant document: {empty} of {queries} (convention {convention})"
+        ));
+    }
+}
+
+/// Prints one ranking under every convention. If a convention does not apply, for example because identifiers are
+/// absent, the others are still printed.
+pub(super) fn conventions(
+    measures: &[Measure],
+    rows: impl Iterator<Item = (&'static str, Result<Evaluation, String>)>,
+    as_json: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut table = Table::new(["convention".to_string()].into_iter().chain(measures.iter().map(ToString::to_string)));
+    let (mut counts, mut undefined) = (None, Vec::new());
+    for (name, evaluation) in rows {
+        match evaluation {
+            Ok(evaluation) if as_json => writeln!(out, "{}", json!(evaluation))?,
+            Ok(evaluation) => {
+                counts.get_or_insert((evaluation.queries, evaluation.empty_queries));
+                let means = evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"));
+                table.row([name.to_string()].into_iter().chain(means));
+            }
+            Err(error) if as_json => writeln!(out, "{}", json!({"convention": name, "error": error}))?,
+            Err(error) => {
+                table.row([name].into_iter().chain(measures.iter().map(|_| "-")));
+                undefined.push(format!("{name} is not defined here: {error}"));
+            }
+        }
+    }
+    if let Some((queries, empty)) = counts {
+        writeln!(out, "{}, {empty} without a relevant document", counted(queries, "query"))?;
+    }
+    if !as_json {
+        write!(out, "{}", table.render())?;
+    }
+    undefined.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! `eval --queries`: the worst and the best queries with their documents in ranked order.
+
+use std::io::Write;
+use std::str::FromStr;
+
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::text::{did_you_mean, harmless, nearest};
+
+use crate::cli::failure::Failure;
+use crate::cli::table::Table;
+use crate::experiment::{ExtremeQueries, RankedQuery};
+
+/// Most queries of one end.
+const MOST: usize = 1000;
+
+/// The numbers of worst and of best queries to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct QueriesAsked {
+    pub(super) worst: usize,
+    pub(super) best: usize,
+}
+
+impl FromStr for QueriesAsked {
+    type Err = Refusal;
+
+    /// Reads `worst:10`, `best:5`, or both, separated by commas.
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let mut asked = Self::default();
+        for part in text.split(',').map(str::trim) {
+            let (end, count) = part.split_once(':').unwrap_or((part, ""));
+            let place = match end {
+                "worst" => &mut asked.worst,
+                "best" => &mut asked.best,
+                _ => {
+                    let near = did_you_mean(&nearest(end, ["worst", "best"]));
+                    let expected = format!("worst:N, best:N, or both, separated by a comma{near}");
+                    return Err(Refusal::new("", format!("`{part}`"), expected));
+                }
+            };
+            match count.parse() {
+                Ok(count) if (1..=MOST).contains(&count) => *place = count,
+                _ => return Err(Refusal::new("", format!("`{part}`"), format!("{end}:N with N from 1 to {MOST}"))),
+            }
+        }
+        Ok(asked)
+    }
+}
+
+/// Prints the queries, each as a table.
+pub(super) fn print(extremes: &ExtremeQueries, out: &mut dyn Write) -> Result<(), Failure> {
+    for (end, queries) in [("worst", &extremes.worst), ("best", &extremes.best)] {
+        for (at, query) in queries.iter().enumerate() {
+            let RankedQuery { query: name, value, documents, shown } = query;
+            let measure = &extremes.measure;
+            writeln!(out, "\n{end} {} of {}: query {}, {measure} {value:.4}", at + 1, queries.len(), harmless(name))?;
+            let mut table = Table::new(["rank", "score", "label", "ideal", "document"]);
+            for document in shown {
+                let score = document.score.map_or("-".to_string(), |score| format!("{score:.4}"));
+                table.row([
+                    document.rank.to_string(),
+                    score,
+                    document.label.to_string(),
+                    document.ideal_rank.to_string(),
+                    document.document.clone(),
+                ]);
+            }
+            write!(out, "{}", table.render())?;
+            if shown.len() < *documents {
+                writeln!(out, "of {documents} documents {}", ExtremeQueries::SHOWN)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_read_with_their_numbers() {
+        let asked = |text: &str| text.parse::<QueriesAsked>().map_err(|refusal| refusal.message());
+        assert_eq!(asked("worst:10, best:2"), Ok(QueriesAsked { worst: 10, best: 2 }));
+        assert_eq!(asked("best:1"), Ok(QueriesAsked { worst: 0, best: 1 }));
+        assert_eq!(asked("worst"), Err("found `worst`, expected worst:N with N from 1 to 1000".to_string()));
+        assert_eq!(asked("worst:0"), Err("found `worst:0`, expected worst:N with N from 1 to 1000".to_string()));
+        let near = "found `wrst:3`, expected worst:N, best:N, or both, separated by a comma; did you mean `worst`?";
+        assert_eq!(asked("wrst:3"), Err(near.to_string()));
+    }
+}

@@ -1,0 +1,29 @@
+//! The execution of a command: the instructions of the fused kernels, and the threads.
+
+use burn_rank::op::{Execution, Instructions};
+use clap::Args;
+
+use super::failure::Failure;
+
+/// How primitives are computed.
+#[derive(Debug, Args)]
+pub struct ExecutionArgs {
+    /// Instructions of the fused kernels on the CPU, as listed by `burn-rank devices` [default: the best]
+    #[arg(long, value_name = "SET", global = true)]
+    instructions: Option<String>,
+}
+
+impl ExecutionArgs {
+    /// Runs `f` with these instructions.
+    pub fn scope<R>(&self, f: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+        let Some(name) = &self.instructions else { return f() };
+        Execution::current().with_instructions(name.parse::<Instructions>()?)?.scope(f)
+    }
+}
+
+/// Makes the calling thread one of rayon's, so that short parallel work starts on it at once instead of waiting for
+/// another thread to wake. Only for commands that start no other threads: those would have to share the remaining ones.
+pub(super) fn work_on_this_thread() {
+    // An error means that the pool exists already, which is fine.
+    let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();
+}

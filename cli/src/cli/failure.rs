@@ -1,0 +1,221 @@
+//! Failures of a command: exit code 2 for bad usage or bad input, 1 for everything else.
+
+use std::fmt::Display;
+use std::io;
+
+use anyhow::Error;
+use burn_rank::data::DataError;
+use burn_rank::device::DeviceError;
+use burn_rank::learner::LearnerError;
+use burn_rank::loss::LossError;
+use burn_rank::measure::MeasureError;
+use burn_rank::measure::significance::SignificanceError;
+use burn_rank::op::InstructionsError;
+use burn_rank::ranker::{ExportError, RankerError};
+use burn_rank::refusal::Refusal;
+
+use crate::experiment::{ConfigError, ExperimentError, KeptError, OutputError};
+
+/// The meaning of the exit codes.
+pub(super) const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input, 130 stopped at once by Ctrl-C.";
+
+/// The end of a command that did not succeed, with the error behind it and that error's causes.
+#[derive(Debug)]
+pub enum Failure {
+    /// Bad usage or bad input: exit code 2.
+    Input(Error),
+    /// The work itself failed: exit code 1.
+    Work(Error),
+    /// The reader of our output has gone, so nothing is reported.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// Creates a failure for bad input from one message.
+    pub fn input(message: impl Display) -> Self {
+        Failure::Input(Error::msg(message.to_string()))
+    }
+
+    /// Creates a failure for failed work from one message.
+    pub fn work(message: impl Display) -> Self {
+        Failure::Work(Error::msg(message.to_string()))
+    }
+
+    /// Creates the failure for a file that cannot be written: bad input if its location cannot be used, failed work if
+    /// the system fails (a full disk).
+    pub fn unwritable(error: impl Into<Error>) -> Self {
+        use io::ErrorKind::{
+            AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
+        };
+        let error = error.into();
+        match error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind) {
+            Some(
+                AlreadyExists | InvalidInput | IsADirectory | NotADirectory | NotFound | PermissionDenied
+                | ReadOnlyFilesystem,
+            ) => Failure::Input(error),
+            _ => Failure::Work(error),
+        }
+    }
+
+    /// Adds what was being done, or where.
+    pub fn context(self, what: impl Display) -> Self {
+        let what = what.to_string();
+        match self {
+            Failure::Input(error) => Failure::Input(error.context(what)),
+            Failure::Work(error) => Failure::Work(error.context(what)),
+            Failure::ClosedPipe => Failure::ClosedPipe,
+        }
+    }
+}
+
+/// Results whose errors become failures with a context.
+pub trait Context<T> {
+    /// Returns the value, or the failure with `what` as its context.
+    fn context(self, what: impl Display) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<Failure>> Context<T> for Result<T, E> {
+    fn context(self, what: impl Display) -> Result<T, Failure> {
+        self.map_err(|error| error.into().context(what))
+    }
+}
+
+/// Formats an error and its causes as one line. A cause that the line already contains is not repeated, because many of
+/// our errors end with the message of their cause.
+pub(super) fn one_line(error: &Error) -> String {
+    let mut line = error.to_string();
+    for cause in error.chain().skip(1).map(|cause| cause.to_string()) {
+        if !line.contains(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    line
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        match &error {
+            OutputError::Unwritable { .. } => Failure::unwritable(error),
+            _ => Failure::Input(error.into()),
+        }
+    }
+}
+
+impl From<RankerError> for Failure {
+    fn from(error: RankerError) -> Self {
+        match &error {
+            RankerError::File { .. } => Failure::unwritable(error),
+            _ => Failure::Input(error.into()),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::Work(error.into()),
+        }
+    }
+}
+
+/// Implements `From` for errors that always mean bad input.
+macro_rules! input_errors {
+    ($($error:ty),+ $(,)?) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::Input(error.into())
+            }
+        })+
+    };
+}
+
+input_errors!(
+    ConfigError,
+    DeviceError,
+    InstructionsError,
+    LossError,
+    MeasureError,
+    ExportError,
+    KeptError,
+    Refusal,
+    SignificanceError
+);
+
+impl From<LearnerError> for Failure {
+    fn from(error: LearnerError) -> Self {
+        match error {
+            LearnerError::State { .. } | LearnerError::Solver { .. } => Failure::Work(error.into()),
+            _ => Failure::Input(error.into()),
+        }
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        match error {
+            // An empty path means a failed write to a stream, which has no path to name.
+            DataError::Io { path, source } if path.as_os_str().is_empty() => source.into(),
+            DataError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            DataError::Limit { option, .. } => {
+                let advice =
+                    format!("{error}; raise it with --read {option}=N, or in a configuration under [data.read]");
+                Failure::Input(Error::new(error).context(advice))
+            }
+            error => Failure::Input(error.into()),
+        }
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Self {
+        match error {
+            ExperimentError::RankingLearner(error) => error.into(),
+            ExperimentError::Data(error) => error.into(),
+            ExperimentError::Output(error) => error.into(),
+            ExperimentError::Interrupted { .. } => {
+                let advice = format!("{error}; those in the folder of --out are kept, and --resume continues");
+                Failure::Work(Error::new(error).context(advice))
+            }
+            ExperimentError::Ranker(error) => error.into(),
+            ExperimentError::Job { label, source } => Failure::from(*source).context(label),
+            error => Failure::Input(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn full_disk() -> OutputError {
+        OutputError::Unwritable { path: PathBuf::from("runs/a"), source: io::ErrorKind::StorageFull.into() }
+    }
+
+    #[test]
+    fn a_failure_keeps_its_causes_and_prints_each_once() {
+        let job =
+            ExperimentError::Job { label: "fold 1".into(), source: Box::new(ExperimentError::Output(full_disk())) };
+        let Failure::Work(error) = Failure::from(job) else { panic!("a full disk is not bad input") };
+        assert_eq!(one_line(&error), "fold 1: runs/a: cannot write: no storage space");
+        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+        assert_eq!(causes, ["fold 1", "runs/a: cannot write: no storage space", "no storage space"]);
+        assert!(error.chain().any(|cause| cause.downcast_ref::<OutputError>().is_some()));
+    }
+
+    #[test]
+    fn a_cause_missing_from_the_message_is_appended() {
+        let failed: Result<(), io::Error> = Err(io::ErrorKind::PermissionDenied.into());
+        let failure = failed.map_err(Failure::unwritable).context("ranker.onnx: cannot write").unwrap_err();
+        let Failure::Input(error) = failure else { panic!("a place that cannot be used is bad input") };
+        assert_eq!(one_line(&error), "ranker.onnx: cannot write: permission denied");
+    }
+
+    #[test]
+    fn a_closed_pipe_stays_a_closed_pipe_in_any_context() {
+        let closed: Result<(), io::Error> = Err(io::ErrorKind::BrokenPipe.into());
+        assert!(matches!(closed.context("scores"), Err(Failure::ClosedPipe)));
+    }
+}

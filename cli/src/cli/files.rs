@@ -1,0 +1,56 @@
+//! Files that commands write: each is whole or as it was, and those that belong together are replaced together.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use burn_rank::data::DataError;
+use burn_rank::workbench::atomic_file::{self, Pending};
+
+use super::failure::Failure;
+use super::progress::during;
+
+/// Writes a file.
+///
+/// # Errors
+/// Any error of `fill`, or of the file system.
+pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let written = during(&format!("writing {}", path.display()), || atomic_file::write_with(path, fill));
+    written.map_err(|error| unwritable(path, error))
+}
+
+/// Writes a file that has its name only after [`commit`]; `None` for what is not a regular file.
+///
+/// # Errors
+/// As [`write`].
+pub(super) fn prepare(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Option<Pending>, Failure> {
+    let prepared = during(&format!("writing {}", path.display()), || atomic_file::prepare(path, fill));
+    prepared.map_err(|error| unwritable(path, error))
+}
+
+/// Gives files that belong together their names: all, or none.
+///
+/// # Errors
+/// A file that cannot be renamed.
+pub(super) fn commit(files: impl IntoIterator<Item = Option<Pending>>) -> Result<(), Failure> {
+    let files = files.into_iter().flatten().collect();
+    atomic_file::commit_together(files, || Ok(())).map_err(|(path, error)| unwritable(&path, error))
+}
+
+fn unwritable(path: &Path, error: io::Error) -> Failure {
+    match error.kind() {
+        // Not the fault of the file.
+        io::ErrorKind::InvalidData => Failure::Input(error.into()),
+        _ => Failure::unwritable(error).context(format!("{}: cannot write", path.display())),
+    }
+}
+
+/// Converts an error of the data to an I/O error, so that a file that cannot be completed is never left half-written.
+pub(super) fn to_io(error: DataError) -> io::Error {
+    match error {
+        DataError::Io { source, .. } => source,
+        error => io::Error::new(io::ErrorKind::InvalidData, error),
+    }
+}

@@ -1,0 +1,180 @@
+//! `burn-rank importance`: what a measure loses when a feature is shuffled.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use burn_rank::json::Value;
+use burn_rank::measure::Measure;
+use burn_rank::measure::significance::{ComparisonConfig, bootstrap};
+use burn_rank::ranker::{FeatureLoss, PermutationError, PermutationImportance, Ranker};
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::counted;
+use clap::Args;
+
+use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::input;
+use super::progress::Work;
+use super::scored::warn_of_missing_features;
+use super::table::Table;
+use crate::experiment::linear_weights;
+
+const READING: &str = "\
+How to read the table:
+  loss is the mean over queries of the measure of the ranking, less that after
+  the values of the feature were shuffled; low and high are a 95% bootstrap
+  interval over queries. Where it contains 0, the data do not show that the
+  ranker looks at the feature. weight is that of a linear ranker, on normalized
+  features. Of two features that say the same, a ranker may look at one: this is
+  about the ranker, not about the data.
+  Values are shuffled among the documents of a query, so that a feature that is
+  the same for all of them loses nothing; --across shuffles among all documents.";
+
+/// Arguments of `importance`.
+#[derive(Debug, Args)]
+#[command(after_long_help = READING)]
+pub struct ImportanceArgs {
+    /// A saved ranker, or the folder of a `train` run
+    model: PathBuf,
+    /// LETOR files with labels; `-` is standard input
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
+    /// The measure
+    #[arg(short, long, default_value = "ndcg@10")]
+    measure: Measure,
+    /// Convention: standard, letor, trec_eval, ... [default: the model's]
+    #[arg(short, long)]
+    convention: Option<String>,
+    /// Shuffles of each feature
+    #[arg(long, default_value = "5")]
+    repeats: NonZeroUsize,
+    /// Seed of the shuffles
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Shuffle among all documents instead of within each query
+    #[arg(long)]
+    across: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: input::ReadArgs,
+    /// Device of the scorer
+    #[arg(long, default_value = "flex")]
+    device: String,
+    #[command(flatten)]
+    execution: ExecutionArgs,
+}
+
+/// A feature with its interval.
+struct Row {
+    feature: usize,
+    name: Option<String>,
+    loss: f64,
+    low: f64,
+    high: f64,
+    weight: Option<f32>,
+}
+
+impl From<PermutationError> for Failure {
+    fn from(error: PermutationError) -> Self {
+        match error {
+            PermutationError::Ranker(error) => error.into(),
+            PermutationError::Measure(error) => error.into(),
+            error => Self::Input(error.into()),
+        }
+    }
+}
+
+impl ImportanceArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.execution.scope(|| self.show(out))
+    }
+
+    fn show(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        input::once(&self.data)?;
+        let device = input::device(&self.device)?;
+        let ranker = input::ranker(&self.model, &device)?;
+        self.reading.check(&ranker)?;
+        let data = self.reading.read(&self.data, Some(&ranker))?;
+        warn_of_missing_features(&self.model, &ranker, &data);
+        let convention = match &self.convention {
+            Some(text) => input::convention(text)?,
+            None => ranker.metadata().convention.clone(),
+        };
+        let importance = PermutationImportance { repeats: self.repeats, seed: self.seed, across_queries: self.across };
+        let work = Work::of("features", data.feature_count);
+        let found =
+            importance.of(&ranker, &data, self.measure, &convention, &device, &|features| work.done(features))?;
+        drop(work);
+        let mut rows = found.into_iter().map(|loss| row(&ranker, loss)).collect::<Result<Vec<_>, _>>()?;
+        rows.sort_by(|a, b| b.loss.total_cmp(&a.loss));
+
+        if self.json {
+            let features: Vec<Value> = rows.iter().map(Row::json).collect();
+            let record = json!({
+                "measure": self.measure.to_string(), "convention": convention, "queries": data.queries(),
+                "repeats": self.repeats.get(), "seed": self.seed, "across": self.across, "features": features,
+            });
+            writeln!(out, "{record}")?;
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "{} in the {} convention, {}, {} {}",
+            self.measure,
+            convention.name,
+            counted(data.queries(), "query"),
+            counted(self.repeats.get(), "shuffle"),
+            if self.across { "among all documents" } else { "within queries" }
+        )?;
+        write!(out, "{}", table(&rows).render())?;
+        writeln!(out, "How to read this: burn-rank importance --help")?;
+        Ok(())
+    }
+}
+
+/// Gives the loss of a feature its interval, name and weight.
+fn row(ranker: &Ranker, FeatureLoss { feature, losses }: FeatureLoss) -> Result<Row, Failure> {
+    let losses: Vec<f64> = losses.into_iter().flatten().collect();
+    let interval = bootstrap(&losses, &ComparisonConfig { resamples: 10_000, ..ComparisonConfig::default() })?;
+    let names = ranker.metadata().feature_names.as_ref();
+    Ok(Row {
+        feature,
+        name: names.and_then(|names| names.get(feature - 1)).cloned(),
+        loss: losses.iter().sum::<f64>() / losses.len() as f64,
+        low: interval.low,
+        high: interval.high,
+        weight: linear_weights(ranker).and_then(|weights| weights.get(feature - 1).copied()),
+    })
+}
+
+impl Row {
+    fn json(&self) -> Value {
+        let mut row = json!({"feature": self.feature, "loss": self.loss, "low": self.low, "high": self.high});
+        if let Some(name) = &self.name {
+            row["name"] = json!(name);
+        }
+        if let Some(weight) = self.weight {
+            row["weight"] = json!(weight);
+        }
+        row
+    }
+}
+
+fn table(rows: &[Row]) -> Table {
+    let named = rows.iter().any(|row| row.name.is_some());
+    let weighed = rows.iter().any(|row| row.weight.is_some());
+    let columns =
+        [("feature", true), ("loss", true), ("low", true), ("high", true), ("weight", weighed), ("name", named)];
+    let mut table = Table::new(columns.iter().filter(|(_, shown)| *shown).map(|(name, _)| *name));
+    for row in rows {
+        let mut cells = vec![row.feature.to_string()];
+        cells.extend([row.loss, row.low, row.high].map(|value| format!("{value:+.4}")));
+        cells.extend(row.weight.filter(|_| weighed).map(|weight| format!("{weight:+.4}")));
+        cells.extend(row.name.clone().filter(|_| named));
+        table.row(cells);
+    }
+    table
+}

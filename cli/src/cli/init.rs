@@ -1,0 +1,238 @@
+//! `burn-rank init`: a first configuration for data.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use burn_rank::data::folds;
+use burn_rank::json::Value;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::{counted, harmless, is_standard_stream};
+use clap::Args;
+
+use super::check::{Set, read, sets};
+use super::failure::Failure;
+use super::input;
+use super::terminal;
+use crate::experiment::proposal::{Choice, Labels, Seen, Source};
+
+const READING: &str = "\
+DATA is one of:
+  a folder of folds: Fold1, Fold2, ...; parts S1, S2, ...; or train, vali and test
+  one file, which `cv` cuts into folds by query
+  several files: those whose names begin with vali or dev are validation queries,
+  those whose names begin with test are test queries, all others are training
+  queries
+
+The first choice is a network, or trees where values are missing, or a linear
+scorer where fewer than 20 training queries have two labels. The file says why,
+and its [grid] has the others, so that one `burn-rank cv` compares them. Run
+`burn-rank check` first: what is wrong with the data is wrong with the ranker.";
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+#[command(after_long_help = READING)]
+pub struct InitArgs {
+    /// Data files, or a folder of folds
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
+    /// File to write, which must not exist; `-` is standard output [default: NAME.toml, by the name of the data]
+    #[arg(long)]
+    out: Option<PathBuf>,
+    /// One JSON object instead of the summary
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: input::ReadArgs,
+}
+
+/// Returns the set of a file, by its name: 0 for training, 1 for validation, 2 for test.
+fn set_of(file: &Path) -> usize {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    match () {
+        _ if ["vali", "dev"].iter().any(|start| name.starts_with(start)) => 1,
+        _ if name.starts_with("test") => 2,
+        _ => 0,
+    }
+}
+
+impl InitArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.data.iter().any(|path| is_standard_stream(path)) {
+            return Err(Failure::input("init: found `-`, expected files: the configuration names them"));
+        }
+        let path = self.out.clone().unwrap_or_else(|| self.name());
+        let to_output = is_standard_stream(&path);
+        if !to_output && path.symlink_metadata().is_ok() {
+            return Err(exists(&path));
+        }
+        let seen = self.look(&path)?;
+        let (choice, _) = seen.choice();
+        if seen.teaching() == 0 {
+            let message = "found no training query with two labels, expected at least one: there is nothing to learn";
+            return Err(Failure::input(format!("{}: {message}", self.data[0].display())));
+        }
+        let command = command(&seen, &path);
+        let text = seen.configuration(&command);
+        if to_output {
+            write!(out, "{text}")?;
+            if !self.json {
+                summary(&seen).iter().for_each(|line| terminal::say(format_args!("{line}")));
+            }
+            return Ok(());
+        }
+        let created = OpenOptions::new().write(true).create_new(true).open(&path);
+        let written = created.and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&path),
+            _ => Failure::unwritable(error).context(format!("{}: cannot write", path.display())),
+        })?;
+        if self.json {
+            let record = json!({
+                "out": path.display().to_string(), "choice": choice, "labels": seen.labels(), "sets": seen.sets(),
+                "train": seen.train, "missing_values": seen.missing, "next": command,
+            });
+            writeln!(out, "{record}")?;
+            return Ok(());
+        }
+        for line in summary(&seen) {
+            writeln!(out, "{line}")?;
+        }
+        writeln!(out, "{:WORDS$}{}", "written to", path.display())?;
+        writeln!(out, "{:WORDS$}{}", "next", harmless(&command))?;
+        Ok(())
+    }
+
+    /// Returns the name of the configuration, from the name of the data.
+    fn name(&self) -> PathBuf {
+        let path = &self.data[0];
+        let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = name.split('.').find(|part| !part.is_empty()).unwrap_or("ranker");
+        PathBuf::from(format!("{stem}.toml"))
+    }
+
+    /// Reads the data.
+    fn look(&self, out: &Path) -> Result<Seen, Failure> {
+        let (source, sets) = self.source(out)?;
+        let (mut train, mut relevant, mut missing, mut istellas) = (None, 0, 0, false);
+        let (mut widths, mut names) = (Vec::new(), Vec::new());
+        for (at, Set { files, .. }) in sets.iter().enumerate().filter(|(_, set)| !set.files.is_empty()) {
+            let (data, number) = read(&self.reading, files, &names)?;
+            istellas |= number;
+            let statistics = data.statistics();
+            widths.push(statistics.features);
+            missing += statistics.missing_values;
+            if at == 0 {
+                relevant = data.labels.iter().filter(|label| **label >= 1.0).count();
+                train = Some(statistics);
+                names = data.feature_names;
+            }
+        }
+        let train = train.ok_or_else(|| Failure::input("init: found no training file, expected one"))?;
+        let mut keys = self.reading.keys()?;
+        if istellas {
+            keys.insert("missing_value".to_string(), Value::from(1.797e308));
+        }
+        let differs = widths.iter().any(|width| *width != train.features);
+        let features = widths.into_iter().max().filter(|_| differs);
+        Ok(Seen { source, train, relevant, missing, features, read: keys })
+    }
+
+    /// Returns the source of the data, as the configuration states it, and the three sets to look at.
+    fn source(&self, out: &Path) -> Result<(Source, Vec<Set>), Failure> {
+        // Paths of a configuration start at its folder.
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty() && *folder != Path::new("."));
+        let from_there = |path: &PathBuf| match folder {
+            Some(_) => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
+            None => path.clone(),
+        };
+        if let Some(folder) = self.data.iter().find(|path| path.is_dir()) {
+            if self.data.len() > 1 {
+                let message = "found a folder among several paths, expected files, or one folder of folds";
+                return Err(Failure::input(format!("{}: {message}", folder.display())));
+            }
+            let count = folds::discover(folder)?.len();
+            return Ok((Source::Folds(from_there(folder), count), sets(&self.data, 1)?));
+        }
+        let of = |set: usize| -> Vec<PathBuf> {
+            // One file is the training file, whatever its name.
+            let is_of = |file: &&PathBuf| if self.data.len() == 1 { set == 0 } else { set_of(file) == set };
+            self.data.iter().filter(is_of).cloned().collect()
+        };
+        let files = [of(0), of(1), of(2)];
+        let [train, validation, test] = files.clone().map(|files| files.iter().map(from_there).collect());
+        let sets = files.into_iter().map(|files| Set { name: String::new(), files }).collect();
+        Ok((Source::Files { train, validation, test }, sets))
+    }
+}
+
+fn exists(path: &Path) -> Failure {
+    let message = "exists, expected a new file: init replaces none; choose another one with --out";
+    Failure::input(format!("{}: {message}", path.display()))
+}
+
+/// The line that runs the configuration.
+fn command(seen: &Seen, path: &Path) -> String {
+    let path = if is_standard_stream(path) { "FILE.toml".to_string() } else { path.display().to_string() };
+    match seen.cross_validates() {
+        true => format!("burn-rank cv {path}"),
+        false => format!("burn-rank train {path}"),
+    }
+}
+
+/// Columns of the first word of a line.
+const WORDS: usize = 21;
+
+/// Describes the data in lines.
+fn summary(seen: &Seen) -> Vec<String> {
+    let train = &seen.train;
+    let (least, median, most) = train.length_range;
+    let share = |count: usize| 100.0 * count as f64 / train.documents.max(1) as f64;
+    let shown: Vec<String> =
+        train.labels.iter().take(6).map(|(label, count)| format!("{label}: {:.1}%", share(*count))).collect();
+    let more = train.labels.len().saturating_sub(6);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let kind = match seen.labels() {
+        Labels::Grades => "grades",
+        Labels::Binary => "two levels",
+        Labels::OnePositive => "one document of a query is relevant",
+        Labels::Values => "no grades: the gain is the label",
+    };
+    let (choice, why) = seen.choice();
+    let choice = match choice {
+        Choice::Network => "a network",
+        Choice::Trees => "boosted trees",
+        Choice::Linear => "a linear scorer",
+    };
+    let missing = match seen.missing {
+        0 => "none".to_string(),
+        count => count.to_string(),
+    };
+    let line = |word: &str, words: String| format!("{word:WORDS$}{words}");
+    let mut lines = vec![
+        line(
+            "training data",
+            format!(
+                "{}, {}, {}",
+                counted(train.queries, "query"),
+                counted(train.documents, "document"),
+                counted(train.features, "feature")
+            ),
+        ),
+        line("documents per query", format!("{least} to {most}, median {median}")),
+        line("labels", format!("{kind}; {}{more}", shown.join(", "))),
+        line("to learn from", format!("{} with two labels", counted(seen.teaching(), "query"))),
+        line("missing values", missing),
+        line("sets", seen.sets()),
+    ];
+    lines.extend(continued("first choice", &format!("{choice}: {why}")));
+    lines
+}
+
+/// A line, broken in 80 columns below its words.
+fn continued(word: &str, words: &str) -> Vec<String> {
+    let lines = super::table::wrapped(words, 80 - WORDS);
+    let word = |at: usize| if at == 0 { word } else { "" };
+    lines.iter().enumerate().map(|(at, line)| format!("{:WORDS$}{line}", word(at))).collect()
+}

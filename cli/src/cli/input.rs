@@ -1,0 +1,370 @@
+//! Input shared by the commands: data files, score files, names of measures.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use burn::tensor::Device;
+use burn_rank::data::letor::{Missing, ReadOptions, Weights};
+use burn_rank::data::{ByteSize, Columns, DataError, Input, RankingDataset};
+use burn_rank::device::{self, DeviceError};
+use burn_rank::json::{Map, Value, from_value};
+use burn_rank::measure::trec_eval::TrecMeasure;
+use burn_rank::measure::{Convention, Measure, MeasureError};
+use burn_rank::ranker::Ranker;
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::{counted, is_standard_stream, shown};
+use burn_rank::workbench::{self, FileKind, Like, Source, name_unread, quoted, read_like};
+use clap::{Args, ValueEnum};
+
+use super::failure::Failure;
+use super::panics;
+use super::progress::during;
+use super::terminal;
+use crate::experiment::{self, RANKER, from_toml, written_value};
+
+/// Bytes of a mapped file that a command keeps while it goes through the file in blocks.
+const RESIDENT: ByteSize = ByteSize::mib(256);
+
+/// Opens a file, or standard input for `-`.
+pub fn text(path: &Path) -> Result<Input, Failure> {
+    // The command owns the process, and this is the only place that reads its standard input.
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if !is_standard_stream(path) {
+        return Ok(Input::from_path(path));
+    }
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return Err(standard_input_twice());
+    }
+    Ok(Input::from_reader("standard input", io::stdin()))
+}
+
+/// Refuses files of which two are standard input, before the first is read: it can be read only once.
+pub fn once<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<(), Failure> {
+    match files.into_iter().filter(|path| is_standard_stream(path.as_ref())).count() {
+        0 | 1 => Ok(()),
+        _ => Err(standard_input_twice()),
+    }
+}
+
+fn standard_input_twice() -> Failure {
+    Failure::input("standard input: found `-` twice, expected it once")
+}
+
+/// Opens the device called `name`. If a missing driver panics, its message appears only in the error.
+pub fn device(name: &str) -> Result<Device, DeviceError> {
+    panics::quietly(|| device::open(name))
+}
+
+/// How data files are read.
+#[derive(Debug, Args)]
+pub struct ReadArgs {
+    /// What a missing value (NULL or nan) becomes [default: as for the ranker's training data, else error]
+    #[arg(long, value_enum)]
+    missing: Option<MissingArg>,
+    /// An option of the reader, as in max_compression_ratio=1000 or columns.label=rating; the keys of [data.read] and
+    /// [data.columns] in a configuration
+    #[arg(long = "read", value_name = "KEY=VALUE")]
+    options: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum MissingArg {
+    Error,
+    Zero,
+    QueryMin,
+    Keep,
+}
+
+impl ReadArgs {
+    /// Reads files as one set, with the columns of the ranker's training data if a ranker scores them.
+    pub fn read(&self, files: &[PathBuf], ranker: Option<&Ranker>) -> Result<RankingDataset, Failure> {
+        self.read_for(files, ranker, ranker, false)
+    }
+
+    /// Reads documents whose labels nobody reads: a table may have no column of them.
+    pub fn read_to_score(&self, files: &[PathBuf], ranker: &Ranker) -> Result<RankingDataset, Failure> {
+        self.read_for(files, Some(ranker), Some(ranker), true)
+    }
+
+    /// Reads files as one set that several rankers score, with the columns of the first one. Missing values are read as
+    /// for their training data where these agree.
+    pub fn read_for_all(&self, files: &[PathBuf], rankers: &[&Ranker]) -> Result<RankingDataset, Failure> {
+        let of_missing = |ranker: &Ranker| {
+            let read = &ranker.metadata().config["data"]["read"];
+            OF_MISSING.map(|key| {
+                read.get(key).cloned().map(|value| match value.as_str() {
+                    // The reader keeps missing values for both.
+                    Some("indicator") => json!("keep"),
+                    _ => value,
+                })
+            })
+        };
+        let agree = rankers.windows(2).all(|pair| of_missing(pair[0]) == of_missing(pair[1]));
+        let first = rankers.first().copied();
+        self.read_for(files, first, first.filter(|_| agree), false)
+    }
+
+    fn read_for(
+        &self,
+        files: &[PathBuf],
+        ranker: Option<&Ranker>,
+        trained: Option<&Ranker>,
+        may_lack_labels: bool,
+    ) -> Result<RankingDataset, Failure> {
+        let known = ranker.map(Ranker::metadata);
+        let names = known.and_then(|known| known.feature_names.as_deref());
+        let is_ours = known.is_some_and(|known| known.config["import"].is_null());
+        let like = Like {
+            feature_names: names.filter(|_| is_ours).unwrap_or_default(),
+            ranker: known.map(|known| columns_of(&known.config)),
+            may_lack_labels,
+            ..Like::default()
+        };
+        let config = trained.filter(|_| is_ours).map(|trained| &trained.metadata().config);
+        Self::read_with(files, &self.options_after(config)?, &like)
+    }
+
+    /// Reads files as one set whose missing values stay missing unless something else is asked for. `number` stands for
+    /// them too; a table has columns of these names, where there are any.
+    pub fn read_as_it_is(
+        &self,
+        files: &[PathBuf],
+        number: Option<f64>,
+        feature_names: &[String],
+    ) -> Result<RankingDataset, Failure> {
+        let asked = self.options()?;
+        let missing = if asked.missing == Missing::Error { Missing::Keep } else { asked.missing };
+        let options = ReadOptions { missing, missing_value: number.or(asked.missing_value), ..asked };
+        Self::read_with(files, &options, &Like { feature_names, ..Like::default() })
+    }
+
+    fn read_with(files: &[PathBuf], options: &ReadOptions, like: &Like) -> Result<RankingDataset, Failure> {
+        let inputs = files.iter().map(|path| text(path)).collect::<Result<Vec<_>, _>>()?;
+        let what = match files {
+            [file] => format!("reading {}", file.display()),
+            files => format!("reading {} files", files.len()),
+        };
+        let data = during(&what, || {
+            let data = read_like(inputs, options, like)?.data;
+            data.keep_in_memory(RESIDENT);
+            data.check_values()?;
+            Ok::<_, DataError>(data)
+        })?;
+        let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
+        if moved > 0 {
+            let what = format!("moved {moved} of {rows} next to the other rows of their query");
+            terminal::say(format_args!("note: {what}"));
+        }
+        Ok(data)
+    }
+
+    /// Returns the options as keys of `[data.read]`.
+    pub fn keys(&self) -> Result<Map, Failure> {
+        let mut keys = assignments("--read", &self.options)?;
+        if self.missing.is_some() {
+            keys.insert("missing".to_string(), json!(self.options()?.missing));
+        }
+        Ok(keys)
+    }
+
+    /// Returns whether nothing is asked for.
+    pub fn is_default(&self) -> bool {
+        self.missing.is_none() && self.options.is_empty()
+    }
+
+    /// Refuses to keep missing values for a ranker that does not take them.
+    pub fn check(&self, ranker: &Ranker) -> Result<(), Failure> {
+        if self.options()?.missing == Missing::Keep && !ranker.takes_missing() {
+            return Err(Failure::input(
+                "missing = keep: expected error, zero or query-min: the ranker takes no missing values",
+            ));
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> Result<ReadOptions, Failure> {
+        self.options_after(None)
+    }
+
+    /// The assignments of `--read`, which follow the settings for missing values that a ranker was trained with.
+    fn assigned(&self, trained: Option<&Value>) -> Result<Map, Failure> {
+        let asked = assignments("--read", &self.options)?;
+        let says = self.missing.is_some() || OF_MISSING.iter().any(|key| asked.contains_key(*key));
+        let read = trained.filter(|_| !says).map(|config| &config["data"]["read"]);
+        let trained = OF_MISSING.iter().filter_map(|key| Some((key.to_string(), read?.get(key)?.clone())));
+        Ok(trained.chain(asked).collect())
+    }
+
+    /// What is asked for. Where nothing is said of missing values, they are read as for the training data of a ranker
+    /// with this configuration.
+    fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
+        let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
+        let (mut asked, mut columns) = (Map::new(), Map::new());
+        for (key, value) in self.assigned(trained)? {
+            match key.strip_prefix("columns.") {
+                Some(column) => columns.insert(column.to_owned(), value),
+                None => asked.insert(key, value),
+            };
+        }
+        let mut options: ReadOptions = from_value(Value::from(asked)).map_err(refuse)?;
+        let columns = from_value(Value::from(columns)).map_err(|refusal: Refusal| refusal.under("columns"));
+        options.columns = columns.map_err(|refusal| refuse(name_unread(refusal)))?;
+        if options.columns.weight.is_some() {
+            options.document_weights = Weights::File;
+        }
+        match self.missing {
+            Some(MissingArg::Error) => options.missing = Missing::Error,
+            Some(MissingArg::Zero) => options.missing = Missing::Zero,
+            Some(MissingArg::QueryMin) => options.missing = Missing::QueryMin,
+            Some(MissingArg::Keep) => options.missing = Missing::Keep,
+            None => {}
+        }
+        Ok(options)
+    }
+}
+
+/// The keys of `[data.read]` that say what a missing value is and what becomes of it.
+const OF_MISSING: [&str; 3] = ["missing", "absent", "missing_value"];
+
+/// The columns of the data that a ranker was trained on, by its configuration. What split them is no feature.
+fn columns_of(config: &Value) -> Columns {
+    let mut columns: Columns = from_value(config["data"]["columns"].clone()).unwrap_or_default();
+    for by in [&config["data"]["split"]["by"], &config["cv"]["split"]["by"]] {
+        columns.drop.extend([&by["group"], &by["time"]].into_iter().filter_map(Value::as_str).map(str::to_owned));
+    }
+    columns
+}
+
+/// Parses the measures of `-m`, which may be repeated and are separated by commas; without any, parses `default`.
+pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
+    let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
+    let measure = |name: &str| {
+        name.parse().map_err(|error: MeasureError| match TrecMeasure::parse(name) {
+            Ok(_) => Failure::input(format!("{error}; `{name}` is trec_eval's: eval --qrels Q --run R --format trec")),
+            Err(_) => Failure::input(error),
+        })
+    };
+    asked.split(',').map(measure).collect()
+}
+
+/// Parses the values of a repeated `FLAG KEY=VALUE`: as TOML or JSON if they are either, otherwise as text.
+pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
+    let mut values = Map::new();
+    for assignment in assignments {
+        let refuse = |message: String| Failure::input(format!("{flag} {}: {message}", shown(assignment)));
+        let (key, value) = assignment.split_once('=').ok_or_else(|| refuse("expected key=value".to_string()))?;
+        let value = written_value(key, value).map_err(|refusal| refuse(refusal.with_key()))?;
+        if values.insert(key.to_string(), value).is_some() {
+            return Err(refuse(format!("found `{key}` again, expected each key once")));
+        }
+    }
+    Ok(values)
+}
+
+/// Parses a convention: the name of a preset, or a table of the differences from one, as in `measure.convention`.
+pub fn convention(text: &str) -> Result<Convention, Failure> {
+    if !text.trim_start().starts_with('{') {
+        return Ok(Convention::preset(text)?);
+    }
+    let refuse = |message: &str| Failure::input(format!("--convention {}: {message}", shown(text)));
+    let given = match serde_json::from_str(text) {
+        Ok(given) => Ok(given),
+        Err(_) => {
+            let mut table: toml::Table =
+                toml::from_str(&format!("convention = {text}")).map_err(|error| refuse(error.message()))?;
+            table.remove("convention").map_or(Ok(Value::Null), |given| from_toml(given, ""))
+        }
+    };
+    given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))
+}
+
+/// Refuses to overwrite a file that the command reads or that must be kept; `what` completes the message, "this one
+/// is read".
+pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result<(), Failure> {
+    // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
+    let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
+    let Some(file) = whole(out) else { return Ok(()) };
+    match others.iter().find(|other| whole(other.as_ref()).is_some_and(|other| other == file)) {
+        Some(_) => Err(Failure::input(format!("{flag} {}: expected a different file: this one {what}", out.display()))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the file of a saved ranker: `path` itself, or the ranker in the folder of a `train` run.
+pub fn ranker_file(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() }
+}
+
+/// Loads a ranker from its file, which may be one of another system, or from the folder of a `train` run.
+pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
+    let opened = experiment::ranker_file(path).and_then(|file| Ok(Ranker::open(&file, device)?));
+    opened.map_err(|error| Failure::Input(error.into()))
+}
+
+/// Longest line of a score file, in bytes.
+const LONGEST_SCORE: usize = 1 << 10;
+
+/// Reads one score per line; the file may be compressed, or `-` for standard input.
+pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
+    // The number of documents bounds the text, so the limits of the reader are not needed.
+    let (max_compression_ratio, max_decompressed_bytes) = (u64::MAX, u64::MAX);
+    let options = ReadOptions {
+        max_line_bytes: LONGEST_SCORE,
+        max_compression_ratio,
+        max_decompressed_bytes,
+        ..ReadOptions::default()
+    };
+    let input = text(path)?;
+    let (path, is_file) = (&input.name().to_path_buf(), workbench::is_file(&input));
+    let mut source = Source::open(input, &options)?;
+    let mut scores: Vec<f64> = Vec::with_capacity(documents);
+    let refuse = |line: usize, found: String, expected: &str| {
+        let error = DataError::Syntax { path: path.into(), line, column: 1, found, expected: expected.to_owned() };
+        let scores = match FileKind::of_file(path) {
+            Some(FileKind::TrecRun) => "one score per line (a TREC run is read with --qrels)",
+            _ => "one score per line",
+        };
+        Failure::from(if is_file { workbench::or_kind(error, path, FileKind::Numbers, scores) } else { error })
+    };
+    let too_long = |line| refuse(line, format!("a line of more than {LONGEST_SCORE} bytes"), "a number");
+    let wrong_count = |found: String| {
+        Failure::input(format!("{}: found {found}, expected {documents}, one per document", path.display()))
+    };
+    let mut block = Vec::new();
+    loop {
+        match source.next_block(&mut block) {
+            Err(DataError::Limit { .. }) => return Err(too_long(scores.len() + 1)),
+            other => other?,
+        }
+        for line in block.split_inclusive(|byte| *byte == b'\n') {
+            let number = scores.len() + 1;
+            if number > documents {
+                return Err(wrong_count(format!("more than {}", counted(documents, "score"))));
+            }
+            if line.len() > LONGEST_SCORE {
+                return Err(too_long(number));
+            }
+            let written = line.trim_ascii();
+            let score = std::str::from_utf8(written).ok().and_then(|text| text.parse().ok());
+            let score = score.filter(|score: &f64| !score.is_nan());
+            scores.push(score.ok_or_else(|| refuse(number, quoted(written), expected(written)))?);
+        }
+        if block.is_empty() {
+            break;
+        }
+    }
+    match scores.len() {
+        found if found == documents => Ok(scores),
+        found => Err(wrong_count(counted(found, "score"))),
+    }
+}
+
+/// Returns what was expected of a line in a score file, with a hint if the line looks like one of a TREC run.
+fn expected(line: &[u8]) -> &'static str {
+    match line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count() {
+        6.. => "a number (a TREC run is read with --qrels)",
+        _ => "a number",
+    }
+}

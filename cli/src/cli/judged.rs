@@ -1,0 +1,114 @@
+//! TREC runs evaluated against their judgments: the options of trec_eval that change values, and the measures of every
+//! query.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use burn_rank::data::trec::{JudgedRun, Qrels, read_judged_from};
+use burn_rank::measure::trec_eval::{TrecDocuments, TrecQuery};
+use burn_rank::measure::{Convention, Evaluator, MeasureError, QueryValues};
+use burn_rank::workbench::text::counted;
+use clap::{Args, value_parser};
+
+use super::failure::Failure;
+use super::input;
+use super::progress::during;
+
+/// How a run is judged.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of TREC runs")]
+pub struct JudgingArgs {
+    /// Count every query of the qrels, with 0 for those that the run lacks (trec_eval's -c)
+    #[arg(long, requires = "qrels")]
+    pub complete: bool,
+    /// Lowest relevance of a relevant document; the gains of NDCG ignore it
+    #[arg(short = 'l', long, value_name = "N", default_value_t = 1, requires = "qrels", value_parser = value_parser!(i32).range(1..))]
+    pub level: i32,
+    /// Look at the first N documents of each query only
+    #[arg(short = 'M', long, value_name = "N", requires = "qrels", value_parser = value_parser!(u32).range(1..))]
+    depth: Option<u32>,
+}
+
+impl JudgingArgs {
+    /// Returns how many documents of each query count; `None` for all.
+    pub fn depth(&self) -> Option<usize> {
+        self.depth.map(|depth| depth as usize)
+    }
+}
+
+/// A file of judgments, and the options for judging runs by it.
+pub struct Judgments<'a> {
+    path: &'a Path,
+    pub qrels: Qrels,
+    args: &'a JudgingArgs,
+}
+
+impl<'a> Judgments<'a> {
+    /// Reads the file.
+    pub fn read(path: &'a Path, args: &'a JudgingArgs) -> Result<Self, Failure> {
+        Ok(Self { path, qrels: Qrels::read_from(input::text(path)?)?, args })
+    }
+
+    /// Parses a convention and applies the relevance level asked for.
+    pub fn convention(&self, asked: &str) -> Result<Convention, Failure> {
+        let mut convention = input::convention(asked)?;
+        if self.args.level != 1 {
+            convention.relevant_from = f64::from(self.args.level);
+            convention.name = format!("{} with relevance from {}", convention.name, self.args.level);
+        }
+        Ok(convention)
+    }
+
+    /// Calls `of_query` for every query that counts. Refuses a run without any judged query.
+    pub fn each<T: Send>(
+        &self,
+        run: &Path,
+        of_query: impl Fn(&str, &TrecQuery) -> Result<T, Failure> + Sync,
+    ) -> Result<JudgedRun<T>, Failure> {
+        let run = input::text(run)?;
+        let name = run.name().to_path_buf();
+        let judged = during(&format!("reading {}", name.display()), || {
+            read_judged_from(run, &self.qrels, self.args.complete, of_query)
+        })?;
+        if judged.missing.len() == self.qrels.queries.len() {
+            let range = match &self.qrels.queries[..] {
+                [only] => format!("the query `{only}` alone"),
+                [first, .., last] => {
+                    format!("{} from `{first}` to `{last}`", counted(self.qrels.queries.len(), "query"))
+                }
+                [] => "none".to_owned(),
+            };
+            let (run, qrels) = (name.display(), self.path.display());
+            return Err(Failure::input(format!("{run}: found no query of {qrels}, which has {range}")));
+        }
+        Ok(judged)
+    }
+
+    /// Computes the measures of every query that counts.
+    pub fn measure(&self, run: &Path, evaluator: &Evaluator) -> Result<JudgedRun<QueryValues>, Failure> {
+        self.each(run, |name, query| {
+            let documents = query.documents(self.args.depth())?;
+            evaluator.query(&documents.ranking()).map_err(|error| Failure::input(self.place(name, &documents, &error)))
+        })
+    }
+
+    /// Returns the documents of every query that counts.
+    pub fn documents(&self, run: &Path) -> Result<HashMap<String, TrecDocuments>, Failure> {
+        Ok(self.each(run, |_, query| Ok(query.documents(self.args.depth())?))?.queries.into_iter().collect())
+    }
+
+    /// Formats an error about one query with the names of the query and the document, since numbers mean little in a
+    /// run.
+    pub fn place(&self, query: &str, documents: &TrecDocuments, error: &MeasureError) -> String {
+        let path = self.path.display();
+        match error {
+            MeasureError::Label { document, found, expected, .. } => {
+                let document = &documents.ids[document - 1];
+                format!(
+                    "{path}: document `{document}` of query `{query}` has the relevance {found}: expected {expected}"
+                )
+            }
+            error => format!("{path}: query `{query}`: {error}"),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! `burn-rank loss NAME`: value, loss and gradient of lists given as JSON lines.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::{DType, Device};
+use burn_rank::data::letor::ReadOptions;
+use burn_rank::json::{Value, from_value};
+use burn_rank::loss::{Explained, LossSpec, RankingLoss, explain_on, registry};
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::{self, FileKind, Source};
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+
+use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::input;
+
+/// Arguments of `loss`.
+#[derive(Debug, Args)]
+pub struct LossArgs {
+    /// Name of the loss, which `burn-rank models --losses` lists, or measure and relaxation, as in ap:rank_indicators.
+    /// It is left out where --set gives a measure or a relaxation
+    #[arg(required_unless_present = "set")]
+    name: Option<String>,
+    /// A parameter of the loss, as in alpha=10
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Arithmetic
+    #[arg(long, value_enum, default_value_t = Precision::F32)]
+    precision: Precision,
+    /// Device, as listed by `burn-rank devices`
+    #[arg(long, default_value = "flex")]
+    device: String,
+    /// Instead of reading lists: how the loss is evaluated in lists of N documents, with its measured errors
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    approximation: Option<u32>,
+    /// File of JSON objects {"scores": [..], "labels": [..]}, one per line; `-` is standard input. The value of a list
+    /// with nothing to learn, which counts in no mean, is `null`. A value or gradient that is not finite is an error
+    #[arg(default_value = "-")]
+    file: PathBuf,
+    #[command(flatten)]
+    execution: ExecutionArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Precision {
+    F32,
+    F64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    scores: Vec<f64>,
+    labels: Vec<f64>,
+}
+
+impl LossArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.execution.scope(|| self.explain(out))
+    }
+
+    /// The loss that the arguments name, and the file.
+    fn spec(&self) -> Result<(LossSpec, &Path), Failure> {
+        let mut params = input::assignments("--set", &self.set)?;
+        let joined = ["measure", "relaxation"].iter().any(|part| params.contains_key(*part));
+        let given = self.name.as_deref().map(|name| (LossSpec::parse(name), name));
+        // With a measure by --set the only argument is the file.
+        let alone = self.file == Path::new("-");
+        match given {
+            None if !joined => Err(Failure::input("expected the name of a loss, or --set measure=NAME")),
+            None => Ok((workbench::joined(params), &self.file)),
+            Some((spec, name)) if joined && alone && registry::find(&spec.name).is_err() => {
+                Ok((workbench::joined(params), Path::new(name)))
+            }
+            Some((spec, name)) => {
+                if let Some(key) = spec.params.keys().find(|key| params.contains_key(*key)) {
+                    return Err(Failure::input(format!(
+                        "--set {key}: found `{key}` in `{name}` too, expected it once"
+                    )));
+                }
+                params.extend(spec.params);
+                Ok((LossSpec { name: spec.name, params }, &self.file))
+            }
+        }
+    }
+
+    fn explain(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let (spec, file) = self.spec()?;
+        let loss = spec.build()?;
+        let dtype = match self.precision {
+            Precision::F32 => DType::F32,
+            Precision::F64 => DType::F64,
+        };
+        if let Some(documents) = self.approximation {
+            let found = loss.about().approximation(documents as usize, dtype)?;
+            writeln!(
+                out,
+                "{}",
+                found.map_or_else(|| json!({"documents": documents, "evaluation": "formula"}), |a| json!(a))
+            )?;
+            return Ok(());
+        }
+        let evaluation = Evaluation { loss: loss.as_ref(), dtype, device: input::device(&self.device)? };
+        let input = input::text(file)?;
+        let (name, is_file) = (&input.name().to_path_buf(), workbench::is_file(&input));
+        let mut source = Source::open(input, &ReadOptions::default()).map_err(|error| Failure::Input(error.into()))?;
+        let (mut block, mut number) = (Vec::new(), 0);
+        loop {
+            source.next_block(&mut block).map_err(|error| Failure::Input(error.into()))?;
+            if block.is_empty() {
+                return Ok(());
+            }
+            for line in block.split_inclusive(|byte| *byte == b'\n') {
+                number += 1;
+                if !line.trim_ascii().is_empty() {
+                    let explained = evaluation.explain_line(name, number, line.trim_ascii_end(), out);
+                    explained.map_err(|failure| if is_file { or_kind(failure, name) } else { failure })?;
+                }
+            }
+        }
+    }
+}
+
+/// The same failure, or, for a file of another kind than JSON, that it is.
+fn or_kind(failure: Failure, file: &Path) -> Failure {
+    match FileKind::of_file(file) {
+        Some(kind) if kind != FileKind::Json && !kind.is_plain() && matches!(failure, Failure::Input(_)) => {
+            let expected = "lines {\"scores\": [..], \"labels\": [..]}";
+            Failure::input(format!("{}: found {}, expected {expected}", file.display(), kind.in_words()))
+        }
+        _ => failure,
+    }
+}
+
+/// Returns serde's message without the place that it adds.
+fn without_place(error: &serde_json::Error) -> String {
+    let (message, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
+    message.strip_suffix(&place).unwrap_or(&message).to_string()
+}
+
+/// A loss, and where and how it is computed.
+struct Evaluation<'a> {
+    loss: &'a dyn RankingLoss,
+    dtype: DType,
+    device: Device,
+}
+
+impl Evaluation<'_> {
+    fn explain_line(&self, file: &Path, number: usize, line: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+        let refuse = |message: String| Failure::input(format!("{}:{number}: {message}", file.display()));
+        let list: List = serde_json::from_slice(line).map_err(|error| {
+            // The columns are serde's, the words ours where the text is JSON.
+            let message = match serde_json::from_slice::<Value>(line).map(from_value::<List>) {
+                Ok(Err(refusal)) => refusal.message(),
+                _ => without_place(&error),
+            };
+            Failure::input(format!("{}:{number}:{}: {message}", file.display(), error.column()))
+        })?;
+        match (list.scores.len(), list.labels.len()) {
+            (0, _) => return Err(refuse("found no scores, expected one or more".to_string())),
+            (scores, labels) if scores != labels => {
+                return Err(refuse(format!("found {labels} labels, expected {scores}, one per score")));
+            }
+            _ => {}
+        }
+        let explained = explain_on(self.loss, &list.scores, &list.labels, self.dtype, &self.device);
+        let Explained { learnable, value, loss, grad } = explained.map_err(|error| refuse(error.to_string()))?;
+        if let Some(what) = not_finite(loss, &grad) {
+            return Err(refuse(self.overflow(what, &list.scores)));
+        }
+        let value = learnable.then_some(value);
+        writeln!(out, "{}", json!({"value": value, "loss": loss, "grad": grad}))?;
+        Ok(())
+    }
+
+    /// Says that a list has a loss or a gradient that is not finite.
+    fn overflow(&self, what: &str, scores: &[f64]) -> String {
+        let (name, largest) =
+            (self.loss.about().name, scores.iter().fold(0.0f64, |largest, score| largest.max(score.abs())));
+        let (precision, wider) = match self.dtype {
+            DType::F64 => ("f64", ""),
+            _ => ("f32", ", or --precision f64"),
+        };
+        format!(
+            "the {what} of {name} is not finite in {precision}: found scores up to {largest:?}, expected smaller ones{wider}"
+        )
+    }
+}
+
+/// Returns the name of the result that is not finite, if there is one.
+fn not_finite(loss: f64, grad: &[f64]) -> Option<&'static str> {
+    match (loss.is_finite(), grad.iter().all(|slope| slope.is_finite())) {
+        (false, _) => Some("loss"),
+        (true, false) => Some("gradient"),
+        (true, true) => None,
+    }
+}

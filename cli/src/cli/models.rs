@@ -1,0 +1,276 @@
+//! `burn-rank models`: lists what can be trained, and describes a saved ranker.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use burn::tensor::Device;
+use burn_rank::json::{Map, Value};
+use burn_rank::learner::registry::LEARNERS;
+use burn_rank::loss::registry::LOSSES;
+use burn_rank::loss::{Cell, CellCost, MeasureName, RelaxationName};
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::workbench::json::json;
+use clap::{Args, Subcommand};
+
+use super::failure::Failure;
+use super::input;
+use super::table::Table;
+use crate::experiment::linear_weights;
+
+/// Which loss to start with, by what is trained.
+const START: &str = "\
+Start with:
+  boosted trees               lambda_ndcg
+  a network                   lambda_ndcg, or approx_ndcg with query_gradients = \"unit\"
+  a linear ranker             approx_ndcg
+  a reranker, or two towers   softmax_cross_entropy
+
+";
+
+/// Arguments of `models`.
+#[derive(Debug, Args)]
+pub struct ModelsArgs {
+    #[command(subcommand)]
+    command: Option<ModelsCommand>,
+    /// Losses: name, formula, parameters, cost, source
+    #[arg(long)]
+    losses: bool,
+    /// Learners: name, parameters, source
+    #[arg(long)]
+    learners: bool,
+    /// Measures and conventions
+    #[arg(long)]
+    measures: bool,
+    /// One JSON object per line
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum ModelsCommand {
+    /// A saved ranker: its kind, its training, its test figures
+    Show {
+        /// The ranker
+        ranker: PathBuf,
+        /// Features shown of a linear ranker, largest weights first
+        #[arg(long, default_value_t = 20)]
+        features: usize,
+    },
+}
+
+impl ModelsArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        if let Some(ModelsCommand::Show { ranker, features }) = &self.command {
+            return self.show(ranker, *features, out);
+        }
+        let all = !(self.losses || self.learners || self.measures);
+        if self.learners || all {
+            self.learners(out)?;
+        }
+        if self.losses || all {
+            self.losses(out)?;
+        }
+        if self.measures || all {
+            self.measures(out)?;
+        }
+        Ok(())
+    }
+
+    fn learners(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        for entry in LEARNERS {
+            let defaults = (entry.parameters)();
+            if self.json {
+                let row = json!({"learner": entry.name, "summary": entry.summary, "paper": entry.paper,
+                    "loss": entry.takes_loss, "scorer": entry.takes_scorer, "parameters": defaults});
+                writeln!(out, "{row}")?;
+                continue;
+            }
+            writeln!(out, "learner {}: {}", entry.name, entry.summary)?;
+            let sections = [(entry.takes_loss, "[loss]"), (entry.takes_scorer, "[scorer]")];
+            let sections: Vec<&str> = sections.iter().filter(|(takes, _)| *takes).map(|(_, name)| *name).collect();
+            if !sections.is_empty() {
+                writeln!(out, "  reads       {}", sections.join(" "))?;
+            }
+            parameters(&defaults, out)?;
+            writeln!(out, "  source      {}\n", entry.paper)?;
+        }
+        Ok(())
+    }
+
+    fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        if !self.json {
+            write!(out, "{START}")?;
+        }
+        for entry in LOSSES {
+            let defaults = entry.parameters();
+            if self.json {
+                let mut row = json!({"loss": entry.name, "summary": entry.summary, "formula": entry.formula,
+                    "cost": entry.cost, "paper": entry.paper, "parameters": defaults});
+                if entry.is_joined() {
+                    row["cells"] = Cell::all().map(cell_value).collect();
+                }
+                writeln!(out, "{row}")?;
+                continue;
+            }
+            writeln!(out, "loss {}: {}", entry.name, entry.summary)?;
+            writeln!(out, "  formula     {}", entry.formula)?;
+            parameters(&defaults, out)?;
+            writeln!(out, "  cost        {}", entry.cost)?;
+            writeln!(out, "  source      {}\n", entry.paper)?;
+        }
+        if !self.json {
+            write!(out, "{}", cells())?;
+        }
+        Ok(())
+    }
+
+    fn measures(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut table = Table::new(["measure", "what"]);
+        for family in Measure::FAMILIES {
+            if self.json {
+                writeln!(
+                    out,
+                    "{}",
+                    json!({"measure": family.form(), "aliases": family.aliases, "what": family.description})
+                )?;
+            }
+            table.row([family.form(), family.description.to_string()]);
+        }
+        let mut presets = Table::new(["convention", "what"]);
+        for preset in Convention::PRESETS {
+            if self.json {
+                writeln!(out, "{}", json!({"convention": preset.name, "what": preset.description}))?;
+            }
+            presets.row([preset.name, preset.description]);
+        }
+        if !self.json {
+            write!(out, "{}\n{}", table.render_left(), presets.render_left())?;
+        }
+        Ok(())
+    }
+
+    fn show(&self, path: &std::path::Path, shown: usize, out: &mut dyn Write) -> Result<(), Failure> {
+        let ranker = input::ranker(path, &Device::flex())?;
+        let weights = linear_weights(&ranker);
+        if self.json {
+            writeln!(
+                out,
+                "{}",
+                json!({"metadata": ranker.metadata(), "features": ranker.features(), "weights": weights})
+            )?;
+            return Ok(());
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        write!(out, "{}", ranker.card(&name))?;
+        if let Some(weights) = weights {
+            let mut order: Vec<usize> = (0..weights.len()).collect();
+            order.sort_by(|&a, &b| weights[b].abs().total_cmp(&weights[a].abs()));
+            let mut table = Table::new(["feature", "weight"]);
+            let names = ranker.column_names();
+            for &feature in order.iter().take(shown) {
+                table.row([names[feature].clone(), format!("{:+.6}", weights[feature])]);
+            }
+            write!(out, "\n{}", table.render())?;
+        }
+        Ok(())
+    }
+}
+
+fn cell_value(cell: Cell) -> Value {
+    json!({"measure": cell.measure.name(), "relaxation": cell.relaxation.name(), "cost": cell.cost().to_string(),
+        "loss": cell.named()})
+}
+
+/// Every measure through every relaxation, with what each costs.
+fn cells() -> String {
+    let part = |relaxations: &[RelaxationName]| {
+        let row = |first: &str, cells: Vec<String>| [first.to_string()].into_iter().chain(cells);
+        // The two words of a name stand above each other.
+        let words = |word: usize| -> Vec<String> {
+            let names = relaxations.iter().map(|relaxation| relaxation.name().split('_').nth(word));
+            names.map(|word| word.unwrap_or_default().to_string()).collect()
+        };
+        let mut table = Table::new(row("", words(0)));
+        table.row(row("measure", words(1)));
+        for &measure in MeasureName::ALL {
+            let mark = |&relaxation: &RelaxationName| {
+                let cell = Cell { measure, relaxation };
+                format!("{}{}", cell.cost().mark(), if cell.named().is_some() { "*" } else { "" })
+            };
+            table.row(row(measure.name(), relaxations.iter().map(mark).collect()));
+        }
+        table.render_left()
+    };
+    // All of them side by side are wider than a terminal.
+    let tables: Vec<String> = RelaxationName::ALL.chunks(4).map(part).collect();
+    let legend = CellCost::ALL.map(|cost| format!("{}  {cost}\n", cost.mark()));
+    format!(
+        "Any measure through any relaxation: loss = {{ measure = \"ap\", relaxation =\n\"rank_indicators\" }}, or \
+         ap:rank_indicators on the command line.\n\n{}\n{}*  has a name of its own, listed above\n\n",
+        tables.join("\n"),
+        legend.concat()
+    )
+}
+
+/// Prints the defaults as lines of TOML.
+fn parameters(defaults: &Map, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut title = "parameters";
+    for (key, value) in defaults {
+        match toml_value(value) {
+            Some(value) => writeln!(out, "  {title:<10}  {key} = {value}")?,
+            None => writeln!(out, "  {title:<10}  # {key}: not set")?,
+        }
+        title = "";
+    }
+    Ok(())
+}
+
+/// Formats a value on one line; returns `None` for one that is not set.
+fn toml_value(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Object(table) => {
+            let entries = table.iter().filter_map(|(key, value)| Some(format!("{key} = {}", toml_value(value)?)));
+            format!("{{ {} }}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().filter_map(toml_value).collect::<Vec<_>>().join(", ")),
+        // Numbers, strings and Booleans are the same in TOML and JSON.
+        plain => plain.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_cells_fits_a_terminal() {
+        let text = cells();
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let row = |name: &str| -> Vec<&str> {
+            let line = text.lines().find(|line| line.split_whitespace().next() == Some(name));
+            line.unwrap_or_else(|| panic!("{name}: {text}")).split_whitespace().skip(1).collect()
+        };
+        assert_eq!(row("ap"), ["o*", "o*", "o*", "o*"]);
+        assert_eq!(row("kendall_tau"), ["o*", "o", "c", "p"]);
+        assert_eq!(row("success"), ["o", "o", "o", "t"]);
+        assert_eq!(cell_value(Cell::all().next().unwrap())["loss"], json!("approx_ndcg"));
+    }
+
+    #[test]
+    fn defaults_are_valid_toml() {
+        let learners = LEARNERS.iter().map(|entry| (entry.name, (entry.parameters)()));
+        let losses = LOSSES.iter().map(|entry| (entry.name, entry.parameters()));
+        for (name, defaults) in learners.chain(losses) {
+            let mut text = Vec::new();
+            parameters(&defaults, &mut text).unwrap();
+            let lines = String::from_utf8(text).unwrap();
+            let lines: Vec<&str> = lines.lines().map(|line| &line["  parameters  ".len()..]).collect();
+            let read: toml::Table = toml::from_str(&lines.join("\n")).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let set = defaults.values().filter(|value| !value.is_null()).count();
+            assert_eq!((read.len(), lines.len()), (set, defaults.len()), "{name}");
+        }
+        let gradient = json!({"kind": "adam", "beta_1": 0.9, "absent": null, "hidden": [1, 2]});
+        assert_eq!(toml_value(&gradient).unwrap(), "{ kind = \"adam\", beta_1 = 0.9, hidden = [1, 2] }");
+    }
+}

@@ -1,0 +1,157 @@
+//! `burn-rank predict`: writes a score for every document, or a TREC run.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use burn_rank::data::RankingDataset;
+use burn_rank::data::trec::{check_names, check_tag, write_qrels, write_run};
+use burn_rank::ranker::{Contributions, Model, Ranker, RankerError};
+use burn_rank::workbench::text::is_standard_stream;
+use clap::Args;
+
+use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::files::{self, to_io};
+use super::input;
+use super::progress::during;
+use super::scored::warn_of_missing_features;
+
+/// Arguments of `predict`.
+#[derive(Debug, Args)]
+pub struct PredictArgs {
+    /// A saved ranker, the folder of a `train` run, or a ranker of LightGBM, XGBoost, CatBoost or RankLib
+    model: PathBuf,
+    /// LETOR text or tables; `-` is standard input. A table needs no column of labels, except for --qrels
+    #[arg(required = true)]
+    data: Vec<PathBuf>,
+    /// File to write; an existing file is replaced. Standard output when absent or `-`
+    #[arg(short, long)]
+    out: Option<PathBuf>,
+    /// Write a TREC run with this tag instead of one score per line; documents are named by their identifiers, or
+    /// numbered in a query where these are absent, have blanks or control characters, or come twice
+    #[arg(long, value_name = "TAG")]
+    run_id: Option<String>,
+    /// Write the labels of DATA there as TREC qrels, with the same names of documents
+    #[arg(long, value_name = "FILE", requires = "run_id")]
+    qrels: Option<PathBuf>,
+    /// Write what each feature contributes to the score instead, for a ranker of trees (TreeSHAP): per document a line
+    /// of one number per feature, then the mean score of the background, tab-separated; they sum to the score
+    #[arg(long, conflicts_with_all = ["run_id", "qrels"])]
+    contributions: bool,
+    /// LETOR files whose mean score the contributions start from, such as the training data [default: DATA]
+    #[arg(long, value_name = "FILE", requires = "contributions")]
+    background: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: input::ReadArgs,
+    /// Device of the scorer
+    #[arg(long, default_value = "flex")]
+    device: String,
+    #[command(flatten)]
+    execution: ExecutionArgs,
+}
+
+impl PredictArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.execution.scope(|| self.predict(out))
+    }
+
+    fn predict(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let file = self.out.as_ref().filter(|path| !is_standard_stream(path));
+        if file.is_none() && self.qrels.as_deref().is_some_and(is_standard_stream) {
+            return Err(Failure::input("--qrels -: standard output has the run, expected a file"));
+        }
+        let mut read = [&self.data[..], &self.background].concat();
+        read.push(input::ranker_file(&self.model));
+        if let Some(out) = file {
+            input::not_over("--out", out, &read, "is read")?;
+            read.push(out.clone());
+        }
+        if let Some(qrels) = &self.qrels {
+            input::not_over("--qrels", qrels, &read, "is read, or is that of --out")?;
+            if Some(qrels) == file {
+                return Err(Failure::input(format!(
+                    "--qrels {}: expected a different file from that of --out",
+                    qrels.display()
+                )));
+            }
+        }
+        input::once(self.data.iter().chain(&self.background))?;
+        self.run_id.as_deref().map(check_tag).transpose()?;
+        let device = input::device(&self.device)?;
+        let ranker = input::ranker(&self.model, &device)?;
+        if self.contributions && !matches!(ranker.model(), Model::Trees(_)) {
+            return Err(RankerError::NotTrees.into());
+        }
+        self.reading.check(&ranker)?;
+        let data = match &self.qrels {
+            Some(_) => self.reading.read(&self.data, Some(&ranker))?,
+            None => self.reading.read_to_score(&self.data, &ranker)?,
+        };
+        warn_of_missing_features(&self.model, &ranker, &data);
+        if self.contributions {
+            return self.explain(&ranker, &data, file, out);
+        }
+        if self.run_id.is_some() {
+            check_names(&data)?;
+        }
+        let scores = during("scoring", || ranker.predict(&data, &device))?;
+        let run = |mut out: &mut dyn Write| match &self.run_id {
+            None => data.in_read_order(&scores).iter().try_for_each(|score| writeln!(out, "{score}")),
+            Some(tag) => write_run(&mut out, &data, &scores, tag).map_err(to_io),
+        };
+        let judgments = |mut out: &mut dyn Write| write_qrels(&mut out, &data).map_err(to_io);
+        let qrels = self.qrels.as_ref().map(|path| Some(path).filter(|path| !is_standard_stream(path)));
+        // A run and its judgments belong together: files have their names once standard output has its part.
+        let mut prepared = Vec::new();
+        if let Some(Some(path)) = qrels {
+            prepared.push(files::prepare(path, judgments)?);
+        }
+        match file {
+            Some(path) => prepared.push(files::prepare(path, run)?),
+            None => print(out, run)?,
+        }
+        if let Some(None) = qrels {
+            print(out, judgments)?;
+        }
+        files::commit(prepared)
+    }
+
+    /// Writes the contributions of the features.
+    fn explain(
+        &self,
+        ranker: &Ranker,
+        data: &RankingDataset,
+        file: Option<&PathBuf>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let background = match &self.background[..] {
+            [] => None,
+            files => Some(self.reading.read_to_score(files, ranker)?),
+        };
+        let background = background.as_ref().unwrap_or(data);
+        let Contributions { values, expected } =
+            during("contributions of the features", || ranker.contributions(data, background))?;
+        let lines = |out: &mut dyn Write| {
+            let features = ranker.features();
+            let rows: Vec<usize> = (0..data.documents()).collect();
+            for row in data.in_read_order(&rows) {
+                let own = &values[row * features..(row + 1) * features];
+                own.iter().try_for_each(|value| write!(out, "{value}\t"))?;
+                writeln!(out, "{expected}")?;
+            }
+            Ok(())
+        };
+        match file {
+            Some(path) => files::write(path, lines),
+            None => print(out, lines),
+        }
+    }
+}
+
+/// Writes to standard output.
+fn print(out: &mut dyn Write, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    fill(out).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => Failure::Input(error.into()),
+        _ => error.into(),
+    })
+}

@@ -1,0 +1,403 @@
+//! Progress on a terminal: lines that scroll back, and below them one that is drawn over. All of it goes to standard
+//! error, and only where that is a terminal.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use burn_rank::learner::{Progress, Round, SURROGATE};
+use burn_rank::measure::Measure;
+use burn_rank::workbench::text::{harmless, shortened};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::screen::{DRAWN, columns};
+use super::terminal;
+use crate::experiment::{JobDone, JobProgress};
+
+/// Time after which work is shown: what is done sooner needs no progress.
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
+/// Time between two drawings of the current work.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Fewer columns leave no room for a bar.
+const NARROW: usize = 60;
+/// Does work that may take long, and names it on the terminal.
+pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let _shown = Work::new(what);
+    work()
+}
+
+/// Work that is shown on one line once it takes long, until it is dropped: its name and duration, then the steps that
+/// are done and the time left. Nothing is shown without a terminal.
+#[derive(Debug)]
+pub(super) struct Work(Option<Shown>);
+
+#[derive(Debug)]
+struct Shown {
+    bar: ProgressBar,
+    over: Option<Sender<()>>,
+    drawer: Option<JoinHandle<()>>,
+}
+
+impl Work {
+    /// Work of unknown length.
+    pub(super) fn new(what: &str) -> Self {
+        if DRAWN.is_hidden() {
+            return Self(None);
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        styled(&bar, "{elapsed} {msg}");
+        bar.set_message(in_room(what));
+        let (over, waits) = channel();
+        let drawn = bar.clone();
+        let draw = move || {
+            if waits.recv_timeout(SHOWN_AFTER) == Err(RecvTimeoutError::Timeout) {
+                DRAWN.add(drawn.clone());
+                drawn.enable_steady_tick(TICK);
+                // Until the work is over.
+                let _ = waits.recv();
+                drawn.finish_and_clear();
+                DRAWN.remove(&drawn);
+            }
+        };
+        let drawer = thread::Builder::new().name("progress".into()).spawn(draw).ok();
+        Self(Some(Shown { bar, over: Some(over), drawer }))
+    }
+
+    /// Work of so many steps.
+    pub(super) fn of(what: &str, steps: usize) -> Self {
+        let work = Self::new(what);
+        work.steps(steps);
+        work
+    }
+
+    /// Shows the name of the current work.
+    pub(super) fn now(&self, what: &str) {
+        if let Some(Shown { bar, .. }) = &self.0 {
+            bar.set_message(in_room(what));
+        }
+    }
+
+    /// Says how many steps there are.
+    pub(super) fn steps(&self, all: usize) {
+        if let Some(Shown { bar, .. }) = &self.0
+            && bar.length() != Some(all as u64)
+        {
+            bar.set_length(all as u64);
+            let figures = "{pos}/{len} {eta} left {msg}";
+            styled(bar, &if columns() < NARROW { figures.to_string() } else { format!("{{bar:8}} {figures}") });
+        }
+    }
+
+    /// Says how many steps are done.
+    pub(super) fn done(&self, steps: usize) {
+        if let Some(Shown { bar, .. }) = &self.0 {
+            bar.set_position(steps as u64);
+        }
+    }
+
+    /// Says that so many more steps are done.
+    pub(super) fn more(&self, steps: usize) {
+        if let Some(Shown { bar, .. }) = &self.0 {
+            bar.inc(steps as u64);
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Some(shown) = &mut self.0 {
+            shown.over = None;
+            // The line is gone before anything else is printed.
+            let _ = shown.drawer.take().map(JoinHandle::join);
+        }
+    }
+}
+
+/// Columns that a bar, the position and the time left leave to the rest.
+fn room() -> usize {
+    let columns = columns();
+    columns.saturating_sub(if columns < NARROW { 22 } else { 30 }).max(10)
+}
+
+/// Returns the name of the current work, as far as there is room for it.
+fn in_room(what: &str) -> String {
+    shortened(&harmless(what), room())
+}
+
+fn styled(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+}
+
+/// A part of a line of progress.
+struct Part {
+    text: String,
+    /// The order in which parts are left out of a line that is too long: the highest number first.
+    rank: usize,
+}
+
+fn part(rank: usize, text: String) -> Part {
+    Part { text, rank }
+}
+
+fn figure(rank: usize, name: &str, value: f64) -> Part {
+    part(rank, format!("{name} {value:.4}"))
+}
+
+/// Joins the parts of a line. While it has more than `columns`, the parts with the highest ranks are left out.
+fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
+    let width =
+        |parts: &[Part]| parts.iter().map(|part| part.text.chars().count() + 2).sum::<usize>().saturating_sub(2);
+    while parts.len() > 1 && width(&parts) > columns {
+        let last = parts.iter().enumerate().max_by_key(|(_, part)| part.rank).map_or(0, |(at, _)| at);
+        parts.remove(last);
+    }
+    let texts: Vec<&str> = parts.iter().map(|part| &*part.text).collect();
+    harmless(&texts.join("  ")).into_owned()
+}
+
+/// Lines of progress: some scroll back, at a rate that a reader can follow, and the newest is drawn over.
+#[derive(Debug)]
+struct Lines(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    /// None where something else draws, or nothing should, and after the end.
+    work: Option<Work>,
+    begun: Instant,
+    /// Steps that had been done before it began.
+    before: Option<usize>,
+    /// Number of all steps, where it is known.
+    all: Option<usize>,
+    /// When a line was last printed.
+    printed: Option<Instant>,
+    /// The newest line, unless it is printed.
+    newest: Option<String>,
+}
+
+impl Lines {
+    /// Creates lines, or none if `hidden`. Until the first step the terminal shows `what` as the current work.
+    fn new(hidden: bool, what: &str) -> Self {
+        let work = (!hidden && !DRAWN.is_hidden()).then(|| Work::new(what));
+        Self(Mutex::new(State { work, begun: Instant::now(), before: None, all: None, printed: None, newest: None }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows the name of the current work before the first step.
+    fn now(&self, what: &str) {
+        self.state().work.iter().for_each(|work| work.now(what));
+    }
+
+    /// The steps begin, of which there are so many where that is known.
+    fn begin(&self, all: Option<usize>) {
+        let mut state = self.state();
+        (state.begun, state.before, state.all) = (Instant::now(), None, all);
+    }
+
+    /// Shows how many steps are done, and what the last one came to.
+    fn show(&self, done: usize, figures: impl Fn() -> Vec<Part>) {
+        let state = &mut *self.state();
+        let Some(work) = &state.work else { return };
+        let (now, columns) = (Instant::now(), columns());
+        let elapsed = now - state.begun;
+        // A run that is resumed did not take its time for the steps of before.
+        let own = done - (*state.before.get_or_insert(done.saturating_sub(1))).min(done);
+        let each = elapsed.div_f64(own.max(1) as f64);
+        let mut parts = figures();
+        parts.insert(0, part(0, state.all.map_or_else(|| done.to_string(), |all| format!("{done}/{all}"))));
+        parts.push(part(4, rate(each)));
+        let left = state.all.map(|all| all.saturating_sub(done));
+        if let Some(left @ 1..) = left {
+            let left = Duration::try_from_secs_f64(each.as_secs_f64() * left as f64).unwrap_or(Duration::MAX);
+            parts.push(part(3, format!("{:#} left", HumanDuration(left))));
+        }
+        let line = fitted(parts, columns);
+        match state.all {
+            // Position and time left stand before what is drawn.
+            Some(all) => {
+                work.steps(all);
+                work.done(done);
+                work.now(&fitted(figures(), room()));
+            }
+            None => work.now(&line),
+        }
+        let due = state.printed.is_none_or(|printed| now - printed >= SHOWN_AFTER.max(elapsed / 10));
+        if due || left == Some(0) {
+            state.printed = Some(now);
+            state.newest = None;
+            terminal::say(line);
+        } else {
+            state.newest = Some(line);
+        }
+    }
+
+    /// Ends with the newest line.
+    fn end(&self) {
+        let mut state = self.state();
+        state.work = None;
+        if let Some(line) = state.newest.take() {
+            terminal::say(line);
+        }
+    }
+}
+
+/// Describes the rate of steps that take so long each.
+fn rate(each: Duration) -> String {
+    let seconds = each.as_secs_f64();
+    match 1.0 / seconds.max(1e-6) {
+        rate if rate >= 10.0 => format!("{rate:.0}/s"),
+        rate if rate >= 1.0 => format!("{rate:.1}/s"),
+        _ if seconds < 100.0 => format!("{seconds:.1} s each"),
+        _ => format!("{:#} each", HumanDuration(each)),
+    }
+}
+
+/// The rounds of a fit.
+#[derive(Debug)]
+pub struct Rounds {
+    lines: Lines,
+    measure: Measure,
+    best: Mutex<Option<f64>>,
+}
+
+impl Rounds {
+    /// Nothing is shown where `hidden`: something else draws, or nothing should. `measure` is the measure that selects rounds.
+    pub fn new(hidden: bool, measure: Measure) -> Self {
+        Self { lines: Lines::new(hidden, "reading the data"), measure, best: Mutex::new(None) }
+    }
+
+    /// The data are read.
+    pub fn read(&self) {
+        self.lines.now("preparing the data");
+    }
+}
+
+impl Progress for Rounds {
+    fn begin(&self, learner: &str, rounds: Option<usize>) {
+        self.lines.now(&format!("first round of {learner}"));
+        self.lines.begin(rounds);
+    }
+
+    fn round(&self, round: &Round) {
+        let value = round.validation.or(round.train);
+        let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
+        *best = value.map_or(*best, |value| Some(best.map_or(value, |best| best.max(value))));
+        let figures = || {
+            let mut parts = Vec::new();
+            if let (Some(value), Some(best)) = (value, *best) {
+                parts.extend([figure(1, &self.measure.to_string(), value), figure(6, "best", best)]);
+            }
+            let (surrogate, others): (Vec<_>, Vec<_>) = round.figures.iter().partition(|(name, _)| name == SURROGATE);
+            parts.extend(surrogate.iter().map(|(name, value)| figure(2, name, *value)));
+            parts.push(figure(if surrogate.is_empty() { 2 } else { 5 }, "loss", round.objective));
+            parts.extend(others.iter().map(|(name, value)| figure(7, name, *value)));
+            parts
+        };
+        self.lines.show(round.round, figures);
+    }
+
+    fn warn(&self, message: &str) {
+        terminal::say(format_args!("warning: {message}"));
+    }
+
+    fn end(&self) {
+        self.lines.end();
+    }
+}
+
+/// The fits of a cross-validation; their warnings are printed once, at the end.
+#[derive(Debug)]
+pub struct Fits {
+    lines: Lines,
+    measure: Measure,
+    /// The fits that gave each warning.
+    warnings: Mutex<BTreeMap<String, Vec<String>>>,
+}
+
+impl Fits {
+    /// Nothing is shown where `hidden`. `measure` is what selects.
+    pub fn new(hidden: bool, measure: Measure) -> Self {
+        let lines = Lines::new(hidden, "reading the data, then the first fits");
+        Self { lines, measure, warnings: Mutex::default() }
+    }
+
+    /// Prints the newest line, and the warnings, each with the fits it came from.
+    pub fn end(&self) {
+        self.lines.end();
+        for (message, fits) in &*self.warnings.lock().unwrap_or_else(PoisonError::into_inner) {
+            let others = match fits.len() - 1 {
+                0 => String::new(),
+                others => format!(" and {others} more"),
+            };
+            terminal::say(format_args!("warning: {message} ({}{others})", fits[0]));
+        }
+    }
+}
+
+impl JobProgress for Fits {
+    fn done(&self, job: &JobDone) {
+        self.lines.state().all = Some(job.all);
+        let figures = || {
+            let known = [(1, self.measure.to_string(), job.selection), (2, SURROGATE.to_string(), job.surrogate)];
+            let known = known.into_iter().filter_map(|(rank, name, value)| Some(figure(rank, &name, value?)));
+            known.chain([part(5, format!("in {}", job.label))]).collect()
+        };
+        self.lines.show(job.finished, figures);
+    }
+
+    fn warn(&self, label: &str, message: &str) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = warnings.entry(message.to_string()).or_default();
+        fits.push(label.to_string());
+        fits.sort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts() -> Vec<Part> {
+        vec![
+            part(0, "12/100".into()),
+            figure(1, "ndcg@10", 0.4512),
+            figure(6, "best", 0.4533),
+            figure(2, "surrogate", 0.4012),
+            figure(5, "loss", 0.7131),
+            part(4, "34/s".into()),
+            part(3, "3s left".into()),
+        ]
+    }
+
+    #[test]
+    fn a_line_leaves_out_what_matters_least_where_it_is_too_long() {
+        let all = "12/100  ndcg@10 0.4512  best 0.4533  surrogate 0.4012  loss 0.7131  34/s  3s left";
+        for (columns, line) in [
+            (100, all),
+            (79, "12/100  ndcg@10 0.4512  surrogate 0.4012  loss 0.7131  34/s  3s left"),
+            (60, "12/100  ndcg@10 0.4512  surrogate 0.4012  34/s  3s left"),
+            (50, "12/100  ndcg@10 0.4512  surrogate 0.4012  3s left"),
+            (40, "12/100  ndcg@10 0.4512  surrogate 0.4012"),
+            (24, "12/100  ndcg@10 0.4512"),
+            (3, "12/100"),
+        ] {
+            assert_eq!(fitted(parts(), columns), line, "{columns}");
+        }
+    }
+
+    #[test]
+    fn rates_are_readable_from_minutes_a_step_to_thousands_a_second() {
+        let of = |seconds: f64| rate(Duration::from_secs_f64(seconds));
+        assert_eq!(
+            [0.0002, 0.4, 2.5, 90.0, 600.0].map(of),
+            ["5000/s", "2.5/s", "2.5 s each", "90.0 s each", "10m each"]
+        );
+    }
+}

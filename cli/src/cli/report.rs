@@ -1,0 +1,67 @@
+//! `burn-rank report RUN`: writes the page of a run, a pure view of `report.json` and `run.json`.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use burn_rank::workbench::atomic_file;
+use burn_rank::workbench::text::is_standard_stream;
+use clap::Args;
+use serde::de::DeserializeOwned;
+
+use super::failure::Failure;
+use super::input;
+use crate::experiment::{OutputError, PAGE, RECORD, REPORT, RUN_FILES, Report, RunRecord, settle, write_page};
+use crate::report::page;
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Folder of a finished train or cv run
+    run: PathBuf,
+    /// The page; an existing file is replaced [default: report.html in the folder]; `-` is standard output
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl ReportArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let report = read_report(&self.run)?;
+        let record: Option<RunRecord> = read(&self.run.join(RECORD))?;
+        let page = page(&report, record.as_ref());
+        let path = match self.out {
+            Some(path) if is_standard_stream(&path) => return Ok(out.write_all(page.as_bytes())?),
+            Some(path) => {
+                let of_run = RUN_FILES.iter().filter(|name| **name != PAGE);
+                let of_run: Vec<PathBuf> = of_run.map(|name| self.run.join(name)).collect();
+                input::not_over("--out", &path, &of_run, "is a file of the run")?;
+                let written = atomic_file::write(&path, page.as_bytes());
+                written.map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
+                path
+            }
+            None => {
+                write_page(&self.run, PAGE, page.as_bytes())?;
+                self.run.join(PAGE)
+            }
+        };
+        writeln!(out, "{}", path.display())?;
+        Ok(())
+    }
+}
+
+/// Reads the report of a finished run.
+pub fn read_report(folder: &Path) -> Result<Report, Failure> {
+    settle(folder)?;
+    read(&folder.join(REPORT))?.ok_or_else(|| {
+        Failure::input(format!("{}: no {REPORT} here; expected the folder of a finished run", folder.display()))
+    })
+}
+
+/// Reads a JSON file; returns `None` if it does not exist.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
+    let refuse = |error: anyhow::Error| Failure::Input(error.context(path.display().to_string()));
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| refuse(error.into())),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(refuse(error.into())),
+    }
+}

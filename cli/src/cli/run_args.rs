@@ -1,0 +1,93 @@
+//! Arguments of every command that runs a configuration, and how the configuration is opened.
+
+use std::path::PathBuf;
+
+use burn::tensor::Device;
+use burn_rank::op::Execution;
+use clap::Args;
+
+use super::failure::Failure;
+use super::input;
+use crate::experiment::{Claim, Document, ExperimentConfig};
+
+/// The arguments of a command that runs a configuration.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// Configuration file
+    config: PathBuf,
+    /// Device, as listed by `burn-rank devices` [default: the configuration's]
+    #[arg(long)]
+    device: Option<String>,
+    /// Instructions of the fused kernels on the CPU, as listed by `burn-rank devices` [default: the configuration's, else
+    /// the best]
+    #[arg(long, value_name = "SET")]
+    instructions: Option<String>,
+    /// Set a key of the configuration, as in learner.epochs=10; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+/// A configuration, checked, and the device and execution it asks for.
+pub struct Opened {
+    pub document: Document,
+    pub config: ExperimentConfig,
+    pub device: Device,
+    pub execution: Execution,
+}
+
+impl RunArgs {
+    /// Reads and checks the configuration and opens its device.
+    pub fn open(&self) -> Result<Opened, Failure> {
+        self.open_with(None)
+    }
+
+    /// The arguments, with one more key replaced.
+    pub fn with(&self, assignment: String) -> Self {
+        let mut more = self.clone();
+        more.set.push(assignment);
+        more
+    }
+
+    /// As [`open`](Self::open), with the value of an option of the command for a key.
+    pub fn open_with(&self, option: Option<(&str, &str, String)>) -> Result<Opened, Failure> {
+        let mut document = Document::read(&self.config, &self.set)?;
+        let device = ("device", "--device", self.device.clone());
+        let instructions = ("instructions", "--instructions", self.instructions.clone());
+        let own = [device, instructions].into_iter().filter_map(|(key, flag, value)| Some((key, flag, value?)));
+        for (key, flag, value) in own.chain(option) {
+            document.set_option(key, flag, &value);
+        }
+        let config = ExperimentConfig::from_document(&document)?;
+        let device = input::device(&config.device).map_err(|error| document.refuse("device", &error.to_string()))?;
+        let execution = match config.instructions {
+            None => Execution::current(),
+            Some(set) => Execution::current()
+                .with_instructions(set)
+                .map_err(|error| document.refuse("instructions", &error.to_string()))?,
+        };
+        Ok(Opened { document, config, device, execution })
+    }
+}
+
+/// What to do with a folder that holds a run.
+#[derive(Debug, Clone, Args)]
+pub struct FolderArgs {
+    /// Continue a run that was stopped
+    #[arg(long)]
+    pub resume: bool,
+    /// Replace the run that is in the folder, once the new one is whole; a stopped run that was to replace it goes at once.
+    /// Files that no run wrote there stay
+    #[arg(long, conflicts_with = "resume")]
+    overwrite: bool,
+}
+
+impl FolderArgs {
+    /// Returns the claim on the folder.
+    pub fn claim(&self) -> Claim {
+        match (self.resume, self.overwrite) {
+            (true, _) => Claim::Resume,
+            (_, true) => Claim::Overwrite,
+            _ => Claim::New,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Signals that stop a run after its round, or at once.
+
+use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
+use std::thread;
+
+use burn_rank::learner::Interrupt;
+
+use super::failure::Failure;
+use super::terminal;
+
+/// Exit code of a command that a second Ctrl-C stopped at once.
+pub(super) const STOPPED_AT_ONCE: i32 = 130;
+
+/// Returns an interrupt that signals request: the first one stops after the round, a second one ends the process.
+/// Ctrl-C is heard, SIGTERM, and the hang-up of a terminal.
+pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
+    static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
+    if let Some(interrupt) = INTERRUPT.get() {
+        return Ok(interrupt.clone());
+    }
+    let interrupt = INTERRUPT.get_or_init(Interrupt::default).clone();
+    let shared = interrupt.clone();
+    ctrlc::set_handler(move || stop(&shared, "press Ctrl-C again to stop at once", STOPPED_AT_ONCE))
+        .map_err(|error| Failure::Work(error.into()))?;
+    #[cfg(unix)]
+    hear_the_end(interrupt.clone())?;
+    Ok(interrupt)
+}
+
+/// Asks for a stop after the round. Ends the process where that was asked before.
+fn stop(interrupt: &Interrupt, again: &str, code: i32) {
+    if interrupt.requested() {
+        std::process::exit(code);
+    }
+    // A dashboard has left the terminal when this returns.
+    interrupt.request();
+    terminal::say(format_args!("stopping after this round; {again}"));
+}
+
+/// Stops on SIGTERM, and on the hang-up of a terminal that the run writes to. A run under `nohup` writes to none, and
+/// continues without it.
+#[cfg(unix)]
+fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
+    use signal_hook::consts::{SIGHUP, SIGTERM};
+    let terminals = [io::stdout().is_terminal(), io::stderr().is_terminal()];
+    let hang_up = terminals[1].then_some(SIGHUP);
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM].into_iter().chain(hang_up))
+        .map_err(|error| Failure::Work(error.into()))?;
+    let listen = move || {
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                let_go(terminals);
+            }
+            stop(&interrupt, "a second signal stops at once", 128 + signal);
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(listen).map_err(|error| Failure::Work(error.into()))?;
+    Ok(())
+}
+
+/// Lets go of a terminal that has gone. The dashboard would end the process where it cannot write.
+#[cfg(unix)]
+fn let_go([output, error]: [bool; 2]) {
+    let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") else { return };
+    if output && !io::stdout().is_terminal() {
+        let _ = rustix::stdio::dup2_stdout(&nowhere);
+    }
+    if error && !io::stderr().is_terminal() {
+        let _ = rustix::stdio::dup2_stderr(&nowhere);
+    }
+}

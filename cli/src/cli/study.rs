@@ -1,0 +1,340 @@
+//! `burn-rank study NAME`: checks on a ranking what a paper proves.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use burn_rank::data::RankingDataset;
+use burn_rank::ranker::Ranker;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::{counted, harmless};
+use clap::Args;
+
+use super::execution_args::ExecutionArgs;
+use super::failure::Failure;
+use super::input;
+use super::progress::Work;
+use super::scored::Scored;
+use super::table::Table;
+use crate::experiment::{Document, ExperimentConfig, JOBS, KeptRun, OutputFolder, REPORT, settle};
+use crate::report::{studies_page, study_page};
+use crate::study::{
+    Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
+};
+
+/// File of the record of a study.
+const JSON: &str = "study.json";
+/// File of its page.
+const PAGE: &str = "study.html";
+/// The name that stands for every study.
+const ALL: &str = "all";
+
+/// Longest line of what was found of a claim.
+const LINE: usize = 110;
+
+const READING: &str = "\
+Inputs:
+  study                          what can be studied
+  study NAME                     on generated data
+  study NAME MODEL DATA...       on the ranking of a saved ranker, or of the folder
+                                 of a `train` run
+  study NAME MODEL DATA... --against MODEL  on two rankings of the same data
+  study NAME --scores FILE DATA...  on one score per line; --against is then
+                                 another such file
+  study NAME RUN...              on the test queries of all folds of `cv` runs
+                                 that kept scores or rankers (`cv --keep`), all
+                                 on the same folds; what has to be trained is
+                                 trained on the first fold of the first run
+  study NAME --config FILE       on the data of a configuration of `train`; the
+                                 study trains what it needs
+  study all ...                  every study that takes such an input
+
+  Scores are float32, as rankers give them; those of a file are rounded.
+  Queries without a relevant or without an irrelevant document are left out.
+  Theorems say nothing about queries with equal scores: these count in the
+  means and have no bound.
+
+How to read it:
+  The tables have the figures by the values of the parameters (--over), then
+  comes each claim of the paper with what was found. The verdicts are about
+  these data alone:
+    holds    shown: beyond 1e-9 where numbers are compared, beyond two standard
+             errors of paired differences where means are
+    fails    the opposite was shown, as surely
+    vacuous  it cannot fail here, as with a bound of 1 on a measure below 1
+    open     nothing was shown
+  The exit code is 0 whatever the verdicts.";
+
+/// Arguments of `study`.
+#[derive(Debug, Args)]
+#[command(after_long_help = READING)]
+pub struct StudyArgs {
+    /// The study, or `all`; without one, the list of all
+    name: Option<String>,
+    /// MODEL and DATA files; only DATA files with --scores; folders of `cv` runs; none for generated data
+    #[arg(value_name = "MODEL DATA")]
+    files: Vec<PathBuf>,
+    /// One score per line, in the order of the documents of DATA
+    #[arg(long, value_name = "FILE", requires = "files")]
+    scores: Option<PathBuf>,
+    /// A second ranking of the same data: a model, or with --scores a file of scores
+    #[arg(long, value_name = "FILE", requires = "files")]
+    against: Option<PathBuf>,
+    /// A configuration of `train`, whose data the study trains on
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    config: Option<PathBuf>,
+    /// Values of a parameter, ascending, separated by commas, as in beta=1,10; without a name, values of the first
+    /// parameter; may be repeated
+    #[arg(long, value_name = "VALUES")]
+    over: Vec<String>,
+    /// Quick look: fewer values, epochs and samples
+    #[arg(long)]
+    quick: bool,
+    /// Number of generated queries that are ranked, at most 40 with --quick; studies that train rankers have sets of
+    /// their own
+    #[arg(long, default_value_t = 200, conflicts_with_all = ["files", "config"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    queries: u32,
+    /// Seed of generated data
+    #[arg(long, default_value_t = 1, conflicts_with_all = ["files", "config"])]
+    seed: u64,
+    /// Folder for study.json and study.html, the page with its plots: new, empty, or the folder of an earlier study
+    /// or run
+    #[arg(short, long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: input::ReadArgs,
+    /// Device of a saved ranker
+    #[arg(long, default_value = "flex")]
+    device: String,
+    #[command(flatten)]
+    execution: ExecutionArgs,
+}
+
+/// Values of a parameter, the first one where it has no name.
+type Over = (Option<String>, Vec<f64>);
+
+fn over(text: &str) -> Result<Over, Failure> {
+    let (name, values) = match text.split_once('=') {
+        Some((name, values)) => (Some(name.trim().to_string()), values),
+        None => (None, text),
+    };
+    let number = |value: &str| {
+        let unreadable =
+            || Failure::input(format!("--over {text}: found `{value}`, expected numbers separated by commas"));
+        value.trim().parse::<f64>().map_err(|_| unreadable())
+    };
+    Ok((name, values.split(',').map(number).collect::<Result<_, _>>()?))
+}
+
+impl From<StudyError> for Failure {
+    fn from(error: StudyError) -> Self {
+        Failure::Input(error.into())
+    }
+}
+
+impl StudyArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        self.execution.scope(|| self.study(out))
+    }
+
+    fn study(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let Some(name) = &self.name else { return self.list(out) };
+        let all = name == ALL;
+        let studies: Vec<&StudyEntry> = if all { STUDIES.iter().collect() } else { vec![find(name)?] };
+        if all && !self.over.is_empty() {
+            return Err(Failure::input("--over: found values for all studies, expected one study"));
+        }
+        let over = self.over.iter().map(|text| over(text)).collect::<Result<Vec<Over>, _>>()?;
+        let files = [JSON, PAGE];
+        if let Some(path) = &self.out {
+            OutputFolder::check_files(path, &files)?;
+        }
+        let source = self.source()?;
+        let mut reports = Vec::new();
+        for study in studies {
+            if all && !study.accepts(&source) {
+                continue;
+            }
+            let progress = &Work::new(study.name);
+            reports.push(study.run(&source, &StudyOptions { over: &over, quick: self.quick, progress })?);
+        }
+        let record = match all {
+            true => json!({ "studies": reports }),
+            false => json!(reports[0]),
+        };
+        if let Some(path) = &self.out {
+            let folder = OutputFolder::of_files(path, &files)?;
+            let page = if all { studies_page(&reports) } else { study_page(&reports[0]) };
+            folder.write_together(&files, |number, file| match number {
+                0 => {
+                    serde_json::to_writer_pretty(&mut *file, &record)?;
+                    writeln!(file)
+                }
+                _ => file.write_all(page.as_bytes()),
+            })?;
+        }
+        if self.json {
+            writeln!(out, "{record}")?;
+            return Ok(());
+        }
+        for (number, report) in reports.iter().enumerate() {
+            if number > 0 {
+                writeln!(out)?;
+            }
+            print(report, out)?;
+        }
+        Ok(())
+    }
+
+    fn list(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut table = Table::new(["study", "over", "what"]);
+        for study in STUDIES {
+            let names: Vec<&str> = study.parameters.iter().map(|parameter| parameter.name).collect();
+            if self.json {
+                let parameters: Vec<_> = (study.parameters.iter())
+                    .map(|parameter| json!({"name": parameter.name, "values": parameter.values}))
+                    .collect();
+                let takes: Vec<&str> = study.takes.iter().map(|kind| kind.name()).collect();
+                let (name, what) = (study.name, study.summary);
+                let row = json!({"study": name, "parameters": parameters, "takes": takes, "what": what, "paper": study.paper});
+                writeln!(out, "{row}")?;
+            }
+            table.row([study.name, &names.join(", "), study.summary]);
+        }
+        if !self.json {
+            write!(out, "{}", table.render_left())?;
+        }
+        Ok(())
+    }
+
+    fn source(&self) -> Result<Source, Failure> {
+        input::once(self.files.iter().chain(&self.scores).chain(&self.against))?;
+        self.runs().try_for_each(|run| settle(run))?;
+        let read = |data: &[PathBuf], ranker: Option<&Ranker>| self.reading.read(data, ranker);
+        match (&self.scores, &self.config, self.files.as_slice()) {
+            (None, Some(config), []) => training(config),
+            (None, None, [_, ..]) if self.runs().all(|run| KeptRun::is_in(run)) => {
+                let device = input::device(&self.device)?;
+                let read = self.runs().map(|run| KeptRun::read(run, &device)).collect::<Result<Vec<_>, _>>()?;
+                Ok(Source::Runs(Box::new(Runs::new(read)?)))
+            }
+            (None, None, [_, ..]) if self.runs().all(|run| run.join(REPORT).is_file() && run.join(JOBS).is_dir()) => {
+                let lacking = self.runs().find(|run| !KeptRun::is_in(run)).unwrap_or(&self.files[0]).display();
+                let advice =
+                    "expected folders of `cv` runs that kept scores or rankers; `cv --resume --keep scores` keeps them";
+                Err(Failure::input(format!("{lacking}: {advice}")))
+            }
+            (None, None, []) => Ok(Source::Generated { queries: self.queries as usize, seed: self.seed }),
+            (Some(scores), None, files) => {
+                let data = read(files, None)?;
+                let by = |scores: &Path| Ok(subject(scores, files, &data, &Scored::from_file(scores, &data)?));
+                self.rankings(scores, by)
+            }
+            (None, None, [model, files @ ..]) if !files.is_empty() => {
+                let device = input::device(&self.device)?;
+                let ranker = input::ranker(model, &device)?;
+                let data = read(files, Some(&ranker))?;
+                let by = |model: &Path| {
+                    let ranker = input::ranker(model, &device)?;
+                    Ok(subject(model, files, &data, &Scored::by_ranker(model, &ranker, &data, &device)?))
+                };
+                self.rankings(model, by)
+            }
+            _ => Err(Failure::input("expected MODEL DATA, --scores FILE DATA, or neither")),
+        }
+    }
+
+    /// Returns what may be folders of runs.
+    fn runs(&self) -> impl Iterator<Item = &PathBuf> {
+        self.files.iter().chain(&self.against)
+    }
+
+    /// Returns one ranking, or two with `--against`.
+    fn rankings(&self, first: &Path, by: impl Fn(&Path) -> Result<Subject, Failure>) -> Result<Source, Failure> {
+        Ok(match &self.against {
+            None => Source::Ranking(by(first)?),
+            Some(second) => Source::Rankings(by(first)?, by(second)?),
+        })
+    }
+}
+
+fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Scored) -> Subject {
+    let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    Subject::new(format!("{} on {}", ranking.display(), files.join(" ")), data, scored.as_float32())
+}
+
+/// Reads the data of a configuration.
+fn training(path: &Path) -> Result<Source, Failure> {
+    let config = ExperimentConfig::from_document(&Document::read(path, &[])?)?;
+    let split = config.data.split(config.seed)?;
+    Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
+}
+
+/// The steps of a study.
+impl StudyProgress for Work {
+    fn step(&self, what: &str, done: usize, all: usize) {
+        self.steps(all);
+        self.done(done);
+        self.now(what);
+    }
+}
+
+fn print(report: &StudyReport, out: &mut dyn Write) -> Result<(), Failure> {
+    let findings = &report.findings;
+    let about = &findings.about;
+    writeln!(out, "{}: {}", report.study, report.summary)?;
+    writeln!(out, "{}", report.paper)?;
+    write!(out, "{}", harmless(&about.subject))?;
+    if let (Some(queries), Some(documents), Some(tied)) = (about.queries, about.documents, about.tied_queries) {
+        write!(
+            out,
+            ": {} with something to rank, {}, {} with equal scores",
+            counted(queries, "query"),
+            counted(documents, "document"),
+            counted(tied, "query")
+        )?;
+    }
+    writeln!(out, "{}", if report.quick { " (quick)" } else { "" })?;
+    for table in &findings.tables {
+        let mut shown = Table::new(table.columns.iter().cloned());
+        for (name, values) in &table.rows {
+            shown.row([name.clone()].into_iter().chain(values.iter().map(|value| figure(*value))));
+        }
+        write!(out, "\n{}\n{}", table.title, shown.render())?;
+    }
+    writeln!(out)?;
+    for claim in &findings.claims {
+        writeln!(out, "{:7}  {}: {}", claim.verdict.name(), claim.source, claim.claim)?;
+        for line in wrapped(&claim.found) {
+            writeln!(out, "         {line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Breaks a text between words into lines.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < LINE => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
+/// Formats a number of any magnitude in a few characters.
+fn figure(value: Option<f64>) -> String {
+    match value {
+        None => "-".to_string(),
+        Some(value) if value.fract() == 0.0 && value.abs() < 1e6 => format!("{value}"),
+        Some(value) if (1e-3..1e3).contains(&value.abs()) => format!("{value:.5}"),
+        Some(value) => format!("{value:.2e}"),
+    }
+}

@@ -1,0 +1,138 @@
+//! `burn-rank synth`: generates data in the shape of MSLR-WEB, as LETOR text or as a table.
+
+use std::io::{self, BufWriter, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use burn_rank::data::columnar::Format;
+use burn_rank::data::{DataError, HiddenScorer, SynthConfig};
+use burn_rank::workbench::folds::part_number;
+use burn_rank::workbench::separator_of_name;
+use burn_rank::workbench::synth::write_telling;
+use burn_rank::workbench::text::is_standard_stream;
+use clap::{Args, ValueEnum};
+
+use super::failure::Failure;
+use super::files::{self, to_io};
+use super::progress::Work;
+use crate::experiment::OutputFolder;
+
+/// Arguments of `synth`.
+#[derive(Debug, Args)]
+pub struct SynthArgs {
+    /// Number of queries
+    #[arg(long, default_value_t = 1_000)]
+    queries: usize,
+    /// Number of features
+    #[arg(long, default_value_t = 136)]
+    features: usize,
+    /// Seed of the hidden scorer and of every query
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Median length of a list
+    #[arg(long, default_value_t = SynthConfig::default().median_length)]
+    median_length: f64,
+    /// Longest list
+    #[arg(long, default_value_t = 1_251)]
+    max_length: usize,
+    /// Deviation of the label noise
+    #[arg(long, default_value_t = SynthConfig::default().noise)]
+    noise: f64,
+    /// What gives documents their labels: smooth functions of hidden traits, steps of them, or listwise, where the other
+    /// documents of the list count
+    #[arg(long, value_enum, default_value_t = Hidden::Smooth)]
+    scorer: Hidden,
+    /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables, any other file is text; all
+    /// are written block by block, in little memory. Standard output when absent or `-`
+    #[arg(short, long)]
+    out: Option<PathBuf>,
+    /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., into the folder --out, for
+    /// `data.folds`: a new or empty folder, or the one of an earlier `synth`, whose files stay until all new ones are whole
+    #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(3..))]
+    parts: Option<u16>,
+}
+
+/// The names of [`HiddenScorer`].
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Hidden {
+    /// Sums, products and parabolas of traits
+    Smooth,
+    /// Steps of traits and of pairs of them, as in trees
+    Steps,
+    /// As `smooth` without the parabola, less what better documents of the list already say
+    Listwise,
+}
+
+impl From<Hidden> for HiddenScorer {
+    fn from(hidden: Hidden) -> Self {
+        match hidden {
+            Hidden::Smooth => Self::Smooth,
+            Hidden::Steps => Self::Steps,
+            Hidden::Listwise => Self::Listwise,
+        }
+    }
+}
+
+impl SynthArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let config = SynthConfig {
+            queries: self.queries,
+            features: self.features,
+            seed: self.seed,
+            median_length: self.median_length,
+            max_length: self.max_length,
+            noise: self.noise,
+            scorer: self.scorer.into(),
+            ..SynthConfig::default()
+        };
+        config.check()?;
+        let out_file = self.out.as_ref().filter(|path| !is_standard_stream(path));
+        match (out_file, self.parts) {
+            (None, Some(_)) => Err(Failure::input("--parts: expected a folder in --out, found `-`")),
+            (None, None) => match config.write(&mut BufWriter::new(out)) {
+                Err(DataError::Io { source, .. }) => Err(source.into()),
+                other => Ok(other.map(drop)?),
+            },
+            (Some(path), None) => match Format::from_path(path) {
+                Some(format) => files::write(path, |file| config.write_columnar(format, file).map_err(to_io)),
+                None if separator_of_name(path).is_some() => {
+                    let expected = "expected a name that ends in .arrow, .parquet or .txt";
+                    Err(Failure::input(format!("{}: {expected}: no CSV or TSV is written", path.display())))
+                }
+                None => files::write(path, |file| fill(&config, 0..config.queries, file)),
+            },
+            (Some(folder), Some(parts)) => {
+                let parts = usize::from(parts);
+                if config.queries < parts {
+                    return Err(Failure::input(format!(
+                        "--queries {}: expected at least --parts {parts}",
+                        self.queries
+                    )));
+                }
+                if let Some(further) = further_part(folder, parts) {
+                    let found = format!("{}: found a part beyond --parts {parts}", further.display());
+                    let expected = "expected none, since `cv` would read it as a part of these data";
+                    return Err(Failure::input(format!("{found}, {expected}; remove it or choose another folder")));
+                }
+                let files: Vec<String> = (1..=parts).map(|part| format!("S{part}.txt")).collect();
+                let folder = OutputFolder::of_files(folder, &files.iter().map(String::as_str).collect::<Vec<_>>())?;
+                let start = |part: usize| (part as u128 * config.queries as u128 / parts as u128) as usize;
+                Ok(folder.write_together(&files, |part, file| fill(&config, start(part)..start(part + 1), file))?)
+            }
+        }
+    }
+}
+
+/// The first part of a folder beyond so many, which other data have left there.
+fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
+    let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let further =
+        names.filter_map(|name| part_number(&name).filter(|&number| number > parts).map(|number| (number, name)));
+    further.min().map(|(_, name)| folder.join(name))
+}
+
+fn fill(config: &SynthConfig, queries: Range<usize>, file: &mut dyn Write) -> io::Result<()> {
+    let work = Work::of("queries", queries.len());
+    let written = write_telling(config, &mut BufWriter::new(file), queries, |queries| work.done(queries));
+    written.map(drop).map_err(to_io)
+}

@@ -1,0 +1,142 @@
+//! `burn-rank train CONFIG`: one fit, with its ranker, log and report.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use burn_rank::distributed::Processes;
+use burn_rank::learner::{NoProgress, Progress, StopReason};
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::learner::in_words;
+use burn_rank::workbench::text::harmless;
+use clap::Args;
+
+use super::execution_args::work_on_this_thread;
+use super::failure::Failure;
+use super::processes::together;
+use super::progress::Rounds;
+use super::run_args::{FolderArgs, Opened, RunArgs};
+use super::signals::interrupt_on_signal;
+use super::table::Table;
+use crate::experiment::{Evaluations, ExperimentConfig, ExperimentError, FinishedRun, Report, TrainRun};
+use crate::report::write_reports;
+
+/// Arguments of `train`.
+#[derive(Debug, Args)]
+pub struct TrainArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    /// Continue from a saved tree ranker or `train` folder and add trees to it (same as the key `start`)
+    #[arg(long = "continue", value_name = "RANKER")]
+    start: Option<PathBuf>,
+    /// Folder of the results: new, empty, or the folder of an earlier run [default: runs/NAME]
+    #[arg(long)]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    folder: FolderArgs,
+    /// Draw a dashboard on the whole terminal, with curves, in place of lines of progress; `gradient` has one
+    #[arg(long, conflicts_with_all = ["quiet", "json"])]
+    dashboard: bool,
+    /// Only warnings, errors, and what --json asks for: no progress, no table
+    #[arg(long, short)]
+    quiet: bool,
+    /// One JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+impl TrainArgs {
+    pub(super) fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let start = Instant::now();
+        work_on_this_thread();
+        let option = self.start.as_ref().map(|path| ("start", "--continue", path.display().to_string()));
+        together(|processes| {
+            let opened = self.run.open_with(option)?;
+            opened.execution.scope(|| self.train(opened, processes, start, out))
+        })
+    }
+
+    fn train(
+        &self,
+        opened: Opened,
+        processes: &dyn Processes,
+        start: Instant,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let Opened { document, config, device, .. } = opened;
+        self.check_dashboard(&config)?;
+        let (path, claim) = (self.out.clone(), self.folder.claim());
+        let rounds = Rounds::new(self.dashboard || self.quiet || !processes.leads(), config.measure.select);
+        let run = TrainRun::open(start, &document, config, &device, path, claim, processes)?;
+        rounds.read();
+        let name = run.config().name.clone();
+        let progress: &dyn Progress = if processes.leads() { &rounds } else { &NoProgress };
+        let done = run.fit(self.dashboard, progress, interrupt_on_signal()?, &write_reports)?;
+        let FinishedRun { folder: path, fit, report } = done;
+
+        if !processes.leads() {
+            // The first process speaks for all.
+        } else if self.json {
+            let mut summary = json!({
+                "out": path, "best_round": fit.best_round, "rounds": fit.history.len(), "stop": fit.stop,
+                "measures": fit.evaluations, "seconds": start.elapsed().as_secs_f64(),
+            });
+            if let Some(importance) = &fit.importance {
+                summary["importance"] = json!(importance);
+                if let Report::Train(report) = &report {
+                    summary["partial_dependence"] = json!(report.partial_dependence);
+                }
+            }
+            writeln!(out, "{summary}")?;
+        } else if !self.quiet {
+            writeln!(
+                out,
+                "{}: round {} of {} selected, {}, {:.1} s, written to {}",
+                harmless(&name),
+                fit.best_round,
+                fit.history.len(),
+                in_words(fit.stop),
+                start.elapsed().as_secs_f64(),
+                path.display()
+            )?;
+            write!(out, "{}", table(&fit.evaluations))?;
+        }
+        match fit.stop {
+            StopReason::Interrupted => {
+                Err(Failure::work("interrupted; the best model so far is saved, --resume continues"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl TrainArgs {
+    /// Refuses a dashboard that cannot be drawn.
+    fn check_dashboard(&self, config: &ExperimentConfig) -> Result<(), Failure> {
+        if !self.dashboard {
+            return Ok(());
+        }
+        let learner = config.learner().map_err(ExperimentError::from)?;
+        if !learner.draws_dashboard() {
+            let found = learner.name();
+            return Err(Failure::input(format!("--dashboard: found the learner `{found}`, expected `gradient`")));
+        }
+        if !(std::io::stdout().is_terminal() && std::io::stderr().is_terminal()) {
+            return Err(Failure::input("--dashboard: expected a terminal on standard output and standard error"));
+        }
+        Ok(())
+    }
+}
+
+/// Formats the measures of each set as a table.
+fn table(evaluations: &Evaluations) -> String {
+    let Some(first) = evaluations.values().next() else { return String::new() };
+    let header = format!("{} convention", first.convention.name);
+    let names = first.means.iter().map(|(measure, _)| measure.to_string());
+    let mut table = Table::new([header, "queries".to_string(), "empty".to_string()].into_iter().chain(names));
+    for (set, evaluation) in evaluations {
+        let counts = [set.to_string(), evaluation.queries.to_string(), evaluation.empty_queries.to_string()];
+        table.row(counts.into_iter().chain(evaluation.means.iter().map(|(_, mean)| format!("{mean:.4}"))));
+    }
+    table.render()
+}

@@ -1,0 +1,117 @@
+//! The times of the rounds of a fit.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use burn::tensor::Device;
+use burn_rank::learner::{Progress, Round};
+
+use super::comparison::median;
+
+/// Marks the time when the steps of a round are done, and when the round has been measured.
+#[derive(Debug)]
+pub(super) struct Clock {
+    device: Device,
+    marks: Mutex<Marks>,
+    /// Set while training steps run, from the second round on.
+    training: Arc<AtomicBool>,
+}
+
+/// The marks, in seconds since the beginning.
+#[derive(Debug, Default)]
+struct Marks {
+    begun: Option<Instant>,
+    /// The end of each round's steps, and their number.
+    trained: Vec<(f64, usize)>,
+    /// The end of each round, and the selecting measure.
+    rounds: Vec<(f64, Option<f64>)>,
+}
+
+/// The times that the marks give, in seconds.
+pub(super) struct Times {
+    pub best: Option<f64>,
+    pub compile: Option<f64>,
+    pub round: Option<f64>,
+    pub target: Option<f64>,
+}
+
+impl Clock {
+    pub(super) fn new(device: &Device) -> Self {
+        Self { device: device.clone(), marks: Mutex::default(), training: Arc::default() }
+    }
+
+    /// The clock, which also sets `training` while steps run.
+    #[cfg(feature = "_cube")]
+    pub(super) fn with_flag(self, training: Arc<AtomicBool>) -> Self {
+        Self { training, ..self }
+    }
+
+    fn marks(&self) -> std::sync::MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Seconds since the beginning, which is now if none was marked.
+    fn now(marks: &mut Marks) -> f64 {
+        marks.begun.get_or_insert_with(Instant::now).elapsed().as_secs_f64()
+    }
+
+    /// The times of the fit so far, and the time to the first round that reached `target`.
+    pub(super) fn times(&self, target: Option<f64>) -> Times {
+        let marks = self.marks();
+        let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();
+        let round = median(ends.windows(2).map(|pair| pair[1] - pair[0]).collect());
+        let compile = round.zip(ends.first()).map(|(round, first)| (first - round).max(0.0));
+        let best = marks.rounds.iter().filter_map(|(_, value)| *value).reduce(f64::max);
+        let reached = |target: f64| marks.rounds.iter().find(|(_, value)| value.is_some_and(|value| value >= target));
+        Times { best, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
+    }
+
+    /// Seconds of the steps of the median round after the first, without its measures; `None` for learners that take no
+    /// steps, and with one round.
+    pub(super) fn training(&self) -> Option<f64> {
+        let marks = self.marks();
+        let later = marks.trained.iter().skip(1);
+        median(later.zip(&marks.rounds).map(|((end, _), (begin, _))| end - begin).collect())
+    }
+
+    /// The steps of a round; `None` for learners that take none.
+    pub(super) fn steps_of_round(&self) -> Option<usize> {
+        self.marks().trained.first().map(|(_, steps)| *steps)
+    }
+
+    /// The steps of all rounds.
+    pub(super) fn steps(&self) -> usize {
+        self.marks().trained.iter().map(|(_, steps)| steps).sum()
+    }
+}
+
+impl Progress for Clock {
+    fn begin(&self, _: &str, _: Option<usize>) {
+        self.marks().begun = Some(Instant::now());
+    }
+
+    fn trained(&self, steps: usize) {
+        // Work that waits in the queue of the device belongs to the steps. A device that fails says so to the fit.
+        let _ = self.device.sync();
+        self.training.store(false, Ordering::Relaxed);
+        let mut marks = self.marks();
+        let at = Self::now(&mut marks);
+        marks.trained.push((at, steps));
+    }
+
+    fn round(&self, round: &Round) {
+        let mut marks = self.marks();
+        let at = Self::now(&mut marks);
+        marks.rounds.push((at, round.validation.or(round.train)));
+        self.training.store(true, Ordering::Relaxed);
+    }
+
+    fn warn(&self, message: &str) {
+        log::warn!("{message}");
+    }
+
+    fn end(&self) {
+        self.training.store(false, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,407 @@
+//! The table of a comparison: a row per device, each compared with the first.
+
+use std::collections::BTreeMap;
+
+use burn_rank::json::Value;
+use burn_rank::measure::significance::{Equivalence, EquivalenceVerdict, SignificanceError, equivalence};
+use burn_rank::ranker::Versions;
+use burn_rank::workbench::significance::{mean, standard_error};
+use serde::{Deserialize, Serialize};
+
+use super::first_batch::FirstBatchError;
+use super::setting::DeviceSetting;
+use super::step_cost::StepCost;
+use super::trial::{PeakBytes, Trial};
+
+/// Largest error of loss and gradient on the first batch, of their largest component, in 32 bits and in 16.
+const LARGEST_ERROR: [f64; 2] = [1e-3, 5e-2];
+
+/// Several devices on one experiment: the contents of `devices.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceComparison {
+    /// Name of the configuration.
+    pub name: String,
+    /// The resolved configuration, without device, instructions and precision.
+    pub config: Value,
+    /// The measure, with its convention.
+    pub measure: String,
+    /// Set of queries.
+    pub set: String,
+    /// Hash of the raw queries of each set.
+    pub data: BTreeMap<String, String>,
+    /// Largest difference of devices that give the same ranker.
+    pub margin: f64,
+    /// Value whose time was wanted.
+    pub target: Option<f64>,
+    /// Versions of the builds.
+    pub versions: Versions,
+    /// A row per device; the others are compared with the first.
+    pub devices: Vec<DeviceRow>,
+}
+
+/// One device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceRow {
+    /// The device and its settings.
+    pub device: DeviceSetting,
+    /// Name of the machine's table, in a table of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// The error that left no result.
+    pub failure: Option<String>,
+    /// The selecting measure over seeds.
+    pub quality: Option<Quality>,
+    /// Whether the ranker equals the ranker of the first device; `None` for the first device, and if either failed.
+    pub equivalence: Option<Equivalence>,
+    /// Largest errors of the first batch over seeds.
+    pub error: Option<FirstBatchError>,
+    /// Training documents per second, in the median over seeds.
+    pub train_documents_per_second: Option<f64>,
+    /// Scored documents per second, in the median over seeds.
+    pub score_documents_per_second: Option<f64>,
+    /// Seconds to the target, in the median over the seeds that reached it.
+    pub seconds_to_target: Option<f64>,
+    /// Seeds that reached the target.
+    pub reached_target: usize,
+    /// Best value on the validation queries of any seed.
+    pub best: Option<f64>,
+    /// Seconds to the end of the first round, without the time of a round, in the median over seeds.
+    pub seconds_to_start: Option<f64>,
+    /// Parts of that time, and the time of a round.
+    pub seconds: RowSeconds,
+    /// Training steps of a fit, the most over seeds; `None` for learners that take none.
+    pub steps: Option<usize>,
+    /// The cost of a training step; `None` if it was not measured.
+    pub step: Option<StepCost>,
+    /// Largest memory over seeds.
+    pub peak_bytes: PeakBytes,
+    /// The fits.
+    pub trials: Vec<Trial>,
+}
+
+/// Times of a row in seconds, in the median over seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RowSeconds {
+    /// To open the device.
+    pub open: Option<f64>,
+    /// To compile and tune kernels.
+    pub compile: Option<f64>,
+    /// A round.
+    pub round: Option<f64>,
+}
+
+/// A measure over seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Quality {
+    /// Mean over queries and seeds.
+    pub mean: f64,
+    /// Standard error over seeds; `None` with one seed.
+    pub standard_error: Option<f64>,
+}
+
+/// Reason that tables cannot be put together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// Tables of other work.
+    #[error("{second}: found another {what} than in {first}; expected the same configuration, data, seeds and version")]
+    Differs {
+        /// The first table.
+        first: String,
+        /// The table that differs.
+        second: String,
+        /// The property in which the configurations differ.
+        what: &'static str,
+    },
+    /// Values that cannot be compared.
+    #[error(transparent)]
+    Significance(#[from] SignificanceError),
+}
+
+/// The fits of a device, or why there are none.
+pub type Trials = Result<Vec<Trial>, String>;
+
+/// A device with its fits, and the cost of its training steps.
+#[derive(Debug, Clone)]
+pub struct DeviceRun {
+    /// The device and its settings.
+    pub device: DeviceSetting,
+    /// Its fits.
+    pub trials: Trials,
+    /// The cost of a training step; `None` if it was not measured.
+    pub step: Option<StepCost>,
+}
+
+impl DeviceComparison {
+    /// Puts the fits of each device into a table; `None` if every device failed.
+    ///
+    /// # Errors
+    /// [`SignificanceError`] of values that cannot be compared.
+    pub fn new(
+        name: &str,
+        config: Value,
+        margin: f64,
+        target: Option<f64>,
+        runs: Vec<DeviceRun>,
+    ) -> Result<Option<Self>, SignificanceError> {
+        let Some(first) = runs.iter().find_map(|run| run.trials.as_ref().ok()?.first()) else { return Ok(None) };
+        let mut comparison = Self {
+            name: name.to_string(),
+            config,
+            measure: first.measure.clone(),
+            set: first.set.clone(),
+            data: first.data.clone(),
+            margin,
+            target,
+            versions: first.versions.clone(),
+            devices: runs.into_iter().map(DeviceRow::new).collect(),
+        };
+        comparison.judge()?;
+        Ok(Some(comparison))
+    }
+
+    /// Puts tables of several machines together, each with its name. Rows are compared with the first row of the first.
+    ///
+    /// # Errors
+    /// [`MergeError`].
+    pub fn merge(tables: Vec<(String, Self)>) -> Result<Option<Self>, MergeError> {
+        let mut tables = tables.into_iter();
+        let Some((first, mut merged)) = tables.next() else { return Ok(None) };
+        let named = |name: &str, rows: Vec<DeviceRow>| {
+            let machine = Some(name.to_string());
+            rows.into_iter().map(move |row| DeviceRow { machine: machine.clone(), ..row }).collect::<Vec<_>>()
+        };
+        merged.devices = named(&first, std::mem::take(&mut merged.devices));
+        for (second, table) in tables {
+            let differs = [
+                ("configuration", table.config != merged.config),
+                ("data", table.data != merged.data),
+                ("version", table.versions != merged.versions),
+                ("seeds", seeds(&table.devices).is_some_and(|of| seeds(&merged.devices).is_some_and(|all| all != of))),
+            ];
+            if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
+                return Err(MergeError::Differs { first, second, what });
+            }
+            merged.devices.extend(named(&second, table.devices));
+        }
+        merged.judge()?;
+        Ok(Some(merged))
+    }
+
+    /// Compares every row with the first.
+    fn judge(&mut self) -> Result<(), SignificanceError> {
+        let margin = self.margin;
+        let Some((first, others)) = self.devices.split_first_mut() else { return Ok(()) };
+        first.equivalence = None;
+        for row in others {
+            row.equivalence = match (first.failure.is_none(), row.failure.is_none()) {
+                (true, true) => equivalent(&first.trials, row, margin)?,
+                _ => None,
+            };
+        }
+        Ok(())
+    }
+}
+
+/// The seeds of the first row that has fits.
+fn seeds(rows: &[DeviceRow]) -> Option<Vec<u64>> {
+    let row = rows.iter().find(|row| !row.trials.is_empty())?;
+    Some(row.trials.iter().map(|trial| trial.seed).collect())
+}
+
+/// Tests whether the rankers of a row equal the rankers of the first device.
+fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Option<Equivalence>, SignificanceError> {
+    let pairs = || first.iter().zip(&row.trials);
+    let differences: Vec<Vec<f64>> = pairs()
+        .map(|(first, second)| {
+            let both = first.values.iter().zip(&second.values);
+            both.filter_map(|(first, second)| Some((*second)? - (*first)?)).collect()
+        })
+        .collect();
+    if pairs().all(|(first, second)| first.ranker == second.ranker && first.values == second.values) {
+        return Ok(Some(Equivalence::identical(margin, differences.first().map_or(0, Vec::len), differences.len())));
+    }
+    let mut found = equivalence(&differences, margin)?;
+    if row.is_wrong() {
+        found.verdict = EquivalenceVerdict::Different;
+        found.seeds_to_decide = None;
+    }
+    Ok(Some(found))
+}
+
+impl DeviceRow {
+    fn new(DeviceRun { device, trials, step }: DeviceRun) -> Self {
+        let (trials, failure) = match trials {
+            Ok(trials) => (trials, None),
+            Err(failure) => (Vec::new(), Some(failure)),
+        };
+        let over = |value: &dyn Fn(&Trial) -> Option<f64>| median(trials.iter().filter_map(value).collect());
+        let most = |value: &dyn Fn(&Trial) -> Option<f64>| trials.iter().filter_map(value).reduce(f64::max);
+        let bytes = |value: &dyn Fn(&PeakBytes) -> Option<u64>| {
+            trials.iter().filter_map(|trial| value(&trial.peak_bytes)).max()
+        };
+        let error = |value: &dyn Fn(&FirstBatchError) -> f64| {
+            let errors = trials.iter().filter_map(|trial| Some(value(&trial.error?)));
+            errors.reduce(|most, error| if error.is_nan() { error } else { most.max(error) })
+        };
+        let error = error(&|of| of.loss).zip(error(&|of| of.gradient));
+        Self {
+            machine: None,
+            failure,
+            quality: Quality::over(&trials),
+            equivalence: None,
+            error: error.map(|(loss, gradient)| FirstBatchError { loss, gradient }),
+            train_documents_per_second: over(&|trial| trial.train_documents_per_second),
+            score_documents_per_second: over(&|trial| trial.score_documents_per_second),
+            seconds_to_target: over(&|trial| trial.seconds.target),
+            reached_target: trials.iter().filter(|trial| trial.seconds.target.is_some()).count(),
+            best: most(&|trial| trial.best),
+            seconds_to_start: over(&|trial| Some(trial.seconds.open + trial.seconds.compile?)),
+            seconds: RowSeconds {
+                open: over(&|trial| Some(trial.seconds.open)),
+                compile: over(&|trial| trial.seconds.compile),
+                round: over(&|trial| trial.seconds.round),
+            },
+            steps: trials.iter().filter_map(|trial| trial.steps).max(),
+            step,
+            peak_bytes: PeakBytes { host: bytes(&|of| of.host), device: bytes(&|of| of.device) },
+            device,
+            trials,
+        }
+    }
+
+    /// The name of the row: the device, and its machine's table where there are several.
+    pub fn name(&self) -> String {
+        match &self.machine {
+            Some(machine) => format!("{machine}: {}", self.device),
+            None => self.device.to_string(),
+        }
+    }
+
+    /// Whether loss or gradient of the first batch are wrong, whatever the quality is.
+    pub fn is_wrong(&self) -> bool {
+        let limit = LARGEST_ERROR[usize::from(self.device.is_half())];
+        self.error.is_some_and(|error| error.largest() > limit)
+    }
+
+    /// The verdict in words.
+    pub fn verdict(&self) -> &'static str {
+        match &self.equivalence {
+            _ if self.failure.is_some() => "failed",
+            None if self.is_wrong() => "wrong",
+            Some(found) => found.verdict.in_words(),
+            None => "first",
+        }
+    }
+}
+
+impl Quality {
+    /// The mean over queries of each seed, then over seeds.
+    fn over(trials: &[Trial]) -> Option<Self> {
+        let of_seed = |trial: &Trial| mean(&trial.values.iter().flatten().copied().collect::<Vec<f64>>());
+        let means: Vec<f64> = trials.iter().map(of_seed).collect();
+        let several = means.len() > 1;
+        (!means.is_empty())
+            .then(|| Self { mean: mean(&means), standard_error: several.then(|| standard_error(&means)) })
+    }
+}
+
+/// The median, the mean of the middle two for an even number; `None` for no values.
+pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() % 2 {
+        1 => Some(values[middle]),
+        _ => Some((values.get(middle.wrapping_sub(1))? + values[middle]) / 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device_comparison::trial::TrialSeconds;
+
+    fn trial(seed: u64, values: &[f64], ranker: &str, error: f64) -> Trial {
+        Trial {
+            seed,
+            measure: "ndcg@10 (standard)".into(),
+            set: "test".into(),
+            values: values.iter().copied().map(Some).collect(),
+            ranker: ranker.into(),
+            data: BTreeMap::from([("train".into(), "a".into())]),
+            error: Some(FirstBatchError { loss: 0.0, gradient: error }),
+            rounds: 2,
+            steps: Some(20),
+            best: Some(0.5),
+            train_documents_per_second: Some(10.0),
+            score_documents_per_second: Some(20.0),
+            seconds: TrialSeconds { open: 0.5, compile: Some(0.25), round: Some(1.0), target: None },
+            peak_bytes: PeakBytes { host: Some(1 << 20), device: None },
+            threads: 1,
+            instructions: "avx2".into(),
+            platform: "x86_64 linux".into(),
+            versions: Versions::current(),
+        }
+    }
+
+    fn row(device: &str, trials: Vec<Trial>) -> DeviceRun {
+        DeviceRun { device: device.parse().unwrap(), trials: Ok(trials), step: None }
+    }
+
+    fn table(rows: Vec<DeviceRun>) -> DeviceComparison {
+        DeviceComparison::new("a", Value::Null, 0.005, Some(0.9), rows).unwrap().unwrap()
+    }
+
+    fn two(values: &[f64], ranker: &str, error: f64) -> Vec<Trial> {
+        vec![trial(1, values, ranker, error), trial(2, values, ranker, error)]
+    }
+
+    #[test]
+    fn a_row_is_identical_same_different_or_failed() {
+        let found = table(vec![
+            row("flex", two(&[0.5, 0.75], "a", 1e-7)),
+            row("flex+threads=1", two(&[0.5, 0.75], "a", 1e-7)),
+            row("flex@baseline", two(&[0.5, 0.75], "b", 1e-7)),
+            row("flex+threads=2", two(&[0.25, 0.5], "c", 1e-7)),
+            DeviceRun { trials: Err("it died".into()), ..row("flex+threads=3", vec![]) },
+        ]);
+        let verdicts: Vec<&str> = found.devices.iter().map(DeviceRow::verdict).collect();
+        assert_eq!(verdicts, ["first", "identical", "same", "different", "failed"]);
+        let first = &found.devices[0];
+        assert_eq!((first.quality.unwrap().mean, first.seconds_to_start), (0.625, Some(0.75)));
+        assert_eq!((first.seconds_to_target, first.reached_target, first.best), (None, 0, Some(0.5)));
+    }
+
+    #[test]
+    fn a_wrong_kernel_is_different_whatever_the_quality_is() {
+        let of = |device: &str, error: f64| {
+            let rows = vec![row("flex", two(&[0.5, 0.75], "a", 1e-7)), row(device, two(&[0.5, 0.75], "b", error))];
+            table(rows).devices[1].verdict()
+        };
+        assert_eq!(of("flex+threads=1", 2e-3), "different");
+        assert_eq!(of("flex+threads=1", f64::NAN), "different");
+        // 16 bits round more.
+        assert_eq!(of("flex+precision=bf16", 2e-3), "same");
+        assert_eq!(of("flex+precision=bf16", 6e-2), "different");
+    }
+
+    #[test]
+    fn tables_of_other_work_are_not_put_together() {
+        let one = || table(vec![row("flex", two(&[0.5, 0.75], "a", 1e-7))]);
+        let mut other = one();
+        other.data.insert("train".into(), "b".into());
+        let error = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), other)]).unwrap_err();
+        assert!(error.to_string().starts_with("y: found another data than in x"), "{error}");
+        let merged = DeviceComparison::merge(vec![("x".into(), one()), ("y".into(), one())]).unwrap().unwrap();
+        let names: Vec<String> = merged.devices.iter().map(DeviceRow::name).collect();
+        assert_eq!(names, ["x: flex", "y: flex"]);
+        assert_eq!(merged.devices[1].verdict(), "identical");
+    }
+
+    #[test]
+    fn a_table_is_read_as_it_is_written() {
+        let written = table(vec![row("flex", two(&[0.5, 0.75], "a", 1e-7))]);
+        let text = serde_json::to_string(&written).unwrap();
+        assert_eq!(serde_json::from_str::<DeviceComparison>(&text).unwrap(), written);
+    }
+}

@@ -1,0 +1,119 @@
+//! The largest error of the loss and its gradient on one batch, compared with double precision on
+//! the CPU.
+//!
+//! Rounding grows from step to step until two devices end at two rankers, so that quality cannot tell rounding from a
+//! wrong kernel. One batch at given scores shows the difference.
+
+use burn::nn::loss::Reduction;
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn_rank::data::{RankingBatch, RankingDataset};
+use burn_rank::learner::LearnerError;
+use burn_rank::loss::RankingLoss;
+use burn_rank::op::with_tensor_path;
+use burn_rank::workbench::host;
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::{ExperimentConfig, ExperimentError};
+
+/// Most pairs of documents of a batch that the tensor definition computes: about half a GiB.
+const MOST_PAIRS: usize = 5_000_000;
+
+/// Errors of a loss and its gradient on a device, each as a share of the largest component in double precision.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FirstBatchError {
+    /// Error of the loss.
+    pub loss: f64,
+    /// Largest error of a component of the gradient.
+    pub gradient: f64,
+}
+
+impl FirstBatchError {
+    /// The larger of both.
+    pub fn largest(self) -> f64 {
+        // NaN is an error, too.
+        if self.loss.is_nan() || self.gradient.is_nan() { f64::INFINITY } else { self.loss.max(self.gradient) }
+    }
+
+    /// The errors of one batch of normalized training queries. The scorer before training scores them on the CPU, so that
+    /// every device gets the same numbers. `None` for learners that take no loss or no scorer.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the loss or the scorer.
+    pub fn measure(
+        config: &ExperimentConfig,
+        queries: &RankingDataset,
+        device: &Device,
+    ) -> Result<Option<Self>, ExperimentError> {
+        let (Some(scorer), Some(loss)) = (&config.scorer, &config.loss) else { return Ok(None) };
+        let loss = loss.build().map_err(LearnerError::from)?;
+        let all: Vec<usize> = (0..queries.queries()).collect();
+        let batch = RankingBatch::assemble(queries, &all, &host());
+        let scorer = scorer.init(queries.feature_count, config.seed, &host()).map_err(LearnerError::from)?;
+        let scores = scorer.forward(batch.features, batch.mask.clone());
+        let shape = scores.dims();
+        let numbers = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect::<Vec<f64>>();
+        let mask = batch.mask.into_data();
+        let lists = Lists { shape, scores: numbers(scores), labels: numbers(batch.labels), mask };
+        let exact = lists.exact(&*loss);
+        let found = lists.explain(&*loss, DType::F32, device);
+        Ok(Some(Self { loss: relative(&[exact.0], &[found.0]), gradient: relative(&exact.1, &found.1) }))
+    }
+}
+
+/// Lists of one batch.
+struct Lists {
+    shape: [usize; 2],
+    scores: Vec<f64>,
+    labels: Vec<f64>,
+    mask: TensorData,
+}
+
+impl Lists {
+    /// Value and gradient in double precision on the CPU: by the tensor definition, so that a wrong kernel of the CPU is
+    /// found, too. Only batches with too many pairs for its memory take the kernels.
+    fn exact(&self, loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
+        let explain = || self.explain(loss, DType::F64, &host());
+        let [lists, documents] = self.shape;
+        if lists * documents * documents > MOST_PAIRS { explain() } else { with_tensor_path(explain) }
+    }
+
+    /// The mean loss of the lists and its gradient.
+    fn explain(&self, loss: &dyn RankingLoss, dtype: DType, device: &Device) -> (f64, Vec<f64>) {
+        let device = device.clone().autodiff();
+        let tensor =
+            |values: &[f64]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), self.shape), (&device, dtype));
+        let scores = tensor(&self.scores).require_grad();
+        let mask = Tensor::from_data(self.mask.clone(), &device);
+        let value = loss.forward(scores.clone(), tensor(&self.labels), mask, Reduction::Mean);
+        let number: f64 = value.to_data().iter::<f64>().sum();
+        let gradients = value.backward();
+        let gradient = scores.grad(&gradients).map(|of| of.into_data().iter::<f64>().collect());
+        (number, gradient.unwrap_or_else(|| vec![0.0; self.scores.len()]))
+    }
+}
+
+/// The largest difference as a share of the largest component of `exact`; the difference itself where all are 0.
+fn relative(exact: &[f64], found: &[f64]) -> f64 {
+    let largest = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold(0.0, |most: f64, value| if value.is_nan() { value } else { most.max(value.abs()) })
+    };
+    let size = largest(&mut exact.iter().copied());
+    let error = largest(&mut exact.iter().zip(found).map(|(exact, found)| found - exact));
+    if exact.iter().zip(found).any(|(exact, found)| (found - exact).is_nan()) {
+        return f64::NAN;
+    }
+    if size > 0.0 { error / size } else { error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_shares_of_the_largest_component() {
+        assert_eq!(relative(&[2.0, -4.0], &[2.0, -5.0]), 0.25);
+        assert_eq!(relative(&[0.0], &[0.5]), 0.5);
+        assert!(relative(&[1.0, 2.0], &[f64::NAN, 2.0]).is_nan());
+        assert_eq!(FirstBatchError { loss: 0.0, gradient: f64::NAN }.largest(), f64::INFINITY);
+    }
+}

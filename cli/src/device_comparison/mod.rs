@@ -1,0 +1,27 @@
+//! The same configuration on several devices: whether each gives the same ranker, and how fast.
+//!
+//! | file | what |
+//! |---|---|
+//! | `setting.rs` | a device, with instructions, threads and precision |
+//! | `trial.rs` | one fit on one device, measured in the process that made it |
+//! | `clock.rs` | the times of the rounds of a fit |
+//! | `step_cost.rs` | speed by the queries of a step, reads of the device, launches and time by kernel |
+//! | `first_batch.rs` | errors of loss and gradient, compared with double precision |
+//! | `comparison.rs` | the table: a row per device, and tables of several machines |
+//!
+//! `burn-rank devices compare` starts a process for each [`Trial`], so that it measures its own start-up and
+//! peak memory, and fails without the others.
+
+mod clock;
+mod comparison;
+mod first_batch;
+mod setting;
+mod step_cost;
+mod trial;
+
+pub use comparison::{DeviceComparison, DeviceRow, DeviceRun, MergeError, Quality, RowSeconds, Trials};
+pub use first_batch::FirstBatchError;
+pub(crate) use setting::precision;
+pub use setting::{DeviceSetting, SettingError};
+pub use step_cost::{KernelCost, StepCost, Throughput};
+pub use trial::{PeakBytes, Trial, TrialOptions, TrialSeconds};

@@ -1,0 +1,244 @@
+//! The cost of a training step: speed by the queries of a step, reads of the device, and launches and time by kernel.
+
+use std::collections::BTreeMap;
+
+use burn::tensor::Device;
+use burn_rank::workbench::learner::device_reads;
+use serde::{Deserialize, Serialize};
+
+use super::clock::Clock;
+use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, Split, fit_in_place};
+
+/// The measurements of training steps on one device. `None` stands for a value that was not or cannot be measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepCost {
+    /// Steps that were watched.
+    pub steps: usize,
+    /// Seconds of a step that nobody watches, in the median round.
+    pub seconds: Option<f64>,
+    /// Reads of the device per step. The host waits at each of them.
+    pub reads: f64,
+    /// Launches of kernels per step; `None` where kernels cannot be watched, as on a CPU.
+    pub launches: Option<f64>,
+    /// Seconds of a step that kernels take; `None` where the device cannot time them.
+    pub kernel_seconds: Option<f64>,
+    /// The kernels, those that take the longest first.
+    pub kernels: Vec<KernelCost>,
+    /// Speed by the queries of a step.
+    pub throughput: Vec<Throughput>,
+}
+
+/// The cost of one kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelCost {
+    /// Name of the kernel.
+    pub name: String,
+    /// Launches per step.
+    pub launches: f64,
+    /// Seconds per step.
+    pub seconds: Option<f64>,
+}
+
+/// The speed of training with one number of queries per step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Throughput {
+    /// Queries of a step.
+    pub batch_queries: usize,
+    /// Training documents per second, in the median round.
+    pub documents_per_second: f64,
+}
+
+/// Launches and seconds of kernels by name. The seconds are `None` once a launch was not timed by the device.
+#[derive(Debug, Default)]
+struct Watched {
+    kernels: BTreeMap<String, (u64, Option<f64>)>,
+}
+
+impl StepCost {
+    /// Numbers of queries per step whose speed is measured.
+    pub const BATCHES: [usize; 4] = [4, 16, 64, 256];
+
+    /// Rounds of each fit: kernels are compiled and tuned in the first.
+    pub const ROUNDS: usize = 4;
+
+    /// Fits `config` and each of the configurations of `batches`, which differ in the queries of a step; then `config`
+    /// once more, with its kernels watched. `None` for learners that take no steps.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the data or a fit.
+    pub fn measure(
+        config: &ExperimentConfig,
+        batches: &[(usize, ExperimentConfig)],
+        device: &Device,
+    ) -> Result<Option<Self>, ExperimentError> {
+        let mut split = config.data.split(config.seed)?;
+        split.test = None;
+        let documents = split.train.documents() as f64;
+        let clock = fit(config, &split, device, Clock::new(device))?;
+        let Some(steps) = clock.steps_of_round() else { return Ok(None) };
+        // The kernels of all lengths of lists are compiled by now.
+        let clock = fit(config, &split, device, Clock::new(device))?;
+        let seconds = clock.training().map(|seconds| seconds / steps as f64);
+        let mut throughput = Vec::new();
+        for (queries, config) in batches.iter().filter(|(queries, _)| *queries <= split.train.queries()) {
+            let clock = fit(config, &split, device, Clock::new(device))?;
+            let speed = clock.training().map(|seconds| documents / seconds);
+            throughput.extend(speed.map(|speed| Throughput { batch_queries: *queries, documents_per_second: speed }));
+        }
+        let before = device_reads();
+        let (watched, clock) = watch(config, &split, device)?;
+        let watched_steps = clock.steps();
+        let per_step = |number: f64| number / watched_steps as f64;
+        // Reads are counted over all rounds, since every round reads alike.
+        let reads = per_step((device_reads() - before) as f64);
+        // Kernels are watched in every round but the first.
+        let later = (watched_steps - steps) as f64;
+        let mut kernels: Vec<KernelCost> = watched
+            .kernels
+            .into_iter()
+            .map(|(name, (launches, seconds))| KernelCost {
+                name,
+                launches: launches as f64 / later,
+                seconds: seconds.map(|seconds| seconds / later),
+            })
+            .collect();
+        kernels.sort_by(|a, b| {
+            b.seconds
+                .partial_cmp(&a.seconds)
+                .unwrap_or(std::cmp::Ordering::Equal)
+                .then(b.launches.total_cmp(&a.launches))
+        });
+        let launches = (!kernels.is_empty()).then(|| kernels.iter().map(|kernel| kernel.launches).sum());
+        let kernel_seconds = kernels.iter().map(|kernel| kernel.seconds).sum::<Option<f64>>();
+        Ok(Some(Self {
+            steps: watched_steps - steps,
+            seconds,
+            reads,
+            launches,
+            kernel_seconds: kernel_seconds.filter(|_| launches.is_some()),
+            kernels,
+            throughput,
+        }))
+    }
+}
+
+/// The name of a kernel, from the path of its type: the last module and the type, without parameters. A module that has
+/// the type's own name says nothing.
+#[cfg(any(feature = "_cube", test))]
+fn kernel_name(path: &str) -> String {
+    let path = path.split('<').next().unwrap_or(path);
+    let mut parts = path.rsplit("::");
+    let kernel = parts.next().unwrap_or_default();
+    let is_same = |module: &&str| module.replace('_', "").eq_ignore_ascii_case(kernel);
+    let module = parts.find(|module| !is_same(module));
+    module.map_or(kernel.to_string(), |module| format!("{module}::{kernel}"))
+}
+
+/// Fits a configuration to a copy of the data.
+fn fit(config: &ExperimentConfig, split: &Split, device: &Device, clock: Clock) -> Result<Clock, ExperimentError> {
+    let options = FitOptions { progress: &clock, ..FitOptions::new(device) };
+    fit_in_place(config, &mut split.clone(), config.seed, &options)?;
+    Ok(clock)
+}
+
+/// Fits a configuration while the launches of its training steps are watched, from the second round on.
+#[cfg(not(feature = "_cube"))]
+fn watch(config: &ExperimentConfig, split: &Split, device: &Device) -> Result<(Watched, Clock), ExperimentError> {
+    Ok((Watched::default(), fit(config, split, device, Clock::new(device))?))
+}
+
+#[cfg(feature = "_cube")]
+use cube::watch;
+
+#[cfg(feature = "_cube")]
+mod cube {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use burn_cubecl::cubecl::future;
+    use burn_cubecl::cubecl::logging::{
+        Duration, LaunchObservation, LaunchObserver, ProfileDuration, TimingMethod, TimingRequest,
+    };
+
+    use super::*;
+
+    /// The path of a kernel's type.
+    type Kernel = &'static str;
+
+    /// Notes the launches of kernels while it is told to.
+    #[derive(Default)]
+    struct Observer {
+        training: Arc<AtomicBool>,
+        launches: Mutex<Vec<Kernel>>,
+        profiles: Mutex<Vec<(Kernel, ProfileDuration)>>,
+    }
+
+    impl LaunchObserver for Observer {
+        fn launched(&self, kernel: &'static str) {
+            if self.training.load(Ordering::Relaxed) {
+                self.launches.lock().unwrap_or_else(PoisonError::into_inner).push(kernel);
+            }
+        }
+
+        fn timing(&self) -> TimingRequest {
+            TimingRequest::Deferred
+        }
+
+        fn profiled(&self, kernel: &'static str, profile: ProfileDuration) {
+            if self.training.load(Ordering::Relaxed) {
+                self.profiles.lock().unwrap_or_else(PoisonError::into_inner).push((kernel, profile));
+            }
+        }
+
+        // The profiling logger of CubeCL takes the measurement: the kernel counts as not timed.
+        fn timed(&self, _: &'static str, _: Duration, _: TimingMethod) {}
+    }
+
+    /// Fits a configuration while the launches of its training steps are watched, from the second round on.
+    pub(super) fn watch(
+        config: &ExperimentConfig,
+        split: &Split,
+        device: &Device,
+    ) -> Result<(Watched, Clock), ExperimentError> {
+        let observer = Arc::new(Observer::default());
+        let observation = LaunchObservation::new(observer.clone());
+        let clock = fit(config, split, device, Clock::new(device).with_flag(observer.training.clone()))?;
+        drop(observation);
+        let launches = std::mem::take(&mut *observer.launches.lock().unwrap_or_else(PoisonError::into_inner));
+        let profiles = std::mem::take(&mut *observer.profiles.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut watched = Watched::default();
+        for kernel in launches {
+            watched.kernels.entry(kernel_name(kernel)).or_insert((0, Some(0.0))).0 += 1;
+        }
+        let mut timed: BTreeMap<String, u64> = BTreeMap::new();
+        for (kernel, profile) in profiles {
+            let by_device = profile.timing_method() == TimingMethod::Device;
+            let ticks = future::block_on(profile.resolve()).filter(|_| by_device);
+            let Some(ticks) = ticks else { continue };
+            let name = kernel_name(kernel);
+            if let Some((_, Some(seconds))) = watched.kernels.get_mut(&name) {
+                *seconds += ticks.duration().as_secs_f64();
+                *timed.entry(name).or_default() += 1;
+            }
+        }
+        // A sum that leaves launches out is no time of the kernel.
+        for (name, (launches, seconds)) in &mut watched.kernels {
+            if timed.get(name) != Some(launches) {
+                *seconds = None;
+            }
+        }
+        Ok((watched, clock))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_named_by_module_and_type() {
+        assert_eq!(kernel_name("burn_rank::op::gpu::step_sum::values::Values<Logistic>"), "step_sum::Values");
+        assert_eq!(kernel_name("a::mask_fill::MaskFillKernel<f32>"), "mask_fill::MaskFillKernel");
+        assert_eq!(kernel_name("Alone"), "Alone");
+    }
+}

@@ -1,0 +1,184 @@
+//! One fit on one device: quality, errors of the first batch, speed and memory.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use burn::tensor::Device;
+use burn_rank::data::{Normalizer, RankingDataset};
+use burn_rank::ranker::{Ranker, Versions};
+use burn_rank::workbench::text::hexadecimal;
+use burn_rank::workbench::{memory, normalizer};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::clock::Clock;
+use super::comparison::median;
+use super::first_batch::FirstBatchError;
+use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
+
+/// Time for which scoring is repeated, and most repetitions.
+const SCORING: (Duration, usize) = (Duration::from_millis(300), 50);
+
+/// The measurements of one trial. `None` stands for a value that was not or cannot be measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Seed of the fit.
+    pub seed: u64,
+    /// The selecting measure with its convention.
+    pub measure: String,
+    /// The set of queries that the values belong to: `test`, else `validation`, else `train`.
+    pub set: String,
+    /// Value of each query; `None` where the convention excludes it.
+    pub values: Vec<Option<f64>>,
+    /// SHA-256 of the ranker.
+    pub ranker: String,
+    /// Hash of the raw queries of each set.
+    pub data: BTreeMap<String, String>,
+    /// Errors of loss and gradient on the first batch.
+    pub error: Option<FirstBatchError>,
+    /// Rounds of the fit.
+    pub rounds: usize,
+    /// Training steps of the fit; `None` for learners that take none.
+    pub steps: Option<usize>,
+    /// Best value on the validation queries; on the training queries without them.
+    pub best: Option<f64>,
+    /// Training documents divided by the time of the steps of the median round after the first. Learners that take no
+    /// steps count the whole round, which measures the queries too.
+    pub train_documents_per_second: Option<f64>,
+    /// Documents that the ranker scores in a second, from raw features, in the median of repetitions.
+    pub score_documents_per_second: Option<f64>,
+    /// Times in seconds.
+    pub seconds: TrialSeconds,
+    /// Largest memory in bytes.
+    pub peak_bytes: PeakBytes,
+    /// Threads of the processor pool.
+    pub threads: usize,
+    /// Instructions of the fused kernels of the CPU.
+    pub instructions: String,
+    /// Processor and system.
+    pub platform: String,
+    /// Versions of this build.
+    pub versions: Versions,
+}
+
+/// Times of a trial in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TrialSeconds {
+    /// Seconds from the start of the process to the open device.
+    pub open: f64,
+    /// Seconds of the first round minus the median of the others: kernels are compiled and tuned in it. `None` with
+    /// fewer than two rounds.
+    pub compile: Option<f64>,
+    /// The median round after the first.
+    pub round: Option<f64>,
+    /// Seconds from the start of the fit to the first round that reached the target.
+    pub target: Option<f64>,
+}
+
+/// Largest memory in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeakBytes {
+    /// Peak bytes of the process until the end of the fit, with a raw copy of the queries that are scored after it.
+    pub host: Option<u64>,
+    /// Peak bytes that the pools of the device held; `None` where it has no memory apart, or does not say.
+    pub device: Option<u64>,
+}
+
+/// The options of a trial.
+#[derive(Debug)]
+pub struct TrialOptions<'a> {
+    /// The open device.
+    pub device: &'a Device,
+    /// When the process began.
+    pub begun: Instant,
+    /// Value of the selecting measure whose time is wanted.
+    pub target: Option<f64>,
+}
+
+impl Trial {
+    /// Fits the configuration with its seed and measures the fit.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the data or the fit.
+    pub fn run(config: &ExperimentConfig, options: &TrialOptions) -> Result<Self, ExperimentError> {
+        let open = options.begun.elapsed().as_secs_f64();
+        let mut split = config.data.split(config.seed)?;
+        let scored = split.test.as_ref().or(split.validation.as_ref()).unwrap_or(&split.train).clone();
+        let sets =
+            [("train", Some(&split.train)), ("validation", split.validation.as_ref()), ("test", split.test.as_ref())];
+        let data = sets.into_iter().filter_map(|(set, data)| Some((set.to_string(), data?.data_hash()))).collect();
+        let error = first_batch(config, &split, options.device)?;
+        let clock = Clock::new(options.device);
+        let start = config.start_ranker(options.device)?;
+        let fit_options = FitOptions { start: start.as_ref(), progress: &clock, ..FitOptions::new(options.device) };
+        let documents = split.train.documents();
+        let fitting = Instant::now();
+        let fit = fit_in_place(config, &mut split, config.seed, &fit_options)?;
+        let peak_bytes = PeakBytes { host: memory::peak(), device: peak_of_pools(options.device) };
+        let record = RunRecord::new(&config.device, fitting.elapsed(), options.begun.elapsed());
+        let mut of_sets = ["test", "validation", "train"].into_iter();
+        let (set, evaluation) = of_sets
+            .find_map(|set| Some((set, fit.evaluations.get(set)?)))
+            .expect("the training queries are always measured");
+        let times = clock.times(options.target);
+        Ok(Self {
+            seed: config.seed,
+            measure: format!("{} ({})", config.measure.select, config.measure.convention.name),
+            set: set.to_string(),
+            values: evaluation.per_query[0].clone(),
+            ranker: hexadecimal(&Sha256::digest(fit.ranker.to_bytes())),
+            data,
+            error,
+            rounds: fit.history.len(),
+            steps: clock.steps_of_round().map(|_| clock.steps()),
+            best: times.best,
+            train_documents_per_second: clock.training().or(times.round).map(|seconds| documents as f64 / seconds),
+            score_documents_per_second: scoring_speed(&fit.ranker, &scored, options.device)?,
+            seconds: TrialSeconds { open, compile: times.compile, round: times.round, target: times.target },
+            peak_bytes,
+            threads: record.threads,
+            instructions: record.instructions,
+            platform: record.platform,
+            versions: Versions::current(),
+        })
+    }
+}
+
+/// The most bytes that the memory pools of a device have held; `None` where it does not say.
+fn peak_of_pools(device: &Device) -> Option<u64> {
+    let pools = device.memory_pool_report()?;
+    Some(pools.iter().map(|pool| pool.page_size * pool.pages_peak).sum())
+}
+
+/// The errors of the first batch; `None` where features are streamed.
+fn first_batch(
+    config: &ExperimentConfig,
+    split: &Split,
+    device: &Device,
+) -> Result<Option<FirstBatchError>, ExperimentError> {
+    if config.data.memory.is_some() {
+        return Ok(None);
+    }
+    let normalizer = Normalizer::fit(&split.train, config.normalizer);
+    let step = config.resolved()["learner"]["batch_queries"].as_u64().unwrap_or(16) as usize;
+    let mut queries = split.train.select(&(0..split.train.queries().min(step)).collect::<Vec<usize>>());
+    normalizer.apply(&mut queries)?;
+    if config.indicates_missing() {
+        normalizer::fill(&Normalizer::fit_with_indicators(&split.train, config.normalizer)?, &mut queries);
+    }
+    FirstBatchError::measure(config, &queries, device)
+}
+
+/// The median speed of scoring, after one pass that is not counted.
+fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Option<f64>, ExperimentError> {
+    let (long, most) = SCORING;
+    let mut times = Vec::new();
+    let begun = Instant::now();
+    while times.len() < 2 || (times.len() < most && begun.elapsed() < long) {
+        let start = Instant::now();
+        black_box(ranker.predict(data, device)?);
+        times.push(start.elapsed().as_secs_f64());
+    }
+    Ok(median(times.split_off(1)).map(|seconds| data.documents() as f64 / seconds))
+}

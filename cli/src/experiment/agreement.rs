@@ -1,0 +1,150 @@
+//! Several processes that are to make one fit: whether they can share the work, and whether they are about to make the
+//! same fit.
+
+use burn_rank::data::RankingDataset;
+use burn_rank::distributed::Processes;
+use burn_rank::json::Value;
+use burn_rank::learner::registry::LEARNERS;
+use burn_rank::op::Execution;
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::dataset::own_hash;
+use burn_rank::workbench::text::hexadecimal;
+use sha2::{Digest, Sha256};
+
+use super::config::ExperimentConfig;
+use super::error::ExperimentError;
+
+/// The parameter of learners that cut their work into shards.
+const SHARDS: &str = "shards";
+
+impl ExperimentConfig {
+    /// Number of parts that queries are cut into.
+    pub(crate) fn shards(&self) -> usize {
+        let has = self.learner_entry().is_some_and(|entry| (entry.parameters)().contains_key(SHARDS));
+        let shards = self.learner.get(SHARDS).filter(|_| has).and_then(Value::as_u64);
+        shards.and_then(|shards| usize::try_from(shards).ok()).unwrap_or(1)
+    }
+
+    /// Refuses a fit that so many processes cannot share, before any data are read.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the key `learner.kind` or `learner.shards`.
+    pub(crate) fn check_processes(&self, processes: usize) -> Result<(), Refusal> {
+        if processes == 1 {
+            return Ok(());
+        }
+        let kind = self.learner_kind();
+        let Some(entry) = self.learner_entry().filter(|entry| entry.shares_work) else {
+            let with: Vec<&str> = LEARNERS.iter().filter(|entry| entry.shares_work).map(|entry| entry.name).collect();
+            let expected = format!("a learner whose work {processes} processes can share: {}", with.join(", "));
+            return Err(Refusal::new("learner.kind", format!("`{kind}`"), expected));
+        };
+        if !(entry.parameters)().contains_key(SHARDS) {
+            return Ok(());
+        }
+        let shards = self.shards();
+        if shards < processes {
+            return Err(Refusal::new(
+                "learner.shards",
+                shards,
+                format!("at least {processes}, the number of processes"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses processes if one of them has another version, configuration, instructions or data than the first.
+///
+/// # Errors
+/// [`ExperimentError::Process`], the same in every process.
+pub(crate) fn agree(
+    processes: &dyn Processes,
+    config: &ExperimentConfig,
+    sets: &[Option<&RankingDataset>],
+) -> Result<(), ExperimentError> {
+    if processes.count() == 1 {
+        return Ok(());
+    }
+    let mut data = Sha256::new();
+    for set in sets {
+        data.update(set.map(|set| own_hash(set, processes)).unwrap_or_default());
+        data.update([0]);
+    }
+    let has = [
+        ("version", env!("CARGO_PKG_VERSION").to_string()),
+        ("configuration", short(Sha256::new_with_prefix(config.resolved().to_string()))),
+        ("set of instructions", Execution::current().instructions().name().to_string()),
+        ("data hash", short(data)),
+    ];
+    compare(processes, &has)
+}
+
+/// Refuses processes if one of them differs from the first.
+fn compare(processes: &dyn Processes, has: &[(&'static str, String)]) -> Result<(), ExperimentError> {
+    let all = processes.gather_all(has.iter().map(|(_, value)| value.clone().into_bytes()).collect());
+    for (process, values) in all.chunks(has.len()).enumerate() {
+        for ((what, _), (value, first)) in has.iter().zip(values.iter().zip(&all)) {
+            if value != first {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let (found, expected) = (text(value), text(first));
+                return Err(ExperimentError::Process { process, what, found, expected });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The beginning of a hash: enough to tell two apart.
+fn short(hash: Sha256) -> String {
+    hexadecimal(&hash.finalize())[..16].to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::experiment::Document;
+    use crate::testing::in_processes;
+
+    fn config(learner: &str) -> ExperimentConfig {
+        let loss = if learner.contains("permu_rank") { "" } else { "loss = { name = \"approx_ndcg\" }\n" };
+        let text = format!("{loss}learner = {{ {learner} }}\n[data.synthetic]\n");
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        ExperimentConfig::from_document(&document).unwrap()
+    }
+
+    #[test]
+    fn what_processes_cannot_share_is_refused_by_its_key() {
+        let refused =
+            |learner, processes| config(learner).check_processes(processes).map_err(|refusal| refusal.to_string());
+        let gradient = "kind = \"gradient\"";
+        assert_eq!(refused(gradient, 1), Ok(()));
+        assert_eq!(refused("kind = \"gradient\", shards = 4", 4), Ok(()));
+        let few = "learner.shards = 4: expected at least 5, the number of processes".to_string();
+        assert_eq!(refused("kind = \"gradient\", shards = 4", 5), Err(few));
+        let one = "learner.shards = 1: expected at least 2, the number of processes".to_string();
+        assert_eq!(refused(gradient, 2), Err(one));
+        assert_eq!(refused("kind = \"boosted_trees\"", 7), Ok(()));
+        let expected = "learner.kind = `permu_rank`: expected a learner whose work 2 processes can share: ada_rank, boosted_trees, \
+                        gradient, rank_boost, rank_svm, regression, smooth_rank, svm_map";
+        assert_eq!(refused("kind = \"permu_rank\"", 2).unwrap_err(), expected);
+    }
+
+    #[test]
+    fn another_version_configuration_or_data_than_those_of_the_first_process_are_refused() {
+        let compared = |odd: Option<usize>| {
+            in_processes(3, move |processes| {
+                let data = if Some(processes.rank()) == odd { "b" } else { "a" };
+                let has = [("version", "1".to_string()), ("data hash", data.to_string())];
+                compare(processes, &has).map_err(|error| error.to_string())
+            })
+        };
+        assert_eq!(compared(None), vec![Ok(()); 3]);
+        let message = "process 2 has another data hash than process 0: found b, expected a".to_string();
+        assert_eq!(compared(Some(2)), vec![Err(message); 3]);
+        let message = "process 1 has another data hash than process 0: found a, expected b".to_string();
+        assert_eq!(compared(Some(0)), vec![Err(message); 3]);
+    }
+}

@@ -1,0 +1,158 @@
+//! The settings that a cross-validation chooses among: the points of the grid, or the trials of a search.
+
+use burn_rank::json::Value;
+use burn_rank::learner::registry::LEARNERS;
+use burn_rank::refusal::Refusal;
+
+use super::document::{ConfigError, Document};
+use super::experiment::ExperimentConfig;
+use super::grid::{self, Point};
+use super::search::{Rung, SearchConfig, rungs};
+
+/// The table of the points of a grid, and the table of the trials of a search.
+const GRID: &str = "grid";
+const SPACE: &str = "search.space";
+
+/// One setting.
+#[derive(Debug, Clone)]
+pub(in crate::experiment) struct Candidate {
+    /// The values of the setting.
+    pub(in crate::experiment) point: Point,
+    /// The name of the setting among others.
+    pub(in crate::experiment) label: String,
+    /// The configuration with these values.
+    pub(in crate::experiment) config: ExperimentConfig,
+}
+
+impl ExperimentConfig {
+    /// Refuses what a grid or a search would try in vain, as far as that is known before any data are read.
+    pub(super) fn check_candidates(&self, document: &Document) -> Result<(), ConfigError> {
+        let Some(search) = &self.search else {
+            // One at a time: a grid may be large.
+            let mut points = self.points_of_grid(document)?.into_iter().filter(|point| !point.is_empty());
+            return points.try_for_each(|point| at_point(document, GRID, &point).map(|_| ()));
+        };
+        let folds = match (self.cv.folds.as_slice(), &self.cv.split) {
+            ([], None) => vec![1],
+            ([], Some(split)) => (1..=split.folds).collect(),
+            (folds, _) => folds.to_vec(),
+        };
+        for fold in folds {
+            let trials = self.trials(document, search, fold)?;
+            // The ends of a range are hardly ever drawn, but a range that leaves the valid values usually does so
+            // there.
+            for point in search.extremes(&trials[0].point).map_err(|refusal| document.place(&refusal))? {
+                at_point(document, SPACE, &point)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every point of the grid; the configuration itself where there is no grid.
+    pub(in crate::experiment) fn grid_candidates(&self, document: &Document) -> Result<Vec<Candidate>, ConfigError> {
+        let candidate = |point: Point| {
+            let config = if point.is_empty() { self.clone() } else { at_point(document, GRID, &point)? };
+            Ok(Candidate { label: grid::label(&point), point, config })
+        };
+        self.points_of_grid(document)?.into_iter().map(candidate).collect()
+    }
+
+    fn points_of_grid(&self, document: &Document) -> Result<Vec<Point>, ConfigError> {
+        let place = |refusal: Refusal| document.place(&refusal);
+        grid::check_keys(&self.grid).map_err(|refusal| place(refusal.under(GRID)))?;
+        grid::points(&self.grid).map_err(place)
+    }
+
+    /// Returns the trials of a search in a fold, in order; with successive halving, the trials of its budget.
+    pub(in crate::experiment) fn trials(
+        &self,
+        document: &Document,
+        search: &SearchConfig,
+        fold: usize,
+    ) -> Result<Vec<Candidate>, ConfigError> {
+        let place = |refusal: Refusal| document.place(&refusal);
+        let candidate = |(index, point): (usize, Point)| {
+            let mut config = at_point(document, SPACE, &point)?;
+            if let SearchConfig::SuccessiveHalving { budget, .. } = search {
+                config.set_budget(*budget).map_err(place)?;
+            }
+            Ok(Candidate { label: format!("trial {}, {}", index + 1, grid::label(&point)), point, config })
+        };
+        let points = search.points(self.seed, fold).map_err(place)?;
+        let trials = points.into_iter().enumerate().map(candidate).collect::<Result<Vec<_>, _>>()?;
+        if let SearchConfig::SuccessiveHalving { reduction, .. } = search {
+            check_rounds(&trials, *reduction).map_err(place)?;
+        }
+        Ok(trials)
+    }
+
+    /// The rungs of successive halving, for trials of this configuration; none of another search.
+    pub(in crate::experiment) fn rungs(&self) -> Vec<Rung> {
+        match (&self.search, self.rounds()) {
+            (Some(SearchConfig::SuccessiveHalving { trials, reduction, .. }), Some(rounds)) => {
+                rungs(*trials, rounds, *reduction)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Gives the learner as many rounds as successive halving has for the trials of its last rung.
+    fn set_budget(&mut self, budget: Option<usize>) -> Result<(), Refusal> {
+        let Some(key) = self.learner_entry().and_then(|entry| entry.rounds_key) else {
+            let kind = self.learner_kind();
+            let with = LEARNERS.iter().filter(|entry| entry.rounds_key.is_some());
+            let names: Vec<String> = with.map(|entry| format!("`{}`", entry.name)).collect();
+            let names = names.join(", ");
+            let expected = format!(
+                "\"random\": the learner `{kind}` has no number of rounds that could be shared out; these do: {names}"
+            );
+            return Err(Refusal::new("search.kind", "\"successive_halving\"", expected));
+        };
+        let dotted = format!("learner.{key}");
+        if self.search.as_ref().is_some_and(|search| search.space().contains_key(&dotted)) {
+            let fault = "expected `search.budget` in its place: successive halving shares out the rounds of a trial";
+            return Err(Refusal::fault(format!("{SPACE}.{dotted}"), fault));
+        }
+        if let Some(budget) = budget {
+            self.learner.insert(key.to_string(), Value::from(budget));
+        }
+        Ok(())
+    }
+
+    /// The learner's number of rounds, where it has one.
+    fn rounds(&self) -> Option<usize> {
+        let entry = self.learner_entry()?;
+        let key = entry.rounds_key?;
+        let default = || (entry.defaults)().get(key).and_then(Value::as_u64);
+        self.learner.get(key).and_then(Value::as_u64).or_else(default).map(|rounds| rounds as usize)
+    }
+}
+
+/// Refuses trials of different lengths, which no rung could compare, and trials too short to be shared out.
+fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
+    let mut rounds = trials.iter().filter_map(|trial| trial.config.rounds());
+    let Some(first) = rounds.next() else { return Ok(()) };
+    if let Some(other) = rounds.find(|rounds| *rounds != first) {
+        let fault = format!("missing; expected a number, since trials have learners of {first} and of {other} rounds");
+        return Err(Refusal::fault("search.budget", fault));
+    }
+    if first < reduction {
+        let key = trials[0].config.learner_entry().and_then(|entry| entry.rounds_key).unwrap_or_default();
+        return Err(Refusal::new(
+            format!("learner.{key}"),
+            first,
+            format!("at least {reduction}, the reduction of [search]"),
+        ));
+    }
+    Ok(())
+}
+
+/// The configuration at a point of the table `from`.
+fn at_point(document: &Document, from: &str, point: &Point) -> Result<ExperimentConfig, ConfigError> {
+    let at_point = document.at_point(from, point)?;
+    ExperimentConfig::read(&at_point).map_err(|refusal| {
+        let ConfigError { place, message } = at_point.place(&refusal);
+        let table = from.split('.').next().unwrap_or_default();
+        ConfigError { place, message: format!("{table}, at {}: {message}", grid::label(point)) }
+    })
+}

@@ -1,0 +1,595 @@
+//! A configuration document: TOML text with its positions, and the overrides of the command line.
+
+use std::fmt::Display;
+use std::fs;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use burn_rank::json::{Value, from_value};
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::FileKind;
+use burn_rank::workbench::text::shown;
+use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue};
+
+use super::grid::Point;
+
+/// The value of a `KEY=VALUE` of the command line: TOML or JSON where it is either, else text.
+///
+/// # Errors
+/// A number that is not finite, or a whole number that TOML does not have, with its key.
+pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
+    let line = format!("value = {text}");
+    let table = toml::from_str::<toml::Table>(&line);
+    if table.is_err()
+        && let Ok(parsed) = DeTable::parse(&line)
+        && let Some(refusal) = parsed.get_ref().values().find_map(|value| too_large(value.get_ref(), key))
+    {
+        return Err(refusal);
+    }
+    let alone = table.ok().filter(|table| table.len() == 1);
+    match alone.and_then(|mut table| table.remove("value")) {
+        Some(value) => from_toml(value, key),
+        None => Ok(serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))),
+    }
+}
+
+/// A value of TOML, which stands at `key`, as one of JSON; times are texts.
+///
+/// # Errors
+/// A number that is not finite, which no key takes.
+pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal> {
+    match not_finite(&value, key) {
+        Some(refusal) => Err(refusal),
+        None => Ok(json(value)),
+    }
+}
+
+/// A key that cannot be used, with its place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct ConfigError {
+    /// `file:line:column`, `--set key=value` or `--device name`; a long one is cut with an ellipsis.
+    pub place: String,
+    /// Key, what was found, what was expected, the nearest valid name.
+    pub message: String,
+}
+
+/// A parsed configuration with the overrides applied.
+#[derive(Debug, Clone)]
+pub struct Document {
+    path: PathBuf,
+    text: String,
+    overrides: Vec<Override>,
+    /// Keys that [`Document::assign`] has set, each with the key that its errors are placed at.
+    assigned: Vec<(String, String)>,
+    root: Value,
+}
+
+/// A `key=value` of the command line.
+#[derive(Debug, Clone)]
+struct Override {
+    key: String,
+    written: String,
+    removes: bool,
+}
+
+/// The configuration in the folder of a run.
+const OF_RUN: &str = "config.toml";
+
+/// Most parts of a dotted key: no configuration has so many, and deep tables overflow the stack when they are dropped.
+const DEEPEST: usize = 32;
+
+impl Document {
+    /// Reads `path` and applies `key=value` overrides (`learner.epochs=10`). A value is TOML or JSON, else a
+    /// string; an empty one, or `null`, removes the key.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite or out of TOML's range, or
+    /// an override has no `=` or leads through a value.
+    pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
+        let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
+        let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+            ErrorKind::IsADirectory if path.join(OF_RUN).is_file() => refuse(format!(
+                "found a folder, expected a configuration: that of its run is {}",
+                path.join(OF_RUN).display()
+            )),
+            ErrorKind::IsADirectory => refuse("found a folder, expected a configuration".to_string()),
+            ErrorKind::InvalidData => refuse(match FileKind::of_file(path) {
+                Some(kind) => format!("found {}, expected a configuration", kind.in_words()),
+                None => error.to_string(),
+            }),
+            _ => refuse(error.to_string()),
+        })?;
+        Self::parse(path, text, overrides).map_err(|error| match FileKind::of_file(path) {
+            // The place of the first fault in another kind of file says nothing.
+            Some(kind) if kind.is_another_text() && error.place.starts_with(&path.display().to_string()) => {
+                refuse(format!("found {}, expected a configuration", kind.in_words()))
+            }
+            _ => error,
+        })
+    }
+
+    /// Parses `text` as the content of `path`; see [`Document::read`].
+    ///
+    /// # Errors
+    /// As [`Document::read`].
+    pub fn parse(path: &Path, text: String, overrides: &[String]) -> Result<Self, ConfigError> {
+        let table = toml::from_str::<toml::Table>(&text);
+        let path = path.to_path_buf();
+        let mut document = Self { path, text, overrides: Vec::new(), assigned: Vec::new(), root: Value::Null };
+        let root = match table {
+            Ok(table) => from_toml(toml::Value::Table(table), ""),
+            Err(error) => {
+                let parsed = DeTable::parse(&document.text).ok();
+                let refusal = parsed.and_then(|table| too_large(&DeValue::Table(table.into_inner()), ""));
+                return Err(match refusal {
+                    Some(refusal) => document.place(&refusal),
+                    None => ConfigError {
+                        place: at(&document.path, &document.text, error.span()),
+                        message: error.message().to_string(),
+                    },
+                });
+            }
+        };
+        document.root = root.map_err(|refusal| document.place(&refusal))?;
+        for assignment in overrides {
+            document.set(assignment)?;
+        }
+        Ok(document)
+    }
+
+    /// A configuration that is a table already and no text; errors name the key and `name`. Relative paths start at the
+    /// current folder.
+    ///
+    /// # Errors
+    /// [`ConfigError`] as for [`Document::read`], and for a value that is not a table.
+    pub fn from_value(name: &str, root: Value, overrides: &[String]) -> Result<Self, ConfigError> {
+        let path = PathBuf::from(name);
+        if !root.is_object() {
+            return Err(ConfigError { place: name.to_string(), message: "expected a table".to_string() });
+        }
+        let mut document = Self { path, text: String::new(), overrides: Vec::new(), assigned: Vec::new(), root };
+        for assignment in overrides {
+            document.set(assignment)?;
+        }
+        Ok(document)
+    }
+
+    /// Returns the folder of the file. Relative paths in the file start here; paths in overrides start at the current
+    /// folder.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Name of the file without its extension.
+    pub fn stem(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Applies one `key=value` override.
+    ///
+    /// # Errors
+    /// [`ConfigError`] as for [`Document::read`].
+    pub fn set(&mut self, assignment: &str) -> Result<(), ConfigError> {
+        let written = format!("--set {}", shown(assignment));
+        let refuse = |message: String| ConfigError { place: written.clone(), message };
+        let (key, value) = assignment.split_once('=').ok_or_else(|| refuse("expected key=value".to_string()))?;
+        let (key, value) = (key.trim(), value.trim());
+        let removes = matches!(value, "" | "null");
+        if removes {
+            self.remove(key);
+        } else {
+            let value = written_value(key, value).map_err(|refusal| refuse(refusal.with_key()))?;
+            put(&mut self.root, key, value).map_err(refuse)?;
+        }
+        self.overrides.push(Override { key: key.to_string(), written, removes });
+        Ok(())
+    }
+
+    /// Sets a key to what an option of the command line, such as `--device`, was given: errors about the key name the
+    /// option.
+    pub fn set_option(&mut self, key: &str, option: &str, value: &str) {
+        if let Some(root) = self.root.as_object_mut() {
+            root.insert(key.to_string(), Value::from(value));
+        }
+        let written = format!("{option} {}", shown(value));
+        self.overrides.push(Override { key: key.to_string(), written, removes: false });
+    }
+
+    /// Whether the value at a dotted key is an override's, not the file's.
+    pub(super) fn is_set_by_hand(&self, key: &str) -> bool {
+        self.overrides.iter().any(|set| !set.removes && is_within(key, &set.key))
+    }
+
+    /// Whether there is a value at a dotted key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        key.split('.').try_fold(&self.root, |value, part| value.get(part)).is_some()
+    }
+
+    /// Sets a dotted key to a value that is tried: errors about it are placed at the key in the table `from`, as in
+    /// `[grid]`.
+    ///
+    /// # Errors
+    /// The fault of the key: it leads through a value, or has more than 32 parts.
+    pub fn assign(&mut self, from: &str, key: &str, value: Value) -> Result<(), String> {
+        put(&mut self.root, key, value)?;
+        self.assigned.push((key.to_string(), format!("{from}.{key}")));
+        Ok(())
+    }
+
+    /// This document at a point of the table `from`: `grid`, or `search.space`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] for a key that leads through a value.
+    pub(super) fn at_point(&self, from: &str, point: &Point) -> Result<Self, ConfigError> {
+        let mut document = self.clone();
+        for (key, value) in point {
+            document.assign(from, key, value.clone()).map_err(|fault| self.refuse(&format!("{from}.{key}"), &fault))?;
+        }
+        Ok(document)
+    }
+
+    /// Whether a key is tried.
+    pub(super) fn tries(&self, key: &str) -> bool {
+        self.assigned.iter().any(|(assigned, _)| assigned == key)
+    }
+
+    /// Whether a section is tried, or a key in it.
+    pub(super) fn tries_in(&self, section: &str) -> bool {
+        self.assigned.iter().any(|(assigned, _)| assigned.split('.').next() == Some(section))
+    }
+
+    /// Whether values that are tried have been assigned.
+    pub(super) fn is_at_point(&self) -> bool {
+        !self.assigned.is_empty()
+    }
+
+    /// This document with a null at the key that an override removes, for each such override: an unknown key is refused
+    /// then, as it would be with a value.
+    pub(super) fn with_nulls(&self) -> impl Iterator<Item = Result<Self, ConfigError>> {
+        self.overrides.iter().filter(|set| set.removes).map(|set| {
+            let mut document = self.clone();
+            put(&mut document.root, &set.key, Value::Null).map_err(|fault| self.refuse(&set.key, &fault))?;
+            Ok(document)
+        })
+    }
+
+    fn remove(&mut self, key: &str) {
+        let (above, last) = key.rsplit_once('.').unwrap_or(("", key));
+        let mut parts = above.split('.').filter(|part| !part.is_empty());
+        let table = parts.try_fold(&mut self.root, |value, part| value.get_mut(part));
+        if let Some(table) = table.and_then(Value::as_object_mut) {
+            table.shift_remove(last);
+        }
+    }
+
+    /// The whole configuration as a typed value.
+    ///
+    /// # Errors
+    /// [`ConfigError`] naming the key: unknown (with the nearest known one), missing, or of another type.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
+        self.value_as().map_err(|refusal| self.place(&refusal))
+    }
+
+    /// The whole configuration as a typed value; the error has no place yet.
+    pub(super) fn value_as<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        if let Some(refusal) = unwritable(&self.root, "") {
+            return Err(refusal);
+        }
+        from_value(self.root.clone())
+    }
+
+    /// An error about the dotted `key`, placed where it was written.
+    pub fn refuse(&self, key: &str, message: &str) -> ConfigError {
+        self.place(&Refusal::fault(key, message))
+    }
+
+    /// The error of a key that cannot be used, placed where it was written.
+    pub fn place(&self, refusal: &Refusal) -> ConfigError {
+        ConfigError { place: self.place_of(&refusal.key), message: refusal.with_key() }
+    }
+
+    fn place_of(&self, key: &str) -> String {
+        let bare = without_indices(key);
+        let tried = self.assigned.iter().rev().find(|(set, _)| is_within(&bare, set)).map(|(_, place)| place.clone());
+        let bare = tried.unwrap_or(bare);
+        match self.overrides.iter().rev().find(|set| is_within(&bare, &set.key)) {
+            Some(by_hand) => by_hand.written.clone(),
+            None => match (self.span(&bare), self.overrides.iter().rev().find(|set| is_within(&set.key, &bare))) {
+                // A table that an override made.
+                (None, Some(below)) => below.written.clone(),
+                (span, _) => at(&self.path, &self.text, span),
+            },
+        }
+    }
+
+    /// Returns the place of the dotted `key`, or of the nearest table around it, in the text.
+    fn span(&self, key: &str) -> Option<Range<usize>> {
+        let root = DeTable::parse(&self.text).ok()?;
+        let (mut table, mut rest, mut span) = (root.get_ref(), key, None);
+        loop {
+            // A name may contain dots, as the names of [grid] do.
+            let beginning = table.iter().filter(|(name, _)| is_within(rest, name.get_ref()));
+            let Some((name, value)) = beginning.max_by_key(|(name, _)| name.get_ref().len()) else { break };
+            span = Some(name.span());
+            match (value.get_ref(), rest.get(name.get_ref().len() + 1..)) {
+                (DeValue::Table(inner), Some(below)) => (table, rest) = (inner, below),
+                _ => break,
+            }
+        }
+        span
+    }
+}
+
+/// Whether a dotted key is `around`, or below it.
+fn is_within(key: &str, around: &str) -> bool {
+    key.strip_prefix(around).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// `scorer.hidden` of `scorer.hidden[0]`.
+fn without_indices(key: &str) -> String {
+    let parts = key.split('[').enumerate();
+    parts.map(|(at, part)| if at == 0 { part } else { part.split_once(']').map_or(part, |(_, rest)| rest) }).collect()
+}
+
+/// Sets a dotted key, or returns why that cannot be.
+fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
+    let parts = key.split('.').count();
+    if parts > DEEPEST {
+        return Err(format!("found a key of {parts} parts, expected at most {DEEPEST}"));
+    }
+    let (mut place, mut around) = (root, key);
+    let mut parts = key.split('.').peekable();
+    while let Some(part) = parts.next() {
+        let table = place.as_object_mut().ok_or_else(|| format!("`{}` is not a table", shown(around)))?;
+        if parts.peek().is_none() {
+            table.insert(part.to_string(), value);
+            return Ok(());
+        }
+        place = table.entry(part.to_string()).or_insert_with(|| Value::Object(Default::default()));
+        around = part;
+    }
+    Ok(())
+}
+
+/// The first number that is not finite, at `key` or below it.
+fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
+    match value {
+        toml::Value::Float(number) if !number.is_finite() => {
+            Some(Refusal::new(key, number.to_string().to_lowercase(), "a finite number"))
+        }
+        toml::Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| not_finite(item, &format!("{key}[{index}]")))
+        }
+        toml::Value::Table(table) => table.iter().find_map(|(name, item)| not_finite(item, &below(key, name))),
+        _ => None,
+    }
+}
+
+/// The first whole number of a text, at `key` or below it, that TOML does not have.
+fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
+    match value {
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(_) => None,
+            Err(_) => Some(beyond(key, number)),
+        },
+        DeValue::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| too_large(item.get_ref(), &format!("{key}[{index}]")))
+        }
+        DeValue::Table(table) => {
+            table.iter().find_map(|(name, item)| too_large(item.get_ref(), &below(key, name.get_ref())))
+        }
+        _ => None,
+    }
+}
+
+/// The first whole number at `key`, or below it, that the configuration of a run could not hold.
+fn unwritable(value: &Value, key: &str) -> Option<Refusal> {
+    match value {
+        Value::Number(number) if number.as_u64().is_some_and(|number| i64::try_from(number).is_err()) => {
+            Some(beyond(key, number))
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| unwritable(item, &format!("{key}[{index}]")))
+        }
+        Value::Object(table) => table.iter().find_map(|(name, item)| unwritable(item, &below(key, name))),
+        _ => None,
+    }
+}
+
+fn beyond(key: &str, found: impl Display) -> Refusal {
+    let found = found.to_string();
+    let range = if found.starts_with('-') { "from -2^63" } else { "up to 2^63 - 1" };
+    let end = if found.starts_with('-') { i64::MIN } else { i64::MAX };
+    Refusal::new(key, found, format!("a whole number {range}, which is {end}"))
+}
+
+/// The key of `name` in the table at `key`.
+fn below(key: &str, name: &str) -> String {
+    if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") }
+}
+
+fn json(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(s) => Value::String(s),
+        toml::Value::Integer(i) => Value::from(i),
+        toml::Value::Float(f) => Value::from(f),
+        toml::Value::Boolean(b) => Value::Bool(b),
+        toml::Value::Datetime(d) => Value::String(d.to_string()),
+        toml::Value::Array(items) => Value::Array(items.into_iter().map(json).collect()),
+        toml::Value::Table(table) => Value::Object(table.into_iter().map(|(key, value)| (key, json(value))).collect()),
+    }
+}
+
+fn at(path: &Path, text: &str, span: Option<Range<usize>>) -> String {
+    let Some(span) = span else { return path.display().to_string() };
+    let before = &text.as_bytes()[..span.start.min(text.len())];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+    format!("{}:{line}:{column}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Inner {
+        epochs: usize,
+    }
+
+    #[derive(Debug, serde::Deserialize, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Outer {
+        learner: Inner,
+    }
+
+    fn decode(text: &str, overrides: &[&str]) -> Result<Outer, ConfigError> {
+        let overrides: Vec<String> = overrides.iter().map(|s| s.to_string()).collect();
+        Document::parse(Path::new("a.toml"), text.to_string(), &overrides)?.decode()
+    }
+
+    #[test]
+    fn overrides_replace_values() {
+        assert_eq!(
+            decode("[learner]\nepochs = 1\n", &["learner.epochs=7"]),
+            Ok(Outer { learner: Inner { epochs: 7 } })
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_placed_and_the_nearest_is_named() {
+        let error = decode("[learner]\nepochs = 1\nepoch = 2\n", &[]).unwrap_err().to_string();
+        assert!(error.starts_with("a.toml:3:1: learner.epoch: unknown field `epoch`"), "{error}");
+        assert!(error.ends_with("did you mean `epochs`?"), "{error}");
+    }
+
+    #[test]
+    fn a_wrong_override_is_named_as_typed() {
+        let error = decode("[learner]\nepochs = 1\n", &["learner.epochs=many"]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "--set learner.epochs=many: learner.epochs: found \"many\", expected a whole number, 0 or above"
+        );
+        assert!(decode("", &["learner"]).unwrap_err().message.contains("key=value"));
+        assert!(decode("learner = 1", &["learner.epochs=1"]).unwrap_err().message.contains("not a table"));
+        let deep = format!("{}=1", "a.".repeat(100_000));
+        let deep = decode("", &[&deep]).unwrap_err();
+        assert_eq!(deep.message, "found a key of 100001 parts, expected at most 32");
+        assert!(deep.place.ends_with('\u{2026}') && deep.place.chars().count() < 250, "{deep}");
+        let through = decode("learner = 1", &["learner.epochs=1"]).unwrap_err();
+        assert_eq!(through.message, "`learner` is not a table");
+        let table = decode("", &["learner.epochs.x=1"]).unwrap_err().to_string();
+        assert!(table.starts_with("--set learner.epochs.x=1: learner.epochs: found a table"), "{table}");
+    }
+
+    #[test]
+    fn an_empty_value_and_null_remove_the_key() {
+        for set in ["learner.epoch=", "learner.epoch=null", "epoch = null"] {
+            let text = if set.starts_with("learner") { "[learner]\nepochs = 1\nepoch = 2\n" } else { "epoch = 1\n" };
+            let document = Document::parse(Path::new("a.toml"), text.to_string(), &[set.to_string()]).unwrap();
+            assert!(!document.root.to_string().contains("epoch\""), "{set}: {}", document.root);
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused() {
+        let error = |text: &str, overrides: &[&str]| decode(text, overrides).unwrap_err().to_string();
+        let expected = "a.toml:2:1: learner.epochs: found nan, expected a finite number";
+        assert_eq!(error("[learner]\nepochs = nan\n", &[]), expected);
+        assert_eq!(
+            error("[grid]\na = 1\n\"learner.epochs\" = [1, -inf]\n", &[]),
+            "a.toml:3:1: grid.learner.epochs[1]: found -inf, expected a finite number"
+        );
+        assert_eq!(
+            error("", &["learner={epochs=inf}"]),
+            "--set learner={epochs=inf}: learner.epochs: found inf, expected a finite number"
+        );
+    }
+
+    #[test]
+    fn whole_numbers_that_a_run_could_not_write_are_refused() {
+        let error = |text: &str, overrides: &[&str]| decode(text, overrides).unwrap_err().to_string();
+        let most = "expected a whole number up to 2^63 - 1, which is 9223372036854775807";
+        for number in ["9223372036854775808", "18446744073709551615", "99999999999999999999"] {
+            let expected = format!("learner.epochs: found {number}, {most}");
+            for set in [format!("learner.epochs={number}"), format!("learner={{epochs={number}}}")] {
+                assert_eq!(error("", &[&set]), format!("--set {set}: {expected}"));
+            }
+            assert_eq!(error(&format!("[learner]\nepochs = {number}\n"), &[]), format!("a.toml:2:1: {expected}"));
+        }
+        let json = "learner={\"epochs\": 9223372036854775808}";
+        assert_eq!(error("", &[json]), format!("--set {json}: learner.epochs: found 9223372036854775808, {most}"));
+        let value = burn_rank::workbench::json::json!({"learner": {"epochs": u64::MAX}});
+        let refused = Document::from_value("config", value, &[]).unwrap().decode::<Outer>().unwrap_err().to_string();
+        assert_eq!(refused, format!("config: learner.epochs: found 18446744073709551615, {most}"));
+        let least = error("", &["learner.epochs=-9223372036854775809"]);
+        assert!(least.ends_with(
+            "found -9223372036854775809, expected a whole number from -2^63, which is -9223372036854775808"
+        ));
+        let largest = decode("", &["learner.epochs=9223372036854775807"]).unwrap();
+        assert_eq!(largest.learner.epochs, i64::MAX as usize);
+    }
+
+    burn_rank::workbench::json::tagged! {
+        "Tagged"
+        /// Has one variant.
+        #[serde(rename_all = "lowercase", deny_unknown_fields)]
+        pub enum Tagged {
+            /// The only one.
+            One {
+                /// A number.
+                width: usize,
+                /// A list.
+                names: Vec<String>,
+            },
+        }
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    struct WithTagged {
+        #[allow(dead_code)]
+        scorer: Tagged,
+    }
+
+    #[test]
+    fn keys_of_a_table_with_a_kind_are_placed() {
+        for (text, expected) in [
+            ("width = 1\nwith = 2", "a.toml:4:1: scorer.with: unknown field `with`"),
+            ("names = []\nwidth = \"a\"", "a.toml:4:1: scorer.width: found \"a\", expected a whole number, 0 or above"),
+            ("width = 1\nnames = [\"a\", 2]", "a.toml:4:1: scorer.names[1]: found 2, expected a string"),
+            ("width = 1", "a.toml:1:2: scorer: missing field `names`"),
+        ] {
+            let text = format!("[scorer]\nkind = \"one\"\n{text}\n");
+            let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+            let error = document.decode::<WithTagged>().unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let text = "scorer = { kind = \"tow\" }".to_string();
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        let error = document.decode::<WithTagged>().unwrap_err().to_string();
+        assert!(error.starts_with("a.toml:1:12: scorer.kind: unknown variant `tow`"), "{error}");
+    }
+
+    #[test]
+    fn indices_and_values_of_the_grid_are_placed_at_their_keys() {
+        let text = "seed = 1\n[grid]\n\"learner.epochs\" = [1]\n[learner]\nhidden = [1]\n";
+        let mut document = Document::parse(Path::new("a.toml"), text.to_string(), &["seed=2".to_string()]).unwrap();
+        assert_eq!(document.refuse("learner.hidden[0]", "").place, "a.toml:5:1");
+        assert_eq!(document.refuse("learner.epochs", "").place, "a.toml:4:2");
+        document.assign("grid", "learner.epochs", 1.into()).unwrap();
+        assert_eq!(document.refuse("learner.epochs", "").place, "a.toml:3:1");
+        assert_eq!(document.refuse("seed", "").place, "--set seed=2");
+        document.set_option("device", "--device", "cuda");
+        assert_eq!(document.refuse("device", "").place, "--device cuda");
+    }
+
+    #[test]
+    fn broken_toml_is_placed() {
+        let error = decode("[learner\n", &[]).unwrap_err();
+        assert!(error.place.starts_with("a.toml:1:"), "{error}");
+    }
+}

@@ -1,0 +1,657 @@
+//! `ExperimentConfig`: what a configuration file says, checked. Unknown keys are refused everywhere.
+
+use std::path::{Component, Path, PathBuf};
+
+use burn_rank::data::NormalizerKind;
+use burn_rank::data::letor::{Missing, Weights};
+use burn_rank::json::{Map, Value};
+use burn_rank::learner::registry::LearnerEntry;
+use burn_rank::learner::{LearnerError, Parts, RankingLearner, Selection, registry};
+use burn_rank::loss::{LossError, LossSpec};
+use burn_rank::measure::Measure;
+use burn_rank::op::Instructions;
+use burn_rank::ranker::{Model, TreeEnsemble};
+use burn_rank::refusal::{Refusal, UnknownName};
+use burn_rank::scorer::ScorerConfig;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::name_unread;
+use burn_rank::workbench::text::counted;
+use serde::{Deserialize, Serialize};
+
+use super::document::{ConfigError, Document};
+use super::search::SearchConfig;
+use super::sections::{CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy};
+
+/// One experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentConfig {
+    /// Name in tables and reports; the file's stem when absent.
+    #[serde(default)]
+    pub name: String,
+    /// The purpose of the experiment.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// The one seed.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    /// Device name, as for `--device`.
+    #[serde(default = "default_device")]
+    pub device: String,
+    /// Instructions of the fused kernels of the CPU, as for `--instructions`; the best of the processor when absent. As
+    /// with the device, who runs the experiment enters them ([`Execution`](burn_rank::op::Execution)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<Instructions>,
+    /// The source of the queries.
+    pub data: DataConfig,
+    /// The transformation of the features; fitted on training data.
+    #[serde(default)]
+    pub normalizer: NormalizerKind,
+    /// A saved ranker of trees that the fit starts from, or the folder of a `train` run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<PathBuf>,
+    /// The model that turns features into scores, for learners that take a scorer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scorer: Option<ScorerConfig>,
+    /// The loss that is minimized, for learners that take a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossSpec>,
+    /// `kind` and the parameters of that learner.
+    pub learner: Map,
+    /// The measures and their convention.
+    #[serde(default)]
+    pub measure: MeasureConfig,
+    /// Cross-validation: folds and seeds.
+    #[serde(default)]
+    pub cv: CrossValidationConfig,
+    /// Dotted key to the list of values that cross-validation tries; selected on validation data, fold by fold.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub grid: Map,
+    /// Trials that cross-validation draws in place of a grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchConfig>,
+}
+
+/// The learners that a property is true of, as a refusal ends: "`gradient` and `rank_svm` do".
+fn learners_that_do(has: impl Fn(&LearnerEntry) -> bool) -> String {
+    let those = registry::LEARNERS.iter().filter(|entry| has(entry));
+    let names: Vec<String> = those.map(|entry| format!("`{}`", entry.name)).collect();
+    format!("{} {}", names.join(" and "), if names.len() == 1 { "does" } else { "do" })
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_device() -> String {
+    "flex".to_string()
+}
+
+impl ExperimentConfig {
+    /// Decodes and checks a document, at every point of its grid or search.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the place of the key that cannot be used.
+    pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
+        let config = Self::read(document).map_err(|refusal| document.place(&refusal))?;
+        for document in document.with_nulls() {
+            let document = document?;
+            if let Err(refusal) = Self::read(&document)
+                && refusal.unknown_name().is_some()
+            {
+                return Err(document.place(&refusal));
+            }
+        }
+        // A document at a point still has the table of that point.
+        if !document.is_at_point() {
+            config.check_candidates(document)?;
+        }
+        Ok(config)
+    }
+
+    pub(super) fn read(document: &Document) -> Result<Self, Refusal> {
+        let mut config: Self = document.value_as().map_err(|refusal| name_unread(name_scorers(refusal)))?;
+        config.leave_out_unread(document);
+        if config.name.is_empty() {
+            config.name = document.stem();
+        }
+        // A folder of this name is made below `runs`.
+        if Path::new(&config.name).components().any(|part| !matches!(part, Component::Normal(_))) {
+            return Err(Refusal::new("name", format!("{:?}", config.name), "a name, not a path"));
+        }
+        for (key, path) in config.paths_mut() {
+            // A typed path starts at the user's current folder.
+            if !document.is_set_by_hand(key) {
+                *path = document.folder().join(&path);
+            }
+        }
+        config.complete_fitting(document);
+        config.complete_temperature();
+        config.check_data()?;
+        config.check_cross_validation()?;
+        config.check_search()?;
+        if config.measure.round == Some(0) {
+            return Err(Refusal::new("measure.round", 0, "at least 1"));
+        }
+        let mut learner = config.learner().map_err(refusal_of)?;
+        config.check_weights()?;
+        config.check_missing()?;
+        config.check_streaming()?;
+        config.check_start(learner.as_mut())?;
+        Ok(config)
+    }
+
+    /// Among learners that are tried, leaves the sections `[scorer]` and `[loss]` to those that read them.
+    fn leave_out_unread(&mut self, document: &Document) {
+        let Some(entry) = self.learner_entry().filter(|_| document.tries("learner")) else { return };
+        if !entry.takes_scorer && !document.tries_in("scorer") {
+            self.scorer = None;
+        }
+        if !entry.takes_loss && !document.tries_in("loss") {
+            self.loss = None;
+        }
+    }
+
+    /// Writes down the temperature that the learner gives a loss that names none. One that a grid or a search moves counts
+    /// in scores, as one does that is named.
+    fn complete_temperature(&mut self) {
+        let (Some(entry), Some(loss)) = (self.learner_entry(), &self.loss) else { return };
+        let searched = self.search.as_ref().map(SearchConfig::space);
+        let is_tried = |key: &str| [Some(&self.grid), searched].into_iter().flatten().any(|of| of.contains_key(key));
+        // A loss that cannot be built is refused with its learner.
+        let Ok(smoothing) = loss.smoothing() else { return };
+        let keys = smoothing.into_iter().flat_map(|smoothing| [smoothing.parameter, "temperature_unit"]);
+        let moves = keys.map(|key| format!("loss.{key}")).any(|key| is_tried(&key));
+        let mut params = self.learner.clone();
+        params.swap_remove("kind");
+        let times = (entry.relative_temperature)(&params).filter(|_| !moves);
+        if let Ok(completed) = loss.with_default_temperature(times) {
+            self.loss = Some(completed);
+        }
+    }
+
+    /// Every path, with its key.
+    pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
+        self.data.paths_mut().chain(self.start.iter_mut().map(|path| ("start", path)))
+    }
+
+    fn check_data(&self) -> Result<(), Refusal> {
+        let data = &self.data;
+        let sources = [data.folds.is_some(), !data.train.is_empty(), data.synthetic.is_some()];
+        if sources.iter().filter(|given| **given).count() != 1 {
+            return Err(Refusal::fault(
+                "data",
+                "expected exactly one of `folds`, `train` and `synthetic`; for one run, as in --set data.folds=FOLDER",
+            ));
+        }
+        for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
+            if data.train.is_empty() && !files.is_empty() {
+                return Err(Refusal::fault(key, "requires data.train"));
+            }
+        }
+        if let Some(synthetic) = &data.synthetic {
+            synthetic.check()?;
+        }
+        data.read.check().map_err(|refusal| refusal.under("data.read"))?;
+        if let Some(split) = &data.split {
+            if data.train.is_empty() {
+                return Err(Refusal::fault("data.split", "requires data.train"));
+            }
+            for (key, files) in [("data.validation", &data.validation), ("data.test", &data.test)] {
+                if !files.is_empty() {
+                    return Err(Refusal::new(key, counted(files.len(), "file"), "none with data.split"));
+                }
+            }
+            split.check().map_err(|refusal| refusal.under("data.split"))?;
+        }
+        match data.fold {
+            0 => Err(Refusal::new("data.fold", 0, "at least 1")),
+            fold if fold > 1 && data.folds.is_none() => {
+                Err(Refusal::new("data.fold", fold, "`data.folds` to choose it from"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses weights that no file has, or that the learner or the loss does not take.
+    fn check_weights(&self) -> Result<(), Refusal> {
+        let read = &self.data.read_options();
+        type Takes = fn(&LearnerEntry) -> bool;
+        let kinds: [(Weights, &str, Takes); 2] = [
+            (read.query_weights, "query", |entry| entry.takes_query_weights),
+            (read.document_weights, "document", |entry| entry.takes_document_weights),
+        ];
+        for (source, of, takes) in kinds {
+            if source.is_none() {
+                continue;
+            }
+            let (key, found, none) = match &self.data.columns.weight {
+                Some(column) if of == "document" => {
+                    ("data.columns.weight".to_owned(), format!("{column:?}"), "no such column")
+                }
+                _ => (format!("data.read.{of}_weights"), "\"file\"".to_owned(), "\"none\""),
+            };
+            if self.data.synthetic.is_some() {
+                return Err(Refusal::new(key, found, format!("{none}: generated queries have no files")));
+            }
+            if !self.learner_entry().is_some_and(takes) {
+                let (kind, others) = (self.learner_kind(), learners_that_do(takes));
+                let expected = format!("{none}: the learner `{kind}` takes no {of} weights; {others}");
+                return Err(Refusal::new(key, found, expected));
+            }
+        }
+        // A loss that cannot be built has been refused with its learner.
+        if !read.document_weights.is_none()
+            && let Some(Ok(loss)) = self.loss.as_ref().map(LossSpec::build)
+            && let Err(error) = loss.about().check_document_weights()
+        {
+            return Err(Refusal::new("data.read.document_weights", "\"file\"", format!("\"none\": {error}")));
+        }
+        Ok(())
+    }
+
+    /// Refuses to keep missing values for a learner that does not take them.
+    fn check_missing(&self) -> Result<(), Refusal> {
+        let takes = |entry: &LearnerEntry| entry.takes_missing;
+        if self.data.read.missing != Missing::Keep || self.learner_entry().is_some_and(takes) {
+            return Ok(());
+        }
+        let (kind, others) = (self.learner_kind(), learners_that_do(takes));
+        let expected =
+            format!("\"indicator\", \"zero\" or \"query-min\": the learner `{kind}` takes no missing values; {others}");
+        Err(Refusal::new("data.read.missing", "\"keep\"", expected))
+    }
+
+    /// Whether missing values reach the learner as a mean and a column.
+    pub(crate) fn indicates_missing(&self) -> bool {
+        let takes = |entry: &LearnerEntry| entry.takes_missing;
+        self.data.read.missing == Missing::Indicator && !self.learner_entry().is_some_and(takes)
+    }
+
+    /// Refuses to stream data for a learner that needs them in memory.
+    fn check_streaming(&self) -> Result<(), Refusal> {
+        self.data.check_streaming()?;
+        let Some(memory) = self.data.memory else { return Ok(()) };
+        let streams = |entry: &LearnerEntry| entry.streams;
+        if self.learner_entry().is_some_and(streams) {
+            return Ok(());
+        }
+        let (kind, others) = (self.learner_kind(), learners_that_do(streams));
+        let expected = format!("none: the learner `{kind}` does not stream data; {others}");
+        Err(Refusal::new("data.memory", memory, expected))
+    }
+
+    /// Refuses a start for a learner that takes none, before any file is read.
+    fn check_start(&self, learner: &mut dyn RankingLearner) -> Result<(), Refusal> {
+        let Some(start) = &self.start else { return Ok(()) };
+        let none = Model::Trees(TreeEnsemble::new(0));
+        let refused = learner.start_from(&none).map_err(refusal_of);
+        refused.map_err(|refusal| Refusal::new("start", format!("{start:?}"), refusal.expected))
+    }
+
+    fn check_cross_validation(&self) -> Result<(), Refusal> {
+        let CrossValidationConfig { folds, seeds, split } = &self.cv;
+        if let Some(FoldsConfig { folds, by }) = split {
+            let refuse = |expected: &str| Err(Refusal::new("cv.split", folds, expected));
+            if *folds < 3 {
+                return refuse("at least 3");
+            }
+            if self.data.folds.is_some() {
+                return refuse("none with data.folds, which is already split");
+            }
+            if self.data.split.is_some() {
+                return refuse("none with data.split: one of them splits the data");
+            }
+            if self.data.synthetic.is_some() && *by != SplitBy::Query {
+                return Err(Refusal::fault("cv.split.by", "expected \"query\": generated queries have no columns"));
+            }
+        }
+        if let Some(at) = folds.iter().position(|fold| *fold == 0) {
+            return Err(Refusal::new(format!("cv.folds[{at}]"), 0, "at least 1"));
+        }
+        match (0..seeds.len()).find(|&at| seeds[..at].contains(&seeds[at])) {
+            Some(at) => Err(Refusal::new(format!("cv.seeds[{at}]"), format!("{} again", seeds[at]), "each seed once")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_search(&self) -> Result<(), Refusal> {
+        let Some(search) = &self.search else { return Ok(()) };
+        if !self.grid.is_empty() {
+            return Err(Refusal::fault("search", "expected either [grid] or [search], found both"));
+        }
+        search.check()
+    }
+
+    /// The entry of the learner, of one that is registered.
+    pub(in crate::experiment) fn learner_entry(&self) -> Option<&'static LearnerEntry> {
+        registry::LEARNERS.iter().find(|entry| entry.name == self.learner_kind())
+    }
+
+    /// The name of the learner; empty where none is given.
+    pub(in crate::experiment) fn learner_kind(&self) -> &str {
+        self.learner.get("kind").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The learner, checked.
+    ///
+    /// # Errors
+    /// [`LearnerError`] naming the parameter.
+    pub fn learner(&self) -> Result<Box<dyn RankingLearner>, LearnerError> {
+        registry::build(&self.learner, &self.parts())
+    }
+
+    /// Returns the sections that a learner reads besides `[learner]`.
+    pub(super) fn parts(&self) -> Parts<'_> {
+        let searched = self.search.as_ref().map(SearchConfig::space);
+        let tried = || [Some(&self.grid), searched].into_iter().flatten().flat_map(|of| of.keys());
+        let tries_learners = tried().any(|key| key == "learner");
+        // Among learners that are tried, a section is for those that read it, unless its own keys are tried for all.
+        let is_read = |section: &str, takes: fn(&LearnerEntry) -> bool| {
+            !tries_learners
+                || tried().any(|key| key.split('.').next() == Some(section))
+                || self.learner_entry().is_none_or(takes)
+        };
+        Parts {
+            loss: self.loss.as_ref().filter(|_| is_read("loss", |entry| entry.takes_loss)).map(Into::into),
+            scorer: self.scorer.as_ref().filter(|_| is_read("scorer", |entry| entry.takes_scorer)),
+        }
+    }
+
+    /// The same configuration with the normalizer that was fitted, which `auto` leaves open.
+    pub(in crate::experiment) fn normalized_by(&self, kind: NormalizerKind) -> Self {
+        Self { normalizer: kind, ..self.clone() }
+    }
+
+    /// The same configuration without the sections that its learner does not read.
+    pub(in crate::experiment) fn without_unread(mut self) -> Self {
+        if let Some(entry) = self.learner_entry() {
+            self.scorer = self.scorer.filter(|_| entry.takes_scorer);
+            self.loss = self.loss.filter(|_| entry.takes_loss);
+        }
+        self
+    }
+
+    /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so that
+    /// the same configuration has the same text. Keys that only the data decide are left out.
+    pub fn resolved(&self) -> Value {
+        let fill = |given: &mut Value, defaults: Map| {
+            let Some(given) = given.as_object_mut() else { return };
+            for (key, value) in defaults {
+                given.entry(key).or_insert(value);
+            }
+        };
+        let mut value = json!(self);
+        if let Some(entry) = self.learner_entry() {
+            let mut defaults = (entry.defaults)();
+            self.open_keys().for_each(|key| drop(defaults.shift_remove(key)));
+            fill(&mut value["learner"], defaults);
+        }
+        if let Some(entry) = self.loss.as_ref().and_then(|loss| burn_rank::loss::registry::find(&loss.name).ok()) {
+            let complete = entry.complete(&self.loss.as_ref().map(|loss| loss.params.clone()).unwrap_or_default());
+            fill(&mut value["loss"], complete);
+        }
+        for part in ["learner", "loss"] {
+            value.get_mut(part).and_then(Value::as_object_mut).map(sort_by_key);
+        }
+        value
+    }
+
+    /// Returns the measure and convention that select rounds and grid points.
+    pub fn selection(&self) -> Selection {
+        let MeasureConfig { convention, select, round, .. } = &self.measure;
+        Selection { measure: *select, convention: convention.clone(), round: *round }
+    }
+
+    /// The measures to report, the selecting one first, each once.
+    pub fn measures(&self) -> Vec<Measure> {
+        let mut measures = vec![self.measure.select];
+        for measure in &self.measure.report {
+            if !measures.contains(measure) {
+                measures.push(*measure);
+            }
+        }
+        measures
+    }
+}
+
+/// Returns the place of a learner's error in the configuration.
+fn refusal_of(error: LearnerError) -> Refusal {
+    match error {
+        LearnerError::Refused(refusal) => refusal,
+        LearnerError::Loss(LossError::Parameter { refusal, .. }) => refusal.under("loss"),
+        LearnerError::Loss(error) => Refusal::fault("loss.name", error),
+        error => Refusal::fault("learner", error),
+    }
+}
+
+/// Adds to an unknown key of a scorer which kinds have the key.
+fn name_scorers(refusal: Refusal) -> Refusal {
+    let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
+    if refusal.key != format!("scorer.{name}") {
+        return refusal;
+    }
+    let decoded = |table: Map| burn_rank::json::from_value::<ScorerConfig>(Value::Object(table)).err();
+    let unknown = |table: Map| decoded(table).and_then(|refusal| refusal.unknown_name().cloned());
+    let of_kind = |kind: &str| Map::from_iter([("kind".to_string(), json!(kind))]);
+    let kinds = unknown(of_kind("")).map_or(vec![], |unknown| unknown.known);
+    let has_key = |kind: &String| {
+        let mut table = of_kind(kind);
+        table.insert(name.clone(), Value::Null);
+        unknown(table).is_none()
+    };
+    let kinds: Vec<String> = kinds.iter().filter(|kind| has_key(kind)).map(|kind| format!("kind = {kind:?}")).collect();
+    if kinds.is_empty() {
+        return refusal;
+    }
+    let expected = format!("{}; a scorer of {} has it", refusal.expected, kinds.join(" or "));
+    Refusal { expected, ..refusal }
+}
+
+fn sort_by_key(table: &mut Map) {
+    table.sort_keys();
+    table.values_mut().filter_map(Value::as_object_mut).for_each(sort_by_key);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "[data]\ntrain = [\"a\"]\n[learner]\nkind = \"gradient\"\n[loss]\nname = \"approx_ndcg\"\n";
+
+    fn read(text: &str, overrides: &[&str]) -> Result<ExperimentConfig, String> {
+        let overrides: Vec<String> = overrides.iter().map(|set| set.to_string()).collect();
+        let document = Document::parse(Path::new("a.toml"), format!("{BASE}{text}"), &overrides);
+        document.and_then(|document| ExperimentConfig::from_document(&document)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn errors_name_the_key_and_its_place() {
+        for (text, expected) in [
+            (
+                "[scorer]\nkind = \"mlp\"\nhidden = [0]",
+                "a.toml:9:1: scorer.hidden[0]: found 0, expected at least 1 neuron",
+            ),
+            (
+                "[scorer]\nkind = \"linear\"\nhidden = [3]",
+                "a.toml:9:1: scorer.hidden: unknown field `hidden`, expected `bias`; a scorer of kind = \"mlp\" or \
+                 kind = \"latent_cross\" has it",
+            ),
+            ("[measure]\nselect = \"map\"\nreport = [\"mpa\"]", "a.toml:9:1: measure.report[0]: unknown measure `mpa`"),
+            ("[cv]\nsplit = 1", "a.toml:8:1: cv.split: found 1, expected at least 3"),
+            ("[cv]\nseeds = [1, 2, 1]", "a.toml:8:1: cv.seeds[2]: found 1 again, expected each seed once"),
+            ("[data.read]\nmax_cells = 0", "a.toml:8:1: data.read.max_cells: found 0, expected at least 1"),
+            ("[grid]\n\"data.fold\" = [1, 2]", "a.toml:8:1: grid.data.fold: expected a key that begins with"),
+            (
+                "[grid]\n\"loss.alpha\" = [1.0]\n\"learner.epochs\" = [1, 0]",
+                "a.toml:9:1: grid, at learner.epochs=0 loss.alpha=1.0: learner.epochs: found 0, expected at least 1",
+            ),
+            (
+                "[grid]\n\"learner.epoch\" = [1]",
+                "a.toml:8:1: grid, at learner.epoch=1: learner.epoch: unknown field `epoch`",
+            ),
+        ] {
+            let error = read(text, &[]).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        for (set, expected) in [
+            ("data.fold=9", "data.fold: found 9, expected `data.folds` to choose it from"),
+            ("scorer={kind=\"mlp\",hiden=[3]}", "scorer.hiden: unknown field `hiden`"),
+            ("loss.alpha=-1", "loss.alpha: found -1, expected a finite number above 0"),
+            ("learner.optimizer=\"sgd\"", "learner.optimizer: found \"sgd\", expected a table with a kind, as in"),
+            (
+                "learner.optimizer={kind=\"sgd\",momentum=\"a\"}",
+                "learner.optimizer.momentum: found \"a\", expected a number",
+            ),
+            ("learner.schedule={kind=\"constant\",floor=0.1}", "learner.schedule.floor: unknown field `floor`"),
+            ("data={folds=\"d\",test=[\"b\"]}", "data.test: requires data.train"),
+            ("learner.epochs=1\nseed=5", "learner.epochs: found \"1\\nseed=5\", expected a whole number"),
+            ("learner.patiense=null", "learner.patiense: unknown field `patiense`"),
+            ("loss.alhpa=", "loss.alhpa: approx_ndcg: unknown parameter `alhpa`, expected one of `alpha`, "),
+        ] {
+            let error = read("", &[set]).unwrap_err();
+            assert!(error.starts_with(&format!("--set {set}: {expected}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn query_weights_need_files_and_a_learner_that_takes_them() {
+        let weights = "data.read.query_weights=file";
+        assert!(read("", &[weights]).is_ok());
+        for (set, expected) in [
+            ("data={synthetic={}}", "\"none\": generated queries have no files"),
+            (
+                "learner={kind=\"smooth_rank\"}",
+                "\"none\": the learner `smooth_rank` takes no query weights; `gradient` does",
+            ),
+        ] {
+            let error = read("", &[set, weights, "loss.name=smooth_ndcg"]).unwrap_err();
+            let expected = format!("data.read.query_weights: found \"file\", expected {expected}");
+            assert_eq!(error, format!("--set {weights}: {expected}"));
+        }
+    }
+
+    #[test]
+    fn document_weights_need_a_learner_and_a_loss_that_take_them() {
+        let weights = "data.read.document_weights=file";
+        assert!(read("", &[weights]).is_ok());
+        let refused = |set: &str, loss: &str| read("", &[set, weights, loss]).unwrap_err();
+        let learner = refused("learner={kind=\"smooth_rank\"}", "loss.name=smooth_ndcg");
+        let expected =
+            "\"none\": the learner `smooth_rank` takes no document weights; `boosted_trees` and `gradient` do";
+        assert_eq!(
+            learner,
+            format!("--set {weights}: data.read.document_weights: found \"file\", expected {expected}")
+        );
+        let loss = refused("seed=1", "loss.name=approx_ap");
+        let expected = "\"none\": approx_ap takes no weights of documents: its measure is not a sum over documents";
+        assert!(loss.contains(expected), "{loss}");
+    }
+
+    #[test]
+    fn a_temperature_that_nothing_names_is_the_learners() {
+        let loss = |sets: &[&str]| read("", sets).unwrap().resolved()["loss"].clone();
+        let default = json!({"sigma": 0.1, "temperature_unit": "spread"});
+        let paper = json!({"sigma": 1.0, "temperature_unit": "score"});
+        let warm = json!({"sigma": 0.5, "temperature_unit": "spread"});
+        let named = json!({"sigma": 0.5, "temperature_unit": "score"});
+        let trees = "learner={kind=\"boosted_trees\"}";
+        for (sets, expected) in [
+            (&[][..], &default),
+            (&["loss.temperature_unit=spread"], &default),
+            (&["grid={\"loss.k\"=[1, 10]}"], &default),
+            (&["loss.sigma=0.5"], &named),
+            (&[trees], &warm),
+            (&[trees, "loss.temperature_unit=spread"], &warm),
+            (&[trees, "loss.sigma=0.5"], &named),
+            // In scores where something moves it, and for learners whose temperature is not found.
+            (&["loss.temperature_unit=score"], &paper),
+            (&["learner.anneal={kind=\"linear\", from=1.0, to=0.1}"], &paper),
+            (&["grid={\"loss.sigma\"=[1.0, 0.1]}"], &paper),
+            (&["learner={kind=\"boosted_trees\", steps=\"line_search\"}"], &paper),
+            (&["learner={kind=\"boosted_trees\", anneal={kind=\"linear\", from=1.0, to=0.1}}"], &paper),
+            (&["learner={kind=\"smooth_rank\"}"], &paper),
+        ] {
+            let found = loss(&[&["loss.name=soft_ndcg"], sets].concat());
+            for key in ["sigma", "temperature_unit"] {
+                assert_eq!(found[key], expected[key], "{sets:?}");
+            }
+        }
+        assert_eq!(loss(&["loss.name=list_net"]), json!({"name": "list_net"}));
+        assert_eq!(loss(&["loss.name=neural_ndcg"])["temperature_unit"], json!("score"));
+    }
+
+    #[test]
+    fn missing_values_are_kept_for_a_learner_that_takes_them() {
+        let keep = "data.read.missing=keep";
+        assert!(read("", &[keep, "learner={kind=\"boosted_trees\"}"]).is_ok());
+        let expected = "\"indicator\", \"zero\" or \"query-min\": the learner `gradient` takes no missing values; `boosted_trees` does";
+        assert_eq!(
+            read("", &[keep]).unwrap_err(),
+            format!("--set {keep}: data.read.missing: found \"keep\", expected {expected}")
+        );
+        let absent = read("", &["data.read.absent=missing"]).unwrap_err();
+        assert!(absent.contains("data.read.absent: found missing, expected `zero`, or `keep`"), "{absent}");
+    }
+
+    #[test]
+    fn a_start_needs_a_learner_that_takes_one() {
+        let start = "start=first";
+        let config = read("", &[start, "learner={kind=\"boosted_trees\"}"]).unwrap();
+        assert_eq!(config.start, Some("first".into()));
+        let expected = "nothing: the learner `gradient` starts from no ranker; `boosted_trees` does";
+        assert_eq!(
+            read("", &[start]).unwrap_err(),
+            format!("--set {start}: start: found \"first\", expected {expected}")
+        );
+    }
+
+    #[test]
+    fn learners_that_are_tried_leave_out_what_they_do_not_read() {
+        let learners = r#"[{ kind = "gradient" }, { kind = "boosted_trees" }, { kind = "rank_svm" }]"#;
+        let text = |more: &str| format!("[scorer]\nkind = \"mlp\"\n[grid]\nlearner = {learners}\n{more}");
+        let whole = format!("{BASE}{}", text("")).replace("approx_ndcg", "lambda_ndcg");
+        let document = Document::parse(Path::new("a.toml"), whole, &[]).unwrap();
+        let points = ExperimentConfig::from_document(&document).unwrap().grid_candidates(&document).unwrap();
+        let read_by: Vec<(bool, bool)> =
+            points.iter().map(|point| (point.config.scorer.is_some(), point.config.loss.is_some())).collect();
+        assert_eq!(read_by, [(true, true), (false, true), (false, false)]);
+        let lambda = "loss.name=lambda_ndcg";
+        let unread = "`boosted_trees` does not read the section [scorer]";
+        let error = read(&text("\"scorer.hidden\" = [[3], [4]]"), &[lambda]).unwrap_err();
+        assert!(error.contains(unread), "a key that no learner would read is tried: {error}");
+        let kinds = "[scorer]\nkind = \"mlp\"\n[grid]\n\"learner.kind\" = [\"gradient\", \"boosted_trees\"]";
+        let error = read(kinds, &[lambda]).unwrap_err();
+        assert!(error.contains(unread), "a kind has the other keys of the section: {error}");
+    }
+
+    #[test]
+    fn folds_are_not_split_again() {
+        let error = read("[cv]\nsplit = 3", &["data={folds=\"d\"}"]).unwrap_err();
+        assert_eq!(error, "a.toml:8:1: cv.split: found 3, expected none with data.folds, which is already split");
+    }
+
+    #[test]
+    fn optional_keys_are_removed_by_hand() {
+        let config = read("[learner.clip]\nnorm = 1.0\n", &["learner.clip=", "learner.patience=null"]).unwrap();
+        assert_eq!(config.learner, *json!({"kind": "gradient"}).as_object().unwrap());
+    }
+
+    #[test]
+    fn a_measure_is_reported_once() {
+        let config = read("[measure]\nselect = \"map\"\nreport = [\"p@1\", \"map\", \"p@1\"]\n", &[]).unwrap();
+        assert_eq!(config.measures(), [Measure::Ap(None), Measure::Precision(Some(1))]);
+    }
+
+    #[test]
+    fn generated_queries_are_checked_before_they_are_made() {
+        let synthetic = |key: &str, value: u64| {
+            let set = format!("data={{synthetic={{{key}={value}}}}}");
+            read("", &[&set]).unwrap_err().split_once(": ").unwrap().1.to_string()
+        };
+        assert_eq!(synthetic("features", 0), "data.synthetic.features: found 0, expected from 1 to 100000");
+        assert_eq!(synthetic("train_queries", 0), "data.synthetic.train_queries: found 0, expected at least 1");
+        let most = "data.synthetic.test_queries: found 1000000000000, expected at most 10000000";
+        assert_eq!(synthetic("test_queries", 1_000_000_000_000), most);
+    }
+}

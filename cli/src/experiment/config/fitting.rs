@@ -1,0 +1,204 @@
+//! Defaults that depend on scorer, loss and data. What they depend on is known in two steps: the sections of the
+//! configuration, then the queries.
+
+use burn_rank::data::RankingDataset;
+use burn_rank::json::Map;
+use burn_rank::learner::{Fitting, FittingData};
+use burn_rank::loss::QueryGradients;
+use burn_rank::scorer::ScorerConfig;
+use burn_rank::workbench::QUERY_GRADIENTS;
+use burn_rank::workbench::json::json;
+
+use super::document::Document;
+use super::experiment::ExperimentConfig;
+use crate::experiment::split::Split;
+
+impl ExperimentConfig {
+    fn fitting(&self, data: Option<FittingData>) -> Fitting {
+        let Some(entry) = self.learner_entry() else { return Fitting::default() };
+        let mut params = self.learner.clone();
+        params.swap_remove("kind");
+        (entry.fitting)(&params, &self.parts(), data)
+    }
+
+    /// Writes down what fits the scorer and the loss, where the document says nothing.
+    pub(super) fn complete_fitting(&mut self, document: &Document) {
+        let fitting = self.fitting(None);
+        if !document.has("normalizer") {
+            self.normalizer = fitting.normalizer;
+        }
+        if let (Some(ScorerConfig::Mlp(scorer)), Some(dropout)) = (&mut self.scorer, fitting.dropout)
+            && !document.has("scorer.dropout")
+        {
+            scorer.dropout = dropout;
+        }
+        if let Some(loss) = &mut self.loss
+            && fitting.query_gradients != QueryGradients::Raw
+        {
+            loss.params.entry(QUERY_GRADIENTS.to_string()).or_insert(json!(fitting.query_gradients));
+        }
+        self.complete_learner(fitting.learner);
+    }
+
+    fn complete_learner(&mut self, fitting: Map) {
+        for (key, value) in fitting {
+            self.learner.entry(key).or_insert(value);
+        }
+    }
+
+    /// Returns the configuration of a fit to one split, complete except for the normalizer that `auto` takes.
+    pub(in crate::experiment) fn fitted_to(&self, split: &Split) -> Self {
+        // A round that is given was found by validation, among as many.
+        let has_validation = split.validation.is_some() || self.measure.round.is_some();
+        let data = FittingData { train: &split.train, has_validation };
+        let mut config = self.clone();
+        config.complete_learner(self.fitting(Some(data)).learner);
+        config
+    }
+
+    /// Keys of `[learner]` that the data decide.
+    pub(super) fn open_keys(&self) -> impl Iterator<Item = &'static str> {
+        self.fitting(None).of_data.iter().copied().filter(|key| !self.learner.contains_key(*key))
+    }
+
+    /// Returns the warning about a fit without validation queries, in which nothing determines the number of epochs.
+    pub(in crate::experiment) fn warning_without_validation(&self) -> Option<String> {
+        self.open_keys().find(|key| *key == "epochs").filter(|_| self.measure.round.is_none())?;
+        let data = FittingData { train: &RankingDataset::default(), has_validation: false };
+        let epochs = &self.fitting(Some(data)).learner["epochs"];
+        Some(format!(
+            "no validation queries: the fit has {epochs} epochs, a number that suits other data; with `data.split = {{}}`, which \
+             keeps some training queries apart, or files in data.validation, it has as many as suit these data"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use burn_rank::data::SynthConfig;
+    use burn_rank::json::Value;
+
+    const PERCEPTRON: &str = "[data]\ntrain = [\"a\"]\n[scorer]\nkind = \"mlp\"\n[learner]\nkind = \"gradient\"\n";
+
+    fn read(sets: &[&str]) -> ExperimentConfig {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        let document = Document::parse(Path::new("a.toml"), PERCEPTRON.to_string(), &sets).unwrap();
+        ExperimentConfig::from_document(&document).unwrap()
+    }
+
+    /// The values of normalizer, dropout, gradients and rate.
+    fn fitting(sets: &[&str]) -> [Value; 4] {
+        let value = read(sets).resolved();
+        let at = |section: &str, key: &str| value[section].get(key).cloned().unwrap_or(Value::Null);
+        [
+            value["normalizer"].clone(),
+            at("scorer", "dropout"),
+            at("loss", QUERY_GRADIENTS),
+            at("learner", "learning_rate"),
+        ]
+    }
+
+    #[test]
+    fn defaults_fit_a_perceptron_and_its_loss() {
+        let auto = json!("auto");
+        let bound = [auto.clone(), json!(0.3), Value::Null, json!(0.001)];
+        let direct = [auto.clone(), json!(0.3), json!("unit"), json!(0.003)];
+        for (loss, expected) in [
+            ("list_net", &bound),
+            ("lambda_ndcg", &bound),
+            ("softmax_cross_entropy", &bound),
+            ("approx_ndcg", &direct),
+            ("soft_ap", &direct),
+            ("neural_ndcg", &direct),
+        ] {
+            assert_eq!(fitting(&[&format!("loss.name={loss}")]), *expected, "{loss}");
+        }
+        assert_eq!(fitting(&["loss={measure=\"rbp\", relaxation=\"soft_sort\"}"]), direct);
+        let adamw = "learner.optimizer={kind=\"adamw\"}";
+        assert_eq!(fitting(&["loss.name=approx_ndcg", adamw]), direct);
+        let sgd = [auto.clone(), json!(0.3), json!("unit"), json!(0.01)];
+        assert_eq!(fitting(&["loss.name=approx_ndcg", "learner.optimizer={kind=\"sgd\"}"]), sgd);
+        let all_at_once = [auto, json!(0.0), Value::Null, json!(0.01)];
+        assert_eq!(fitting(&["loss.name=approx_ndcg", "learner.optimizer={kind=\"lbfgs\"}"]), all_at_once);
+    }
+
+    #[test]
+    fn a_round_that_is_given_is_one_of_as_many_as_with_validation_queries() {
+        let (given, other) = (read(&["loss.name=list_net", "measure.round=7"]), read(&["loss.name=list_net"]));
+        let epochs = |config: &ExperimentConfig, validates| {
+            config.fitted_to(&split(20, 5.0, validates)).learner["epochs"].clone()
+        };
+        assert_eq!(epochs(&given, false), epochs(&other, true));
+        assert_ne!(epochs(&other, false), epochs(&other, true));
+        assert_eq!(given.warning_without_validation(), None);
+    }
+
+    #[test]
+    fn what_is_written_stays() {
+        let sets = [
+            "loss.name=approx_ndcg",
+            "normalizer=none",
+            "scorer.dropout=0.0",
+            "loss.query_gradients=raw",
+            "learner.learning_rate=0.01",
+        ];
+        assert_eq!(fitting(&sets), [json!("none"), json!(0.0), json!("raw"), json!(0.01)]);
+        let more = ["learner.epochs=7", "learner.batch_queries=5", "learner.patience=7"];
+        let config = read(&[&sets[..], &more].concat());
+        assert_eq!(config.fitted_to(&split(20, 5.0, true)), config);
+        assert_eq!(config.warning_without_validation(), None);
+    }
+
+    #[test]
+    fn other_scorers_and_learners_keep_their_defaults() {
+        let linear = [json!("none"), Value::Null, Value::Null, json!(0.01)];
+        assert_eq!(fitting(&["loss.name=approx_ndcg", "scorer={kind=\"linear\"}"]), linear);
+        let attention = [json!("auto"), json!(0.1), Value::Null, json!(0.01)];
+        assert_eq!(fitting(&["loss.name=approx_ndcg", "scorer={kind=\"attention\"}"]), attention);
+        let latent_cross = [json!("none"), json!(0.1), Value::Null, json!(0.01)];
+        assert_eq!(fitting(&["loss.name=approx_ndcg", "scorer={kind=\"latent_cross\"}"]), latent_cross);
+        let smooth_rank = [json!("none"), json!(0.0), Value::Null, Value::Null];
+        assert_eq!(fitting(&["loss.name=smooth_ndcg", "learner={kind=\"smooth_rank\"}"]), smooth_rank);
+        let linear = read(&["loss.name=list_net", "scorer={kind=\"linear\"}"]);
+        assert_eq!(linear.fitted_to(&split(20, 5.0, false)), linear);
+        assert_eq!(linear.resolved()["learner"]["batch_queries"], json!(32));
+    }
+
+    fn split(queries: usize, median_length: f64, has_validation: bool) -> Split {
+        let config = SynthConfig { queries, features: 1, median_length, ..SynthConfig::default() };
+        let train = config.generate().unwrap();
+        Split { fold: 1, validation: has_validation.then(|| train.clone()), test: None, train }
+    }
+
+    #[test]
+    fn the_queries_decide_steps_and_epochs() {
+        let config = read(&["loss.name=list_net"]);
+        let keys = ["batch_queries", "epochs", "patience"];
+        let open = config.resolved();
+        assert!(keys.iter().all(|key| open["learner"].get(key).is_none()), "{open}");
+        let alone = json!(25);
+        for (split, expected) in [
+            (split(1000, 3.0, true), [json!(16), json!(100), json!(20)]),
+            (split(1001, 3.0, true), [json!(32), json!(100), json!(20)]),
+            (split(10, 900.0, true), [json!(8), json!(100), json!(20)]),
+            (split(10, 3.0, false), [json!(16), alone.clone(), Value::Null]),
+        ] {
+            let fitted = config.fitted_to(&split).resolved();
+            assert_eq!(keys.map(|key| fitted["learner"][key].clone()), expected);
+            assert_eq!(fitted["learner"]["learning_rate"], json!(0.001));
+        }
+        assert!(config.warning_without_validation().unwrap().contains(&format!("has {alone} epochs")));
+        // All epochs count where something moves with them.
+        for moving in ["learner.schedule={kind=\"cosine\"}", "learner.anneal={kind=\"linear\", from=1.0, to=0.1}"] {
+            let fitted = read(&["loss.name=soft_ndcg", moving]).fitted_to(&split(10, 3.0, true)).resolved();
+            assert_eq!(
+                keys.map(|key| fitted["learner"][key].clone()),
+                [json!(16), json!(100), Value::Null],
+                "{moving}"
+            );
+        }
+    }
+}

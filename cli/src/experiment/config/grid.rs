@@ -1,0 +1,103 @@
+//! The grid of a cross-validation: every combination of the listed values.
+
+use burn_rank::json::{Map, Value};
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::text::{did_you_mean, nearest};
+
+/// One combination: dotted key and value, in the order of the grid.
+pub type Point = Vec<(String, Value)>;
+
+/// Most combinations: each is a fit for every fold and seed.
+const MOST_POINTS: usize = 100_000;
+
+/// The sections whose keys may be tried: the sections of the fit, without data, seeds and measures.
+const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
+
+/// Refuses keys that are no parameters of the fit.
+///
+/// # Errors
+/// The first such key.
+pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
+    let section = |key: &str| key.split('.').next().unwrap_or_default().to_string();
+    match grid.keys().find(|key| !SECTIONS.contains(&section(key).as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let near = did_you_mean(&nearest(&section(key), SECTIONS));
+            let fault = format!("expected a key that begins with one of {}{near}", SECTIONS.join(", "));
+            Err(Refusal::fault(key, fault))
+        }
+    }
+}
+
+/// Every combination of the listed values, the last key varying fastest; one empty point for an empty grid.
+///
+/// # Errors
+/// A key that does not have a list of at least one value, or more than 100,000 combinations.
+pub fn points(grid: &Map) -> Result<Vec<Point>, Refusal> {
+    let mut lists = Vec::with_capacity(grid.len());
+    for (key, values) in grid {
+        let no_list = || Refusal::fault(key, "expected a list of values, at least one").under("grid");
+        lists.push((key, values.as_array().filter(|values| !values.is_empty()).ok_or_else(no_list)?));
+    }
+    let count = lists.iter().fold(1usize, |count, (_, values)| count.saturating_mul(values.len()));
+    if count > MOST_POINTS {
+        let fault = format!("found {count} combinations, expected at most {MOST_POINTS}");
+        return Err(Refusal::fault("grid", fault));
+    }
+    let mut points = vec![Point::new()];
+    for (key, values) in lists {
+        let extend = |point: &Point| -> Vec<Point> {
+            let with = |value: &Value| point.iter().cloned().chain([(key.clone(), value.clone())]).collect();
+            values.iter().map(with).collect()
+        };
+        points = points.iter().flat_map(extend).collect();
+    }
+    Ok(points)
+}
+
+/// `key=value key=value`, or `-` for the empty point.
+pub fn label(point: &Point) -> String {
+    if point.is_empty() {
+        return "-".to_string();
+    }
+    point.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_combinations_in_order() {
+        let grid = burn_rank::workbench::json::json!({"a": [1, 2], "b.c": ["x", "y"]});
+        let labels: Vec<String> = points(grid.as_object().unwrap()).unwrap().iter().map(label).collect();
+        assert_eq!(labels, ["a=1 b.c=\"x\"", "a=1 b.c=\"y\"", "a=2 b.c=\"x\"", "a=2 b.c=\"y\""]);
+        assert_eq!(points(&Map::new()).unwrap().len(), 1);
+        let empty = burn_rank::workbench::json::json!({"k": []});
+        let error = points(empty.as_object().unwrap()).unwrap_err().to_string();
+        assert_eq!(error, "grid.k: expected a list of values, at least one");
+    }
+
+    #[test]
+    fn only_parameters_of_the_fit_are_keys() {
+        let error = |grid: Value| check_keys(grid.as_object().unwrap()).unwrap_err().to_string();
+        let good = burn_rank::workbench::json::json!({"normalizer": [], "loss": [], "scorer.hidden": [], "learner.optimizer.kind": []});
+        assert_eq!(check_keys(good.as_object().unwrap()), Ok(()));
+        let expected = "expected a key that begins with one of normalizer, scorer, loss, learner";
+        assert_eq!(
+            error(burn_rank::workbench::json::json!({"measure.select": ["map"]})),
+            format!("measure.select: {expected}")
+        );
+        assert_eq!(
+            error(burn_rank::workbench::json::json!({"leaner.epochs": [1]})),
+            format!("leaner.epochs: {expected}; did you mean `learner`?")
+        );
+    }
+
+    #[test]
+    fn a_small_file_cannot_ask_for_a_large_grid() {
+        let grid: Map = (0..40).map(|key| (format!("k{key}"), burn_rank::workbench::json::json!([1, 2]))).collect();
+        let error = points(&grid).unwrap_err().to_string();
+        assert_eq!(error, format!("grid: found {} combinations, expected at most 100000", 1u64 << 40));
+    }
+}

@@ -1,0 +1,20 @@
+//! The configuration of an experiment: the text of a `.toml` file with its overrides, what it says, and what it tries:
+//! a grid, or the trials of a search.
+
+pub(super) mod candidates;
+mod document;
+mod experiment;
+mod fitting;
+pub(super) mod grid;
+mod resolved;
+pub(super) mod search;
+mod sections;
+
+pub use document::{ConfigError, Document};
+pub(crate) use document::{from_toml, written_value};
+pub use experiment::ExperimentConfig;
+pub use resolved::resolved_toml;
+pub use search::{RangeConfig, RangeScale, Rung, SearchConfig};
+pub use sections::{
+    CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy, SplitConfig, SyntheticConfig,
+};

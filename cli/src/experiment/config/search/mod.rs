@@ -1,0 +1,194 @@
+//! `[search]`: trials drawn at random in place of a grid, all fitted to the end, or most of them dropped early.
+//!
+//! Random search: Bergstra and Bengio, Random search for hyper-parameter optimization, 2012. Successive halving:
+//! Jamieson and Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, 2016.
+
+mod space;
+
+pub use space::{RangeConfig, RangeScale};
+
+use burn_rank::json::Map;
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::json::tagged;
+
+use self::space::Space;
+use super::grid::{self, Point};
+
+/// Most trials: each is a fit for every fold and seed.
+const MOST_TRIALS: usize = 10_000;
+
+tagged! {
+    "SearchConfig"
+    /// The search: how the trials of a cross-validation are drawn and fitted. The key `kind` chooses the variant.
+    #[serde(rename_all = "snake_case", deny_unknown_fields)]
+    pub enum SearchConfig {
+        /// Every trial is fitted to its end.
+        Random {
+            /// Trials of each fold, from 1 to 10,000.
+            trials: usize,
+            /// Dotted key to a list of values or a range.
+            #[serde(default)]
+            space: Map,
+        },
+        /// Trials are fitted for a few rounds, the best of them for more, and so on, until the last ones are fitted to
+        /// their end.
+        SuccessiveHalving {
+            /// Trials of each fold in the first rung, from `reduction` to 10,000.
+            trials: usize,
+            /// Dotted key to a list of values or a range.
+            #[serde(default)]
+            space: Map,
+            /// Rounds of a trial in the last rung; the learner's own number where absent.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            budget: Option<usize>,
+            /// The factor between rungs: one trial in so many continues to the next rung, with so many times the
+            /// rounds; 2 or above.
+            #[serde(default = "reduction")]
+            reduction: usize,
+        },
+    }
+}
+
+fn reduction() -> usize {
+    3
+}
+
+/// One rung of successive halving.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Rung {
+    /// Trials of each fold that take part.
+    pub trials: usize,
+    /// Rounds that each of them has made at its end.
+    pub rounds: usize,
+}
+
+impl SearchConfig {
+    /// Name of its kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Random { .. } => "random",
+            Self::SuccessiveHalving { .. } => "successive_halving",
+        }
+    }
+
+    /// Trials of each fold.
+    pub fn trials(&self) -> usize {
+        match self {
+            Self::Random { trials, .. } | Self::SuccessiveHalving { trials, .. } => *trials,
+        }
+    }
+
+    /// Dotted key to what is drawn.
+    pub fn space(&self) -> &Map {
+        match self {
+            Self::Random { space, .. } | Self::SuccessiveHalving { space, .. } => space,
+        }
+    }
+
+    /// Refuses numbers out of their ranges, and a space that cannot be drawn from.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the first one.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let refuse = |key, found: usize, expected: String| Err(Refusal::new(key, found, expected).under("search"));
+        let least = match self {
+            Self::Random { .. } => 1,
+            Self::SuccessiveHalving { reduction, budget, .. } => {
+                if *reduction < 2 {
+                    return refuse("reduction", *reduction, "at least 2".to_string());
+                }
+                if let Some(budget) = budget.filter(|budget| budget < reduction) {
+                    return refuse("budget", budget, format!("at least {reduction}, the reduction"));
+                }
+                *reduction
+            }
+        };
+        let trials = self.trials();
+        if trials < least {
+            let words = if least > 1 { ", the reduction" } else { "" };
+            return refuse("trials", trials, format!("at least {least}{words}"));
+        }
+        if trials > MOST_TRIALS {
+            return refuse("trials", trials, format!("at most {MOST_TRIALS}"));
+        }
+        if self.space().is_empty() {
+            return Err(Refusal::fault("search.space", "expected at least one key with what is drawn for it"));
+        }
+        grid::check_keys(self.space()).and(self.drawn().map(|_| ())).map_err(|refusal| refusal.under("search.space"))
+    }
+
+    fn drawn(&self) -> Result<Space, Refusal> {
+        Space::read(self.space())
+    }
+
+    /// The trials of a fold, in order.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), of the space.
+    pub(in crate::experiment) fn points(&self, seed: u64, fold: usize) -> Result<Vec<Point>, Refusal> {
+        let space = self.drawn().map_err(|refusal| refusal.under("search.space"))?;
+        Ok((1..=self.trials()).map(|trial| space.trial(seed, fold, trial)).collect())
+    }
+
+    /// Points with the extreme values of each key.
+    pub(super) fn extremes(&self, point: &Point) -> Result<Vec<Point>, Refusal> {
+        Ok(self.drawn().map_err(|refusal| refusal.under("search.space"))?.extremes(point))
+    }
+}
+
+/// The rungs of successive halving where a trial of the last one makes `budget` rounds: as many as there can be while
+/// the last one has at least one trial and the first one at least one round.
+pub(in crate::experiment) fn rungs(trials: usize, budget: usize, reduction: usize) -> Vec<Rung> {
+    let divisors = std::iter::successors(Some(1usize), |divisor| divisor.checked_mul(reduction));
+    let divisors: Vec<usize> = divisors.take_while(|divisor| *divisor <= trials && *divisor <= budget).collect();
+    let rung =
+        |(trials_by, rounds_by): (&usize, &usize)| Rung { trials: trials / trials_by, rounds: budget / rounds_by };
+    divisors.iter().zip(divisors.iter().rev()).map(rung).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn_rank::json::from_value;
+    use burn_rank::workbench::json::json;
+
+    #[test]
+    fn rungs_share_out_trials_and_rounds() {
+        let of = |trials, budget, reduction| -> Vec<(usize, usize)> {
+            rungs(trials, budget, reduction).iter().map(|rung| (rung.trials, rung.rounds)).collect()
+        };
+        assert_eq!(of(27, 81, 3), [(27, 3), (9, 9), (3, 27), (1, 81)]);
+        assert_eq!(of(100, 50, 3), [(100, 1), (33, 5), (11, 16), (3, 50)]);
+        assert_eq!(of(5, 1000, 4), [(5, 250), (1, 1000)]);
+        assert_eq!(of(2, 2, 2), [(2, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn numbers_out_of_their_ranges_are_refused() {
+        let space = || json!({"loss.alpha": [1.0]});
+        let halving = |key: &str, value: usize| {
+            let mut table = json!({"kind": "successive_halving", "trials": 9, "space": space()});
+            table[key] = value.into();
+            table
+        };
+        for (table, expected) in [
+            (json!({"kind": "random", "trials": 0, "space": space()}), "search.trials: found 0, expected at least 1"),
+            (
+                json!({"kind": "random", "trials": 10001, "space": space()}),
+                "search.trials: found 10001, expected at most 10000",
+            ),
+            (json!({"kind": "random", "trials": 3}), "search.space: expected at least one key"),
+            (
+                json!({"kind": "random", "trials": 3, "space": {"seed": [1]}}),
+                "search.space.seed: expected a key that begins with one of normalizer, scorer, loss, learner",
+            ),
+            (halving("reduction", 1), "search.reduction: found 1, expected at least 2"),
+            (halving("trials", 2), "search.trials: found 2, expected at least 3, the reduction"),
+            (halving("budget", 2), "search.budget: found 2, expected at least 3, the reduction"),
+        ] {
+            let config: SearchConfig = from_value(table).unwrap();
+            let refusal = config.check().unwrap_err().with_key();
+            assert!(refusal.starts_with(expected), "{refusal}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The sections of a configuration other than `[loss]`, `[scorer]` and `[learner]`: data, measures, cross-validation.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use burn_rank::data::letor::{Missing, ReadOptions, Weights};
+use burn_rank::data::{ByteSize, Columns, HiddenScorer, SynthConfig};
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::KeyColumn;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The source of the queries: `folds`, or `train`, or `synthetic`. Relative paths start at the configuration file,
+/// paths in `--set` at the current folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataConfig {
+    /// Folder of `FoldN` folders, or of parts `S1`, `S2`, ... that are rotated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folds: Option<PathBuf>,
+    /// The fold that `train` uses, from 1.
+    pub fold: usize,
+    /// Files to train on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub train: Vec<PathBuf>,
+    /// Files to select on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub validation: Vec<PathBuf>,
+    /// Files to test on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub test: Vec<PathBuf>,
+    /// Generated queries instead of files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synthetic: Option<SyntheticConfig>,
+    /// Which column of a table is what.
+    #[serde(skip_serializing_if = "Columns::is_default")]
+    pub columns: Columns,
+    /// Splits the training files into queries to train on, to select on and to test on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<SplitConfig>,
+    /// The options of reading files.
+    pub read: ReadOptions,
+    /// Bytes of each file that are in memory at most; features are streamed then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<ByteSize>,
+    /// Bytes of features among which a streamed epoch shuffles; 256 MiB when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<ByteSize>,
+}
+
+impl Default for DataConfig {
+    fn default() -> Self {
+        Self {
+            folds: None,
+            fold: 1,
+            train: vec![],
+            validation: vec![],
+            test: vec![],
+            synthetic: None,
+            columns: Columns::default(),
+            split: None,
+            read: ReadOptions::default(),
+            memory: None,
+            window: None,
+        }
+    }
+}
+
+/// A split of the training files for one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SplitConfig {
+    /// The property that queries are split by.
+    pub by: SplitBy,
+    /// The shares of the queries that train, select and test.
+    pub shares: [f64; 3],
+}
+
+impl Default for SplitConfig {
+    fn default() -> Self {
+        Self { by: SplitBy::Query, shares: [0.6, 0.2, 0.2] }
+    }
+}
+
+/// The property that queries are split by.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SplitBy {
+    /// Each query by itself, shuffled by the seed.
+    #[default]
+    Query,
+    /// Queries with the same value in this column stay together, shuffled by the seed.
+    Group(String),
+    /// The earliest queries train and the latest test. A query has the time of its latest row in this column.
+    Time(String),
+}
+
+impl SplitBy {
+    /// The column that is read for it.
+    pub(in crate::experiment) fn column(&self) -> Option<KeyColumn> {
+        match self {
+            Self::Query => None,
+            Self::Group(name) => Some(KeyColumn::Group(name.clone())),
+            Self::Time(name) => Some(KeyColumn::Time(name.clone())),
+        }
+    }
+}
+
+impl SplitConfig {
+    /// Refuses shares that are no shares.
+    ///
+    /// # Errors
+    /// [`Refusal`] of `shares`.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let shares = &self.shares;
+        let are_shares = shares.iter().all(|share| (0.0..=1.0).contains(share)) && shares[0] > 0.0;
+        if are_shares && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9 {
+            return Ok(());
+        }
+        let expected = "three shares from 0 to 1 that sum to 1, to train, select and test on, the first above 0";
+        Err(Refusal::new("shares", format!("{shares:?}"), expected))
+    }
+}
+
+/// Folds of the training files: a number of folds by query, or a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoldsConfig {
+    /// Number of folds.
+    pub folds: usize,
+    /// The property that queries are split by.
+    pub by: SplitBy,
+}
+
+/// [`FoldsConfig`] as a table.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FoldsTable {
+    folds: usize,
+    #[serde(default)]
+    by: SplitBy,
+}
+
+impl Serialize for FoldsConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.by {
+            SplitBy::Query => self.folds.serialize(serializer),
+            by => FoldsTable { folds: self.folds, by: by.clone() }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FoldsConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = FoldsConfig;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("a number of folds, or a table with `folds` and `by`")
+            }
+
+            fn visit_u64<E: de::Error>(self, folds: u64) -> Result<FoldsConfig, E> {
+                let folds = usize::try_from(folds).unwrap_or(usize::MAX);
+                Ok(FoldsConfig { folds, by: SplitBy::Query })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FoldsConfig, A::Error> {
+                let FoldsTable { folds, by } = FoldsTable::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(FoldsConfig { folds, by })
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// Generated queries: one hidden scorer, three sets of queries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SyntheticConfig {
+    /// Queries to train on.
+    pub train_queries: usize,
+    /// Queries to select on.
+    pub validation_queries: usize,
+    /// Queries to test on.
+    pub test_queries: usize,
+    /// Features of a document.
+    pub features: usize,
+    /// Seed of the hidden scorer and the queries.
+    pub seed: u64,
+    /// The function that gives documents their labels.
+    pub scorer: HiddenScorer,
+}
+
+impl Default for SyntheticConfig {
+    fn default() -> Self {
+        let generator = SynthConfig::default();
+        Self {
+            train_queries: 200,
+            validation_queries: 50,
+            test_queries: 50,
+            features: generator.features,
+            seed: generator.seed,
+            scorer: generator.scorer,
+        }
+    }
+}
+
+/// The measures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MeasureConfig {
+    /// The convention of every measure.
+    pub convention: Convention,
+    /// The measure that selects rounds and grid points on validation data.
+    pub select: Measure,
+    /// The measures that are reported.
+    pub report: Vec<Measure>,
+    /// The round that is taken, from 1, after which the fit ends; the best one when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<usize>,
+}
+
+impl Default for MeasureConfig {
+    fn default() -> Self {
+        let report = [Measure::Ndcg(Some(1)), Measure::Ndcg(Some(5)), Measure::Ndcg(Some(10)), Measure::Ap(None)];
+        Self {
+            convention: Convention::default(),
+            select: Measure::Ndcg(Some(10)),
+            report: report.to_vec(),
+            round: None,
+        }
+    }
+}
+
+/// Cross-validation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CrossValidationConfig {
+    /// Folds to run; all when empty.
+    pub folds: Vec<usize>,
+    /// Seeds to average over; the experiment's seed when empty.
+    pub seeds: Vec<u64>,
+    /// Folds to split the training files into if the data come without folds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<FoldsConfig>,
+}
+
+/// Bytes of features among which a streamed epoch shuffles, where a configuration does not say it.
+const WINDOW: ByteSize = ByteSize::mib(256);
+
+impl DataConfig {
+    /// Returns the options of reading, with the roles of columns. A named column of weights is read.
+    pub(in crate::experiment) fn read_options(&self) -> ReadOptions {
+        let document_weights = match self.columns.weight {
+            Some(_) => Weights::File,
+            None => self.read.document_weights,
+        };
+        ReadOptions { columns: self.columns.clone(), document_weights, ..self.read.clone() }
+    }
+
+    /// Returns the limits of streaming, if features are streamed: bytes in memory, and bytes of a window.
+    pub(in crate::experiment) fn streaming(&self) -> Option<(ByteSize, ByteSize)> {
+        Some((self.memory?, self.window.unwrap_or(WINDOW)))
+    }
+
+    /// Refuses what cannot be streamed, as far as it is known before files are read.
+    pub(in crate::experiment) fn check_streaming(&self) -> Result<(), Refusal> {
+        let Some((memory, window)) = self.streaming() else {
+            return match self.window {
+                Some(window) => Err(Refusal::new("data.window", window, "`data.memory` beside it")),
+                None => Ok(()),
+            };
+        };
+        let refuse = |expected: String| Err(Refusal::new("data.memory", memory, expected));
+        if memory.bytes() / 2 < window.bytes() {
+            return refuse(format!("at least twice data.window, which is {window}"));
+        }
+        if self.synthetic.is_some() {
+            return refuse("none: generated queries are in memory".to_owned());
+        }
+        if self.split.is_some() {
+            return refuse("none with data.split, which copies queries into memory".to_owned());
+        }
+        if matches!(self.read.missing, Missing::Zero | Missing::QueryMin) {
+            return refuse(
+                "none with data.read.missing, which replaces values: replace them with `burn-rank convert`".to_owned(),
+            );
+        }
+        for (key, files) in [("train", &self.train), ("validation", &self.validation), ("test", &self.test)] {
+            if files.len() > 1 {
+                return refuse(format!("one file in data.{key}, found {}", files.len()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Every path, with its key.
+    pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
+        let folds = self.folds.iter_mut().map(|path| ("data.folds", path));
+        let files =
+            [("data.train", &mut self.train), ("data.validation", &mut self.validation), ("data.test", &mut self.test)];
+        folds.chain(files.into_iter().flat_map(|(key, paths)| paths.iter_mut().map(move |path| (key, path))))
+    }
+}
+
+/// Most generated queries: their features would fill any memory.
+const MOST_QUERIES: usize = 10_000_000;
+
+impl SyntheticConfig {
+    /// Refuses numbers out of their ranges.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the first one.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let refuse = |key, found, expected: String| Err(Refusal::new(key, found, expected).under("data.synthetic"));
+        if self.train_queries == 0 {
+            return refuse("train_queries", 0, "at least 1".to_string());
+        }
+        for (key, queries) in [
+            ("train_queries", self.train_queries),
+            ("validation_queries", self.validation_queries),
+            ("test_queries", self.test_queries),
+        ] {
+            if queries > MOST_QUERIES {
+                return refuse(key, queries, format!("at most {MOST_QUERIES}"));
+            }
+        }
+        self.generator().check().map_err(|refusal| refusal.under("data.synthetic"))
+    }
+
+    /// Returns the generator of the queries of all three sets.
+    pub(in crate::experiment) fn generator(&self) -> SynthConfig {
+        let queries = self.train_queries + self.validation_queries + self.test_queries;
+        SynthConfig { queries, features: self.features, seed: self.seed, scorer: self.scorer, ..SynthConfig::default() }
+    }
+}

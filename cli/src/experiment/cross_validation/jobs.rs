@@ -1,0 +1,419 @@
+//! The fits of a cross-validation: several at once, each kept in a separate folder.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use burn_rank::distributed::OneProcess;
+use burn_rank::json::Map;
+use burn_rank::learner::{Progress, Round, SURROGATE, StopReason};
+use burn_rank::op::Execution;
+use burn_rank::workbench::text::hexadecimal;
+use burn_rank::workbench::{mean_of, memory};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::options::{CrossValidationOptions, JobDone, JobProgress};
+use crate::experiment::config::candidates::Candidate;
+use crate::experiment::config::{CrossValidationConfig, ExperimentConfig, Rung, grid};
+use crate::experiment::error::{ExperimentError, OutputError};
+use crate::experiment::extreme_queries::ExtremeQueries;
+use crate::experiment::fit::{FitOptions, fit_in_place};
+use crate::experiment::folder::OutputFolder;
+use crate::experiment::folder::{JOBS, RANKER, RESULT};
+use crate::experiment::record::FitReport;
+use crate::experiment::refit::Chosen;
+use crate::experiment::splits::{SplitContents, Splits};
+
+/// Every fit of a cross-validation: folds x candidates x seeds, in this order.
+pub(super) struct Jobs<'a> {
+    pub(super) splits: &'a Splits,
+    /// The contents of each split.
+    pub(super) contents: &'a [&'a SplitContents],
+    /// The candidates of each split: the points of the grid, or separate trials. All splits have equally many.
+    pub(super) candidates: &'a [&'a [Candidate]],
+    /// The rungs of successive halving; none if every fit continues to its end.
+    pub(super) rungs: &'a [Rung],
+    pub(super) seeds: &'a [u64],
+}
+
+/// The fits that are made at once, and the rounds of each.
+pub(super) struct Pass<'a> {
+    /// The jobs.
+    pub(super) numbers: &'a [usize],
+    /// The rounds after which a fit pauses; to its end where absent.
+    pub(super) rounds: Option<usize>,
+    /// Whether fits that have come this far are not repeated.
+    pub(super) finished_count: bool,
+    /// Whether to continue from the state in the folder of the job.
+    pub(super) resume: bool,
+    /// Fits that were done in earlier passes.
+    pub(super) before: usize,
+    /// Fits of all passes.
+    pub(super) all: usize,
+}
+
+/// One fit.
+struct Job<'a> {
+    splits: &'a Splits,
+    /// Index of its split.
+    at: usize,
+    /// The contents of that split.
+    contents: &'a SplitContents,
+    /// Whether it is the only fit of its split.
+    is_only: bool,
+    config: &'a ExperimentConfig,
+    seed: u64,
+    /// The fold, the candidate if there are several, and the seed.
+    label: String,
+}
+
+/// The result that a job leaves in its folder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct JobResult {
+    /// Selection measure on validation queries.
+    pub(super) selection: f64,
+    #[serde(flatten)]
+    pub(super) fit: FitReport,
+    /// `[measure][query]` on test queries; absent where the convention excludes the query.
+    pub(super) test: Vec<Vec<Option<f64>>>,
+    /// The worst and the best test queries, if there are test queries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) extremes: Option<ExtremeQueries>,
+}
+
+impl JobResult {
+    /// Whether the fit has made so many rounds, or has come to its end.
+    fn has_reached(&self, rounds: Option<usize>) -> bool {
+        self.fit.stop != StopReason::Interrupted || rounds.is_some_and(|rounds| self.fit.history.len() >= rounds)
+    }
+
+    /// The surrogate at the selected round.
+    fn surrogate(&self) -> Option<f64> {
+        let round = self.fit.history.get(self.fit.best_round.checked_sub(1)?)?;
+        round.figures.iter().find(|(name, _)| name == SURROGATE).map(|(_, value)| *value)
+    }
+}
+
+/// The progress of one fit among many: only its warnings.
+struct FitWarnings<'a> {
+    label: &'a str,
+    progress: &'a dyn JobProgress,
+}
+
+impl Progress for FitWarnings<'_> {
+    fn begin(&self, _: &str, _: Option<usize>) {}
+    fn round(&self, _: &Round) {}
+    fn warn(&self, message: &str) {
+        self.progress.warn(self.label, message);
+    }
+    fn end(&self) {}
+}
+
+impl Jobs<'_> {
+    /// Number of fits.
+    pub(super) fn count(&self) -> usize {
+        self.contents.len() * self.choices() * self.seeds.len()
+    }
+
+    /// Number of candidates of each fold.
+    pub(super) fn choices(&self) -> usize {
+        self.candidates.first().map_or(0, |candidates| candidates.len())
+    }
+
+    /// The jobs of one candidate in one fold, by seed.
+    pub(super) fn numbers(&self, split: usize, candidate: usize) -> Range<usize> {
+        let first = (split * self.choices() + candidate) * self.seeds.len();
+        first..first + self.seeds.len()
+    }
+
+    /// The results of one candidate in one fold, by seed.
+    pub(super) fn of_candidate<'r, T>(&self, results: &'r [T], split: usize, candidate: usize) -> &'r [T] {
+        &results[self.numbers(split, candidate)]
+    }
+
+    /// The selection measure of each candidate in one fold, averaged over seeds.
+    pub(super) fn selections(&self, results: &[JobResult], split: usize) -> Vec<f64> {
+        let of = |candidate| mean(self.of_candidate(results, split, candidate).iter().map(|result| result.selection));
+        (0..self.choices()).map(of).collect()
+    }
+
+    /// The candidate that a fold selects: the best, or the best of those in the last rung. Ties go to the first.
+    pub(super) fn selected(&self, results: &[JobResult], split: usize) -> usize {
+        let selections = self.selections(results, split);
+        let stayed: Vec<usize> = match self.ladder(results, split).pop() {
+            Some((trials, _)) => trials,
+            None => (0..selections.len()).collect(),
+        };
+        let better = |best: usize, other: usize| if selections[other] > selections[best] { other } else { best };
+        stayed.into_iter().reduce(better).unwrap_or(0)
+    }
+
+    /// The candidate with the best mean selection measure over folds and seeds; the first of equals. One without a value in
+    /// a fold is only taken where all are.
+    pub(super) fn best_of_all(&self, results: &[JobResult]) -> Chosen {
+        let of_folds: Vec<Vec<f64>> = (0..self.contents.len()).map(|split| self.selections(results, split)).collect();
+        let value = |candidate: usize| mean(of_folds.iter().map(|of_fold| of_fold[candidate]));
+        let values: Vec<f64> = (0..self.choices()).map(value).collect();
+        let merit = |candidate: usize| if values[candidate].is_nan() { f64::NEG_INFINITY } else { values[candidate] };
+        let better = |best: usize, other: usize| if merit(other) > merit(best) { other } else { best };
+        let best = (0..self.choices()).reduce(better).unwrap_or(0);
+        let Candidate { point, config, .. } = &self.candidates[0][best];
+        let of_fold = |split| self.of_candidate(results, split, best).iter().map(|result| result.fit.best_round);
+        Chosen {
+            config: config.clone(),
+            setting: grid::label(point),
+            validation: values[best],
+            best_rounds: (0..self.contents.len()).flat_map(of_fold).collect(),
+        }
+    }
+
+    /// The fits of the candidate that each fold selects: fold by fold, seed by seed.
+    pub(super) fn chosen(&self, results: &[JobResult]) -> Vec<usize> {
+        (0..self.contents.len()).flat_map(|split| self.numbers(split, self.selected(results, split))).collect()
+    }
+
+    /// The index of a fit's split, and its seed.
+    pub(super) fn split_and_seed(&self, number: usize) -> (usize, u64) {
+        let job = self.job(number);
+        (job.at, job.seed)
+    }
+
+    /// Returns the folder of a fit, as a path in the folder of the run.
+    pub(super) fn folder(&self, number: usize) -> String {
+        format!("{JOBS}/{}", self.job(number).folder())
+    }
+
+    fn job(&self, number: usize) -> Job<'_> {
+        let (rest, seed) = (number / self.seeds.len(), self.seeds[number % self.seeds.len()]);
+        let (at, candidate) = (rest / self.choices(), rest % self.choices());
+        let (candidates, contents) = (self.candidates[at], self.contents[at]);
+        let point = match candidates {
+            [_] => String::new(),
+            candidates => format!(", {}", candidates[candidate].label),
+        };
+        let label = format!("fold {}{point}, seed {seed}", contents.fold);
+        let (is_only, config) = (self.choices() * self.seeds.len() == 1, &candidates[candidate].config);
+        Job { splits: self.splits, at, contents, is_only, config, seed, label }
+    }
+
+    /// Returns the name of a fit: its fold, its candidate if there are several, and its seed.
+    pub(super) fn label(&self, number: usize) -> String {
+        self.job(number).label
+    }
+
+    /// The results in the folder of a run, in the order of the jobs; none of a fit that has not come to its end.
+    pub(super) fn made(&self, output: &OutputFolder) -> Vec<Option<JobResult>> {
+        let made = |number| finished(&output.file(&self.folder(number)).join(RESULT));
+        (0..self.count()).map(|number| made(number).filter(|result| result.has_reached(None))).collect()
+    }
+
+    /// Runs every job to its end, several at once; results in the order of the jobs.
+    pub(super) fn run_all(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
+        let numbers: Vec<usize> = (0..self.count()).collect();
+        let (resume, all) = (options.resume, numbers.len());
+        self.run(&Pass { numbers: &numbers, rounds: None, finished_count: resume, resume, before: 0, all }, options)
+    }
+
+    /// Runs the jobs of a pass, several at once; results in their order.
+    pub(super) fn run(&self, pass: &Pass, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
+        let count = pass.numbers.len();
+        let at_once = options.jobs.unwrap_or_else(|| {
+            let largest = self.contents.iter().map(|of| of.bytes).max().unwrap_or(0);
+            jobs_that_fit(largest, memory::available(), options.threads)
+        });
+        let queue: Mutex<VecDeque<usize>> = Mutex::new((0..count).collect());
+        let results: Mutex<Vec<Option<Result<JobResult, ExperimentError>>>> =
+            Mutex::new((0..count).map(|_| None).collect());
+        let work = || {
+            while !options.interrupt.requested() {
+                let Some(next) = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() else { break };
+                let job = self.job(pass.numbers[next]);
+                let result = job.run(pass, options);
+                if result.as_ref().is_ok_and(|result| !result.has_reached(pass.rounds)) {
+                    break;
+                }
+                if result.is_err() {
+                    queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                }
+                let result =
+                    result.map_err(|error| ExperimentError::Job { label: job.label.clone(), source: Box::new(error) });
+                let selection = result.as_ref().ok().map(|result| result.selection);
+                let surrogate = result.as_ref().ok().and_then(JobResult::surrogate);
+                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                results[next] = Some(result);
+                let finished = pass.before + results.iter().filter(|result| result.is_some()).count();
+                drop(results);
+                options.progress.done(&JobDone { finished, all: pass.all, label: &job.label, selection, surrogate });
+            }
+        };
+        let execution = Execution::current();
+        thread::scope(|scope| {
+            for _ in 1..at_once.clamp(1, count.max(1)) {
+                scope.spawn(|| execution.scope(work));
+            }
+            work();
+        });
+        let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // A job without a result was dropped after an earlier one failed, or after a stop.
+        let results: Vec<JobResult> = results.into_iter().flatten().collect::<Result<_, _>>()?;
+        match results.len() {
+            finished if finished < count => {
+                Err(ExperimentError::Interrupted { finished: pass.before + finished, all: pass.all })
+            }
+            _ => Ok(results),
+        }
+    }
+}
+
+impl Job<'_> {
+    fn run(&self, pass: &Pass, options: &CrossValidationOptions) -> Result<JobResult, ExperimentError> {
+        let folder = options.output.map(|output| (output, format!("{JOBS}/{}", self.folder())));
+        let path = folder.as_ref().map(|(output, name)| output.file(name));
+        if let Some(path) = &path {
+            if pass.finished_count
+                && let Some(result) = finished(&path.join(RESULT))
+                && result.has_reached(pass.rounds)
+            {
+                return Ok(result);
+            }
+            std::fs::create_dir_all(path).map_err(|source| OutputError::Unwritable { path: path.clone(), source })?;
+        }
+        let mut split = self.splits.read(self.at, !self.is_only)?;
+        let fitted = fit_in_place(
+            self.config,
+            &mut split,
+            self.seed,
+            &FitOptions {
+                start: None,
+                device: options.device,
+                directory: path.as_deref(),
+                resume: pass.resume,
+                dashboard: false,
+                progress: &FitWarnings { label: &self.label, progress: options.progress },
+                interrupt: match pass.rounds {
+                    Some(rounds) => options.interrupt.after(rounds),
+                    None => options.interrupt.clone(),
+                },
+                processes: &OneProcess,
+            },
+        )?;
+        let result = JobResult {
+            selection: fitted.selection(),
+            fit: FitReport::new(&fitted, self.seed),
+            test: fitted.evaluations.get("test").map(|test| test.per_query.clone()).unwrap_or_default(),
+            extremes: fitted.evaluations.contains_key("test").then(|| fitted.extremes.clone()),
+        };
+        if let Some((output, name)) = &folder
+            && result.has_reached(pass.rounds)
+        {
+            // Which of the fits a fold selects is known when all are done.
+            if options.keep.any() && fitted.stop != StopReason::Interrupted {
+                let bytes = fitted.ranker.to_bytes();
+                output.write(&format!("{name}/{RANKER}"), &bytes)?;
+            }
+            output.write_json(&format!("{name}/{RESULT}"), &result)?;
+        }
+        Ok(result)
+    }
+
+    /// The name of its folder: fold, seed and a hash of all else that the fit and its measures are made from, so that
+    /// another configuration, other data or another version never take its result for theirs.
+    fn folder(&self) -> String {
+        let fitted = ExperimentConfig {
+            name: String::new(),
+            description: String::new(),
+            grid: Map::new(),
+            search: None,
+            cv: CrossValidationConfig { split: self.config.cv.split.clone(), ..CrossValidationConfig::default() },
+            ..self.config.clone()
+        };
+        let mut hash = Sha256::new();
+        hash.update(env!("CARGO_PKG_VERSION"));
+        hash.update(fitted.resolved().to_string());
+        for (name, set) in self.contents.data.iter() {
+            hash.update(name);
+            hash.update(&set.hash);
+        }
+        format!("fold{}-seed{}-{}", self.contents.fold, self.seed, &hexadecimal(&hash.finalize())[..12])
+    }
+}
+
+/// The mean; NaN, which JSON writes as `null`, of nothing.
+pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    mean_of(values).unwrap_or(f64::NAN)
+}
+
+fn finished(path: &Path) -> Option<JobResult> {
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Fits at once that `available` bytes of memory allow, one to `threads`.
+fn jobs_that_fit(splits_bytes: usize, available: Option<u64>, threads: usize) -> usize {
+    // A fit holds its normalized copy of the data, batches and intermediate tensors.
+    let one = 4 * splits_bytes.max(1) as u64;
+    available.map_or(1, |available| (available / one) as usize).clamp(1, threads.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Barrier;
+    use std::thread::ThreadId;
+
+    use burn::tensor::Device;
+
+    use super::*;
+    use crate::experiment::{Document, Keep, cross_validate};
+    use burn_rank::learner::Interrupt;
+    use burn_rank::op::PrimitivePath;
+
+    #[test]
+    fn fits_at_once_are_bounded_by_memory_and_threads() {
+        assert_eq!(jobs_that_fit(100, Some(1_000), 8), 2);
+        assert_eq!(jobs_that_fit(100, Some(1_000_000), 8), 8);
+        assert_eq!(jobs_that_fit(100, Some(10), 8), 1);
+    }
+
+    /// Notes the execution of every thread that ends a fit, and waits at its first one until there are two.
+    struct Seen {
+        together: Barrier,
+        executions: Mutex<HashMap<ThreadId, Execution>>,
+    }
+
+    impl JobProgress for Seen {
+        fn done(&self, _: &JobDone) {
+            let here = thread::current().id();
+            if self.executions.lock().unwrap().insert(here, Execution::current()).is_none() {
+                self.together.wait();
+            }
+        }
+
+        fn warn(&self, _: &str, _: &str) {}
+    }
+
+    #[test]
+    fn every_thread_of_a_cross_validation_is_in_the_execution_of_the_caller() {
+        let text = "data = { synthetic = { train_queries = 6, validation_queries = 0, test_queries = 4 } }\n\
+                    learner = { kind = \"regression\" }\ncv = { seeds = [1, 2, 3, 4] }\n";
+        let document = Document::parse(Path::new("a.toml"), text.to_string(), &[]).unwrap();
+        let config = ExperimentConfig::from_document(&document).unwrap();
+        let seen = Seen { together: Barrier::new(2), executions: Mutex::default() };
+        let options = CrossValidationOptions {
+            device: &Device::flex(),
+            output: None,
+            resume: false,
+            keep: Keep::default(),
+            jobs: Some(2),
+            threads: 2,
+            progress: &seen,
+            interrupt: Interrupt::default(),
+        };
+        let execution = Execution::default().with_memory_budget(12_345).with_path(PrimitivePath::Tensor);
+        execution.scope(|| cross_validate(&document, &config, &options)).unwrap();
+        let executions = seen.executions.into_inner().unwrap();
+        assert_eq!(executions.into_values().collect::<Vec<_>>(), [execution; 2]);
+    }
+}

@@ -1,0 +1,113 @@
+//! Cross-validation: folds x grid x seeds, or folds x trials x seeds. Every fold selects its grid point or its trial on
+//! its own validation queries; test queries are only measured.
+
+mod halving;
+mod jobs;
+mod keeping;
+mod options;
+mod part;
+mod parts;
+mod summary;
+
+pub use options::{CrossValidationOptions, JobDone, JobProgress};
+pub use part::Part;
+pub use parts::{PartDone, cross_validate_part, merge_parts, merge_parts_and_choose};
+
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::check_query;
+
+use super::config::candidates::Candidate;
+use super::config::{Document, ExperimentConfig};
+use super::error::ExperimentError;
+use super::record::CrossValidationReport;
+use super::refit::Chosen;
+use super::splits::SplitContents;
+use jobs::Jobs;
+use keeping::keep;
+use summary::summarize;
+
+/// Runs the cross-validation of a configuration, and keeps of the selected fits what the options ask for.
+///
+/// # Errors
+/// The first [`ExperimentError`] of a job, in the order of the jobs; [`ExperimentError::Interrupted`] when a stop was
+/// asked for before all were done. Finished jobs are in the output folder.
+pub fn cross_validate(
+    document: &Document,
+    config: &ExperimentConfig,
+    options: &CrossValidationOptions,
+) -> Result<CrossValidationReport, ExperimentError> {
+    cross_validate_and_choose(document, config, options).map(|(report, _)| report)
+}
+
+/// [`cross_validate`], and the setting that did best over all folds and seeds on the queries that select.
+///
+/// # Errors
+/// As [`cross_validate`].
+pub fn cross_validate_and_choose(
+    document: &Document,
+    config: &ExperimentConfig,
+    options: &CrossValidationOptions,
+) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
+    with_jobs(document, config, options, |jobs| {
+        let mut results = if jobs.rungs.is_empty() { jobs.run_all(options)? } else { jobs.run_rungs(options)? };
+        keep(config, jobs, &mut results, options)?;
+        Ok((summarize(config, jobs, &results)?, jobs.best_of_all(&results)))
+    })
+}
+
+/// Reads the data of a configuration, and does something with the fits that it asks for.
+fn with_jobs<T>(
+    document: &Document,
+    config: &ExperimentConfig,
+    options: &CrossValidationOptions,
+    then: impl FnOnce(&Jobs) -> Result<T, ExperimentError>,
+) -> Result<T, ExperimentError> {
+    config.check_folds()?;
+    let grid = match config.search {
+        None => config.grid_candidates(document)?,
+        Some(_) => Vec::new(),
+    };
+    let seeds = if config.cv.seeds.is_empty() { vec![config.seed] } else { config.cv.seeds.clone() };
+    let splits = config.data.splits(&config.cv, config.seed)?;
+    // All data are read before the first fit, so that no error in a file comes after hours.
+    let contents = (0..splits.count()).map(|at| splits.contents(at)).collect::<Result<Vec<_>, _>>()?;
+    splits.tell(|fold, warning| options.progress.warn(fold, warning));
+    if contents.iter().any(|of| of.data.validation.is_none())
+        && let Some(warning) = config.warning_without_validation()
+    {
+        options.progress.warn("all folds", &warning);
+    }
+    if options.keep.runs {
+        contents.iter().flat_map(|of| &of.test_queries).try_for_each(|query| check_query(query))?;
+    }
+    if let Some(folder) = options.output {
+        folder.check_data(contents.iter().map(|of| (of.fold, &of.data)))?;
+    }
+    let trials = match &config.search {
+        None => Vec::new(),
+        Some(search) => {
+            contents.iter().map(|of| config.trials(document, search, of.fold)).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    let candidates: Vec<&[Candidate]> = match &config.search {
+        None => contents.iter().map(|_| grid.as_slice()).collect(),
+        Some(_) => trials.iter().map(Vec::as_slice).collect(),
+    };
+    check_validation(&contents, &candidates, config)?;
+    let rungs = candidates.first().and_then(|of| of.first()).map(|trial| trial.config.rungs()).unwrap_or_default();
+    then(&Jobs { splits: &splits, contents: &contents, candidates: &candidates, rungs: &rungs, seeds: &seeds })
+}
+
+/// Refuses to choose among several candidates without queries to choose on.
+fn check_validation(
+    contents: &[&SplitContents],
+    candidates: &[&[Candidate]],
+    config: &ExperimentConfig,
+) -> Result<(), Refusal> {
+    let count = candidates.first().map_or(0, |candidates| candidates.len());
+    if count <= 1 || contents.iter().all(|of| of.data.validation.is_some()) {
+        return Ok(());
+    }
+    let (key, what) = if config.search.is_some() { ("search", "trials") } else { ("grid", "points") };
+    Err(Refusal::new(key, format!("{count} {what}"), "a validation set to select on"))
+}

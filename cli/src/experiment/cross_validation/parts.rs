@@ -1,0 +1,133 @@
+//! A cross-validation in parts: each process leaves its fits in one folder, and a last one puts them together.
+
+use burn_rank::refusal::Refusal;
+
+use super::jobs::Pass;
+use super::keeping::keep;
+use super::options::CrossValidationOptions;
+use super::part::Part;
+use super::summary::summarize;
+use super::with_jobs;
+use crate::experiment::config::{Document, ExperimentConfig, SearchConfig};
+use crate::experiment::error::ExperimentError;
+use crate::experiment::folder::OutputFolder;
+use crate::experiment::record::CrossValidationReport;
+use crate::experiment::refit::Chosen;
+
+/// Most parts that a message names.
+const NAMED: usize = 8;
+
+/// The fits of a part of a cross-validation that are in the folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartDone {
+    /// Fits of this part.
+    pub fits: usize,
+    /// Fits of all parts.
+    pub all: usize,
+}
+
+/// Makes the fits of one part of a cross-validation, each in a separate folder, except fits that are in its folder
+/// already. Several processes do this at once in one folder, on one machine or on several.
+///
+/// # Errors
+/// The errors of [`cross_validate`](super::cross_validate()). Successive halving is rejected, because it compares the
+/// trials of all parts between its rungs.
+pub fn cross_validate_part(
+    document: &Document,
+    config: &ExperimentConfig,
+    part: Part,
+    options: &CrossValidationOptions,
+) -> Result<PartDone, ExperimentError> {
+    config.check_parts()?;
+    with_jobs(document, config, options, |jobs| {
+        let numbers: Vec<usize> = (0..jobs.count()).filter(|&fit| Part::of_fit(fit, part.of()) == part).collect();
+        let all = numbers.len();
+        jobs.run(
+            &Pass { numbers: &numbers, rounds: None, finished_count: true, resume: true, before: 0, all },
+            options,
+        )?;
+        Ok(PartDone { fits: all, all: jobs.count() })
+    })
+}
+
+/// [`merge_parts_and_choose`] without the setting.
+///
+/// # Errors
+/// As [`merge_parts_and_choose`].
+pub fn merge_parts(
+    document: &Document,
+    config: &ExperimentConfig,
+    folder: &OutputFolder,
+    options: &CrossValidationOptions,
+) -> Result<CrossValidationReport, ExperimentError> {
+    merge_parts_and_choose(document, config, folder, options).map(|(report, _)| report)
+}
+
+/// Merges the fits that the parts of a cross-validation left in its folder. The report is the report of a run without
+/// parts. Keeps the files of the selected fits that the options ask for. Also returns the setting that did best over
+/// all folds and seeds.
+///
+/// # Errors
+/// [`ExperimentError::Missing`] where a part has not made all its fits; the errors of [`cross_validate_part`].
+pub fn merge_parts_and_choose(
+    document: &Document,
+    config: &ExperimentConfig,
+    folder: &OutputFolder,
+    options: &CrossValidationOptions,
+) -> Result<(CrossValidationReport, Chosen), ExperimentError> {
+    config.check_parts()?;
+    with_jobs(document, config, options, |jobs| {
+        let made = jobs.made(folder);
+        let missing: Vec<usize> = (0..made.len()).filter(|&fit| made[fit].is_none()).collect();
+        if let Some(&first) = missing.first() {
+            let advice = advice(&missing, folder.parts());
+            let (missing, all) = (missing.len(), made.len());
+            return Err(ExperimentError::Missing { missing, all, first: jobs.label(first), advice });
+        }
+        let mut results: Vec<_> = made.into_iter().flatten().collect();
+        keep(config, jobs, &mut results, options)?;
+        Ok((summarize(config, jobs, &results)?, jobs.best_of_all(&results)))
+    })
+}
+
+impl ExperimentConfig {
+    /// Refuses parts of a cross-validation whose fits wait for each other.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the key `search.kind`, if it is successive halving.
+    pub(crate) fn check_parts(&self) -> Result<(), Refusal> {
+        let Some(SearchConfig::SuccessiveHalving { .. }) = self.search else { return Ok(()) };
+        let expected = "`random` where fits are made in parts: successive halving compares trials between its rungs";
+        Err(Refusal::new("search.kind", "`successive_halving`", expected))
+    }
+}
+
+/// Which parts are to be run again.
+fn advice(missing: &[usize], of: Option<usize>) -> String {
+    let Some(of) = of else { return "cv --part I/N makes them".to_string() };
+    let mut parts: Vec<Part> = missing.iter().map(|&fit| Part::of_fit(fit, of)).collect();
+    parts.sort();
+    parts.dedup();
+    let names: Vec<String> = parts.iter().take(NAMED).map(Part::to_string).collect();
+    let more = match parts.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let what = if parts.len() == 1 { "part" } else { "parts" };
+    format!("run {what} {}{more} again", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::advice;
+
+    #[test]
+    fn the_parts_to_run_again_are_named() {
+        assert_eq!(advice(&[2, 5], Some(3)), "run part 3/3 again");
+        assert_eq!(advice(&[2, 3, 5], Some(3)), "run parts 1/3, 3/3 again");
+        let many: Vec<usize> = (0..20).collect();
+        let named = "1/12, 2/12, 3/12, 4/12, 5/12, 6/12, 7/12, 8/12";
+        assert_eq!(advice(&many, Some(12)), format!("run parts {named} and 4 more again"));
+        assert_eq!(advice(&[1], None), "cv --part I/N makes them");
+    }
+}

@@ -1,0 +1,163 @@
+//! The worst and the best queries of a ranking, with their documents in ranked order.
+
+use burn_rank::data::RankingDataset;
+use burn_rank::workbench::dataset::document_name;
+use burn_rank::workbench::text::shortened;
+use serde::{Deserialize, Serialize};
+
+/// Documents of a query that are shown: the first by score, and those that belong to the first by label.
+const FIRST: usize = 15;
+const BELONG: usize = 5;
+
+/// Characters of a document's identifier that are kept: the comment of a line may be long.
+pub(crate) const LONGEST_IDENTIFIER: usize = 60;
+
+/// Queries at both ends that a report has.
+const IN_REPORT: usize = 5;
+
+/// The queries of the lowest and the highest values of a measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExtremeQueries {
+    /// The measure.
+    pub measure: String,
+    /// The queries of the lowest values, the lowest first.
+    pub worst: Vec<RankedQuery>,
+    /// The queries of the highest values, the highest first.
+    pub best: Vec<RankedQuery>,
+}
+
+/// A query with its documents in ranked order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RankedQuery {
+    /// The identifier of the query.
+    pub query: String,
+    /// The value of the measure.
+    pub value: f64,
+    /// Number of its documents.
+    pub documents: usize,
+    /// The first 15 of them, and those that belong among the first 5.
+    pub shown: Vec<RankedDocument>,
+}
+
+/// A document where it was ranked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RankedDocument {
+    /// The rank of the document by score, from 1. Documents of equal scores are in the order of the data.
+    pub rank: usize,
+    /// The identifier of the document; its number in the query, from 1, if it has none.
+    pub document: String,
+    /// The score of the document, if it is finite.
+    pub score: Option<f32>,
+    /// The label of the document.
+    pub label: f32,
+    /// The rank of the document by label, from 1. Documents of equal labels are in the order of their ranks.
+    pub ideal_rank: usize,
+}
+
+impl ExtremeQueries {
+    /// Which of its documents a query is shown with.
+    pub const SHOWN: &'static str = "the first 15 documents, and those that belong among the first 5";
+
+    /// Picks the `worst` and the `best` queries by the value of each; those without a value are left out. `scores` has
+    /// one score per document. Of equal values the first query counts.
+    pub fn new(
+        measure: impl ToString,
+        data: &RankingDataset,
+        scores: &[f32],
+        values: &[Option<f64>],
+        [worst, best]: [usize; 2],
+    ) -> Self {
+        let counted = values.iter().enumerate().filter_map(|(query, value)| Some((query, (*value)?)));
+        let mut ascending: Vec<(usize, f64)> = counted.filter(|(_, value)| value.is_finite()).collect();
+        let mut descending = ascending.clone();
+        ascending.sort_by(|a, b| a.1.total_cmp(&b.1));
+        descending.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let first = |order: Vec<(usize, f64)>, count: usize| {
+            order.into_iter().take(count).map(|(query, value)| RankedQuery::new(data, scores, query, value)).collect()
+        };
+        Self { measure: measure.to_string(), worst: first(ascending, worst), best: first(descending, best) }
+    }
+
+    /// As many as a report has, none of them twice.
+    pub(in crate::experiment) fn of_report(
+        measure: impl ToString,
+        data: &RankingDataset,
+        scores: &[f32],
+        values: &[Option<f64>],
+    ) -> Self {
+        let counted = values.iter().flatten().filter(|value| value.is_finite()).count();
+        let ends = [counted.div_ceil(2), counted / 2].map(|half| half.min(IN_REPORT));
+        Self::new(measure, data, scores, values, ends)
+    }
+}
+
+impl RankedQuery {
+    /// Ranks the documents of a query; `scores` has one score per document of the data.
+    pub fn new(data: &RankingDataset, scores: &[f32], query: usize, value: f64) -> Self {
+        let range = data.range(query);
+        let documents = range.len();
+        let (scores, labels) = (&scores[range.clone()], &data.labels[range]);
+        let ranks = ranks(scores, labels);
+        let mut order: Vec<usize> = (0..documents).collect();
+        order.sort_by_key(|&document| ranks[document].0);
+        let shown = order.into_iter().filter(|&document| ranks[document].0 <= FIRST || ranks[document].1 <= BELONG);
+        let document = |document: usize| RankedDocument {
+            rank: ranks[document].0,
+            document: shortened(&document_name(data, query, document), LONGEST_IDENTIFIER),
+            score: Some(scores[document]).filter(|score| score.is_finite()),
+            label: labels[document],
+            ideal_rank: ranks[document].1,
+        };
+        Self { query: data.query_ids[query].clone(), value, documents, shown: shown.map(document).collect() }
+    }
+}
+
+/// The rank by score of each document of a query and its rank by label, both from 1.
+fn ranks(scores: &[f32], labels: &[f32]) -> Vec<(usize, usize)> {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&one, &other| scores[other].total_cmp(&scores[one]));
+    let mut ranks = vec![(0, 0); scores.len()];
+    order.iter().enumerate().for_each(|(at, &document)| ranks[document].0 = at + 1);
+    order.sort_by(|&one, &other| labels[other].total_cmp(&labels[one]));
+    order.iter().enumerate().for_each(|(at, &document)| ranks[document].1 = at + 1);
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ideal_ranks_keep_the_order_of_equal_labels() {
+        let ranks = ranks(&[0.1, 0.9, 0.5, 0.5], &[2.0, 0.0, 1.0, 1.0]);
+        assert_eq!(ranks, [(4, 1), (1, 4), (2, 2), (3, 3)]);
+    }
+
+    #[test]
+    fn the_ends_are_picked_by_value_and_few_queries_are_not_picked_twice() {
+        let labels = vec![0.0, 1.0, 1.0, 0.0, 1.0];
+        let mut data = RankingDataset::from_groups(vec![0.0; 5], 1, labels, &[2, 2, 1]).unwrap();
+        data.document_ids = ["a".to_string(), "b".repeat(70), String::new(), "d".into(), "e".into()].to_vec();
+        let scores = [2.0, 1.0, f32::NEG_INFINITY, 3.0, 0.0];
+        let found = ExtremeQueries::of_report("mrr", &data, &scores, &[Some(0.5), Some(0.25), None]);
+        let names = |queries: &[RankedQuery]| queries.iter().map(|query| query.query.clone()).collect::<Vec<_>>();
+        assert_eq!((names(&found.worst), names(&found.best)), (vec!["2".to_string()], vec!["1".to_string()]));
+        let places = |query: &RankedQuery| -> Vec<(usize, usize, Option<f32>)> {
+            query.shown.iter().map(|document| (document.rank, document.ideal_rank, document.score)).collect()
+        };
+        assert_eq!(places(&found.worst[0]), [(1, 2, Some(3.0)), (2, 1, None)]);
+        assert_eq!(found.worst[0].shown[1].document, "1", "a document without an identifier has its number");
+        assert_eq!(found.best[0].shown[1].document, format!("{}\u{2026}", "b".repeat(60)));
+    }
+
+    #[test]
+    fn a_long_query_has_its_first_documents_and_those_that_belong_there() {
+        let labels = (0..100).map(|document| if document == 80 { 1.0 } else { 0.0 }).collect();
+        let data = RankingDataset::from_groups(vec![0.0; 100], 1, labels, &[100]).unwrap();
+        let scores: Vec<f32> = (0..100).map(|document| -(document as f32)).collect();
+        let query = RankedQuery::new(&data, &scores, 0, 0.0);
+        let ranks: Vec<usize> = query.shown.iter().map(|document| document.rank).collect();
+        assert_eq!(ranks, (1..=15).chain([81]).collect::<Vec<_>>());
+        assert_eq!((query.documents, query.shown[15].ideal_rank), (100, 1));
+    }
+}

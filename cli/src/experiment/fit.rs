@@ -1,0 +1,453 @@
+//! One fit of an experiment: split -> normalizer -> learner -> ranker -> measures.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use burn::tensor::{DType, Device};
+use burn_rank::data::{Normalizer, RankingDataset};
+use burn_rank::distributed::{OneProcess, Processes};
+use burn_rank::learner::{FitContext, Importance, Interrupt, LearnerError, NoProgress, Progress, Round, StopReason};
+use burn_rank::loss::Approximation;
+use burn_rank::measure::{Convention, Evaluation, Measure, evaluate};
+use burn_rank::ranker::{Metadata, Model, Ranker, Versions};
+use burn_rank::scorer::Scorer;
+use burn_rank::workbench::{normalizer, predict_in};
+
+use super::config::ExperimentConfig;
+use super::error::ExperimentError;
+use super::extreme_queries::ExtremeQueries;
+use super::split::Split;
+
+/// Measures on each set of queries, by the name of the set.
+pub type Evaluations = BTreeMap<&'static str, Evaluation>;
+
+/// Options of running a fit, which do not change the fitted experiment.
+pub struct FitOptions<'a> {
+    /// Device of tensor work.
+    pub device: &'a Device,
+    /// The ranker that the fit starts from ([`ExperimentConfig::start_ranker`]).
+    pub start: Option<&'a Ranker>,
+    /// Folder of the learner's state and logs.
+    pub directory: Option<&'a Path>,
+    /// Continue from the state in the folder.
+    pub resume: bool,
+    /// Whether to draw burn's terminal dashboard, which replaces the panic hook while it draws.
+    pub dashboard: bool,
+    /// Receives progress.
+    pub progress: &'a dyn Progress,
+    /// Asks for an early stop.
+    pub interrupt: Interrupt,
+    /// The processes that make the fit together, each with the same data, of which it may read a part.
+    pub processes: &'a dyn Processes,
+}
+
+impl<'a> FitOptions<'a> {
+    /// A fit in one process that leaves no files and reports no progress.
+    pub fn new(device: &'a Device) -> Self {
+        Self {
+            device,
+            start: None,
+            directory: None,
+            resume: false,
+            dashboard: false,
+            progress: &NoProgress,
+            interrupt: Interrupt::default(),
+            processes: &OneProcess,
+        }
+    }
+}
+
+/// A fitted experiment.
+#[derive(Debug)]
+pub struct Fit {
+    /// The trained ranker, ready to be saved.
+    pub ranker: Ranker,
+    /// Every round.
+    pub history: Vec<Round>,
+    /// The round selected, from 1.
+    pub best_round: usize,
+    /// The reason that the fit ended.
+    pub stop: StopReason,
+    /// The importance of each feature to the trees that the fit grew, if the learner knows it.
+    pub importance: Option<Importance>,
+    /// Measures on each set.
+    pub evaluations: Evaluations,
+    /// The worst and the best queries by the selection measure, of the last set that there is: test, validation, train.
+    pub extremes: ExtremeQueries,
+    /// The evaluation of the loss in the longest list, if it does not follow its formula to the letter.
+    pub approximation: Option<Approximation>,
+}
+
+impl Fit {
+    /// The selection measure of the fitted ranker: on validation queries where there are some, else on training
+    /// queries.
+    pub fn selection(&self) -> f64 {
+        let set = self.evaluations.get("validation").or_else(|| self.evaluations.get("train"));
+        set.and_then(|evaluation| evaluation.means.first()).map_or(f64::NAN, |(_, mean)| *mean)
+    }
+}
+
+/// Fits the experiment to one split with one seed.
+///
+/// # Errors
+/// [`ExperimentError`] of the data, the learner or the measures.
+pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
+    fit_in_place(config, &mut split.clone(), seed, options)
+}
+
+/// Fits as [`fit`] does, and normalizes the data in place, so that they are in memory once.
+///
+/// # Errors
+/// As [`fit`].
+pub fn fit_in_place(
+    config: &ExperimentConfig,
+    split: &mut Split,
+    seed: u64,
+    options: &FitOptions,
+) -> Result<Fit, ExperimentError> {
+    let config = &config.fitted_to(split);
+    split.cut(config.shards())?;
+    split.check(options.processes)?;
+    let mut normalizer = match options.start {
+        Some(ranker) => ranker.normalizer().clone(),
+        None => normalizer::fit_in(&split.train, config.normalizer, options.processes),
+    };
+    let data_hash = split.train.data_hash();
+    for data in split.sets_mut() {
+        normalizer.apply(data)?;
+    }
+    if config.indicates_missing() {
+        normalizer = normalizer::with_indicators(normalizer, &split.train, options.processes);
+        split.sets_mut().for_each(|data| normalizer::fill(&normalizer, data));
+    }
+    fit_normalized(config, split, normalizer, data_hash, seed, options)
+}
+
+/// Fits the experiment to normalized data.
+fn fit_normalized(
+    config: &ExperimentConfig,
+    split: &Split,
+    normalizer: Normalizer,
+    data_hash: String,
+    seed: u64,
+    options: &FitOptions,
+) -> Result<Fit, ExperimentError> {
+    let Split { train, validation, test, .. } = split;
+    let context = context(config, seed, options);
+    let convention = config.measure.convention.clone();
+    let measures = config.measures();
+    let sets = [("train", Some(train)), ("validation", validation.as_ref()), ("test", test.as_ref())];
+    let sets: Vec<(&'static str, &RankingDataset)> =
+        sets.into_iter().filter_map(|(name, data)| Some((name, data?))).collect();
+    check_measures(&sets, &measures, &convention)?;
+    let approximation = approximation(config, train)?;
+    let mut learner = config.learner()?;
+    if let Some(ranker) = options.start {
+        learner.start_from(ranker.model())?;
+    }
+    let fitted = learner.fit(train, validation.as_ref(), &context)?;
+
+    let mut evaluations = Evaluations::new();
+    let mut last = None;
+    for (name, data) in sets {
+        let scores = predict_in(&fitted.model, data, options.device, options.processes);
+        evaluations.insert(name, evaluate(&data.rankings(&scores), &measures, &convention)?);
+        last = Some((name, data, scores));
+    }
+    let (name, data, scores) = last.expect("the training queries are always measured");
+    let values = &evaluations[name].per_query[0];
+    let extremes = ExtremeQueries::of_report(config.measure.select, data, &scores, values);
+    let metadata = Metadata {
+        feature_names: feature_names(train, &normalizer),
+        config: config.normalized_by(normalizer.kind()).resolved(),
+        convention,
+        measures: named(&evaluations),
+        data_hash,
+        seed,
+        estimate: None,
+        versions: Versions::current(),
+    };
+    let ranker = Ranker::new(normalizer, fitted.model, metadata)?;
+    Ok(Fit {
+        ranker,
+        history: fitted.history,
+        best_round: fitted.best_round,
+        stop: fitted.stop,
+        importance: fitted.importance,
+        evaluations,
+        extremes,
+        approximation,
+    })
+}
+
+fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -> FitContext<'a> {
+    FitContext {
+        device: options.device.clone(),
+        seed,
+        selection: config.selection(),
+        directory: options.directory,
+        resume: options.resume,
+        dashboard: options.dashboard,
+        progress: options.progress,
+        interrupt: options.interrupt.clone(),
+        processes: options.processes,
+    }
+}
+
+/// Measures the labels themselves, so that an error in measuring is found before the fit, not after.
+fn check_measures(
+    sets: &[(&'static str, &RankingDataset)],
+    measures: &[Measure],
+    convention: &Convention,
+) -> Result<(), ExperimentError> {
+    sets.iter().try_for_each(|(set, data)| match evaluate(&data.rankings(&data.labels), measures, convention) {
+        Ok(_) => Ok(()),
+        Err(source) => Err(ExperimentError::Set { set, source }),
+    })
+}
+
+/// The names of the features that a ranker takes, without columns that the normalizer adds; none if the data have none.
+fn feature_names(train: &RankingDataset, normalizer: &Normalizer) -> Option<Vec<String>> {
+    let names = train.feature_names.iter().take(normalizer.features()).cloned().collect::<Vec<_>>();
+    Some(names).filter(|names| !names.is_empty())
+}
+
+/// Checks the loss of the configuration against the longest list that it will meet.
+fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Option<Approximation>, ExperimentError> {
+    let Some(loss) = &config.loss else { return Ok(None) };
+    let longest = train.offsets.windows(2).map(|query| query[1] - query[0]).max().unwrap_or(0);
+    let loss = loss.build().map_err(LearnerError::from)?;
+    Ok(loss.about().approximation(longest, DType::F32).map_err(LearnerError::from)?)
+}
+
+/// Means by `set measure`, as in `validation ndcg@10`.
+fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
+    let means = evaluations.iter().flat_map(|(set, evaluation)| evaluation.means.iter().map(move |mean| (set, mean)));
+    means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
+}
+
+/// The weight of each feature of a linear ranker, on normalized features, then of each
+/// [column](Normalizer::indicated) that says that one is missing.
+pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
+    match ranker.model() {
+        Model::Scorer(Scorer::Linear(scorer)) => Some(scorer.weights().0),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::agreement::agree;
+    use super::super::config::Document;
+    use super::super::record::{DataReport, Sets, TrainReport};
+    use super::*;
+    use crate::testing::{Reads, in_processes, streamed_and_counted};
+    use burn_rank::data::SynthConfig;
+    use burn_rank::distributed::OneProcess;
+    use burn_rank::workbench::testing::{self, CHUNK, own};
+
+    const SHARDS: usize = 5;
+
+    fn config(normalizer: &str, scorer: &str) -> ExperimentConfig {
+        let text = format!(
+            "normalizer = \"{normalizer}\"\nscorer = {{ {scorer} }}\nloss = {{ name = \"list_net\" }}\n\
+             learner = {{ kind = \"gradient\", epochs = 4, batch_queries = 6, shards = {SHARDS}, evaluate_train_every = 2 }}\n\
+             [data.synthetic]\n"
+        );
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        ExperimentConfig::from_document(&document).unwrap()
+    }
+
+    /// Sets of 40, 11 and 3 queries of 6 features: fewer test queries than shards.
+    fn split() -> Split {
+        let config =
+            SynthConfig { queries: 54, features: 6, median_length: 9.0, max_length: 30, ..SynthConfig::default() };
+        let all = config.generate().unwrap();
+        let set = |queries: std::ops::Range<usize>| all.select(&queries.collect::<Vec<_>>());
+        Split { fold: 1, train: set(0..40), validation: Some(set(40..51)), test: Some(set(51..54)) }
+    }
+
+    /// The same sets, streamed, and how often each value was read.
+    fn streamed(split: &Split, window: usize) -> (Split, Vec<Reads>) {
+        let mut streamed = split.clone();
+        let stream = |data: &mut RankingDataset| {
+            let (file, reads) = streamed_and_counted(data, window);
+            *data = file;
+            reads
+        };
+        let reads = streamed.sets_mut().map(stream).collect();
+        (streamed, reads)
+    }
+
+    /// Trains as `burn-rank train` does, and returns the bytes of ranker and report.
+    fn train(
+        config: &ExperimentConfig,
+        mut split: Split,
+        folder: Option<&Path>,
+        rounds: Option<usize>,
+        processes: &dyn Processes,
+    ) -> (Vec<u8>, TrainReport) {
+        let (fit, data) = fit_to(config, &mut split, folder, rounds, processes);
+        (fit.ranker.to_bytes(), TrainReport::new(config, data, &split, &fit))
+    }
+
+    fn fit_to(
+        config: &ExperimentConfig,
+        split: &mut Split,
+        folder: Option<&Path>,
+        rounds: Option<usize>,
+        processes: &dyn Processes,
+    ) -> (Fit, Sets<DataReport>) {
+        split.cut(config.shards()).unwrap();
+        let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
+        agree(processes, config, &sets).unwrap();
+        split.check(processes).unwrap();
+        let interrupt = rounds.map_or_else(Interrupt::default, |rounds| Interrupt::default().after(rounds));
+        let device = Device::flex();
+        let resume = folder.is_some();
+        let options = FitOptions { directory: folder, resume, interrupt, processes, ..FitOptions::new(&device) };
+        let data = Sets::from_split(split);
+        (fit_in_place(config, split, config.seed, &options).unwrap(), data)
+    }
+
+    #[test]
+    fn more_shards_than_queries_are_refused_before_they_take_memory() {
+        for shards in [41, usize::MAX / 2] {
+            let error = split().cut(shards).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                format!("learner.shards = {shards}: expected at most 40, the number of training queries")
+            );
+        }
+    }
+
+    /// In the ranker and in the report.
+    #[test]
+    fn auto_names_the_normalizer_that_it_took() {
+        let (auto, gauss) = (config("auto", "kind = \"linear\""), config("gauss", "kind = \"linear\""));
+        let whole = train(&auto, split(), None, None, &OneProcess);
+        assert!(whole == train(&gauss, split(), None, None, &OneProcess));
+        assert_eq!(whole.1.config["normalizer"], burn_rank::workbench::json::json!("gauss"));
+    }
+
+    #[test]
+    fn each_process_reads_its_shards_and_all_make_the_fit_of_one() {
+        let attention = "kind = \"attention\", width = 4, heads = 1, blocks = 1";
+        let perceptron = "kind = \"mlp\", hidden = [4]";
+        for (normalizer, scorer, window) in [
+            ("z_score", perceptron, 1 << 20),
+            ("z_score", perceptron, 1 << 10),
+            ("query_min_max", attention, 1 << 20),
+            ("quantile", "kind = \"linear\"", 1 << 10),
+        ] {
+            let (config, split) = (config(normalizer, scorer), split());
+            let whole = train(&config, streamed(&split, window).0, None, None, &OneProcess);
+            if window == 1 << 20 {
+                assert!(train(&config, split.clone(), None, None, &OneProcess) == whole, "in memory, {normalizer}");
+            }
+            for count in 1..4 {
+                let made = in_processes(count, |processes| {
+                    let (streamed, reads) = streamed(&split, window);
+                    let made = train(&config, streamed, None, None, processes);
+                    let mut cut = split.clone();
+                    cut.cut(SHARDS).unwrap();
+                    for (data, reads) in cut.sets_mut().zip(reads) {
+                        let parts = testing::parts(data);
+                        let own = &parts[own(SHARDS, processes)];
+                        let bound = |query: usize| data.offsets[query] * data.feature_count;
+                        let values = bound(own[0].start)..bound(own[own.len() - 1].end);
+                        for (at, reads) in reads.lock().unwrap().iter().enumerate() {
+                            assert_eq!(*reads > 0, values.contains(&at), "value {at}, {values:?}, {count} processes");
+                        }
+                    }
+                    made
+                });
+                assert!(made.iter().all(|made| *made == whole), "{normalizer}, {count} processes");
+            }
+        }
+    }
+
+    /// Sets of more than 3, more than 1 and less than 1 chunk of documents, of 10 features.
+    fn large_split() -> Split {
+        let config =
+            SynthConfig { queries: 2000, features: 10, median_length: 9.0, max_length: 30, ..SynthConfig::default() };
+        let all = config.generate().unwrap();
+        let set = |queries: std::ops::Range<usize>| all.select(&queries.collect::<Vec<_>>());
+        let split =
+            Split { fold: 1, train: set(0..1400), validation: Some(set(1400..1980)), test: Some(set(1980..2000)) };
+        assert!(split.train.documents() > 3 * CHUNK && split.validation.as_ref().unwrap().documents() > CHUNK);
+        split
+    }
+
+    fn trees(normalizer: &str, learner: &str) -> ExperimentConfig {
+        let text = format!(
+            "normalizer = \"{normalizer}\"\nloss = {{ name = \"lambda_ndcg\" }}\n\
+             learner = {{ kind = \"boosted_trees\", rounds = 3, leaves = 4, {learner} }}\n[data.synthetic]\n"
+        );
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        ExperimentConfig::from_document(&document).unwrap()
+    }
+
+    #[test]
+    fn each_process_reads_its_share_and_all_grow_the_trees_of_one() {
+        let split = large_split();
+        // Ten columns in one pass and in two; the columns exchanged one by one, in twos and all at once.
+        for (normalizer, learner, window) in [
+            ("z_score", "bins = 16", 1 << 16),
+            ("quantile", "bins = 16, subsample = 0.5", 1 << 17),
+            ("query_min_max", "bins = 255", 1 << 20),
+        ] {
+            let config = trees(normalizer, learner);
+            let whole = train(&config, split.clone(), None, None, &OneProcess);
+            for count in 1..4 {
+                let made = in_processes(count, |processes| {
+                    let (mut streamed, reads) = streamed(&split, window);
+                    let (fit, data_of) = fit_to(&config, &mut streamed, None, None, processes);
+                    for (data, reads) in split.clone().sets_mut().zip(reads) {
+                        let own = testing::own_rows(data, processes);
+                        for (row, reads) in reads.lock().unwrap().chunks(data.feature_count).enumerate() {
+                            // Queries at the ends are normalized as a whole.
+                            let is_far = (30..CHUNK - 30).contains(&(row % CHUNK));
+                            if is_far || normalizer != "query_min_max" {
+                                assert_eq!(reads[0] > 0, own.contains(&row), "row {row}, {own:?}, {count} processes");
+                            }
+                        }
+                    }
+                    // The report reads a few queries more.
+                    (fit.ranker.to_bytes(), TrainReport::new(&config, data_of, &streamed, &fit))
+                });
+                assert!(made.iter().all(|made| *made == whole), "{normalizer}, {count} processes");
+            }
+        }
+    }
+
+    #[test]
+    fn trees_that_were_stopped_go_on_in_another_number_of_processes() {
+        let (config, split) = (trees("z_score", "bins = 16"), large_split());
+        let fit = |folder: Option<&Path>, rounds, processes: &dyn Processes| {
+            train(&config, streamed(&split, 1 << 16).0, folder, rounds, processes)
+        };
+        let whole = train(&config, split.clone(), None, None, &OneProcess);
+        let folder = tempfile::tempdir().unwrap();
+        let stopped = in_processes(3, |processes| fit(Some(folder.path()), Some(1), processes));
+        assert!(stopped.iter().all(|stopped| *stopped != whole));
+        let made = in_processes(2, |processes| fit(Some(folder.path()), None, processes));
+        assert!(made.iter().all(|made| *made == whole));
+    }
+
+    #[test]
+    fn a_fit_that_was_stopped_goes_on_in_another_number_of_processes() {
+        let (config, split) = (config("z_score", "kind = \"linear\""), split());
+        let fit = |folder: Option<&Path>, rounds, processes: &dyn Processes| {
+            train(&config, streamed(&split, 1 << 10).0, folder, rounds, processes)
+        };
+        let whole = fit(None, None, &OneProcess);
+        for (count, other) in [(1, 3), (3, 2), (2, 1)] {
+            let folder = tempfile::tempdir().unwrap();
+            let stopped = in_processes(count, |processes| fit(Some(folder.path()), Some(2), processes));
+            assert!(stopped.iter().all(|stopped| *stopped != whole));
+            let made = in_processes(other, |processes| fit(Some(folder.path()), None, processes));
+            assert!(made.iter().all(|made| *made == whole), "{count} processes, resumed in {other}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The contents of a folder: the files that are ours, and the files that are in the way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use burn_rank::workbench::atomic_file::unfinished;
+
+use super::lock::is_lock;
+use super::mark::{MARK, Mark, NotOurs, plain};
+use super::{CONFIG, JOB_FILES, JOBS, LOCK, RANKER, REPORT, STATE, top};
+use crate::experiment::error::OutputError;
+use crate::experiment::keep::{KEPT, kept_kind};
+
+/// The contents of a folder that a command may write into.
+#[derive(Debug)]
+pub(super) struct Contents {
+    /// The mark; the default one in an empty folder.
+    pub(super) mark: Mark,
+    /// The listed files that are there as they were written.
+    ours: BTreeSet<String>,
+    /// Entries with a name that the mark lists or that the command writes, but that are not ours.
+    theirs: BTreeMap<String, NotOurs>,
+    /// Halves of our files that a killed run left.
+    halves: Vec<PathBuf>,
+}
+
+impl Contents {
+    /// Looks at a folder, and changes nothing. `writes` are the names that the command writes.
+    ///
+    /// # Errors
+    /// [`OutputError::NotOurs`]: in a marked folder something of the user's with such a name, in any other one whatever is
+    /// there.
+    pub(super) fn read(folder: &Path, writes: &[&str]) -> Result<Self, OutputError> {
+        let in_the_way = |name: &str, reason: NotOurs| {
+            let found = format!("`{name}` {reason}; move it elsewhere, or choose another folder with --out");
+            OutputError::not_ours(folder, found)
+        };
+        let names = names(folder).map_err(OutputError::unwritable(folder))?;
+        let mark = match Mark::read(folder) {
+            Ok(Some(mark)) => mark,
+            Ok(None) | Err(NotOurs::Content) => {
+                return Self::of_unmarked(folder, names).map_err(|found| OutputError::not_ours(folder, found));
+            }
+            Err(reason) => return Err(in_the_way(MARK, reason)),
+        };
+        let mut found = Self::of(mark);
+        for name in names {
+            found.judge(folder, name, writes);
+        }
+        let is_in_the_way = |name: &str| name == LOCK || writes.contains(&top(name));
+        match found.theirs.iter().find(|(name, _)| is_in_the_way(name)) {
+            Some((name, reason)) => Err(in_the_way(name, *reason)),
+            None => Ok(found),
+        }
+    }
+
+    /// A folder with nothing in it but its mark.
+    pub(super) fn of(mark: Mark) -> Self {
+        Self { mark, ours: BTreeSet::new(), theirs: BTreeMap::new(), halves: Vec::new() }
+    }
+
+    /// Judges an unmarked folder. It is ours to use if it is empty, except for files of a command that was killed
+    /// before its mark.
+    fn of_unmarked(folder: &Path, names: Vec<String>) -> Result<Self, String> {
+        let mut found = Self::of(Mark::default());
+        let is_half = |name: &String| unfinished(name) == Some(MARK);
+        found.halves = names.iter().filter(|name| is_half(name)).map(|name| folder.join(name)).collect();
+        let left = |name: &String| name == LOCK && is_lock(&folder.join(LOCK)) || is_half(name) || name.contains('/');
+        let mut others: Vec<String> = names.into_iter().filter(|name| !left(name)).collect();
+        others.sort();
+        let more = match others.len() {
+            0 => return Ok(found),
+            1 => String::new(),
+            2 => " and 1 more entry".to_string(),
+            count => format!(" and {} more entries", count - 1),
+        };
+        let advice = "which burn-rank did not write there; choose a new or empty folder with --out";
+        Err(format!("holds `{}`{more}, {advice}", others[0]))
+    }
+
+    /// Looks at one name.
+    fn judge(&mut self, folder: &Path, name: String, writes: &[&str]) {
+        let wrote = |name: &str| self.mark.wrote.contains_key(name);
+        let is_known = |name: &str| match name.split('/').collect::<Vec<_>>()[..] {
+            [JOBS, _, file] => wrote(JOBS) && JOB_FILES.contains(&file),
+            [JOBS, _] => true,
+            [KEPT, file] => kept_kind(file).is_some(),
+            _ => wrote(name) || writes.contains(&name),
+        };
+        let standing = self.mark.standing(folder, &name).filter(|_| is_known(&name) || name == LOCK);
+        match standing {
+            Some(_) if name == LOCK && is_lock(&folder.join(LOCK)) => {}
+            // Others may have files in a folder of this name.
+            Some(Err(NotOurs::Content)) if [JOBS, KEPT].contains(&&*name) => {}
+            Some(Ok(())) => drop(self.ours.insert(name)),
+            Some(Err(reason)) => drop(self.theirs.insert(name, reason)),
+            None => {
+                let path = folder.join(&name);
+                let is_half = unfinished(&name).is_some_and(|whole| is_known(whole) || whole == MARK);
+                self.halves.extend(Some(path).filter(|path| is_half && plain(path, false) == Some(Ok(()))));
+            }
+        }
+    }
+
+    /// Removes what a killed run left of files that it had not finished. A leftover does no harm.
+    pub(super) fn remove_halves(&self) {
+        self.halves.iter().for_each(|half| drop(fs::remove_file(half)));
+    }
+
+    /// Whether this file is there, and ours.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.ours.contains(name)
+    }
+
+    /// The listed files and folders that are there as they were written, as paths in the folder; what is in a folder comes
+    /// before it.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.ours.iter().rev()
+    }
+
+    /// The files that were kept of selected fits, as paths in the folder.
+    pub(super) fn kept(&self) -> impl Iterator<Item = &String> {
+        self.ours.iter().filter(|name| top(name) == KEPT)
+    }
+
+    /// Whether there is the whole result of a run.
+    pub(super) fn is_finished(&self) -> bool {
+        self.mark.finished && self.has(REPORT)
+    }
+
+    /// Whether there is something of a run to keep.
+    pub(super) fn is_worth_keeping(&self) -> bool {
+        self.ours.iter().any(|name| [REPORT, RANKER, STATE].contains(&&**name) || name.contains('/'))
+    }
+
+    /// Whether the run has this resolved configuration.
+    pub(super) fn is_of(&self, folder: &Path, configuration: &str) -> bool {
+        self.has(CONFIG) && fs::read(folder.join(CONFIG)).is_ok_and(|text| text == configuration.as_bytes())
+    }
+}
+
+/// Returns the names in a folder, in the folders of its jobs, and in the folder of kept files, as paths in the folder.
+/// Names that are not text are shown as well as possible.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let list = |name: &str| -> io::Result<Vec<String>> {
+        let shown = |entry: fs::DirEntry| match (name, entry.file_name().to_string_lossy()) {
+            ("", entry) => entry.into_owned(),
+            (name, entry) => format!("{name}/{entry}"),
+        };
+        fs::read_dir(folder.join(name))?.map(|entry| entry.map(shown)).collect()
+    };
+    let below = |name: &str| match plain(&folder.join(name), true) {
+        Some(Ok(())) => list(name),
+        _ => Ok(Vec::new()),
+    };
+    let mut found = [list("")?, below(KEPT)?].concat();
+    for job in below(JOBS)?.into_iter().filter(|job| is_job(&job[JOBS.len() + 1..])) {
+        found.extend(below(&job)?);
+        found.push(job);
+    }
+    Ok(found)
+}
+
+/// Whether a folder in `jobs` has the name of a job: `fold1-seed1-0123456789ab`.
+fn is_job(name: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let rest = name.strip_prefix("fold").and_then(|rest| rest.split_once("-seed"));
+    let parts = rest.and_then(|(fold, rest)| Some((fold, rest.split_once('-')?)));
+    parts.is_some_and(|(fold, (seed, hash))| {
+        digits(fold) && digits(seed) && hash.len() == 12 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CARD, CONFIG};
+    use super::*;
+
+    /// Returns the contents or the error of a folder with these files, in which the mark lists `listed` without
+    /// digests.
+    fn told(files: &[(&str, &str)], listed: Option<&[&str]>) -> Result<Contents, String> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        if let Some(listed) = listed {
+            let wrote = listed.iter().map(|name| (name.to_string(), Vec::new())).collect();
+            Mark { wrote, ..Mark::default() }.write(folder.path()).unwrap();
+        }
+        let read = Contents::read(folder.path(), &[CONFIG, CARD, JOBS, KEPT]);
+        read.map_err(|error| error.to_string().split_once(": ").unwrap().1.to_string())
+    }
+
+    #[test]
+    fn an_unmarked_folder_is_ours_only_if_it_is_empty() {
+        for ours in [&[][..], &[(LOCK, "")], &[(LOCK, ""), (".burn-rank.12.partial", "{")]] {
+            assert!(told(ours, None).is_ok(), "{ours:?}");
+        }
+        let advice = "which burn-rank did not write there; choose a new or empty folder with --out";
+        for (files, words) in [
+            (&[("b", "")][..], "`b`"),
+            (&[("b", ""), ("a", ""), ("jobs/c", "")], "`a` and 2 more entries"),
+            (&[(LOCK, "12")], "`.lock`"),
+            (&[(CONFIG, "seed = 1"), (LOCK, "")], "`config.toml`"),
+            (&[("config.toml.12.partial", "")], "`config.toml.12.partial`"),
+            (&[(MARK, "{}"), ("notes", "")], "`.burn-rank` and 1 more entry"),
+        ] {
+            assert_eq!(told(files, None).unwrap_err(), format!("holds {words}, {advice}"));
+        }
+    }
+
+    #[test]
+    fn what_the_mark_does_not_list_is_the_users() {
+        let job = ("jobs/fold1-seed1-0123456789ab/state.json", "{}");
+        assert!(told(&[("notes", ""), ("jobs/mine", "")], Some(&[])).is_ok());
+        assert!(told(&[(CARD, ""), job], Some(&[CARD, JOBS])).is_ok_and(|found| found.has(job.0)));
+        let words = "is not as burn-rank wrote it; move it elsewhere, or choose another folder with --out";
+        for (file, shown) in [
+            ((CARD, "mine"), "README.md"),
+            (job, "jobs/fold1-seed1-0123456789ab"),
+            (("kept/fold1-seed1.scores.txt", "1"), "kept/fold1-seed1.scores.txt"),
+        ] {
+            assert_eq!(told(&[file], Some(&[])).unwrap_err(), format!("`{shown}` {words}"));
+        }
+        assert_eq!(
+            told(&[(JOBS, "mine")], Some(&[])).unwrap_err(),
+            format!("`jobs` {}", words.replace("is not as burn-rank wrote it", "is not a folder"))
+        );
+    }
+
+    #[test]
+    fn folders_of_jobs_are_known_by_their_names() {
+        assert!(is_job("fold12-seed1-0123456789ab"));
+        for other in
+            ["fold1-seed1", "fold-seed1-0123456789ab", "fold1-seed1-0123456789aB.txt", "foldx-seed1-0123456789ab"]
+        {
+            assert!(!is_job(other), "{other}");
+        }
+    }
+}

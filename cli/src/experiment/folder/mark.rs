@@ -1,0 +1,209 @@
+//! `Mark`: a small JSON file that says which files of a folder burn-rank wrote.
+//!
+//! The mark is the first file of a folder and is replaced whole, so that a kill leaves an empty folder or a marked one.
+//! A file is listed before it gets its name, together with the one that it replaces: whenever a kill comes, the
+//! existing file is one of the two. A listed file with another content was changed by the user, and belongs to the
+//! user.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use burn_rank::workbench::atomic_file;
+use burn_rank::workbench::text::hexadecimal;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{JOBS, RunKind, is_folder, top};
+
+/// Name of the mark.
+pub(super) const MARK: &str = ".burn-rank";
+
+/// Version of its format.
+const FORMAT: u32 = 1;
+
+/// The reason that an entry with one of our names is not ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NotOurs {
+    #[error("is a link, which burn-rank does not write through")]
+    Link,
+    #[error("is not a file")]
+    NotAFile,
+    #[error("is not a folder")]
+    NotAFolder,
+    #[error("is not as burn-rank wrote it")]
+    Content,
+    /// A mark that this version cannot read.
+    #[error("was written by a newer version of burn-rank")]
+    Newer,
+}
+
+/// The effect of a run in [`NEXT`](super::NEXT) on the run that it will replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Over {
+    /// Makes it again, from the same configuration and data.
+    Same,
+    /// Replaces it, whatever it is.
+    Other,
+    /// Adds to its fits, which stay in their place, and replaces what was found from them.
+    Outcome,
+}
+
+/// The contents of a folder's mark.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Mark {
+    pub(super) about: String,
+    pub(super) made_by: String,
+    pub(super) format: u32,
+    /// The command of the run, if the folder holds a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<RunKind>,
+    /// Whether the run came to its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) finished: bool,
+    /// The effect of the run on the run around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) over: Option<Over>,
+    /// The number of parts, while the parts of a cross-validation share the folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) parts: Option<usize>,
+    /// Each name that was written, with its SHA-256: two while one file is being replaced by another, none for files
+    /// that are written often.
+    pub(super) wrote: BTreeMap<String, Vec<String>>,
+}
+
+impl Default for Mark {
+    fn default() -> Self {
+        Self {
+            about: "burn-rank writes into this folder. It replaces and removes only the files that it wrote.".into(),
+            made_by: format!("burn-rank {}", env!("CARGO_PKG_VERSION")),
+            format: FORMAT,
+            run: None,
+            finished: false,
+            over: None,
+            parts: None,
+            wrote: BTreeMap::new(),
+        }
+    }
+}
+
+impl Mark {
+    /// Reads the mark of a folder, if there is one.
+    pub(super) fn read(folder: &Path) -> Result<Option<Self>, NotOurs> {
+        #[derive(Deserialize)]
+        struct Head {
+            made_by: String,
+            format: u32,
+        }
+        let path = folder.join(MARK);
+        match plain(&path, false) {
+            None => return Ok(None),
+            Some(there) => there?,
+        }
+        let bytes = fs::read(&path).map_err(|_| NotOurs::Content)?;
+        // The format first: the rest may look different in a newer one.
+        let head: Head = serde_json::from_slice(&bytes).map_err(|_| NotOurs::Content)?;
+        match head.format {
+            _ if !head.made_by.starts_with("burn-rank ") => Err(NotOurs::Content),
+            newer if newer > FORMAT => Err(NotOurs::Newer),
+            _ => serde_json::from_slice(&bytes).map(Some).map_err(|_| NotOurs::Content),
+        }
+    }
+
+    /// The mark once this version has brought the run to its end.
+    pub(super) fn of_finished_run(self) -> Self {
+        Self { made_by: Self::default().made_by, finished: true, ..self }
+    }
+
+    /// Whether this version wrote it: another one may give other results.
+    pub(super) fn is_of_this_version(&self) -> bool {
+        self.made_by == Self::default().made_by
+    }
+
+    /// Whether a file is listed and as it was written; `None` if there is no such file. The files of jobs are listed by
+    /// their folder.
+    pub(super) fn standing(&self, folder: &Path, name: &str) -> Option<Result<(), NotOurs>> {
+        let mut path = folder.to_path_buf();
+        let mut steps = name.split('/').peekable();
+        while let Some(step) = steps.next() {
+            path.push(step);
+            if let Err(reason) = plain(&path, steps.peek().is_some() || is_folder(name))? {
+                return Some(Err(reason));
+            }
+        }
+        let listed = if top(name) == JOBS { JOBS } else { name };
+        let as_written =
+            |known: &Vec<String>| known.is_empty() || digest_of_file(&path).is_ok_and(|digest| known.contains(&digest));
+        Some(self.wrote.get(listed).is_some_and(as_written).then_some(()).ok_or(NotOurs::Content))
+    }
+
+    /// Lists a file that is about to have this content, together with the present one.
+    pub(super) fn expect(&mut self, folder: &Path, name: &str, digest: String) {
+        let known = self.wrote.entry(name.to_string()).or_default();
+        let there = digest_of_file(&folder.join(name)).ok();
+        known.retain(|known| there.as_ref() == Some(known) && *known != digest);
+        known.push(digest);
+    }
+
+    /// Writes the mark into its folder.
+    pub(super) fn write(&self, folder: &Path) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec_pretty(self)?;
+        bytes.push(b'\n');
+        atomic_file::replace(&folder.join(MARK), &bytes)
+    }
+}
+
+/// Whether a path is a plain file, or a plain folder if one is wanted; `None` if nothing is there.
+pub(super) fn plain(path: &Path, wants_folder: bool) -> Option<Result<(), NotOurs>> {
+    Some(Err(match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(_) => NotOurs::Content,
+        Ok(there) if there.is_symlink() => NotOurs::Link,
+        Ok(there) if wants_folder && !there.is_dir() => NotOurs::NotAFolder,
+        Ok(there) if !wants_folder && !there.is_file() => NotOurs::NotAFile,
+        Ok(_) => return Some(Ok(())),
+    }))
+}
+
+/// SHA-256 of a text.
+pub(super) fn digest_of(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+/// SHA-256 of a file.
+fn digest_of_file(path: &Path) -> io::Result<String> {
+    let mut hashed = Hashed::new(io::sink());
+    io::copy(&mut File::open(path)?, &mut hashed)?;
+    Ok(hashed.finish().1)
+}
+
+/// A file that is hashed on its way.
+pub(super) struct Hashed<W> {
+    file: W,
+    hash: Sha256,
+}
+
+impl<W: Write> Hashed<W> {
+    pub(super) fn new(file: W) -> Self {
+        Self { file, hash: Sha256::new() }
+    }
+
+    /// The file, and the SHA-256 of what was written.
+    pub(super) fn finish(self) -> (W, String) {
+        (self.file, hexadecimal(&self.hash.finalize()))
+    }
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

@@ -1,0 +1,69 @@
+//! Experiments: configuration file, folds, grid or search, seeds, report.
+//!
+//! A [`Document`] is the text of a configuration with its overrides, an [`ExperimentConfig`] what it says. [`fit()`]
+//! runs it on one split of the data, [`cross_validate`] on folds x grid x seeds; [`Report`] is what both leave.
+//! `docs/reference/configuration` lists the keys.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use burn::tensor::Device;
+//! use burn_rank_cli::experiment::{Document, ExperimentConfig, FitOptions, fit};
+//!
+//! let text = r#"
+//!     data = { synthetic = { train_queries = 20, validation_queries = 10, test_queries = 10, features = 6 } }
+//!     learner = { kind = "regression" }
+//! "#;
+//! let document = Document::parse(Path::new("ridge.toml"), text.to_string(), &["seed=2".to_string()])?;
+//! let config = ExperimentConfig::from_document(&document)?;
+//! let split = config.data.split(config.seed)?;
+//! let fitted = fit(&config, &split, config.seed, &FitOptions::new(&Device::flex()))?;
+//! println!("{:?}", fitted.ranker.metadata().measures);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod agreement;
+mod config;
+mod cross_validation;
+mod error;
+mod extreme_queries;
+mod fit;
+mod folder;
+mod keep;
+mod kept;
+pub(crate) mod proposal;
+mod record;
+mod refit;
+mod split;
+mod splits;
+mod start;
+mod train_run;
+
+pub(crate) use agreement::agree;
+pub use config::grid::{Point, label, points};
+pub use config::{
+    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, FoldsConfig, MeasureConfig,
+    RangeConfig, RangeScale, Rung, SearchConfig, SplitBy, SplitConfig, SyntheticConfig, resolved_toml,
+};
+pub(crate) use config::{from_toml, written_value};
+pub use cross_validation::{
+    CrossValidationOptions, JobDone, JobProgress, Part, PartDone, cross_validate, cross_validate_and_choose,
+    cross_validate_part, merge_parts, merge_parts_and_choose,
+};
+pub use error::{ExperimentError, OutputError};
+pub(crate) use extreme_queries::LONGEST_IDENTIFIER;
+pub use extreme_queries::{ExtremeQueries, RankedDocument, RankedQuery};
+pub use fit::{Evaluations, Fit, FitOptions, fit, fit_in_place, linear_weights};
+pub use folder::{CARD, CONFIG, Claim, JOBS, NEXT, OutputFolder, PAGE, RANKER, RECORD, REPORT, RunKind};
+pub(crate) use folder::{RUN_FILES, settle, write_page};
+pub use keep::{KEPT, Keep};
+pub use kept::{KeptError, KeptFold, KeptRun};
+pub use record::{
+    CrossValidation, CrossValidationReport, DataReport, FitReport, FoldDetails, FoldResult, Measures, MissingValue,
+    PartialDependence, PerQuery, Report, RunRecord, SearchReport, SetMeasures, Sets, TrainReport, Trial,
+};
+pub use refit::Chosen;
+pub use split::Split;
+pub use splits::{SplitContents, Splits};
+pub(crate) use start::ranker_file;
+pub use train_run::{FinishedRun, TrainRun, WriteReports};

@@ -1,0 +1,350 @@
+//! `Proposal`: a first configuration for data that have been looked at, as commented TOML (`burn-rank init`).
+//!
+//! Networks come first: with `gauss`, dropout and patience they are level with tuned trees or above them on most data
+//! (benchmarks/trees.md has the trees). Trees come first where values are missing, a line where there is too little to
+//! learn from; a network takes missing values as means and columns. Whatever comes first, one `cv` compares it with the
+//! others.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use burn_rank::data::Statistics;
+use burn_rank::json::{Map, Value};
+use burn_rank::workbench::text::counted;
+use serde::Serialize;
+
+/// Fewer training queries with two labels are too few for a network.
+const FEW: usize = 20;
+/// Training queries above which a step has 32 of them, and documents of a query above which it has 8.
+const MANY: usize = 1000;
+const LONG: usize = 400;
+/// Documents of a leaf at least, by default.
+const MIN_DOCUMENTS: usize = 20;
+/// Folds that one file is cut into.
+const FOLDS: usize = 5;
+/// Labels above it are no grades: their gain 2^y - 1 would outweigh all others.
+const LARGEST_GRADE: f32 = 31.0;
+
+/// The source of the queries.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Source {
+    /// A folder of so many folds.
+    Folds(PathBuf, usize),
+    /// Separate files for each set.
+    Files { train: Vec<PathBuf>, validation: Vec<PathBuf>, test: Vec<PathBuf> },
+}
+
+/// Facts about the data.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub source: Source,
+    /// Statistics of the training queries, in the first fold if there are folds.
+    pub train: Statistics,
+    /// Documents with a label of at least 1 in the training queries that have any.
+    pub relevant: usize,
+    /// Missing values in any set.
+    pub missing: usize,
+    /// Whether sets differ in the number of their last feature.
+    pub features: Option<usize>,
+    /// The keys of `[data.read]` and `[data.columns]` that the data were read with.
+    pub read: Map,
+}
+
+/// The kind of scorer or learner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Choice {
+    Network,
+    Trees,
+    Linear,
+}
+
+/// The kind of the labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Labels {
+    /// Whole grades.
+    Grades,
+    /// 0 and another one.
+    Binary,
+    /// 0 and another one, which one document of a query has.
+    OnePositive,
+    /// Numbers that are no grades.
+    Values,
+}
+
+impl Seen {
+    /// Returns the kind of the labels.
+    pub fn labels(&self) -> Labels {
+        let labels: Vec<f32> = self.train.labels.iter().map(|(label, _)| *label).collect();
+        if labels.iter().any(|label| label.fract() != 0.0 || *label > LARGEST_GRADE) {
+            return Labels::Values;
+        }
+        let with = self.train.queries - self.train.empty_queries;
+        match labels.len() {
+            2 if labels[0] == 0.0 && self.relevant == with => Labels::OnePositive,
+            2 if labels[0] == 0.0 => Labels::Binary,
+            _ => Labels::Grades,
+        }
+    }
+
+    /// Training queries that teach something.
+    pub fn teaching(&self) -> usize {
+        self.train.queries - self.train.single_label_queries
+    }
+
+    /// Returns the first choice and its reason.
+    pub fn choice(&self) -> (Choice, String) {
+        let teaching = self.teaching();
+        if self.missing > 0 {
+            return (Choice::Trees, "values are missing, and trees take them as they are".to_string());
+        }
+        if teaching < FEW {
+            let found = counted(teaching, "training query");
+            let are = if teaching == 1 { "is" } else { "are" };
+            return (
+                Choice::Linear,
+                format!("{found} with two labels {are} too few for more than a weight per feature"),
+            );
+        }
+        let why = "a small one with dropout is level with tuned trees or above them on most data";
+        (Choice::Network, why.to_string())
+    }
+
+    /// Whether `cv` can run: with folds, a test set, or enough queries to cut.
+    pub fn cross_validates(&self) -> bool {
+        match &self.source {
+            Source::Folds(..) => true,
+            Source::Files { test, .. } => !test.is_empty() || self.folds().is_some(),
+        }
+    }
+
+    /// The folds that one set is cut into, where it is to be cut.
+    pub fn folds(&self) -> Option<usize> {
+        match &self.source {
+            Source::Files { validation, test, .. } if validation.is_empty() && test.is_empty() => {
+                Some(FOLDS.min(self.train.queries)).filter(|folds| *folds >= 3)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether there are queries to choose on among candidates.
+    fn selects(&self) -> bool {
+        match &self.source {
+            Source::Folds(..) => true,
+            Source::Files { validation, .. } => !validation.is_empty() || self.folds().is_some(),
+        }
+    }
+
+    /// Queries of a step.
+    fn batch(&self) -> usize {
+        match () {
+            _ if self.train.length_range.1 > LONG => 8,
+            _ if self.train.queries > MANY => 32,
+            _ => 16,
+        }
+    }
+
+    /// The sets, in words.
+    pub fn sets(&self) -> String {
+        match &self.source {
+            Source::Folds(_, count) => counted(*count, "fold"),
+            Source::Files { validation, test, .. } => match (validation.is_empty(), test.is_empty(), self.folds()) {
+                (.., Some(folds)) => format!("one, which cv cuts into {folds} folds by query"),
+                (true, true, None) => "one, too small for folds: rounds are chosen on the training queries".to_string(),
+                (false, true, _) => {
+                    "training and validation queries; without a test set, cv has nothing to test on".into()
+                }
+                (true, false, _) => "training and test queries; rounds are chosen on the training queries".to_string(),
+                (false, false, _) => "training, validation and test queries".to_string(),
+            },
+        }
+    }
+
+    /// The configuration. `command` is the line that runs it.
+    pub fn configuration(&self, command: &str) -> String {
+        let (choice, why) = self.choice();
+        let labels = self.labels();
+        let gain = if labels == Labels::Values { ", gain = \"linear\"" } else { "" };
+        let mut text = format!(
+            "# A first configuration by `burn-rank init`. Every key is described in docs/reference/configuration.\n#   {command}\nseed = 1\n\
+             # Features by their ranks among the training values, or z-scores, as the data ask for.\nnormalizer = \"auto\"\n"
+        );
+        text += &self.data();
+        let scorers = match choice {
+            Choice::Linear => Some((Choice::Linear, format!(" A linear scorer: {why}."))),
+            Choice::Network => Some((Choice::Network, format!(" A perceptron: {why}."))),
+            // For the grid.
+            Choice::Trees => self.selects().then(|| (Choice::Network, String::new())),
+        };
+        if let Some((of, about)) = scorers.filter(|_| choice != Choice::Trees || self.cross_validates()) {
+            text += &format!("\n# Read by the learner `gradient`.{about}\n");
+            text += &table("scorer", &scorer(of));
+        }
+        let why_loss = match labels {
+            Labels::Values => "The gain is the label itself, as the labels are no grades from 0 to 4.",
+            _ => "LambdaRank for the scorer, LambdaMART for trees.",
+        };
+        text += &format!("\n# {why_loss}\n[loss]\nname = \"lambda_ndcg\"\n");
+        if !gain.is_empty() {
+            text += "gain = \"linear\"\n";
+        }
+        if choice == Choice::Trees {
+            text += &format!("\n# Boosted trees: {why}.\n");
+        } else {
+            text += "\n# Adam at a constant rate, until 20 epochs bring nothing better.\n";
+        }
+        text += &table("learner", &self.learner(choice));
+        let (select, report) = match labels {
+            Labels::OnePositive => ("mrr", r#"["mrr", "success@1", "success@10", "ndcg@10"]"#),
+            _ => ("ndcg@10", r#"["ndcg@1", "ndcg@5", "ndcg@10", "map"]"#),
+        };
+        let convention = match labels {
+            Labels::Values => r#"{ preset = "standard", gain = "linear" }"#,
+            _ => r#""standard""#,
+        };
+        let about = match labels {
+            Labels::OnePositive => "# One document of a query is relevant: what counts is its rank.\n",
+            _ => "",
+        };
+        text += &format!("\n{about}[measure]\nconvention = {convention}\nselect = \"{select}\"\nreport = {report}\n");
+        if let Some(folds) = self.folds() {
+            text += &format!(
+                "\n# `cv` tests on each fold once. Cut by query: rows of one query never stand on both sides.\n[cv]\nsplit = \
+                 {folds}\n"
+            );
+        }
+        text += &self.others(choice);
+        text
+    }
+
+    fn data(&self) -> String {
+        let path = |path: &PathBuf| toml::Value::from(path.display().to_string()).to_string();
+        let list = |paths: &[PathBuf]| format!("[{}]", paths.iter().map(path).collect::<Vec<_>>().join(", "));
+        let mut text = String::from("\n[data]\n");
+        match &self.source {
+            Source::Folds(folder, _) => {
+                let _ = writeln!(text, "folds = {}", path(folder));
+            }
+            Source::Files { train, validation, test } => {
+                for (key, files) in [("train", train), ("validation", validation), ("test", test)] {
+                    if !files.is_empty() {
+                        let _ = writeln!(text, "{key} = {}", list(files));
+                    }
+                }
+            }
+        }
+        let mut read = self.read.clone();
+        let mut columns = Map::new();
+        for key in read.keys().filter(|key| key.starts_with("columns.")).cloned().collect::<Vec<_>>() {
+            if let Some(value) = read.swap_remove(&key) {
+                columns.insert(key["columns.".len()..].to_string(), value);
+            }
+        }
+        if self.missing > 0 && read.get("missing").is_none() {
+            read.insert("missing".to_string(), Value::from("indicator"));
+        }
+        if let Some(features) = self.features
+            && read.get("features").is_none()
+        {
+            read.insert("features".to_string(), Value::from(features));
+        }
+        for (section, keys) in [("data.columns", columns), ("data.read", read)] {
+            if !keys.is_empty() {
+                let _ = write!(text, "\n{}", table(section, &lines(&keys)));
+            }
+        }
+        text
+    }
+
+    fn learner(&self, choice: Choice) -> Vec<(&'static str, String)> {
+        match choice {
+            Choice::Trees => self.trees(31),
+            _ => vec![
+                ("kind", "\"gradient\"".to_string()),
+                ("epochs", "100".to_string()),
+                ("batch_queries", self.batch().to_string()),
+                ("learning_rate", if choice == Choice::Linear { "0.01" } else { "0.001" }.to_string()),
+                ("optimizer", "{ kind = \"adam\" }".to_string()),
+                ("patience", "20".to_string()),
+            ],
+        }
+    }
+
+    fn trees(&self, leaves: usize) -> Vec<(&'static str, String)> {
+        trees(leaves, self.train.documents)
+    }
+
+    /// A grid that compares what comes first with others.
+    fn others(&self, choice: Choice) -> String {
+        if !self.cross_validates() {
+            return String::new();
+        }
+        if !self.selects() {
+            return "\n# With validation queries, a [grid] compares learners: see docs/reference/configuration.\n"
+                .to_string();
+        }
+        let inline = |keys: &[(&str, String)]| {
+            let keys: Vec<String> = keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+            format!("{{ {} }}", keys.join(", "))
+        };
+        let decided = "Once it is decided, remove this section.";
+        match choice {
+            Choice::Network => format!(
+                "\n# One `cv` says what is better on these data: the network or trees, with 31 leaves or 7. {decided}\n[grid]\n\
+                 learner = [\n    {},\n    {},\n    {},\n]\n",
+                inline(&self.learner(choice)),
+                inline(&self.trees(31)),
+                inline(&self.trees(7)),
+            ),
+            Choice::Linear => format!(
+                "\n# One `cv` says what is better on these data: a line, a perceptron, or trees. {decided}\n[grid]\n\
+                 scorer = [\n    {},\n    {},\n]\n# For trees, in the place of the scorers:\n# learner = [{}]\n",
+                inline(&scorer(Choice::Linear)),
+                inline(&scorer(Choice::Network)),
+                inline(&self.trees(7)),
+            ),
+            Choice::Trees => format!(
+                "\n# One `cv` says what is better on these data: trees, with 31 leaves or 7, or a network. {decided}\n[grid]\n\
+                 learner = [\n    {},\n    {},\n    {},\n]\n",
+                inline(&self.trees(31)),
+                inline(&self.trees(7)),
+                inline(&self.learner(Choice::Network)),
+            ),
+        }
+    }
+}
+
+fn scorer(choice: Choice) -> Vec<(&'static str, String)> {
+    match choice {
+        Choice::Linear => vec![("kind", "\"linear\"".to_string())],
+        _ => vec![("kind", "\"mlp\"".to_string()), ("hidden", "[64]".to_string()), ("dropout", "0.3".to_string())],
+    }
+}
+
+/// Trees of so many leaves for so many training documents: where there are few, a leaf may have fewer of them.
+fn trees(leaves: usize, documents: usize) -> Vec<(&'static str, String)> {
+    let fewest = (documents / 50).max(1);
+    let mut keys = vec![
+        ("kind", "\"boosted_trees\"".to_string()),
+        ("rounds", "300".to_string()),
+        ("leaves", leaves.to_string()),
+        ("learning_rate", "0.1".to_string()),
+        ("patience", "50".to_string()),
+    ];
+    if fewest < MIN_DOCUMENTS {
+        keys.push(("min_documents", fewest.to_string()));
+    }
+    keys
+}
+
+fn table<K: AsRef<str>>(section: &str, keys: &[(K, String)]) -> String {
+    let lines: String = keys.iter().map(|(key, value)| format!("{} = {value}\n", key.as_ref())).collect();
+    format!("[{section}]\n{lines}")
+}
+
+/// The lines of a table of values, in TOML, which has lists and texts as JSON has them.
+fn lines(keys: &Map) -> Vec<(String, String)> {
+    keys.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
+}

@@ -1,0 +1,179 @@
+//! After a cross-validation: the setting that did best in all folds, trained once more on the queries of all of them.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use burn_rank::data::{Columns, DataError};
+use burn_rank::json::Map;
+use burn_rank::ranker::Estimate;
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::json::json;
+
+use super::config::{
+    ConfigError, CrossValidationConfig, DataConfig, Document, ExperimentConfig, SplitBy, SyntheticConfig, resolved_toml,
+};
+use super::error::ExperimentError;
+use super::record::{CrossValidation, Measures};
+use super::splits::Splits;
+
+/// The setting that a cross-validation prefers over all its folds and seeds.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    /// The configuration of the setting, for one fold.
+    pub(super) config: ExperimentConfig,
+    /// The point of the grid, `-` without a grid.
+    pub setting: String,
+    /// The mean selection measure over folds and seeds.
+    pub validation: f64,
+    /// The best round in each fold with each seed.
+    pub best_rounds: Vec<usize>,
+}
+
+impl Chosen {
+    /// The median of the best rounds, the lower one of two.
+    pub fn round(&self) -> usize {
+        let mut rounds = self.best_rounds.clone();
+        rounds.sort_unstable();
+        rounds.get(rounds.len().saturating_sub(1) / 2).copied().unwrap_or(1)
+    }
+
+    /// The configuration that trains the setting on `data` for the median of its best rounds.
+    ///
+    /// # Errors
+    /// [`ConfigError`] of a key that does not fit these data.
+    pub fn configuration(&self, data: &DataConfig) -> Result<(Document, ExperimentConfig), ConfigError> {
+        let mut config = ExperimentConfig {
+            data: data.clone(),
+            grid: Map::new(),
+            search: None,
+            cv: CrossValidationConfig::default(),
+            ..self.config.clone()
+        };
+        config.measure.round = Some(self.round());
+        again(&config)
+    }
+}
+
+/// Reads a configuration again as its file will have it, with all its checks.
+fn again(config: &ExperimentConfig) -> Result<(Document, ExperimentConfig), ConfigError> {
+    let place = Path::new("--refit");
+    let empty = Document::parse(place, String::new(), &[])?;
+    let document = Document::parse(place, resolved_toml(&empty, config)?, &[])?;
+    let config = ExperimentConfig::from_document(&document)?;
+    Ok((document, config))
+}
+
+impl ExperimentConfig {
+    /// Refuses a cross-validation whose folds do not try the same settings.
+    pub(crate) fn check_refit(&self, folds: usize) -> Result<(), Refusal> {
+        if self.search.is_some() && folds > 1 {
+            let expected =
+                "[grid] for --refit: a search draws other trials in each fold, so that none has a mean over folds";
+            return Err(Refusal::fault("search", format!("expected {expected}")));
+        }
+        Ok(())
+    }
+
+    /// The data of all folds as training data, after a look at the files: what cannot be read is known before any fit.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the data, and of folds that hold a part of another one's queries.
+    pub fn refit_data(&self) -> Result<DataConfig, ExperimentError> {
+        let splits = self.data.splits(&self.cv, self.seed)?;
+        self.check_refit(splits.count())?;
+        let mut data = self.data.of_all(&splits)?;
+        data.columns.drop.extend(self.split_column());
+        let (_, config) = again(&Self {
+            data: data.clone(),
+            grid: Map::new(),
+            search: None,
+            cv: CrossValidationConfig::default(),
+            ..self.clone().without_unread()
+        })?;
+        drop(splits);
+        drop(config.data.told_split(config.seed)?);
+        Ok(data)
+    }
+
+    /// The column that queries are split by, which is no feature, unless it has another name in the configuration.
+    fn split_column(&self) -> Option<String> {
+        let by = [self.data.split.as_ref().map(|split| &split.by), self.cv.split.as_ref().map(|split| &split.by)];
+        let (SplitBy::Group(name) | SplitBy::Time(name)) = by.into_iter().flatten().next()? else { return None };
+        let Columns { label, query, id, weight, drop } = &self.data.columns;
+        let is_named = [label, query, id, weight].into_iter().flatten().chain(drop).any(|column| column == name);
+        (!is_named).then(|| name.clone())
+    }
+}
+
+impl DataConfig {
+    /// The same data with the queries of all splits to train on.
+    fn of_all(&self, splits: &Splits) -> Result<Self, DataError> {
+        let mut data =
+            Self { folds: None, fold: 1, validation: Vec::new(), test: Vec::new(), split: None, ..self.clone() };
+        if let Some(folds) = splits.files() {
+            let mut seen: HashSet<String> = HashSet::new();
+            for (at, fold) in folds.iter().enumerate() {
+                let files = [&fold.train, &fold.validation, &fold.test];
+                if files.iter().all(|files| files.iter().all(|file| data.train.contains(file))) {
+                    continue;
+                }
+                let split = splits.read(at, false)?;
+                let sets = [Some(split.train), split.validation, split.test];
+                for (files, set) in files.into_iter().zip(sets.into_iter().flatten()) {
+                    let known = set.query_ids.iter().filter(|id| seen.contains(*id)).count();
+                    if known == set.query_ids.len() {
+                        continue;
+                    }
+                    if known > 0 {
+                        let file = files.first().map(|file| file.display().to_string()).unwrap_or_default();
+                        let found =
+                            format!("{file}, of whose {} queries earlier folds hold {known}", set.query_ids.len());
+                        let expected =
+                            "files of which earlier folds hold all queries or none, to train on each query once";
+                        return Err(Refusal::new("data.folds", found, expected).into());
+                    }
+                    seen.extend(set.query_ids);
+                    data.train.extend(files.iter().cloned());
+                }
+            }
+            return Ok(data);
+        }
+        if let Some(synthetic) = &mut data.synthetic {
+            *synthetic = SyntheticConfig {
+                train_queries: synthetic.train_queries + synthetic.validation_queries + synthetic.test_queries,
+                validation_queries: 0,
+                test_queries: 0,
+                ..synthetic.clone()
+            };
+        } else if !splits.cuts() {
+            data.train.extend(self.validation.iter().chain(&self.test).cloned());
+        }
+        Ok(data)
+    }
+}
+
+impl CrossValidation {
+    /// Returns the estimate for a ranker that is trained on all the queries; `report` is the place of the report.
+    pub fn estimate(&self, report: Option<String>) -> Estimate {
+        let numbers = |measures: &Measures| {
+            measures.iter().filter_map(|(name, value)| Some((name.to_string(), value.as_f64()?))).collect()
+        };
+        Estimate {
+            measures: numbers(&self.measures),
+            standard_errors: numbers(&self.standard_errors),
+            queries: self.queries,
+            folds: self.folds.len(),
+            seeds: self.seeds.len(),
+            report,
+        }
+    }
+}
+
+impl From<&Chosen> for burn_rank::json::Value {
+    fn from(chosen: &Chosen) -> Self {
+        json!({
+            "setting": chosen.setting, "validation": chosen.validation, "round": chosen.round(),
+            "best_rounds": chosen.best_rounds,
+        })
+    }
+}

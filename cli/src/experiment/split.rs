@@ -1,0 +1,246 @@
+//! One split of an experiment: which queries train, validate and test.
+
+use std::path::{Path, PathBuf};
+
+use burn_rank::data::letor::{ReadOptions, Weights};
+use burn_rank::data::{DataError, Input, RankingDataset, folds};
+use burn_rank::distributed::{OneProcess, Processes};
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::dataset::{check_values_in, cut};
+use burn_rank::workbench::text::counted;
+use burn_rank::workbench::{self, FileWidth, Keys, Like, absent_in_words, fewer_features, read_like};
+
+use super::config::{DataConfig, SplitBy, SplitConfig, SyntheticConfig};
+
+/// Training, validation and test queries; the latter two may be absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Split {
+    /// Number of the fold, from 1.
+    pub fold: usize,
+    /// Queries to train on.
+    pub train: RankingDataset,
+    /// Queries to select on.
+    pub validation: Option<RankingDataset>,
+    /// Queries to test on.
+    pub test: Option<RankingDataset>,
+}
+
+/// A split, and what is to be known of the files that it was read from.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub split: Split,
+    pub warnings: Vec<String>,
+}
+
+impl Split {
+    /// Bytes of all features.
+    pub fn bytes(&self) -> usize {
+        self.sets().map(|data| data.features.len() * size_of::<f32>()).sum()
+    }
+
+    fn sets(&self) -> impl Iterator<Item = &RankingDataset> {
+        [Some(&self.train), self.validation.as_ref(), self.test.as_ref()].into_iter().flatten()
+    }
+
+    pub(super) fn sets_mut(&mut self) -> impl Iterator<Item = &mut RankingDataset> {
+        [Some(&mut self.train), self.validation.as_mut(), self.test.as_mut()].into_iter().flatten()
+    }
+
+    /// Cuts each set into so many shards, of which each process reads its own where the features are streamed.
+    ///
+    /// # Errors
+    /// A [`Refusal`] of more shards than training queries.
+    pub(crate) fn cut(&mut self, shards: usize) -> Result<(), Refusal> {
+        let queries = self.train.queries();
+        if shards > queries {
+            let expected = format!("at most {queries}, the number of training queries");
+            return Err(Refusal::new("learner.shards", shards, expected));
+        }
+        self.sets_mut().for_each(|data| cut(data, shards));
+        Ok(())
+    }
+
+    /// Refuses features that may not be, in all processes alike.
+    pub(crate) fn check(&self, processes: &dyn Processes) -> Result<(), DataError> {
+        self.sets().try_for_each(|data| check_values_in(data, processes))
+    }
+}
+
+impl DataConfig {
+    /// The one split that `train` uses, in which `seed` shuffles queries that are split. Files that lack features are
+    /// logged as a warning.
+    ///
+    /// # Errors
+    /// [`DataError`] of the folder, the files or the generator.
+    pub fn split(&self, seed: u64) -> Result<Split, DataError> {
+        let Told { split, warnings } = self.told_split(seed)?;
+        warnings.iter().for_each(|warning| log::warn!("{warning}"));
+        Ok(split)
+    }
+
+    /// The split, and what is to be known of its files.
+    pub(super) fn told_split(&self, seed: u64) -> Result<Told, DataError> {
+        let told = self.unchecked_split(seed)?;
+        told.split.check(&OneProcess)?;
+        Ok(told)
+    }
+
+    /// The split, whose features may not have been looked through.
+    pub(crate) fn unchecked_split(&self, seed: u64) -> Result<Told, DataError> {
+        match (&self.folds, &self.synthetic) {
+            (Some(folder), _) => {
+                let found = discover(folder)?;
+                let count = found.len();
+                let fold = found.into_iter().find(|fold| fold.number == self.fold).ok_or_else(|| {
+                    let expected = format!("from 1 to {count}, the folds of {}", folder.display());
+                    Refusal::new("data.fold", self.fold, expected)
+                })?;
+                self.read_fold(&fold)
+            }
+            (None, Some(synthetic)) => Ok(Told { split: synthetic.split()?, warnings: Vec::new() }),
+            (None, None) if let Some(split) = &self.split => self.read_shares(split, seed),
+            (None, None) => self.read_split(1, &self.train, &self.validation, &self.test),
+        }
+    }
+
+    /// A fold of the folder, whose features may not have been looked through.
+    pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Told, DataError> {
+        self.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))
+    }
+
+    /// The training files, and the values of the column that splits their queries, with what is to be known of them.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn read_keyed(&self, by: &SplitBy) -> Result<(RankingDataset, Option<Keys>, Vec<String>), DataError> {
+        let column = by.column();
+        let like = Like { key: column.as_ref(), ..Like::default() };
+        let inputs = self.train.iter().map(Input::from_path);
+        let read = read_like(inputs, &self.read_options(), &like).map_err(about("data.train"))?;
+        let mut warnings = self.warnings(&read.widths, read.data.feature_count);
+        warnings.extend(moved_in_words("data.train", &read.data));
+        Ok((read.data, read.keys, warnings))
+    }
+
+    /// The training files, split by shares.
+    fn read_shares(&self, split: &SplitConfig, seed: u64) -> Result<Told, DataError> {
+        let (whole, keys, warnings) = self.read_keyed(&split.by)?;
+        let sets = workbench::folds::split_by_shares(&whole, keys.as_ref(), &split.shares, seed);
+        if let Some(at) = sets.iter().zip(split.shares).position(|(set, share)| set.is_empty() && share > 0.0) {
+            let counts: Vec<usize> = sets.iter().map(Vec::len).collect();
+            let name = ["train", "select", "test"][at];
+            let expected = format!("shares that leave a query to {name} on: the sets would have {counts:?} queries");
+            return Err(Refusal::new("data.split.shares", format!("{:?}", split.shares), expected).into());
+        }
+        // Only training queries have weights.
+        let other = |queries: &Vec<usize>| {
+            let without =
+                |set: RankingDataset| RankingDataset { query_weights: vec![], document_weights: vec![], ..set };
+            (!queries.is_empty()).then(|| without(whole.select(queries)))
+        };
+        let (validation, test) = (other(&sets[1]), other(&sets[2]));
+        Ok(Told { split: Split { fold: 1, train: whole.select(&sets[0]), validation, test }, warnings })
+    }
+
+    fn read_split(
+        &self,
+        fold: usize,
+        train: &[PathBuf],
+        validation: &[PathBuf],
+        test: &[PathBuf],
+    ) -> Result<Told, DataError> {
+        let (mut widths, mut moved) = (Vec::new(), Vec::new());
+        // The source of the expected number of features, for messages.
+        let of_train = self.read.features.is_none().then_some(", as in the training data");
+        let mut read = |paths: &[PathBuf], options: &ReadOptions, key, like: &Like| {
+            let inputs = paths.iter().map(Input::from_path);
+            let mut read = read_like(inputs, options, like).map_err(about(key))?;
+            widths.append(&mut read.widths);
+            let mut data = read.data;
+            moved.extend(moved_in_words(key, &data));
+            if let Some((memory, window)) = self.streaming() {
+                let unfit = |source| DataError::Key { key: "data.memory", source: Box::new(about_set(key)(source)) };
+                data.stream(memory, window).map_err(unfit)?;
+            }
+            Ok::<_, DataError>(data)
+        };
+        let options = self.read_options();
+        let train = read(train, &options, "data.train", &Like::default())?;
+        // Sparse files may lack the last features; the training set decides how many there are. Only training queries
+        // have weights.
+        let like_train = ReadOptions {
+            features: Some(train.feature_count),
+            query_weights: Weights::None,
+            document_weights: Weights::None,
+            ..options
+        };
+        let like = Like { features_from: of_train, feature_names: &train.feature_names, ..Like::default() };
+        let mut other = |paths: &[PathBuf], key| match paths {
+            [] => Ok(None),
+            paths => read(paths, &like_train, key, &like).map(Some),
+        };
+        let (validation, test) = (other(validation, "data.validation")?, other(test, "data.test")?);
+        let mut warnings = self.warnings(&widths, train.feature_count);
+        warnings.append(&mut moved);
+        Ok(Told { split: Split { fold, validation, test, train }, warnings })
+    }
+
+    /// A warning for each file that has fewer features than the training data, unless the configuration says how many
+    /// there are.
+    fn warnings(&self, widths: &[FileWidth], expected: usize) -> Vec<String> {
+        if self.read.features.is_some() {
+            return Vec::new();
+        }
+        let taken_as = absent_in_words(&self.read);
+        let warning = |FileWidth { path, features }: &FileWidth| {
+            let file = format!("{} has", path.display());
+            fewer_features(&file, *features, "the training data have", expected, taken_as)
+        };
+        let mut warnings: Vec<String> = widths.iter().filter(|file| file.features < expected).map(warning).collect();
+        // A file may be of two sets.
+        warnings.sort();
+        warnings.dedup();
+        warnings
+    }
+}
+
+/// Returns the warning about a set whose rows did not stand together by query.
+fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
+    let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
+    (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query"))
+}
+
+/// The folds of a folder.
+pub(super) fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
+    folds::discover(folder).map_err(about("data.folds"))
+}
+
+/// Names the key where files are missing or hold nothing; other errors have a place in a file.
+fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
+    move |error| match error {
+        DataError::Key { source, .. } => DataError::Key { key, source },
+        DataError::Io { .. } | DataError::Empty { .. } | DataError::Folds { .. } => {
+            DataError::Key { key, source: Box::new(error) }
+        }
+        error => error,
+    }
+}
+
+/// Names the set of data that cannot be streamed.
+fn about_set(key: &'static str) -> impl Fn(DataError) -> DataError {
+    move |error| DataError::Key { key, source: Box::new(error) }
+}
+
+impl SyntheticConfig {
+    fn split(&self) -> Result<Split, DataError> {
+        self.check()?;
+        let generator = self.generator();
+        workbench::synth::ask_memory(&generator).map_err(|refusal| refusal.at("data.synthetic"))?;
+        let mut next = 0;
+        let mut take = |count: usize| {
+            next += count;
+            workbench::synth::generate_part(&generator, next - count..next)
+        };
+        let train = take(self.train_queries)?;
+        let mut other = |count: usize| (count > 0).then(|| take(count)).transpose();
+        Ok(Split { fold: 1, train, validation: other(self.validation_queries)?, test: other(self.test_queries)? })
+    }
+}

@@ -1,0 +1,314 @@
+//! The splits of a cross-validation. Files of folds, or the one dataset that is cut, are the only copy in memory apart
+//! from the splits that fits ask for.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use burn_rank::data::folds::{Fold, QueryFold};
+use burn_rank::data::{DataError, RankingDataset};
+use burn_rank::distributed::OneProcess;
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench;
+
+use super::config::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, SyntheticConfig};
+use super::record::{DataReport, Sets};
+use super::split::{Split, Told, discover};
+
+/// The splits of a cross-validation, of which none is in memory before it is asked for.
+#[derive(Debug)]
+pub struct Splits {
+    source: Source,
+    contents: Vec<OnceLock<SplitContents>>,
+    /// Warnings about the files read so far, each with its fold.
+    warnings: Mutex<Vec<(String, String)>>,
+}
+
+/// Facts about a split without its features.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SplitContents {
+    /// Number of the fold, from 1.
+    pub fold: usize,
+    /// Statistics and hashes of its sets.
+    pub data: Sets<DataReport>,
+    /// Bytes of all features.
+    pub bytes: usize,
+    /// Identifiers of the test queries; none without a test set.
+    pub test_queries: Vec<String>,
+}
+
+/// The source of the splits.
+#[derive(Debug)]
+enum Source {
+    /// Separate files for each split.
+    Files { data: Box<DataConfig>, folds: Vec<Fold>, last: Mutex<Option<(usize, Arc<Split>)>> },
+    /// One dataset, whose queries are dealt out.
+    Queries { whole: Box<RankingDataset>, folds: Vec<QueryFold> },
+    /// The data are one split.
+    One(Box<Split>),
+}
+
+impl DataConfig {
+    /// Finds the splits of a cross-validation. Files of folds are not read yet.
+    ///
+    /// # Errors
+    /// [`DataError`] of a folder or of data that are cut into splits; [`DataError::Refused`] for folds that the data
+    /// lack, and for data without folds or without a test set.
+    pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Splits, DataError> {
+        let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
+        let mut warnings = Vec::new();
+        let mut read = |label: &str| {
+            let told = self.told_split(seed)?;
+            warnings.extend(told.warnings.into_iter().map(|warning| (label.to_string(), warning)));
+            Ok::<_, DataError>(told.split)
+        };
+        let source = match (&self.folds, &cv.split) {
+            (Some(folder), _) => {
+                let mut folds = discover(folder)?;
+                check_folds(&cv.folds, folds.iter().map(|fold| fold.number))?;
+                folds.retain(|fold| asked(fold.number));
+                Source::Files { data: Box::new(self.clone()), folds, last: Mutex::new(None) }
+            }
+            (None, Some(FoldsConfig { folds, by })) => {
+                let (whole, keys) = match by {
+                    SplitBy::Query => (read("all folds")?.train, None),
+                    by => {
+                        let (whole, keys, told) = self.read_keyed(by)?;
+                        whole.check_values()?;
+                        warnings.extend(told.into_iter().map(|warning| ("all folds".to_owned(), warning)));
+                        (whole, keys)
+                    }
+                };
+                let folds = workbench::folds::split_by(&whole, keys.as_ref(), *folds, seed);
+                let mut folds = folds.map_err(|refusal| refusal.at("cv.split"))?;
+                check_folds(&cv.folds, folds.iter().map(|fold| fold.number))?;
+                folds.retain(|fold| asked(fold.number));
+                Source::Queries { whole: Box::new(whole), folds }
+            }
+            (None, None) => {
+                self.check_test()?;
+                let split = read("fold 1")?;
+                check_folds(&cv.folds, [split.fold].into_iter())?;
+                Source::One(Box::new(split))
+            }
+        };
+        Ok(Splits { warnings: Mutex::new(warnings), ..Splits::new(source) })
+    }
+
+    /// Refuses data that are one split without a test set.
+    fn check_test(&self) -> Result<(), Refusal> {
+        let (key, found) = match &self.synthetic {
+            Some(SyntheticConfig { test_queries: 0, .. }) => ("data.synthetic.test_queries", "0"),
+            None if self.split.as_ref().is_some_and(|split| split.shares[2] == 0.0) => {
+                let shares = self.split.as_ref().map(|split| format!("{:?}", split.shares)).unwrap_or_default();
+                return Err(Refusal::new("data.split.shares", shares, "a third share above 0: queries to test on"));
+            }
+            None if self.test.is_empty() && self.split.is_none() => ("data.test", "nothing"),
+            _ => return Ok(()),
+        };
+        let expected = "queries to test on, or cv.split = the number of folds, or folds of the data in data.folds";
+        Err(Refusal::new(key, found, expected))
+    }
+}
+
+impl Splits {
+    fn new(source: Source) -> Self {
+        let count = match &source {
+            Source::Files { folds, .. } => folds.len(),
+            Source::Queries { folds, .. } => folds.len(),
+            Source::One(_) => 1,
+        };
+        Self { source, contents: (0..count).map(|_| OnceLock::new()).collect(), warnings: Mutex::default() }
+    }
+
+    /// Tells what is to be known of the files that have been read: of which fold, and what.
+    pub(super) fn tell(&self, mut listener: impl FnMut(&str, &str)) {
+        let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.iter().for_each(|(fold, warning)| listener(fold, warning));
+    }
+
+    /// Number of splits.
+    pub fn count(&self) -> usize {
+        self.contents.len()
+    }
+
+    /// Numbers of the folds, from 1, in the order of the splits.
+    pub fn folds(&self) -> impl Iterator<Item = usize> {
+        (0..self.count()).map(|at| match &self.source {
+            Source::Files { folds, .. } => folds[at].number,
+            Source::Queries { folds, .. } => folds[at].number,
+            Source::One(split) => split.fold,
+        })
+    }
+
+    /// The files of each split, if each has separate files.
+    pub(super) fn files(&self) -> Option<&[Fold]> {
+        match &self.source {
+            Source::Files { folds, .. } => Some(folds),
+            _ => None,
+        }
+    }
+
+    /// Whether the splits are cut from one set.
+    pub(super) fn cuts(&self) -> bool {
+        matches!(self.source, Source::Queries { .. })
+    }
+
+    /// Returns the contents of the split of an index. If its files have not been read yet, they are read.
+    ///
+    /// # Errors
+    /// [`DataError`] of its files.
+    ///
+    /// # Panics
+    /// If the index is not below [`count`](Self::count).
+    pub fn contents(&self, at: usize) -> Result<&SplitContents, DataError> {
+        if let Some(contents) = self.contents[at].get() {
+            return Ok(contents);
+        }
+        let split = self.read(at, true)?;
+        Ok(self.contents[at].get_or_init(|| SplitContents::of(&split)))
+    }
+
+    /// Returns the split of an index, not shared with other callers. With `again`, its files stay in memory until
+    /// another split is read: set it for a split that is needed again soon.
+    ///
+    /// # Errors
+    /// [`DataError`] of its files; [`DataError::Changed`] if they have changed.
+    ///
+    /// # Panics
+    /// If the index is not below [`count`](Self::count).
+    pub fn read(&self, at: usize, again: bool) -> Result<Split, DataError> {
+        match &self.source {
+            Source::Files { data, folds, last } => {
+                let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+                let split = match last.take() {
+                    Some((held, split)) if held == at => split,
+                    other => {
+                        drop(other);
+                        Arc::new(self.read_files(data, &folds[at], at)?)
+                    }
+                };
+                *last = again.then(|| (at, split.clone()));
+                drop(last);
+                Ok(Arc::unwrap_or_clone(split))
+            }
+            Source::Queries { whole, folds } => {
+                let QueryFold { number, train, validation, test } = &folds[at];
+                let [train, mut validation, mut test] = [train, validation, test].map(|queries| whole.select(queries));
+                // Only training queries have weights.
+                for set in [&mut validation, &mut test] {
+                    set.query_weights.clear();
+                    set.document_weights.clear();
+                }
+                Ok(Split { fold: *number, train, validation: Some(validation), test: Some(test) })
+            }
+            Source::One(split) => Ok((**split).clone()),
+        }
+    }
+
+    /// Reads the files of a fold, which must be what they were if they have been read before.
+    fn read_files(&self, data: &DataConfig, fold: &Fold, at: usize) -> Result<Split, DataError> {
+        let Told { split, warnings } = data.read_fold(fold)?;
+        split.check(&OneProcess)?;
+        let found = SplitContents::of(&split);
+        match self.contents[at].get() {
+            Some(contents) if contents.data != found.data => Err(DataError::Changed { fold: fold.number }),
+            Some(_) => Ok(split),
+            None => {
+                self.contents[at].get_or_init(|| found);
+                let mut all = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+                all.extend(warnings.into_iter().map(|warning| (format!("fold {}", fold.number), warning)));
+                Ok(split)
+            }
+        }
+    }
+}
+
+impl SplitContents {
+    fn of(split: &Split) -> Self {
+        Self {
+            fold: split.fold,
+            data: Sets::from_split(split),
+            bytes: split.bytes(),
+            test_queries: split.test.as_ref().map(|test| test.query_ids.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// Refuses a fold that the data lack.
+fn check_folds(asked: &[usize], there: impl ExactSizeIterator<Item = usize> + Clone) -> Result<(), Refusal> {
+    let Some(missing) = asked.iter().find(|fold| !there.clone().any(|number| number == **fold)) else { return Ok(()) };
+    let expected = format!("from 1 to {}, the folds of the data", there.len());
+    Err(Refusal::new("cv.folds", format!("{missing} in {asked:?}"), expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::experiment::{Document, ExperimentConfig};
+    use burn_rank::data::folds;
+
+    fn splits(data: &str, cv: &str) -> Result<Splits, DataError> {
+        let text = format!("{cv}\nlearner = {{ kind = \"regression\" }}\n[data]\n{data}\n");
+        let document = Document::parse(Path::new("a.toml"), text, &[]).unwrap();
+        let config = ExperimentConfig::from_document(&document).unwrap();
+        config.data.splits(&config.cv, config.seed)
+    }
+
+    #[test]
+    fn files_are_read_again_for_another_split_and_must_be_what_they_were() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = |number: usize, value: f32| {
+            let text = format!("0 qid:{number} 1:{value}\n1 qid:{number} 1:2\n");
+            fs::write(folder.path().join(format!("S{number}.txt")), text).unwrap();
+        };
+        (1..=3).for_each(|number| part(number, 0.5));
+        let splits = splits(&format!("folds = {:?}", folder.path()), "cv = { folds = [1, 3] }").unwrap();
+        assert_eq!(splits.folds().collect::<Vec<_>>(), [1, 3]);
+        let first = splits.read(0, true).unwrap();
+        assert_eq!((splits.contents(0).unwrap().fold, splits.contents(0).unwrap().bytes), (1, 24));
+        part(1, 0.25);
+        assert!(splits.read(0, true).unwrap() == first, "held in memory");
+        assert!(splits.read(0, false).unwrap() == first, "held in memory, for the last time");
+        let error = splits.read(0, true).unwrap_err();
+        let expected = "fold 1: found other data than at the start, expected files that do not change while `cv` runs";
+        assert_eq!(error.to_string(), expected);
+        part(1, 0.5);
+        assert!(splits.read(0, true).unwrap() == first);
+        assert_eq!(splits.contents(1).unwrap().test_queries, ["2"]);
+        part(1, 0.25);
+        assert!(matches!(splits.read(0, true), Err(DataError::Changed { fold: 1 })), "the last one read is another");
+    }
+
+    #[test]
+    fn weights_are_of_training_alone() {
+        let whole = RankingDataset::from_groups(vec![1.0; 6], 1, vec![1.0; 6], &[1; 6]).unwrap();
+        let whole = whole.with_query_weights(vec![2.0; 6]).unwrap().with_document_weights(vec![3.0; 6]).unwrap();
+        let folds = folds::split(&whole, 3, 1).unwrap();
+        let splits = Splits::new(Source::Queries { whole: Box::new(whole), folds });
+        let split = splits.read(0, false).unwrap();
+        assert_eq!((split.train.query_weights.len(), split.train.document_weights.len()), (2, 2));
+        for set in [split.validation.unwrap(), split.test.unwrap()] {
+            assert!(set.query_weights.is_empty() && set.document_weights.is_empty());
+        }
+    }
+
+    #[test]
+    fn every_query_of_one_dataset_is_tested_once() {
+        let data = "synthetic = { train_queries = 7, validation_queries = 0, test_queries = 0 }";
+        let splits = splits(data, "cv = { split = 3 }").unwrap();
+        let mut tested: Vec<String> = Vec::new();
+        for at in 0..splits.count() {
+            let (split, contents) = (splits.read(at, true).unwrap(), splits.contents(at).unwrap());
+            assert_eq!((split.fold, split.bytes()), (contents.fold, contents.bytes));
+            assert_eq!(split.test.unwrap().query_ids, contents.test_queries);
+            tested.extend_from_slice(&contents.test_queries);
+        }
+        tested.sort();
+        let mut all = splits.read(0, true).unwrap();
+        let mut ids: Vec<String> = all.sets_mut().flat_map(|set| set.query_ids.clone()).collect();
+        ids.sort();
+        assert_eq!(tested, ids);
+    }
+}

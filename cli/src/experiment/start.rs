@@ -1,0 +1,123 @@
+//! The ranker that a fit starts from.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use burn::tensor::Device;
+use burn_rank::data::NormalizerKind;
+use burn_rank::learner::LearnerError;
+use burn_rank::ranker::{Ranker, RankerError};
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::text::counted;
+
+use super::config::ExperimentConfig;
+use super::error::ExperimentError;
+use super::folder::{CONFIG, Claim, NEXT, RANKER, START, settle};
+use super::split::Split;
+
+/// The file of a ranker: the path itself, or the ranker in the folder of a `train` run.
+///
+/// # Errors
+/// [`RankerError::File`] for a folder without a ranker; [`OutputError`](super::error::OutputError) of [`settle`].
+pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    settle(path)?;
+    let file = path.join(RANKER);
+    // An error of the system does not mean that the file is absent.
+    if matches!(file.try_exists(), Ok(false)) {
+        let words = format!("no {RANKER} here, expected a saved ranker or the folder of a `train` run");
+        let source = io::Error::new(io::ErrorKind::NotFound, words);
+        return Err(RankerError::File { path: path.to_path_buf(), source }.into());
+    }
+    Ok(file)
+}
+
+impl ExperimentConfig {
+    /// Refuses a start, and streamed data, for a cross-validation.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the key `start` or `data.memory`, if it is given.
+    pub(crate) fn check_folds(&self) -> Result<(), Refusal> {
+        let words = "not read by `cv`: the ranker may have been trained on the queries that a fold tests";
+        if self.start.is_some() {
+            return Err(Refusal::fault("start", words));
+        }
+        match self.data.memory {
+            Some(memory) => {
+                Err(Refusal::new("data.memory", memory, "none: `cv` holds the data in memory; `train` streams them"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Rejects a ranker that the learner cannot start from, or a ranker of another number of features than the data:
+    /// its trees cannot be added to.
+    ///
+    /// # Errors
+    /// [`Refusal`] of the key `start`.
+    pub(crate) fn check_start_ranker(&self, ranker: &Ranker, split: &Split) -> Result<(), Refusal> {
+        let started = self.learner().and_then(|mut learner| learner.start_from(ranker.model()));
+        if let Err(LearnerError::Refused(refusal)) = started {
+            return Err(refusal);
+        }
+        let (found, expected) = (ranker.features(), split.train.feature_count);
+        if found == expected {
+            return Ok(());
+        }
+        let data = counted(expected, "feature");
+        let expected = match found > expected {
+            true => format!("one of the {data} of the training data, or data.read.features = {found}"),
+            false => format!("one of the {data} of the training data"),
+        };
+        Err(Refusal::new("start", format!("a ranker of {}", counted(found, "feature")), expected))
+    }
+
+    /// Makes a run that continues the ranker in its own folder start from a copy, which stays with the new ranker.
+    /// Otherwise the run could not be continued or repeated once the new ranker is in its place.
+    ///
+    /// Returns the path of the ranker now, if it is the one in `folder`; `start` becomes the path of the copy.
+    pub(crate) fn start_from_copy(&mut self, folder: &Path, claim: Claim) -> Option<PathBuf> {
+        let start = self.start.as_ref()?;
+        let file = if start.is_dir() { start.join(RANKER) } else { start.clone() };
+        let is_in_folder = file.parent()?.canonicalize().ok()? == folder.canonicalize().ok()?;
+        let name = file.file_name().filter(|name| is_in_folder && (*name == RANKER || *name == START))?;
+        let (given, next, copy) = (folder.join(name), folder.join(NEXT), folder.join(START));
+        let copies = match claim {
+            Claim::Overwrite => Vec::new(),
+            _ if next.join(START).exists() => vec![next.join(START)],
+            // Begun, and stopped before it had its copy.
+            _ if next.join(CONFIG).exists() => Vec::new(),
+            _ => vec![copy.clone()],
+        };
+        self.start = Some(copy);
+        Some(copies.into_iter().find(|copy| copy.exists()).unwrap_or(given))
+    }
+
+    /// Loads the ranker that the fit starts from, if there is one. The fit uses its normalizer.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Ranker`] for a file that is no ranker; [`ExperimentError::Refused`] for one with another kind of
+    /// normalizer than the configuration's.
+    pub fn start_ranker(&self, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
+        self.start.as_ref().map(|path| self.load_start(path, device)).transpose()
+    }
+
+    /// Loads the ranker at `path` to start from.
+    ///
+    /// # Errors
+    /// As [`start_ranker`](Self::start_ranker).
+    pub(crate) fn load_start(&self, path: &Path, device: &Device) -> Result<Ranker, ExperimentError> {
+        let ranker = Ranker::load(&ranker_file(path)?, device)?;
+        let kind = ranker.normalizer().kind();
+        if kind != self.normalizer && self.normalizer != NormalizerKind::Auto {
+            let name = |kind: NormalizerKind| json!(kind).as_str().unwrap_or_default().to_string();
+            let found = format!("a ranker with the normalizer {}", name(kind));
+            let expected = format!("{}, that of the configuration", name(self.normalizer));
+            return Err(Refusal::new("start", found, expected).into());
+        }
+        Ok(ranker)
+    }
+}

@@ -1,0 +1,204 @@
+//! `TrainRun`: one fit of a configuration with its folder, as `burn-rank train` and the Python package run it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use burn::tensor::Device;
+use burn_rank::distributed::Processes;
+use burn_rank::learner::{Interrupt, Progress, StopReason};
+use burn_rank::ranker::{Estimate, Ranker};
+
+use super::agreement::agree;
+use super::config::{Document, ExperimentConfig, resolved_toml};
+use super::error::{ExperimentError, OutputError};
+use super::fit::{Fit, FitOptions, fit_in_place};
+use super::folder::{CARD, Claim, OutputFolder, RANKER, RunKind, START};
+use super::record::{DataReport, Report, RunRecord, Sets, TrainReport};
+use super::split::{Split, Told};
+
+/// Writes the record of a finished run into its folder. `report::write_reports` makes the page as well.
+pub type WriteReports = dyn Fn(&OutputFolder, &Report, &RunRecord) -> Result<(), OutputError>;
+
+/// A run whose configuration is checked, whose data are read and whose folder is open.
+pub struct TrainRun<'p> {
+    start: Instant,
+    config: ExperimentConfig,
+    device: Device,
+    start_ranker: Option<Ranker>,
+    split: Split,
+    warnings: Vec<String>,
+    data: Sets<DataReport>,
+    path: PathBuf,
+    /// The folder, open only in the first process.
+    folder: Option<OutputFolder>,
+    resume: bool,
+    estimate: Option<Estimate>,
+    processes: &'p dyn Processes,
+}
+
+/// A run that has ended, with its files written.
+#[derive(Debug)]
+pub struct FinishedRun {
+    /// The folder with the files of the run. A run that was stopped before it replaced an older one is in its subfolder
+    /// [`NEXT`](super::NEXT).
+    pub folder: PathBuf,
+    /// The ranker, its rounds and measures.
+    pub fit: Fit,
+    /// The contents of `report.json`.
+    pub report: Report,
+}
+
+impl<'p> TrainRun<'p> {
+    /// Reads the data and opens the folder: `out`, or `runs/NAME`. The time that is recorded of the run counts from
+    /// `start`. Of several processes that make the run together, the first one has the folder.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the ranker to start from, the data or the folder. The folder is checked before the data
+    /// are read, which may take long. It is made only afterwards, so that data that cannot be read leave nothing
+    /// behind. Several processes are refused that cannot share the work, or of which one is about to make another fit.
+    pub fn open(
+        start: Instant,
+        document: &Document,
+        mut config: ExperimentConfig,
+        device: &Device,
+        out: Option<PathBuf>,
+        claim: Claim,
+        processes: &'p dyn Processes,
+    ) -> Result<Self, ExperimentError> {
+        config.check_processes(processes.count())?;
+        let path = out.unwrap_or_else(|| PathBuf::from("runs").join(&config.name));
+        let own_start = config.start_from_copy(&path, claim);
+        let resolved = resolved_toml(document, &config)?;
+        let loaded = match &own_start {
+            Some(path) => config.load_start(path, device).map(Some),
+            None => config.start_ranker(device),
+        };
+        let start_ranker = loaded.map_err(|error| match error {
+            ExperimentError::Refused(refusal) => document.place(&refusal).into(),
+            error => error,
+        })?;
+        let leads = processes.leads();
+        if leads {
+            OutputFolder::check(&path, RunKind::Train, &resolved, claim)?;
+        }
+        let Told { mut split, mut warnings } = config.data.unchecked_split(config.seed)?;
+        warnings.extend(config.warning_without_validation().filter(|_| split.validation.is_none()));
+        if let Some(ranker) = &start_ranker {
+            config.check_start_ranker(ranker, &split).map_err(|refusal| document.place(&refusal))?;
+        }
+        split.cut(config.shards())?;
+        let sets = [Some(&split.train), split.validation.as_ref(), split.test.as_ref()];
+        agree(processes, &config, &sets)?;
+        split.check(processes)?;
+        // Read now, because the file may move when the folder is opened.
+        let own_start = own_start.filter(|_| leads).map(|path| read_start(&path)).transpose()?;
+        let data = Sets::from_split(&split);
+        let open = || {
+            let folder = OutputFolder::open(&path, RunKind::Train, &resolved, claim)?;
+            let begun = folder.check_data([(split.fold, &data)]).and_then(|()| match &own_start {
+                Some(ranker) => folder.write(START, ranker),
+                None => Ok(()),
+            });
+            match begun {
+                Ok(()) => Ok(folder),
+                Err(error) => Err(folder.give_up(error.into())),
+            }
+        };
+        let folder = leads.then(open).transpose()?;
+        let resume = matches!(claim, Claim::Resume);
+        let device = device.clone();
+        Ok(Self {
+            start,
+            config,
+            device,
+            start_ranker,
+            split,
+            data,
+            warnings,
+            path,
+            folder,
+            resume,
+            estimate: None,
+            processes,
+        })
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &ExperimentConfig {
+        &self.config
+    }
+
+    /// The same run, whose ranker and card say what a cross-validation estimates of them. What is to be known of the data
+    /// is not told again: the cross-validation has.
+    #[must_use]
+    pub fn with_estimate(self, estimate: Estimate) -> Self {
+        Self { estimate: Some(estimate), warnings: Vec::new(), ..self }
+    }
+
+    /// Fits the ranker and writes it with its card, then its record by `write_reports`, in the first process. A fit
+    /// that is stopped is written too: its [`stop`](Fit::stop) says so, and it can be resumed.
+    ///
+    /// # Errors
+    /// [`ExperimentError`] of the fit or of a file that cannot be written.
+    pub fn fit(
+        self,
+        dashboard: bool,
+        progress: &dyn Progress,
+        interrupt: Interrupt,
+        write_reports: &WriteReports,
+    ) -> Result<FinishedRun, ExperimentError> {
+        let fitting = Instant::now();
+        let Self {
+            start,
+            config,
+            device,
+            start_ranker,
+            mut split,
+            data,
+            warnings,
+            path,
+            mut folder,
+            resume,
+            estimate,
+            processes,
+        } = self;
+        warnings.iter().for_each(|warning| progress.warn(warning));
+        let options = FitOptions {
+            start: start_ranker.as_ref(),
+            device: &device,
+            directory: folder.as_ref().map(OutputFolder::path),
+            resume,
+            dashboard,
+            progress,
+            interrupt,
+            processes,
+        };
+        let fitted = fit_in_place(&config, &mut split, config.seed, &options);
+        let mut fit = fitted.map_err(|error| match &folder {
+            Some(folder) => folder.give_up(error),
+            None => error,
+        })?;
+        if let Some(estimate) = estimate {
+            fit.ranker = fit.ranker.with_estimate(estimate);
+        }
+        let fit_time = fitting.elapsed();
+        let report = Report::Train(TrainReport::new(&config, data, &split, &fit));
+        let mut written = path;
+        if let Some(folder) = &mut folder {
+            folder.write(RANKER, &fit.ranker.to_bytes())?;
+            folder.write(CARD, fit.ranker.card(&config.name).as_bytes())?;
+            write_reports(folder, &report, &RunRecord::new(&config.device, fit_time, start.elapsed()))?;
+            if fit.stop != StopReason::Interrupted {
+                folder.finish()?;
+            }
+            written = folder.path().to_path_buf();
+        }
+        Ok(FinishedRun { folder: written, fit, report })
+    }
+}
+
+/// Reads a ranker that is to be copied.
+fn read_start(path: &Path) -> Result<Vec<u8>, ExperimentError> {
+    fs::read(path).map_err(|source| OutputError::Unwritable { path: path.to_path_buf(), source }.into())
+}

@@ -1,0 +1,26 @@
+//! The workbench of [burn-rank](burn_rank) and its command, `burn-rank`: configuration files, folds, grids, runs, their
+//! pages, studies and benchmarks.
+//!
+//! # Modules
+//! The modules form layers, each of which uses only those below it, and all of them the library:
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`cli`] | the command line |
+//! | [`report`] | the page of a run |
+//! | [`device_comparison`] | one experiment on several devices |
+//! | [`study`] | what papers prove about their surrogates, checked on a ranking |
+//! | [`bench`] | time and memory of losses, speed of training epochs |
+//! | [`experiment`] | configuration files, folds, grids, reports |
+
+#![warn(missing_docs)]
+
+pub mod bench;
+pub mod cli;
+pub mod device_comparison;
+pub mod experiment;
+mod plot;
+pub mod report;
+pub mod study;
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,142 @@
+//! Plots as inline SVG, drawn by plotters.
+//!
+//! A plot fixes no colors. Each stroke and fill has a class named after its meaning ([`Ink`]), and the page's style
+//! sheet chooses the colors of the light and the dark scheme. A plot fixes no size either: it scales to the available
+//! width.
+
+mod axis;
+mod bars;
+mod differences;
+mod ink;
+mod lines;
+mod rows;
+mod scatter;
+
+pub use bars::{Bars, Group};
+pub use differences::Differences;
+pub use ink::Ink;
+pub use lines::{Line, Lines, Scale};
+pub use rows::{Dot, Row, Rows};
+pub use scatter::{Point, Scatter};
+
+use plotters::coord::Shift;
+use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
+
+/// Units per pixel: plotters places everything on whole units.
+const UNITS: u32 = 10;
+
+/// Width of a plot, in the plot's own pixels.
+const WIDTH: u32 = 480;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+/// Converts pixels to units.
+fn px(pixels: u32) -> u32 {
+    pixels * UNITS
+}
+
+/// Renders what `draw` draws, `height` pixels high; `label` describes it to readers who cannot see it.
+fn svg(height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
+    let mut drawn = String::new();
+    {
+        let area = SVGBackend::with_string(&mut drawn, (px(WIDTH), px(height))).into_drawing_area();
+        draw(&area).and_then(|()| Ok(area.present()?)).expect("a string takes any drawing");
+    }
+    // The first line opens an element with plotters' fixed size and a namespace that HTML does not need.
+    let shapes = drawn.split_once('\n').map_or("", |(_, shapes)| shapes);
+    format!(
+        "<svg class=\"plot\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n{}",
+        px(WIDTH),
+        px(height),
+        burn_rank::workbench::text::escape_markup(label),
+        ink::to_classes(shapes)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns plots of every kind, with the degenerate data that reports may hold.
+    fn plots() -> Vec<String> {
+        let line = |points: Vec<(f64, f64)>| Line { name: "a".into(), ink: Ink::Train, points };
+        let lines = |lines| Lines {
+            label: "<&\">".into(),
+            x_name: "round".into(),
+            lines,
+            marks: vec![],
+            x_labels: None,
+            across: Scale::Linear,
+            upward: Scale::Linear,
+            heights: vec![],
+        };
+        let group = |shares| Group { name: "a".into(), ink: Ink::Test, shares };
+        let point = |x, y| Point { x, y, ink: Ink::Mark };
+        let scatter = |points| Scatter {
+            label: "<&>".into(),
+            x_name: "key".into(),
+            points,
+            x_labels: None,
+            across: Scale::Linear,
+        };
+        vec![
+            lines(vec![line(vec![(1.0, 0.2), (2.0, 0.5)]), line(vec![])]).svg(),
+            lines(vec![]).svg(),
+            lines(vec![line(vec![(1.0, 1e300), (2.0, -1e300)])]).svg(),
+            lines(vec![line(vec![(7.0, 0.0)])]).svg(),
+            Lines { across: Scale::Log, upward: Scale::Log, ..lines(vec![line(vec![(1e-3, 1e-9), (1e3, 2.0)])]) }.svg(),
+            Lines { across: Scale::Log, upward: Scale::Log, ..lines(vec![line(vec![(0.0, -1.0), (5.0, 5.0)])]) }.svg(),
+            lines(vec![line(vec![(1.0, f64::NAN), (2.0, 0.5), (3.0, f64::INFINITY)])]).svg(),
+            Bars::grouped("labels", vec!["0".into(), "1".into()], vec![group(vec![0.9, 0.1])]).svg(),
+            Bars::grouped("labels", vec![], vec![]).svg(),
+            Bars::histogram("values", &[0.0, 0.5, 1.0], Ink::Test, &[0.5]).svg(),
+            Bars::histogram("values", &[], Ink::Test, &[]).svg(),
+            Bars::histogram("values", &[-3.0], Ink::Test, &[]).svg(),
+            Differences {
+                label: "".into(),
+                x_name: "queries".into(),
+                values: vec![0.5, -1.0, f64::INFINITY],
+                inks: [Ink::Test, Ink::Train],
+            }
+            .svg(),
+            scatter(vec![point(0.5, 0.25), point(f64::NAN, 1.0)]).svg(),
+            scatter(vec![]).svg(),
+            Scatter { across: Scale::Log, ..scatter(vec![point(0.0, 1.0), point(1e-3, 1.0), point(10.0, 2.0)]) }.svg(),
+            Scatter { x_labels: Some(vec!["<a>".into(), "b".into()]), ..scatter(vec![point(2.0, 0.5)]) }.svg(),
+            Rows { label: "weights".into(), rows: vec![], zero: true }.svg(),
+            Rows {
+                label: "weights".into(),
+                rows: vec![Row { name: "1".into(), dots: vec![Dot::new(-0.5, Ink::Train).with_error(Some(0.1))] }],
+                zero: true,
+            }
+            .svg(),
+        ]
+    }
+
+    #[test]
+    fn a_plot_has_classes_for_colors_and_no_size_of_its_own() {
+        for svg in plots() {
+            assert!(svg.starts_with("<svg class=\"plot\" viewBox=\"0 0 4800 "), "{svg}");
+            assert!(svg.trim_end().ends_with("</svg>"), "{svg}");
+            for color in ["=\"#", "width=\"4800\"", "xmlns", "font-family"] {
+                assert!(!svg.contains(color), "{color}: {svg}");
+            }
+        }
+        assert!(plots()[0].contains("aria-label=\"&lt;&amp;&quot;&gt;\""));
+        assert!(plots()[0].contains("class=\"stroke-train\""));
+    }
+
+    #[test]
+    fn every_point_is_in_the_frame() {
+        for svg in plots() {
+            for points in svg.split("points=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+                for point in points.split_whitespace() {
+                    let (x, y) = point.split_once(',').unwrap();
+                    let (x, y): (i32, i32) = (x.parse().unwrap(), y.parse().unwrap());
+                    assert!((0..=4800).contains(&x) && (0..=4800).contains(&y), "{point}: {svg}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The beginning and the end of a page: the key figures, the configuration, and how the run was made.
+
+use burn_rank::json::Value;
+use burn_rank::learner::registry::LEARNERS;
+use burn_rank::measure::Convention;
+use burn_rank::ranker::Versions;
+
+use super::html::{Html, Table, element, note, section};
+use super::number;
+use crate::experiment::RunRecord;
+
+/// The body of a page, without its surroundings.
+pub(super) struct Frame {
+    pub(super) command: &'static str,
+    pub(super) name: String,
+    pub(super) body: Html,
+}
+
+/// One figure at the top of the page.
+pub(super) struct Fact {
+    pub(super) name: Html,
+    pub(super) value: Html,
+    pub(super) note: String,
+}
+
+impl Fact {
+    pub(super) fn new(name: impl Into<Html>, value: impl Into<Html>, note: impl Into<String>) -> Self {
+        Self { name: name.into(), value: value.into(), note: note.into() }
+    }
+}
+
+/// Returns the time and memory that a run took.
+pub(super) fn cost(record: &RunRecord) -> Fact {
+    let memory = record.peak_memory_mib.map(|mib| format!(", {} at most", number::memory(mib))).unwrap_or_default();
+    Fact::new("time", number::seconds(record.total_seconds), format!("on {}{memory}", record.device))
+}
+
+/// Builds the top of the page.
+pub(super) fn header(command: &str, name: &str, config: &Value, facts: Vec<Fact>) -> Html {
+    let description = config["description"].as_str().unwrap_or_default();
+    let fact = |fact: Fact| {
+        let value = fact.value.then(Html::text(fact.note).within("span", &[]));
+        element("dt", fact.name).then(element("dd", value)).within("div", &[])
+    };
+    let facts = facts.into_iter().map(fact).collect::<Html>().within("dl", &[("class", "facts")]);
+    let eyebrow = Html::text(format!("burn-rank {command}")).within("p", &[("class", "eyebrow")]);
+    let description = if description.is_empty() { Html::default() } else { element("p", description) };
+    element("header", eyebrow.then(element("h1", name)).then(description).then(facts))
+}
+
+/// Describes a convention in words.
+pub(super) fn convention_in_words(convention: &Convention) -> Html {
+    let preset = Convention::PRESETS.iter().find(|preset| preset.name == convention.name);
+    let words = preset
+        .map_or_else(|| serde_json::to_string(convention).unwrap_or_default(), |preset| preset.description.to_string());
+    element("strong", format!("{} convention", convention.name)).then(Html::text(format!(": {words}.")))
+}
+
+/// Returns the learner's word for a round.
+pub(super) fn round_word(config: &Value) -> &'static str {
+    let kind = config["learner"]["kind"].as_str();
+    LEARNERS.iter().find(|entry| kind == Some(entry.name)).map_or("round", |entry| entry.round_name)
+}
+
+/// Builds the section with the resolved configuration as TOML.
+pub(super) fn configuration(config: &Value) -> Html {
+    let text = toml::to_string(&without_nulls(config)).unwrap_or_else(|_| format!("{config:#}"));
+    let region = [("class", "scroll"), ("role", "region"), ("aria-label", "configuration"), ("tabindex", "0")];
+    let what = note(
+        "With the defaults of learner and loss filled in. The same configuration gives the same bytes on the CPU.",
+    );
+    section("configuration", "Configuration", what.then(Html::text(text).within("pre", &region)))
+}
+
+/// Removes keys without a value, since TOML has no null.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let with_value = map.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(with_value.map(|(key, value)| (key.clone(), without_nulls(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(without_nulls).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Builds the section with versions, seeds and machine.
+pub(super) fn provenance(
+    versions: &Versions,
+    seeds: &[u64],
+    convention: &Convention,
+    record: Option<&RunRecord>,
+) -> Html {
+    let mut table = Table::pairs("how the run was made");
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    table.row("made with", [format!("burn-rank {}, burn {}", versions.burn_rank, versions.burn)]);
+    table.row("ranker file format", [versions.format.to_string()]);
+    table.row(if seeds.len() == 1 { "seed" } else { "seeds" }, [seeds.join(", ")]);
+    table.row("convention", [convention.name.clone()]);
+    if let Some(record) = record {
+        table.row("device", [record.device.clone()]);
+        let threads = number::counted(record.threads, "thread");
+        let platform = if record.platform.is_empty() { threads } else { format!("{}, {threads}", record.platform) };
+        table.row("machine", [platform]);
+        if !record.instructions.is_empty() {
+            table.row("instructions of the fused CPU kernels", [record.instructions.clone()]);
+        }
+        table.row("time in all", [number::seconds(record.total_seconds)]);
+        table.row("time of fitting, by the process that ended the run", [number::seconds(record.fit_seconds)]);
+        table.row("largest memory", [record.peak_memory_mib.map_or("not known here".into(), number::memory)]);
+        table.row("finished", [number::date(record.finished)]);
+    }
+    let files = note(
+        "report.json holds every number of this page, run.json those that differ between machines and moments; \
+         burn-rank report FOLDER makes the page again from both.",
+    );
+    section("provenance", "How it was made", table.html().then(files))
+}

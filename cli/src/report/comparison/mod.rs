@@ -1,0 +1,195 @@
+//! The page of a comparison: means with their intervals, paired tests and the difference of every query. It also shows
+//! the queries that gained and lost the most, with both rankings side by side.
+
+mod moved;
+
+use burn_rank::measure::significance::{ComparisonConfig, SignificanceError, SystemPair, bootstrap};
+use burn_rank::measure::{Convention, Measure, mean};
+use burn_rank::workbench::json::json;
+
+use super::about::{Fact, Frame, convention_in_words, header};
+use super::html::{Html, Table, element, figure, figures, note, section};
+use super::number;
+use crate::plot::{Differences, Ink};
+
+/// Most pairs of systems whose queries are shown.
+const PAIRS: usize = 6;
+
+/// Systems that were measured on the same queries.
+#[derive(Debug, Clone)]
+pub struct ComparisonReport {
+    /// The convention of every measure.
+    pub convention: Convention,
+    /// Number of queries.
+    pub queries: usize,
+    /// Number of queries without a relevant document.
+    pub empty_queries: usize,
+    /// Name of each system.
+    pub systems: Vec<String>,
+    /// Identifier of each query.
+    pub query_ids: Vec<String>,
+    /// Every measure; the first decides which queries are shown.
+    pub measures: Vec<ComparedMeasure>,
+    /// The settings of the tests.
+    pub config: ComparisonConfig,
+}
+
+/// One measure of all systems.
+#[derive(Debug, Clone)]
+pub struct ComparedMeasure {
+    /// The measure.
+    pub measure: Measure,
+    /// `[system][query]`; none where the convention leaves the query out.
+    pub values: Vec<Vec<Option<f64>>>,
+    /// Every pair of systems.
+    pub pairs: Vec<SystemPair>,
+}
+
+/// A document with its score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScoredDocument {
+    /// The identifier of the document.
+    pub document: String,
+    /// The label of the document.
+    pub label: f32,
+    /// The score of the document; -inf if it was not retrieved.
+    pub score: f32,
+}
+
+/// Returns the documents of a query, by its number from 0, with the scores of a system; none where they are not known.
+pub type Rankings<'a> = dyn Fn(usize, usize) -> Option<Vec<ScoredDocument>> + 'a;
+
+/// Returns the letter of a system: A, B, ..., Z, AA, AB, ...
+pub(crate) fn letter(system: usize) -> String {
+    let last = char::from(b'A' + (system % 26) as u8);
+    match system / 26 {
+        0 => last.to_string(),
+        more => format!("{}{last}", letter(more - 1)),
+    }
+}
+
+/// Builds the page.
+pub(super) fn frame(report: &ComparisonReport, rankings: &Rankings) -> Result<Frame, SignificanceError> {
+    let sections = [
+        section("results", "Results", means(report)?),
+        section("tests", "Tests", tests(report)),
+        differences(report),
+        moved::moved(report, rankings),
+    ];
+    let name = report.systems.iter().enumerate().map(|(at, _)| letter(at)).collect::<Vec<_>>().join(", ");
+    let description = format!("{} systems on the same queries.", report.systems.len());
+    let top = header("compare", &name, &json!({ "description": description }), facts(report));
+    let main = element("main", sections.into_iter().collect::<Html>());
+    Ok(Frame { command: "compare", name, body: top.then(main) })
+}
+
+fn facts(report: &ComparisonReport) -> Vec<Fact> {
+    let convention = format!("{} convention", report.convention.name);
+    let mut facts: Vec<Fact> = Vec::new();
+    if let Some(of) = report.measures.first() {
+        for (at, values) in of.values.iter().enumerate().take(4) {
+            let name = format!("{} {}", letter(at), of.measure);
+            facts.push(Fact::new(name, number::measure(mean(values)), convention.clone()));
+        }
+    }
+    let empty = format!("{} without a relevant document", number::count(report.empty_queries));
+    facts.push(Fact::new("queries", number::count(report.queries), empty));
+    facts
+}
+
+/// Lists the systems with their means and intervals.
+fn means(report: &ComparisonReport) -> Result<Html, SignificanceError> {
+    let columns = report.measures.iter().map(|of| of.measure.to_string());
+    let first = ["system".to_string(), "file".to_string()].into_iter();
+    let mut table = Table::new("means", first.chain(columns));
+    for (at, name) in report.systems.iter().enumerate() {
+        let mut cells = vec![Html::text(name)];
+        for of in &report.measures {
+            let counted: Vec<f64> = of.values[at].iter().copied().flatten().collect();
+            let value = Html::text(number::measure(mean(&of.values[at])));
+            cells.push(match counted.as_slice() {
+                [] => value,
+                counted => {
+                    let interval = bootstrap(counted, &report.config)?;
+                    let [low, high] = [interval.low, interval.high].map(|end| number::measure(Some(end)));
+                    value.then(element("small", format!(" {low} to {high}")))
+                }
+            });
+        }
+        table.row(letter(at), cells);
+    }
+    let words = format!(
+        " Beside each mean its {}% bootstrap interval over queries. The intervals of two systems may overlap where their \
+         difference is certain: the tests below are paired.",
+        100.0 * report.config.confidence
+    );
+    Ok(table.html().then(note(convention_in_words(&report.convention).then(Html::text(words)))))
+}
+
+fn tests(report: &ComparisonReport) -> Html {
+    let with_tukey = report.systems.len() > 2;
+    let tables = report.measures.iter().map(|of| {
+        let measure = of.measure.to_string();
+        let columns = [measure.as_str(), "difference", "low", "high", "t", "random"].into_iter();
+        let columns = columns.chain(with_tukey.then_some("tukey")).chain(["d", "win", "tie", "loss"]);
+        let mut table = Table::new(format!("pairs by {measure}"), columns);
+        for pair in &of.pairs {
+            let tested = &pair.comparison;
+            let figures = [tested.mean_difference, tested.bootstrap.low, tested.bootstrap.high].map(number::difference);
+            let p_values =
+                [Some(tested.t_test.p_value), Some(tested.randomization.p_value), pair.tukey.map(|of| of.p_value)];
+            let counts = [tested.wins, tested.ties, tested.losses].map(number::count);
+            let cells = figures.into_iter().chain(p_values.into_iter().flatten().map(number::p_value));
+            let cells = cells.chain([number::difference(tested.cohen_d)]).chain(counts);
+            table.row(format!("{} \u{2212} {}", letter(pair.second), letter(pair.first)), cells);
+        }
+        table.html()
+    });
+    let config = &report.config;
+    let words = format!(
+        "A difference above 0 says that the system named first is better. low, high: {}% bootstrap interval of the mean \
+         difference; t: paired t-test; random: Fisher's randomization test{}; d: mean difference in standard deviations. {} \
+         resamples, seed {}. A p-value is for a comparison chosen before looking at the results.",
+        100.0 * config.confidence,
+        if with_tukey { "; tukey: Tukey's test over all pairs" } else { "" },
+        number::count(config.resamples),
+        config.seed
+    );
+    tables.collect::<Html>().then(note(words))
+}
+
+/// The pairs whose queries are shown: all, or those with the first system where there are many.
+fn shown_pairs(report: &ComparisonReport) -> Vec<&SystemPair> {
+    let Some(of) = report.measures.first() else { return Vec::new() };
+    let all: Vec<&SystemPair> = of.pairs.iter().collect();
+    match all.len() {
+        few if few <= PAIRS => all,
+        _ => all.into_iter().filter(|pair| pair.first == 0).take(PAIRS).collect(),
+    }
+}
+
+/// The difference of each query that counts for both systems, by its number.
+fn by_query(of: &ComparedMeasure, pair: &SystemPair) -> Vec<(usize, f64)> {
+    let values = of.values[pair.first].iter().zip(&of.values[pair.second]).enumerate();
+    values.filter_map(|(query, (first, second))| Some((query, (*second)? - (*first)?))).collect()
+}
+
+/// Draws the difference of every query.
+fn differences(report: &ComparisonReport) -> Html {
+    let Some(of) = report.measures.first() else { return Html::default() };
+    let plots = shown_pairs(report).into_iter().map(|pair| {
+        let (first, second) = (letter(pair.first), letter(pair.second));
+        let inks = [Ink::Test, Ink::Validation];
+        let legend = [(inks[0], format!("{second} is better")), (inks[1], format!("{first} is better"))];
+        let title = format!("{} of {second} less that of {first}, query by query", of.measure);
+        let values = by_query(of, pair).into_iter().map(|(_, difference)| difference).collect();
+        let plot = Differences { label: format!("Sorted bars: {title}"), x_name: "queries".into(), values, inks };
+        figure(title.clone(), plot.svg(), &legend)
+    });
+    let mut words =
+        "One bar per query, in descending order; of more than 300 queries, 300 at equal distances.".to_string();
+    if shown_pairs(report).len() < of.pairs.len() {
+        words += " Of many pairs, those with system A.";
+    }
+    section("differences", "Query by query", figures(plots).then(note(words)))
+}

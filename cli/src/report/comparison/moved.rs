@@ -1,0 +1,150 @@
+//! The queries that gained and lost the most, with both rankings side by side.
+
+use std::collections::BTreeMap;
+
+use burn_rank::measure::significance::SystemPair;
+use burn_rank::workbench::text::shortened;
+
+use super::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument, by_query, letter, shown_pairs};
+use crate::experiment::LONGEST_IDENTIFIER;
+use crate::report::html::{Html, Table, details, element, note, section};
+use crate::report::number;
+
+/// Queries at both ends that are shown of each pair.
+const QUERIES: usize = 5;
+
+/// Documents of a query that are shown: the first by either system, and those that belong to the first by label.
+const FIRST: usize = 10;
+const BELONG: usize = 5;
+
+/// A document of both rankings.
+#[derive(Debug, Clone, PartialEq)]
+struct Placed {
+    document: String,
+    label: f32,
+    /// The rank of the document by each system, from 1; none if it was not retrieved.
+    ranks: [Option<usize>; 2],
+    /// The rank of the document by label, from 1.
+    ideal: usize,
+}
+
+/// Builds the section; empty where no query differs.
+pub(super) fn moved(report: &ComparisonReport, rankings: &Rankings) -> Html {
+    let Some(of) = report.measures.first() else { return Html::default() };
+    let parts: Html = shown_pairs(report).into_iter().map(|pair| of_pair(report, of, pair, rankings)).collect();
+    if parts.is_empty() {
+        return parts;
+    }
+    let words = format!(
+        "By {}. Of each query the first {FIRST} documents of either system and those that belong among the first {BELONG}, \
+         in the order of the second system; ideal: the place of the document in the order of the labels. Documents of \
+         equal scores stand in the order of the data.",
+        of.measure
+    );
+    section("moved", "What changed most", note(words).then(parts))
+}
+
+fn of_pair(report: &ComparisonReport, of: &ComparedMeasure, pair: &SystemPair, rankings: &Rankings) -> Html {
+    let mut order = by_query(of, pair);
+    order.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let gained: Vec<_> = order.iter().copied().filter(|(_, difference)| *difference > 0.0).take(QUERIES).collect();
+    order.reverse();
+    let lost: Vec<_> = order.iter().copied().filter(|(_, difference)| *difference < 0.0).take(QUERIES).collect();
+    let list = |title: String, queries: &[(usize, f64)]| -> Html {
+        let of_query = |&(query, difference): &(usize, f64)| {
+            let value = |system: usize| number::measure(of.values[system][query]);
+            let (first, second) = (value(pair.first), value(pair.second));
+            let difference = number::difference(difference);
+            let title = format!("query {}: {difference}, from {first} to {second}", report.query_ids[query]);
+            let both = rankings(query, pair.first).zip(rankings(query, pair.second));
+            let shown = match both {
+                Some((one, other)) => table(pair, &side_by_side(&one, &other)),
+                None => note(
+                    "The rankings are not known: reports have values alone. Compare rankers on their data, or runs of cv \
+                     that kept their scores (--keep scores).",
+                ),
+            };
+            details(&title, shown)
+        };
+        let queries: Html = queries.iter().map(of_query).collect();
+        if queries.is_empty() { queries } else { element("p", element("strong", title)).then(queries) }
+    };
+    let (first, second) = (letter(pair.first), letter(pair.second));
+    list(format!("From {first} to {second}: gained"), &gained)
+        .then(list(format!("From {first} to {second}: lost"), &lost))
+}
+
+fn table(pair: &SystemPair, documents: &[Placed]) -> Html {
+    let ranks = [pair.first, pair.second].map(|system| format!("rank in {}", letter(system)));
+    let [first, second] = ranks;
+    let columns = ["document".to_string(), "label".to_string(), first, second, "ideal".to_string()];
+    let mut table = Table::new("both rankings", columns);
+    for placed in documents {
+        let rank = |rank: Option<usize>| rank.map_or("\u{2013}".to_string(), number::count);
+        let [first, second] = placed.ranks.map(rank);
+        let label = number::figure(f64::from(placed.label));
+        table.row(placed.document.as_str(), [label, first, second, number::count(placed.ideal)]);
+    }
+    table.html()
+}
+
+/// The documents that are shown of a query, in the order of the second system.
+fn side_by_side(first: &[ScoredDocument], second: &[ScoredDocument]) -> Vec<Placed> {
+    let mut placed: Vec<Placed> = Vec::new();
+    let mut at: BTreeMap<&str, usize> = BTreeMap::new();
+    for (system, ranking) in [first, second].into_iter().enumerate() {
+        let mut order: Vec<&ScoredDocument> = ranking.iter().collect();
+        order.sort_by(|a, b| b.score.total_cmp(&a.score));
+        for (rank, scored) in order.into_iter().enumerate() {
+            let index = *at.entry(&scored.document).or_insert_with(|| {
+                let document = shortened(&scored.document, LONGEST_IDENTIFIER);
+                placed.push(Placed { document, label: scored.label, ranks: [None; 2], ideal: 0 });
+                placed.len() - 1
+            });
+            placed[index].ranks[system] = (scored.score > f32::NEG_INFINITY).then_some(rank + 1);
+        }
+    }
+    let last = |rank: Option<usize>| rank.unwrap_or(usize::MAX);
+    placed.sort_by_key(|document| (last(document.ranks[1]), last(document.ranks[0])));
+    let mut ideal: Vec<usize> = (0..placed.len()).collect();
+    ideal.sort_by(|&a, &b| placed[b].label.total_cmp(&placed[a].label));
+    ideal.into_iter().enumerate().for_each(|(rank, document)| placed[document].ideal = rank + 1);
+    let first = |rank: &Option<usize>| rank.is_some_and(|rank| rank <= FIRST);
+    placed.retain(|document| document.ranks.iter().any(first) || document.ideal <= BELONG);
+    placed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_of_both_rankings_stand_in_the_order_of_the_second() {
+        let scored = |document: &str, label, score| ScoredDocument { document: document.into(), label, score };
+        let first = [scored("a", 0.0, 3.0), scored("b", 2.0, 1.0), scored("c", 1.0, 2.0)];
+        let second = [scored("b", 2.0, 9.0), scored("c", 1.0, f32::NEG_INFINITY), scored("d", 0.0, 1.0)];
+        let found: Vec<_> = side_by_side(&first, &second).into_iter().map(|p| (p.document, p.ranks, p.ideal)).collect();
+        let expected = [
+            ("b", [Some(3), Some(1)], 1),
+            ("d", [None, Some(2)], 3),
+            ("a", [Some(1), None], 4),
+            ("c", [Some(2), None], 2),
+        ];
+        assert_eq!(found, expected.map(|(document, ranks, ideal)| (document.to_string(), ranks, ideal)));
+    }
+
+    #[test]
+    fn of_long_lists_only_what_stands_or_belongs_high_is_shown() {
+        let list = |sign: f32| -> Vec<ScoredDocument> {
+            let of = |at: usize| ScoredDocument {
+                document: at.to_string(),
+                label: if at == 50 { 1.0 } else { 0.0 },
+                score: sign * at as f32,
+            };
+            (0..100).map(of).collect()
+        };
+        let shown = side_by_side(&list(-1.0), &list(-1.0));
+        assert_eq!(shown.len(), 11);
+        assert_eq!((shown[10].document.as_str(), shown[10].ranks, shown[10].ideal), ("50", [Some(51); 2], 1));
+    }
+}

@@ -1,0 +1,272 @@
+//! Learning curves: the objective of the learner, and the exact measure next to its surrogate, so the gap is visible.
+
+use burn_rank::json::Value;
+use burn_rank::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
+use burn_rank::measure::{Convention, Measure};
+
+use super::about::round_word;
+use super::html::{Html, Table, details, figure, figures, note};
+use super::number;
+use crate::experiment::FitReport;
+use crate::plot::{Ink, Line, Lines, Scale};
+
+/// The data that all curves of a report share.
+pub(super) struct Curves<'a> {
+    pub(super) config: &'a Value,
+    pub(super) selection: Measure,
+    pub(super) convention: &'a Convention,
+    /// Values that every plot of measures includes on its vertical axis.
+    pub(super) heights: Vec<f64>,
+}
+
+impl Curves<'_> {
+    /// Draws the measures and the objective in two plots, then explains them, and adds every round as a table.
+    pub(super) fn of(&self, fit: &FitReport) -> Html {
+        let word = round_word(self.config);
+        let title = format!("{} by {}", self.measure(), self.axis(&fit.history));
+        let measures = self.measures(fit, &title);
+        let objective = self.objective(fit);
+        figures([measures, objective])
+            .then(self.gap(fit))
+            .then(self.explanation(&fit.history))
+            .then(self.approximation(fit))
+            .then(details(&format!("Every {word}"), self.table(fit)))
+    }
+
+    /// Draws only the measures.
+    pub(super) fn measures(&self, fit: &FitReport, title: &str) -> Html {
+        let curve = |ink: Ink, name: String, value: &dyn Fn(&Round) -> Option<f64>| Line {
+            name,
+            ink,
+            points: points(&fit.history, value),
+        };
+        let lines = [
+            curve(Ink::Surrogate, format!("surrogate{}, training", self.loss()), &surrogate),
+            // The exact measure next to a surrogate is over the same queries: other queries would add to the gap.
+            match fit.history.iter().any(|round| exact_learnable(round).is_some()) {
+                true => curve(Ink::Train, "exact, the same queries".to_string(), &exact_learnable),
+                false => curve(Ink::Train, "exact, training".to_string(), &|round| round.train),
+            },
+            curve(Ink::Validation, "exact, validation".to_string(), &|round| round.validation),
+            curve(Ink::Objective, "bound of the boosted measure, training".to_string(), &bound),
+        ];
+        let lines: Vec<Line> =
+            lines.into_iter().filter(|line| line.points.iter().any(|point| point.1.is_finite())).collect();
+        self.figure(fit, title.to_string(), lines, self.heights.clone())
+    }
+
+    fn objective(&self, fit: &FitReport) -> Html {
+        let points = points(&fit.history, |round| Some(round.objective));
+        let name = format!("objective{}, training", self.loss());
+        let title = format!("what the learner minimizes, by {}", self.axis(&fit.history));
+        self.figure(fit, title, vec![Line { name, ink: Ink::Objective, points }], vec![])
+    }
+
+    fn figure(&self, fit: &FitReport, title: String, lines: Vec<Line>, heights: Vec<f64>) -> Html {
+        let mut legend: Vec<(Ink, String)> = lines.iter().map(|line| (line.ink, line.name.clone())).collect();
+        let marks = if fit.best_round > 0 { vec![fit.best_round as f64] } else { vec![] };
+        if fit.best_round > 0 {
+            legend.push((Ink::Mark, format!("{} selected", round_word(self.config))));
+        }
+        let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+        let label = format!("Curves of {}: {}", title, names.join("; "));
+        let (x_name, x_labels) = (self.axis(&fit.history), grid(&fit.history).map(|(_, labels)| labels));
+        let (across, upward) = (Scale::Linear, Scale::Linear);
+        figure(title, Lines { label, x_name, lines, marks, x_labels, across, upward, heights }.svg(), &legend)
+    }
+
+    /// States how far apart the surrogate and the exact measure are at the selected round.
+    fn gap(&self, fit: &FitReport) -> Html {
+        let Some(best) = fit.best_round.checked_sub(1).and_then(|best| fit.history.get(best)) else {
+            return Html::default();
+        };
+        let last = |value: &dyn Fn(&Round) -> Option<f64>| {
+            fit.history[..fit.best_round].iter().rev().find_map(|round| Some((round.round, value(round)?)))
+        };
+        let (measured, queries) = match last(&exact_learnable) {
+            None => (last(&|round| round.train), "training queries"),
+            measured => (measured, "the same queries"),
+        };
+        let mut words = vec![format!("At {} {}", round_word(self.config), best.round)];
+        let mut say = |name: &str, value: Option<f64>| {
+            words.extend(value.map(|value| format!("{name} {}", number::measure(Some(value)))));
+        };
+        say("surrogate", surrogate(best));
+        match measured {
+            Some((round, train)) if round == best.round => say(&format!("exact on {queries}"), Some(train)),
+            Some((round, train)) => {
+                say(&format!("exact on {queries} (at {round}, the last measured before)"), Some(train))
+            }
+            None => {}
+        }
+        say("exact on validation queries", best.validation);
+        if words.len() == 1 {
+            return Html::default();
+        }
+        note(format!("{}: {}.", words[0], words[1..].join(", ")))
+    }
+
+    fn explanation(&self, history: &[Round]) -> Html {
+        let exact = format!(
+            "Exact: {} under the {} convention, after the {}.",
+            self.selection,
+            self.convention.name,
+            round_word(self.config)
+        );
+        let paths = path(history).map(|(name, _)| format!(" Curves begin anew with each {name}.")).unwrap_or_default();
+        let surrogate = match history.iter().any(|round| surrogate(round).is_some()) {
+            true => {
+                let moment = match round_word(self.config) {
+                    "epoch" => ", each at the weights that the epoch met it with",
+                    _ => "",
+                };
+                let same = match history.iter().any(|round| exact_learnable(round).is_some()) {
+                    true => " \"Exact, the same queries\" is their exact mean.",
+                    false => "",
+                };
+                format!(
+                    " Surrogate: the mean over the training queries with something to learn{moment}.{same} It differs from the exact \
+                     measure since its ranks are smooth. Another cut-off or convention of the loss adds to the gap."
+                )
+            }
+            false => " The learner minimizes what stands for the measure, on another scale: only the directions of the two compare."
+                .to_string(),
+        };
+        note(exact + &surrogate + &paths)
+    }
+
+    /// States how the loss was evaluated, if not exactly by its formula.
+    fn approximation(&self, fit: &FitReport) -> Html {
+        // Without exponentials the discount itself is used.
+        let Some(found) = fit.approximation.as_ref().filter(|found| found.terms > 0) else { return Html::default() };
+        note(format!(
+            "The loss takes its discount as a sum of {} exponentials: in lists of up to {} it is off by {} at most, {} in \
+             float32.",
+            found.terms,
+            number::counted(found.documents, "document"),
+            number::figure(found.error_f64),
+            number::figure(found.error_f32)
+        ))
+    }
+
+    fn table(&self, fit: &FitReport) -> Html {
+        let figures: Vec<&String> = fit.history.first().into_iter().flat_map(|r| &r.figures).map(|f| &f.0).collect();
+        let columns = [round_word(self.config), "objective", "exact, training", "exact, validation"];
+        let named = figures.iter().map(|name| name.replace('_', " "));
+        let mut table = Table::new("rounds", columns.into_iter().map(str::to_string).chain(named));
+        for round in &fit.history {
+            let values = round.figures.iter().map(|(_, value)| number::figure(*value));
+            let exact = [round.train, round.validation].map(number::measure);
+            let cells = [number::figure(round.objective)].into_iter().chain(exact).chain(values);
+            let class = if round.round == fit.best_round { "selected" } else { "" };
+            table.marked_row(class, round.round.to_string(), cells);
+        }
+        table.html()
+    }
+
+    /// Returns the selection measure with its convention.
+    fn measure(&self) -> String {
+        format!("{} ({})", self.selection, self.convention.name)
+    }
+
+    /// Returns the name of what the horizontal axis counts.
+    fn axis(&self, history: &[Round]) -> String {
+        grid(history).map_or_else(|| round_word(self.config).to_string(), |(name, _)| name)
+    }
+
+    /// Returns the name of the loss, if the experiment has one.
+    fn loss(&self) -> String {
+        self.config["loss"]["name"].as_str().map(|name| format!(" {name}")).unwrap_or_default()
+    }
+}
+
+/// Returns the measures of a round, exact and surrogate.
+pub(super) fn heights(round: &Round) -> impl Iterator<Item = f64> {
+    [round.train, round.validation, surrogate(round), exact_learnable(round), bound(round)].into_iter().flatten()
+}
+
+/// Returns a figure of a round by name, if the learner reports it.
+fn named(round: &Round, name: &str) -> Option<f64> {
+    round.figures.iter().find(|(figure, _)| figure == name).map(|(_, value)| *value)
+}
+
+/// Returns the value of the surrogate.
+fn surrogate(round: &Round) -> Option<f64> {
+    named(round, SURROGATE)
+}
+
+/// Returns the exact measure over the same queries as the surrogate.
+fn exact_learnable(round: &Round) -> Option<f64> {
+    named(round, EXACT_LEARNABLE)
+}
+
+/// Returns the lower bound of AdaRank's boosted measure (direct-optimization, Theorem 4), unless it is negative and
+/// says nothing.
+fn bound(round: &Round) -> Option<f64> {
+    named(round, BOUND).filter(|&bound| bound >= 0.0)
+}
+
+/// Returns the points of a value over the rounds that have it, with a break where a new path begins.
+fn points(history: &[Round], value: impl Fn(&Round) -> Option<f64>) -> Vec<(f64, f64)> {
+    let begins = path(history).map(|(_, begins)| begins).unwrap_or_default();
+    let mut points = Vec::new();
+    for (index, round) in history.iter().enumerate() {
+        if begins.contains(&index) {
+            points.push((f64::NAN, f64::NAN));
+        }
+        points.extend(value(round).map(|value| (round.round as f64, value)));
+    }
+    points
+}
+
+/// Returns the parameter of a grid that a learner steps through, which is the first figure of a round, and its value in
+/// each round.
+fn parameter(history: &[Round]) -> Option<(String, Vec<f64>)> {
+    let (name, _) = history.first()?.figures.first()?.clone();
+    let values = history.iter().map(|round| round.figures.first().map(|(_, value)| *value));
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    matches!(name.as_str(), "lambda" | "c").then_some((name, values))
+}
+
+/// Returns the name and labels of the parameter, if its value changes in every round.
+fn grid(history: &[Round]) -> Option<(String, Vec<String>)> {
+    let (name, values) = parameter(history)?;
+    let distinct = values.windows(2).all(|pair| pair[0] != pair[1]);
+    let labels = values.iter().map(|value| number::parameter(*value)).collect();
+    (distinct && values.len() > 1).then_some((name, labels))
+}
+
+/// Returns the name of the parameter and the rounds, counted from 0, in which its value changes, if it does not change
+/// in every round.
+fn path(history: &[Round]) -> Option<(String, Vec<usize>)> {
+    let (name, values) = parameter(history)?;
+    let begins: Vec<usize> = (1..values.len()).filter(|&round| values[round] != values[round - 1]).collect();
+    (!begins.is_empty() && begins.len() + 1 < values.len()).then_some((name, begins))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(values: &[f64]) -> Vec<Round> {
+        let round = |(index, value): (usize, &f64)| Round {
+            round: index + 1,
+            objective: *value,
+            train: None,
+            validation: None,
+            figures: vec![("lambda".to_string(), *value)],
+        };
+        values.iter().enumerate().map(round).collect()
+    }
+
+    #[test]
+    fn a_grid_labels_its_rounds_and_a_path_breaks_its_curve() {
+        let stepped = history(&[1e-6, 0.1, 10.0]);
+        assert_eq!(grid(&stepped).unwrap().1, ["1e\u{2212}6", "0.1", "10"]);
+        assert_eq!(path(&stepped), None);
+        let paths = history(&[0.1, 0.1, 10.0, 10.0]);
+        assert_eq!((grid(&paths), path(&paths)), (None, Some(("lambda".to_string(), vec![2]))));
+        let drawn = points(&paths, |round| (round.round != 2).then_some(round.objective));
+        assert_eq!(drawn.iter().map(|point| point.1.is_finite()).collect::<Vec<_>>(), [true, false, true, true]);
+    }
+}

@@ -1,0 +1,60 @@
+//! The worst and the best queries with their documents, and the table of a ranking.
+
+use burn_rank::measure::Convention;
+
+use super::html::{Html, Table, details, element, note, section};
+use super::number;
+use crate::experiment::{ExtremeQueries, RankedQuery};
+
+/// Queries at both ends, of all folds.
+const SHOWN: usize = 5;
+
+/// Builds the section with the worst and the best queries of all `parts`, each with the prefix of its queries' names;
+/// empty if there are none.
+pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convention) -> Html {
+    let Some((_, first)) = parts.first() else { return Html::default() };
+    let named = |of: fn(&ExtremeQueries) -> &Vec<RankedQuery>| -> Vec<(&str, &RankedQuery)> {
+        parts.iter().flat_map(|(part, found)| of(found).iter().map(move |query| (part.as_str(), query))).collect()
+    };
+    let (mut worst, mut best) = (named(|found| &found.worst), named(|found| &found.best));
+    worst.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
+    best.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    if worst.is_empty() && best.is_empty() {
+        return Html::default();
+    }
+    let list = |title: &str, queries: &[(&str, &RankedQuery)]| -> Html {
+        let of = |(part, query): &(&str, &RankedQuery)| {
+            let documents = number::counted(query.documents, "document");
+            let value = number::measure(Some(query.value));
+            details(&format!("{part}query {}: {value}, {documents}", query.query), ranking(query))
+        };
+        let queries: Html = queries.iter().take(SHOWN).map(of).collect();
+        if queries.is_empty() { queries } else { element("p", element("strong", title)).then(queries) }
+    };
+    let what = note(format!(
+        "By {} ({}). Of each query {}; ideal: the place of the document in the order of the labels. Documents of equal \
+         scores stand in the order of the data, whatever the convention makes of them.",
+        first.measure,
+        convention.name,
+        ExtremeQueries::SHOWN
+    ));
+    let content = what.then(list("Worst queries", &worst)).then(list("Best queries", &best));
+    section("extremes", "Worst and best queries", content)
+}
+
+/// Builds the table of the documents of a query, in ranked order.
+fn ranking(query: &RankedQuery) -> Html {
+    let mut table =
+        Table::new(format!("documents of query {}", query.query), ["document", "rank", "score", "label", "ideal"]);
+    for document in &query.shown {
+        let score = document.score.map_or(f64::NAN, f64::from);
+        let cells = [
+            number::count(document.rank),
+            number::figure(score),
+            number::figure(f64::from(document.label)),
+            number::count(document.ideal_rank),
+        ];
+        table.row(document.document.as_str(), cells);
+    }
+    table.html()
+}

@@ -1,0 +1,66 @@
+//! The importance of each feature to rankers of trees.
+
+use burn_rank::learner::Importance;
+
+use super::html::{Html, Table, figure, figures, note, section};
+use super::number;
+use crate::plot::{Dot, Ink, Row, Rows};
+
+/// Number of features that are drawn.
+const DRAWN: usize = 20;
+
+/// Builds the section on the importance of features in one or more rankers of the same features; empty if there are
+/// none.
+pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
+    let features = rankers.iter().map(|(_, found)| found.gain.len().min(found.splits.len())).min().unwrap_or(0);
+    if features == 0 {
+        return Html::default();
+    }
+    let shares: Vec<Vec<f64>> = rankers.iter().map(|(_, found)| shares(&found.gain)).collect();
+    let size = |feature: usize| shares.iter().map(|shares| shares[feature]).sum::<f64>();
+    let mut order: Vec<usize> =
+        (0..features).filter(|&f| rankers.iter().any(|(_, found)| found.splits[f] > 0)).collect();
+    order.sort_by(|&a, &b| size(b).total_cmp(&size(a)));
+
+    let row = |&feature: &usize| {
+        let dots = shares.iter().map(|shares| Dot::new(shares[feature], Ink::Train)).collect();
+        Row { name: (feature + 1).to_string(), dots }
+    };
+    let drawn: Vec<Row> = order.iter().take(DRAWN).map(row).collect();
+    let title = match drawn.len() {
+        all if all == order.len() => "share of the gain by feature".to_string(),
+        some => format!("share of the gain by feature, the {some} largest of {}", order.len()),
+    };
+    let plot = figure(title.clone(), Rows { label: title, rows: drawn, zero: true }.svg(), &[]);
+
+    let columns = rankers.iter().flat_map(|(name, _)| {
+        let of = |what: &str| if name.is_empty() { what.to_string() } else { format!("{name}, {what}") };
+        [of("gain, share"), of("splits")]
+    });
+    let mut table = Table::new("importance", ["feature".to_string()].into_iter().chain(columns));
+    for &feature in &order {
+        let cells = rankers
+            .iter()
+            .zip(&shares)
+            .flat_map(|((_, found), shares)| [number::figure(shares[feature]), number::count(found.splits[feature])]);
+        table.row((feature + 1).to_string(), cells);
+    }
+    let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
+    let unused = match features - order.len() {
+        0 => String::new(),
+        some => format!(
+            " {} in no split.",
+            if some == 1 { "One feature is".into() } else { format!("{some} features are") }
+        ),
+    };
+    let what = note(format!(
+        "Features are numbered as in the data, from 1. The gain of a split is what it takes from the model of the loss that \
+         its tree is fitted to; features that say the same share it.{unused}{several}"
+    ));
+    section("importance", "Feature importance", figures([plot, table.html()]).then(what))
+}
+
+fn shares(gain: &[f64]) -> Vec<f64> {
+    let total: f64 = gain.iter().sum();
+    gain.iter().map(|gain| if total > 0.0 { gain / total } else { 0.0 }).collect()
+}

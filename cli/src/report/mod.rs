@@ -1,0 +1,90 @@
+//! The page of a run, a study, or a comparison of systems or devices. It is one HTML file without scripts or external
+//! resources, readable in light and dark schemes, on a phone and on paper. The page of a run is a pure view of its
+//! `report.json` and `run.json`.
+
+mod about;
+mod comparison;
+mod cross_validation;
+mod curves;
+mod data;
+mod devices;
+mod extremes;
+mod html;
+mod importance;
+mod number;
+mod partial_dependence;
+mod queries;
+mod search;
+mod study;
+#[cfg(test)]
+mod tests;
+mod train;
+mod weights;
+
+use burn_rank::measure::significance::SignificanceError;
+use burn_rank::workbench::text::escape_markup;
+
+use self::about::Frame;
+pub(crate) use self::comparison::letter;
+pub use self::comparison::{ComparedMeasure, ComparisonReport, Rankings, ScoredDocument};
+use crate::device_comparison::DeviceComparison;
+use crate::experiment::{OutputError, OutputFolder, PAGE, RECORD, REPORT, Report, RunRecord};
+use crate::study::StudyReport;
+
+const STYLE: &str = include_str!("style.css");
+
+/// Builds the complete page of a run, without the facts of `record` if there is none.
+pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
+    whole(match report {
+        Report::Train(report) => train::frame(report, record),
+        Report::Cv(report) => cross_validation::frame(report, record),
+    })
+}
+
+/// Writes the record of a finished run: both JSON files, and the page made from them.
+///
+/// # Errors
+/// As [`OutputFolder::write`].
+pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord) -> Result<(), OutputError> {
+    folder.write_json(REPORT, report)?;
+    folder.write_json(RECORD, record)?;
+    folder.write(PAGE, page(report, Some(record)).as_bytes())
+}
+
+/// Builds the complete page of a comparison. `rankings` are asked for the queries that gained and lost the most.
+///
+/// # Errors
+/// [`SignificanceError`] of an interval that cannot be computed.
+pub fn comparison_page(report: &ComparisonReport, rankings: &Rankings) -> Result<String, SignificanceError> {
+    comparison::frame(report, rankings).map(whole)
+}
+
+/// Builds the complete page of a comparison of devices.
+pub fn devices_page(comparison: &DeviceComparison) -> String {
+    whole(devices::frame(comparison))
+}
+
+/// Builds the complete page of a study.
+pub fn study_page(report: &StudyReport) -> String {
+    whole(study::frame(report))
+}
+
+/// Builds the complete page of several studies, with an index.
+pub fn studies_page(reports: &[StudyReport]) -> String {
+    whole(study::index(reports))
+}
+
+/// Adds its surroundings to the body of a page.
+fn whole(Frame { command, name, body }: Frame) -> String {
+    let title = escape_markup(&format!("{name} \u{b7} burn-rank {command}"));
+    // The policy keeps a browser from loading anything, and the empty icon keeps it from asking for one.
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\" />\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\" />\n\
+         <meta name=\"color-scheme\" content=\"light dark\" />\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;; \
+         style-src &#39;unsafe-inline&#39;; img-src data:\" />\n\
+         <link rel=\"icon\" href=\"data:,\" />\n<title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n{body}\n</body>\n</html>\n"
+    )
+}

@@ -1,0 +1,140 @@
+//! Formatting of numbers.
+
+use burn_rank::json::Value;
+use burn_rank::workbench::text::plural;
+
+use super::html::{Html, element};
+use crate::experiment::Measures;
+
+const MISSING: &str = "\u{2013}";
+
+/// Formats a measure with four decimals, or a dash if there is none.
+pub(super) fn measure(value: Option<f64>) -> String {
+    value.filter(|value| value.is_finite()).map_or(MISSING.to_string(), |value| minus(format!("{value:.4}")))
+}
+
+/// Returns the value of a measure by name.
+pub(super) fn named(values: &Measures, name: &str) -> Option<f64> {
+    values.get(name).and_then(Value::as_f64)
+}
+
+/// Formats a measure with its standard error.
+pub(super) fn with_error(value: Option<f64>, error: Option<f64>) -> Html {
+    let value = Html::text(measure(value));
+    match error.filter(|error| error.is_finite()) {
+        Some(error) => value.then(element("small", format!(" \u{b1} {error:.4}"))),
+        None => value,
+    }
+}
+
+/// Formats a whole number with its digits in groups of three.
+pub(super) fn count(value: usize) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push('\u{202f}');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Formats a count with its noun: `1 round`, `2 rounds`, `3 queries`.
+pub(super) fn counted(value: usize, what: &str) -> String {
+    format!("{} {}", count(value), plural(value, what))
+}
+
+/// Formats a number of any magnitude with about four significant digits.
+pub(super) fn figure(value: f64) -> String {
+    minus(match value.abs() {
+        _ if !value.is_finite() => MISSING.to_string(),
+        size if size != 0.0 && !(1e-3..1e6).contains(&size) => format!("{value:.3e}"),
+        _ if value.fract() == 0.0 => format!("{value}"),
+        size if size >= 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.4}"),
+    })
+}
+
+/// Formats a difference with its sign and four decimals.
+pub(super) fn difference(value: f64) -> String {
+    minus(if value.is_finite() { format!("{value:+.4}") } else { MISSING.to_string() })
+}
+
+/// Formats a p-value, never as zero.
+pub(super) fn p_value(p: f64) -> String {
+    if p < 0.00005 { "< 0.0001".to_string() } else { format!("{p:.4}") }
+}
+
+/// Formats a parameter as briefly as possible.
+pub(super) fn parameter(value: f64) -> String {
+    minus(if value != 0.0 && !(1e-3..1e4).contains(&value.abs()) { format!("{value:e}") } else { value.to_string() })
+}
+
+/// Formats a span of time.
+pub(super) fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 9.95 => format!("{s:.2} s"),
+        s if s < 99.95 => format!("{s:.1} s"),
+        s if s < 3600.0 => format!("{} min {:02} s", (s / 60.0) as u64, (s % 60.0) as u64),
+        s => format!("{} h {:02} min", (s / 3600.0) as u64, (s % 3600.0 / 60.0) as u64),
+    }
+}
+
+/// Formats an amount of memory.
+pub(super) fn memory(mib: f64) -> String {
+    if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.2} GiB", mib / 1024.0) }
+}
+
+/// Formats seconds since 1970 as a date in UTC.
+pub(super) fn date(since_1970: u64) -> String {
+    // Howard Hinnant, "chrono-compatible low-level date algorithms": years that begin in March, eras of 400 years.
+    let (days, rest) = (since_1970 / 86_400 + 719_468, since_1970 % 86_400);
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", rest / 3600, rest % 3600 / 60)
+}
+
+fn minus(text: String) -> String {
+    text.replace('-', "\u{2212}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        assert_eq!(
+            [measure(Some(0.45678)), measure(Some(-1.0)), measure(None)],
+            ["0.4568", "\u{2212}1.0000", "\u{2013}"]
+        );
+        assert_eq!(with_error(Some(0.5), Some(f64::NAN)).to_string(), "0.5000");
+        assert_eq!([count(7), count(1234), count(1_000_000)], ["7", "1\u{202f}234", "1\u{202f}000\u{202f}000"]);
+        assert_eq!([counted(1, "query"), counted(5, "fold"), counted(0, "query")], ["1 query", "5 folds", "0 queries"]);
+        assert_eq!(
+            [figure(0.0), figure(12.0), figure(0.12345), figure(-1e-9)],
+            ["0", "12", "0.1235", "\u{2212}1.000e\u{2212}9"]
+        );
+        assert_eq!([difference(0.5), difference(-0.25)], ["+0.5000", "\u{2212}0.2500"]);
+        assert_eq!([p_value(0.04), p_value(1e-9)], ["0.0400", "< 0.0001"]);
+        assert_eq!([parameter(0.003), parameter(1e-6), parameter(10000.0)], ["0.003", "1e\u{2212}6", "1e4"]);
+        assert_eq!(
+            [seconds(0.123), seconds(59.97), seconds(200.0), seconds(7500.0)],
+            ["0.12 s", "60.0 s", "3 min 20 s", "2 h 05 min"]
+        );
+        assert_eq!([memory(63.4), memory(2048.0)], ["63 MiB", "2.00 GiB"]);
+    }
+
+    #[test]
+    fn dates_follow_the_calendar() {
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_795_263_164), "2026-11-21 12:12 UTC");
+    }
+}

@@ -1,0 +1,84 @@
+//! Distribution of the selection measure over queries.
+
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::workbench::mean_of;
+
+use super::html::{Html, Table, details, figure, figures, note, section};
+use super::number;
+use crate::experiment::PerQuery;
+use crate::plot::{Bars, Ink};
+
+/// Number of lowest queries that are listed by name.
+const NAMED: usize = 20;
+
+/// Builds the section on the distribution over the queries of all `parts`, each with the prefix of its queries' names.
+pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, convention: &Convention) -> Html {
+    let Some((_, first)) = parts.first() else { return Html::default() };
+    let key = selection.to_string();
+    let mut values: Vec<(f64, String)> = Vec::new();
+    let mut left_out = 0;
+    for (part, per_query) in parts {
+        for (value, query) in per_query.values.get(&key).into_iter().flatten().zip(&per_query.queries) {
+            match value {
+                Some(value) if value.is_finite() => values.push((*value, format!("{part}{query}"))),
+                _ => left_out += 1,
+            }
+        }
+    }
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let sorted: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
+    let Some(mean) = mean_of(sorted.iter().copied()) else { return Html::default() };
+    let set = &first.set;
+    let name = format!("{selection} ({})", convention.name);
+    let label = format!("Histogram of {name} over {} {set} queries", sorted.len());
+    let svg = Bars::histogram(&label, &sorted, Ink::from_set(set), &[mean]).svg();
+    let legend = [
+        (Ink::from_set(set), format!("{set} queries")),
+        (Ink::Mark, format!("mean over queries, {}", number::measure(Some(mean)))),
+    ];
+    let plot = figure(format!("{set} queries by {name}"), svg, &legend);
+
+    let mut summary = Table::pairs("distribution");
+    summary.row("queries", [number::count(sorted.len())]);
+    for (name, share) in
+        [("lowest", 0.0), ("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75), ("highest", 1.0)]
+    {
+        summary.row(name, [number::measure(Some(quantile(&sorted, share)))]);
+    }
+    summary.row("queries at 0", [number::count(sorted.iter().filter(|value| **value == 0.0).count())]);
+    summary.row("queries at 1", [number::count(sorted.iter().filter(|value| **value == 1.0).count())]);
+
+    let mut lowest = Table::new("lowest queries", ["query", selection.to_string().as_str()]);
+    for (value, query) in values.iter().take(NAMED) {
+        lowest.row(query.as_str(), [number::measure(Some(*value))]);
+    }
+    let lowest = details(&format!("The {} lowest queries", values.len().min(NAMED)), lowest.html());
+    let out = if left_out > 0 {
+        note(format!(
+            "{} with nothing to measure: the {} convention leaves them out.",
+            number::counted(left_out, "query"),
+            convention.name
+        ))
+    } else {
+        Html::default()
+    };
+    section("queries", "Query by query", figures([plot, summary.html()]).then(out).then(lowest))
+}
+
+/// Returns the value below which `share` of the sorted values lie, interpolated between neighbors.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let at = share * (sorted.len() - 1) as f64;
+    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    below + (above - below) * at.fract()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quantile;
+
+    #[test]
+    fn quantiles_lie_between_neighbors() {
+        assert_eq!([0.0, 0.25, 0.5, 1.0].map(|share| quantile(&[1.0, 2.0, 4.0], share)), [1.0, 1.5, 2.0, 4.0]);
+        assert_eq!(quantile(&[0.3], 0.75), 0.3);
+    }
+}

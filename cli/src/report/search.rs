@@ -1,0 +1,137 @@
+//! The trials of a search: the measure against each key, the rungs of successive halving, and every trial of each fold.
+
+use burn_rank::json::Value;
+
+use super::html::{Html, Table, details, element, figure, figures, note, section};
+use super::number;
+use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
+use crate::plot::{Ink, Line, Lines, Point, Scale, Scatter};
+
+/// Trials of a fold that its table lists.
+const LISTED: usize = 200;
+
+/// Trials of a fold that are drawn.
+const DRAWN: usize = 500;
+
+/// Ink of a trial.
+const TRIAL: Ink = Ink::Mark;
+
+/// Ink of the trial that a fold selects.
+const SELECTED: Ink = Ink::Validation;
+
+/// Builds the section with the trials of every fold; empty if there was no search.
+pub(super) fn search(report: &CrossValidationReport) -> Html {
+    let Some(search) = &report.result.search else { return Html::default() };
+    let measure = format!("{} ({})", report.selection, report.result.convention.name);
+    let folds = &report.result.folds;
+    // Every trial has the same keys.
+    let keys: Vec<&String> = folds.iter().flat_map(|fold| &fold.trials).take(1).flat_map(|t| t.values.keys()).collect();
+    let by_key = keys.iter().map(|key| by_key(report, key, &measure));
+    let by_rung = folds.iter().filter(|_| search.rungs.len() > 1).map(|fold| by_rung(search, fold, &measure));
+    let tables = folds.iter().filter(|fold| !fold.trials.is_empty()).map(|fold| table(search, fold, &keys));
+    let plots = figures(by_key.chain(by_rung));
+    section("search", "Search", note(words(report, search, &measure)).then(plots).then(tables.collect()))
+}
+
+fn words(report: &CrossValidationReport, search: &SearchReport, measure: &str) -> String {
+    let how = match search.rungs.as_slice() {
+        [] => format!("{} of each fold, drawn at random.", number::counted(search.trials, "trial")),
+        rungs => {
+            let rung = |rung: &Rung| {
+                format!("{} of {}", number::counted(rung.trials, "trial"), number::counted(rung.rounds, "round"))
+            };
+            let rungs: Vec<String> = rungs.iter().map(rung).collect();
+            format!(
+                "Successive halving in each fold: {}. A trial that was dropped has its measure at that time.",
+                rungs.join(", then ")
+            )
+        }
+    };
+    let seeds = if report.result.seeds.len() > 1 { ", mean over seeds" } else { "" };
+    format!(
+        "{how} {measure} on validation queries{seeds}. Each fold has trials of its own and selects one of them without \
+         looking at its test queries."
+    )
+}
+
+/// Draws the measure of every trial against its value of a key.
+fn by_key(report: &CrossValidationReport, key: &str, measure: &str) -> Html {
+    let domain = &report.config["search"]["space"][key];
+    let listed = domain.as_array();
+    let labels = listed.map(|values| values.iter().map(short).collect::<Vec<_>>());
+    let place = |value: &Value| match listed {
+        Some(values) => values.iter().position(|other| other == value).map(|at| at as f64 + 1.0),
+        None => value.as_f64(),
+    };
+    let mut points = Vec::new();
+    let mut selected = Vec::new();
+    for fold in &report.result.folds {
+        for (at, trial) in fold.ranked_trials().into_iter().take(DRAWN).enumerate() {
+            let Some((x, y)) = trial.values.get(key).and_then(place).zip(trial.validation) else { continue };
+            match at {
+                0 => selected.push(Point { x, y, ink: SELECTED }),
+                _ => points.push(Point { x, y, ink: TRIAL }),
+            }
+        }
+    }
+    let points = points.into_iter().chain(selected).collect();
+    let across = if domain["scale"].as_str() == Some("log") { Scale::Log } else { Scale::Linear };
+    let label = format!("{measure} of each trial by {key}");
+    let plot = Scatter { label, x_name: key.to_string(), points, x_labels: labels, across };
+    let legend = [(TRIAL, "trial".to_string()), (SELECTED, "trial that a fold selects".to_string())];
+    figure(format!("{measure} by {key}"), plot.svg(), &legend)
+}
+
+/// Draws the trials of a fold over the rungs.
+fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Html {
+    let line = |trial: &Trial, ink: Ink| {
+        let height = |value: &Option<f64>| value.unwrap_or(f64::NAN);
+        let rounds = search.rungs.iter().map(|rung| rung.rounds as f64);
+        let points = rounds.zip(trial.rungs.iter().map(height)).collect();
+        Line { name: format!("trial {}", trial.trial), ink, points }
+    };
+    let ranked = fold.ranked_trials();
+    let mut lines: Vec<Line> = ranked.iter().skip(1).take(DRAWN).map(|trial| line(trial, TRIAL)).collect();
+    lines.extend(ranked.first().map(|trial| line(trial, SELECTED)));
+    let title = format!("fold {}: {measure} by rounds", fold.fold);
+    let plot = Lines {
+        label: format!("Curves of {title}, one for each trial"),
+        x_name: "rounds".to_string(),
+        lines,
+        marks: vec![],
+        x_labels: None,
+        across: Scale::Log,
+        upward: Scale::Linear,
+        heights: vec![],
+    };
+    let legend = [(TRIAL, "trial".to_string()), (SELECTED, "trial selected".to_string())];
+    figure(title.clone(), plot.svg(), &legend)
+}
+
+/// Lists the trials of a fold, the best first.
+fn table(search: &SearchReport, fold: &FoldResult, keys: &[&String]) -> Html {
+    let rungs = search.rungs.iter().map(|rung| format!("after {}", number::counted(rung.rounds, "round")));
+    let columns = ["trial".to_string(), "validation".to_string(), "rounds".to_string()].into_iter().chain(rungs);
+    let mut table =
+        Table::new(format!("trials of fold {}", fold.fold), columns.chain(keys.iter().map(|key| key.to_string())));
+    for (at, trial) in fold.ranked_trials().into_iter().take(LISTED).enumerate() {
+        let figures = [number::measure(trial.validation), number::count(trial.rounds)].into_iter();
+        let rungs =
+            (0..search.rungs.len()).map(|rung| trial.rungs.get(rung).map_or(String::new(), |v| number::measure(*v)));
+        let values = keys.iter().map(|key| trial.values.get(*key).map(short).unwrap_or_default());
+        let cells = figures.chain(rungs).map(Html::from).chain(values.map(|value| element("code", value)));
+        table.marked_row(if at == 0 { "selected" } else { "" }, trial.trial.to_string(), cells);
+    }
+    let all = fold.trials.len();
+    let listed = if all > LISTED { format!("the best {LISTED} of {all} trials") } else { format!("{all} trials") };
+    details(&format!("Fold {}: {listed}", fold.fold), table.html())
+}
+
+/// A value as briefly as it can be told from others.
+fn short(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.as_f64().map_or_else(|| value.to_string(), number::parameter),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,122 @@
+//! The page of a study, and the page of several with an index.
+
+use super::about::{Fact, Frame, header};
+use super::html::{Html, Table, element, figure, figures, note, section};
+use super::number;
+use crate::plot::{Ink, Line, Lines};
+use crate::study::{Claim, Curves, StudyReport, Verdict};
+
+/// Builds the page of one study.
+pub(super) fn frame(report: &StudyReport) -> Frame {
+    let about = &report.findings.about;
+    let mut facts = verdicts(std::slice::from_ref(report));
+    if let Some(queries) = about.queries {
+        let documents = number::counted(about.documents.unwrap_or(0), "document");
+        facts.push(Fact::new("queries", number::count(queries), documents));
+    }
+    if let Some(tied) = about.tied_queries {
+        facts.push(Fact::new("with equal scores", number::count(tied), "about which the theorems say nothing"));
+    }
+    let description = format!("Shows {} ({}). On {}.{}", report.summary, report.paper, about.subject, quick(report));
+    let main = element("main", sections(report, "").then(made(report)));
+    let body =
+        header("study", &report.study, &burn_rank::workbench::json::json!({ "description": description }), facts)
+            .then(main);
+    Frame { command: "study", name: report.study.clone(), body }
+}
+
+/// Builds the page of several studies.
+pub(super) fn index(reports: &[StudyReport]) -> Frame {
+    let names: Vec<&str> = reports.iter().map(|report| report.study.as_str()).collect();
+    let description = format!("The studies {}.", names.join(", "));
+    let about = burn_rank::workbench::json::json!({ "description": description });
+    let mut table = Table::new("verdicts by study", ["study", "holds", "fails", "vacuous", "open", "of"]);
+    for report in reports {
+        let link = Html::text(&report.study).within("a", &[("href", &format!("#{}", report.study))]);
+        let counts = Verdict::ALL.map(|verdict| number::count(report.findings.count(verdict)));
+        table.row(link, counts.map(Html::from).into_iter().chain([Html::text(&report.findings.about.subject)]));
+    }
+    let studies = reports.iter().map(|report| {
+        let description =
+            format!("{} ({}). On {}.{}", report.summary, report.paper, report.findings.about.subject, quick(report));
+        section(&report.study, &report.study, note(description).then(sections(report, &format!("{}-", report.study))))
+    });
+    let made = reports.first().map(made).unwrap_or_default();
+    let main = section("index", "Index", table.html()).then(studies.collect()).then(made);
+    Frame {
+        command: "study",
+        name: "all".to_string(),
+        body: header("study", "all", &about, verdicts(reports)).then(element("main", main)),
+    }
+}
+
+fn quick(report: &StudyReport) -> &'static str {
+    if report.quick { " Quick: with fewer values, epochs and samples." } else { "" }
+}
+
+fn verdicts(reports: &[StudyReport]) -> Vec<Fact> {
+    let all: usize = reports.iter().map(|report| report.findings.claims.len()).sum();
+    let fact = |verdict: Verdict, what: &str| {
+        let count = reports.iter().map(|report| report.findings.count(verdict)).sum();
+        Fact::new(verdict.name(), number::count(count), format!("of {}: {what}", number::counted(all, "claim")))
+    };
+    vec![
+        fact(Verdict::Holds, "shown here"),
+        fact(Verdict::Fails, "the opposite was shown here"),
+        fact(Verdict::Vacuous, "cannot fail here"),
+        fact(Verdict::Open, "nothing was shown"),
+    ]
+}
+
+/// Builds the sections of a study; `prefix` keeps their names apart on a page of several.
+fn sections(report: &StudyReport, prefix: &str) -> Html {
+    let findings = &report.findings;
+    let named = |name: &str, title: &str, content: Html| section(&format!("{prefix}{name}"), title, content);
+    named("claims", "Claims", claims(&findings.claims))
+        .then(named("curves", "Curves", figures(findings.curves.iter().map(curves))))
+        .then(named("tables", "Tables", findings.tables.iter().map(table).collect()))
+}
+
+fn made(report: &StudyReport) -> Html {
+    let versions = note(format!("burn-rank {}, burn {}.", report.versions.burn_rank, report.versions.burn));
+    section("made", "How it was made", versions)
+}
+
+fn claims(claims: &[Claim]) -> Html {
+    let claim = |claim: &Claim| {
+        let words = Html::text(format!(" {}: {}", claim.source, claim.claim));
+        element("p", element("strong", claim.verdict.name()).then(words)).then(note(claim.found.as_str()))
+    };
+    claims.iter().map(claim).collect()
+}
+
+fn table(shown: &crate::study::Table) -> Html {
+    let mut table = Table::new(shown.title.clone(), shown.columns.iter().map(String::as_str));
+    for (name, values) in &shown.rows {
+        let value = |value: &Option<f64>| value.map_or_else(|| number::measure(None), number::figure);
+        table.row(name.as_str(), values.iter().map(value));
+    }
+    element("p", element("strong", shown.title.as_str())).then(table.html())
+}
+
+fn curves(shown: &Curves) -> Html {
+    const INKS: [Ink; 5] = [Ink::Test, Ink::Objective, Ink::Validation, Ink::Train, Ink::Surrogate];
+    let line = |(number, (name, values)): (usize, &(String, Vec<Option<f64>>))| Line {
+        name: name.clone(),
+        ink: INKS[number % INKS.len()],
+        points: shown.at.iter().zip(values).map(|(at, value)| (*at, value.unwrap_or(f64::NAN))).collect(),
+    };
+    let lines: Vec<Line> = shown.curves.iter().enumerate().map(line).collect();
+    let legend: Vec<(Ink, String)> = lines.iter().map(|line| (line.ink, line.name.clone())).collect();
+    let plot = Lines {
+        label: format!("{}, by {}", shown.title, shown.parameter),
+        x_name: shown.parameter.clone(),
+        lines,
+        marks: vec![],
+        x_labels: None,
+        across: shown.across,
+        upward: shown.upward,
+        heights: vec![],
+    };
+    figure(shown.title.as_str(), plot.svg(), &legend)
+}

@@ -1,0 +1,73 @@
+//! The page of one fit.
+
+use burn_rank::workbench::learner::in_words;
+
+use super::about::{Fact, Frame, configuration, convention_in_words, cost, header, provenance, round_word};
+use super::curves::Curves;
+use super::html::{Html, Table, element, note, section};
+use super::{data, extremes, importance, number, partial_dependence, queries, weights};
+use crate::experiment::{RunRecord, SetMeasures, TrainReport};
+
+pub(super) fn frame(report: &TrainReport, record: Option<&RunRecord>) -> Frame {
+    let curves =
+        Curves { config: &report.config, selection: report.selection, convention: &report.convention, heights: vec![] };
+    let importance = report.fit.importance.as_ref().map(|found| [(String::new(), found)]);
+    let normalizer = report.config["normalizer"].as_str().unwrap_or("none");
+    let sections = [
+        section("results", "Results", results(report)),
+        section("curves", "Learning curves", curves.of(&report.fit)),
+        queries::distribution(&[(String::new(), &report.per_query)], report.selection, &report.convention),
+        report
+            .extremes
+            .as_ref()
+            .map(|found| extremes::extremes(&[(String::new(), found)], &report.convention))
+            .unwrap_or_default(),
+        weights::weights(&[("weight".to_string(), &report.fit)], normalizer),
+        importance.map(|found| importance::importance(&found)).unwrap_or_default(),
+        partial_dependence::partial_dependence(&report.partial_dependence, normalizer),
+        data::of_split(&report.data),
+        configuration(&report.config),
+        provenance(&report.versions, &[report.fit.seed], &report.convention, record),
+    ];
+    let top = header("train", &report.name, &report.config, facts(report, record));
+    let main = element("main", sections.into_iter().collect::<Html>());
+    Frame { command: "train", name: report.name.clone(), body: top.then(main) }
+}
+
+fn facts(report: &TrainReport, record: Option<&RunRecord>) -> Vec<Fact> {
+    let selection = report.selection.to_string();
+    let measured = |set: &str, measures: &SetMeasures| {
+        let of = |values| number::named(values, &selection);
+        let value = number::with_error(of(&measures.measures), of(&measures.standard_errors));
+        let counts = format!("{} convention, {}", report.convention.name, number::counted(measures.queries, "query"));
+        Fact::new(format!("{set} {selection}"), value, counts)
+    };
+    // The most important measures come first; the measures of the training queries say the least.
+    let sets: Vec<_> = report.measures.iter().collect();
+    let shown = sets.iter().rev().take((sets.len() - 1).max(1));
+    let mut facts: Vec<Fact> = shown.map(|(set, measures)| measured(set, measures)).collect();
+    let rounds = number::counted(report.fit.rounds, round_word(&report.config));
+    facts.push(Fact::new(
+        format!("selected {}", round_word(&report.config)),
+        number::count(report.fit.best_round),
+        format!("of {rounds}, {}", in_words(report.fit.stop)),
+    ));
+    facts.extend(record.map(cost));
+    facts
+}
+
+fn results(report: &TrainReport) -> Html {
+    let names: Vec<&String> = report.measures.train.measures.keys().collect();
+    let columns = ["set", "queries", "without a relevant document"].into_iter().chain(names.iter().map(|n| n.as_str()));
+    let mut table = Table::new("measures", columns);
+    for (set, measures) in report.measures.iter() {
+        let counts = [measures.queries, measures.empty_queries].map(|value| Html::text(number::count(value)));
+        let value = |name: &&String| {
+            let of = |values| number::named(values, name);
+            number::with_error(of(&measures.measures), of(&measures.standard_errors))
+        };
+        table.row(set, counts.into_iter().chain(names.iter().map(value)));
+    }
+    let errors = Html::text(" \u{b1} is the standard error of the mean over queries.");
+    table.html().then(note(convention_in_words(&report.convention).then(errors)))
+}

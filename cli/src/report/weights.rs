@@ -1,0 +1,59 @@
+//! Weights of linear rankers.
+
+use burn_rank::workbench::missing_name;
+
+use super::html::{Html, Table, figure, figures, note, section};
+use super::number;
+use crate::experiment::FitReport;
+use crate::plot::{Dot, Ink, Row, Rows};
+
+/// Number of features that are drawn.
+const DRAWN: usize = 20;
+
+/// Builds the section on the weights of one or more fits to the same features; empty if there are none.
+pub(super) fn weights(fits: &[(String, &FitReport)], normalizer: &str) -> Html {
+    let rankers: Vec<(&str, &[f32])> =
+        fits.iter().filter_map(|(name, fit)| Some((name.as_str(), fit.weights.as_deref()?))).collect();
+    let of_features = |fit: &FitReport| Some(fit.weights.as_ref()?.len().saturating_sub(fit.indicated.len()));
+    let numbered = fits.iter().filter_map(|(_, fit)| of_features(fit)).min().unwrap_or(0);
+    // Folds may lack other features: then there are no columns of all.
+    let indicated = fits.first().map(|(_, fit)| &fit.indicated[..]).unwrap_or_default();
+    let indicated = if fits.iter().all(|(_, fit)| fit.indicated == indicated) { indicated } else { &[] };
+    let features = numbered + indicated.len();
+    if numbered == 0 {
+        return Html::default();
+    }
+    let name = |feature: usize| match feature.checked_sub(numbered) {
+        None => (feature + 1).to_string(),
+        Some(column) => missing_name(&indicated[column].to_string()),
+    };
+    let size = |feature: usize| rankers.iter().map(|(_, weights)| f64::from(weights[feature].abs())).sum::<f64>();
+    let mut order: Vec<usize> = (0..features).collect();
+    order.sort_by(|&a, &b| size(b).total_cmp(&size(a)));
+
+    let row = |&feature: &usize| {
+        let dot = |(_, weights): &(&str, &[f32])| Dot::new(f64::from(weights[feature]), Ink::Train);
+        Row { name: name(feature), dots: rankers.iter().map(dot).collect() }
+    };
+    let drawn: Vec<Row> = order.iter().take(DRAWN).map(row).collect();
+    let title = match drawn.len() {
+        all if all == features => "weight by feature".to_string(),
+        some => format!("weight by feature, the {some} largest of {features}"),
+    };
+    let plot = figure(title.clone(), Rows { label: title, rows: drawn, zero: true }.svg(), &[]);
+
+    let named = rankers.iter().map(|(name, _)| *name);
+    let mut table = Table::new("weights", ["feature"].into_iter().chain(named));
+    for &feature in &order {
+        let cells = rankers.iter().map(|(_, weights)| number::figure(f64::from(weights[feature])));
+        table.row(name(feature), cells);
+    }
+    let several = if rankers.len() > 1 { " One dot per fold." } else { "" };
+    let normalized = match normalizer {
+        "none" => "as they are in the data".to_string(),
+        normalizer => format!("normalized by {normalizer}"),
+    };
+    let what =
+        note(format!("Features are numbered as in the data, from 1; weights apply to features {normalized}.{several}"));
+    section("weights", "Feature weights", figures([plot, table.html()]).then(what))
+}

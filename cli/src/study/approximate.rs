@@ -1,0 +1,59 @@
+//! Approximate positions, and what the theorems of approximation-framework bound with their errors.
+
+use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn_rank::loss::Lists;
+use burn_rank::op::Step;
+
+/// Returns approximate positions, and ranks.
+pub(super) fn positions(scores: &[f64], alpha: f64, step: Step) -> (Vec<f64>, Vec<f64>) {
+    let device = Device::flex();
+    let shape = [1, scores.len()];
+    let tensor = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), shape), (&device, DType::F64));
+    let mask = Tensor::<2>::ones(shape, &device).greater_elem(0.0);
+    let lists = Lists::padded(tensor.clone(), tensor.zeros_like(), mask);
+    let values = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect();
+    (values(lists.approximate_positions(alpha, step)), values(lists.ranks()))
+}
+
+/// Returns `epsilon` of Corollary 4: the largest error of a position with the logistic step.
+pub(super) fn largest_error(scores: &[f64], alpha: f64) -> f64 {
+    let (approximate, ranks) = positions(scores, alpha, Step::Logistic);
+    approximate.iter().zip(&ranks).map(|(position, rank)| (position - rank).abs()).fold(0.0, f64::max)
+}
+
+/// The bound of Theorem 3 and Corollary 4 on the error of a position; `None` for equal scores, of which they say
+/// nothing.
+pub(super) fn theorem_3(documents: usize, alpha: f64, delta: f64) -> Option<f64> {
+    (delta > 0.0).then(|| (documents - 1) as f64 / ((alpha * delta).exp() + 1.0))
+}
+
+/// The bound of Theorem 5 on the error of ApproxAP with so many relevant documents, if it has one.
+pub(super) fn theorem_5(relevant: usize, epsilon: f64, beta: f64) -> Option<f64> {
+    let sum = |term: &dyn Fn(f64) -> f64| (1..=relevant).map(|i| term(i as f64)).sum::<f64>();
+    (epsilon < 0.5).then(|| {
+        sum(&|i| 1.0 / (i - epsilon)) / (1.0 + (beta * (1.0 - 2.0 * epsilon)).exp())
+            + 2.0 * epsilon * sum(&|i| 1.0 / (i * (i - epsilon)))
+    })
+}
+
+/// The bound of Theorem 6 on the error of ApproxNDCG.
+pub(super) fn theorem_6(epsilon: f64) -> f64 {
+    epsilon / (2.0 * std::f64::consts::LN_2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum over documents is the definition.
+    #[test]
+    fn positions_are_sums_of_steps() {
+        let scores = [0.3, -0.2, 0.9, 0.1];
+        let (found, ranks) = positions(&scores, 3.0, Step::Logistic);
+        assert_eq!(ranks, [2.0, 4.0, 1.0, 3.0]);
+        for (x, position) in found.iter().enumerate() {
+            let others = (0..4).filter(|y| *y != x).map(|y| 1.0 / (1.0 + (3.0 * (scores[x] - scores[y])).exp()));
+            assert!((position - 1.0 - others.sum::<f64>()).abs() < 1e-12);
+        }
+    }
+}

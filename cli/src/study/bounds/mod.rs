@@ -1,0 +1,356 @@
+//! Type one and type two bounds on the loss of a measure (direct-optimization, Figures 3 and 4, Theorems 2 and 3).
+//!
+//! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`. A linear ranking function
+//! `norm (cos theta, sin theta)` scores them. `F` of an order is the mean difference of the scores of two documents,
+//! upper minus lower. `E` is average precision. The exponential bounds are
+//!
+//! * type one: `exp(-E(sigma))`, with `sigma` the order of the scores;
+//! * type two: the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect ones `pi`, by
+//!   structure instead of over `n!` orders (`type_two.rs`).
+//!
+//! Theorem 3 says that type two is at most type one where every `F(pi*) - F(pi)` is at least `E(sigma)`. The
+//! differences grow with the norm, and the order does not depend on it. So the condition holds from some norm on if the
+//! worst perfect order beats the best imperfect one. Otherwise it never holds.
+
+mod type_two;
+
+use burn_rank::seed::seed_for;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use self::type_two::{Orders, TypeTwo};
+use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
+use crate::study::error::StudyError;
+use crate::study::findings::{About, Claim, Curves, Findings, Table};
+use crate::study::source::{Kind, Source};
+use crate::study::verdict::{Bounded, Judged, ROUNDING, Verdict, short};
+
+pub(super) const ENTRY: StudyEntry = StudyEntry {
+    name: "bounds",
+    summary: "type one and type two bounds around the circle of linear rankers, and when type two is tighter",
+    paper: "Xu et al., Direct optimization of evaluation measures in learning to rank, Figures 3 and 4, Theorems 2 and 3",
+    parameters: &[
+        Parameter { name: "norm", values: &[1.0, 3.0, 10.0, 30.0, 100.0], domain: Domain::Positive },
+        Parameter { name: "angles", values: &[360.0], domain: Domain::Whole { from: 8, to: 3600 } },
+    ],
+    // The data are the paper's own, whatever else is examined.
+    takes: &[Kind::Generated, Kind::Runs],
+    run,
+};
+
+const RELEVANT: usize = 7;
+const IRRELEVANT: usize = 14;
+/// Angles of a quick study.
+const QUICK: usize = 24;
+/// Variances of the two features, by data set.
+const DATA_SETS: [(&str, (f64, f64)); 2] = [("Figure 3", (0.2, 0.2)), ("Figure 4", (0.2, 1.3))];
+
+/// Documents in the plane.
+#[derive(Debug, Clone)]
+struct Plane {
+    relevant: Vec<(f64, f64)>,
+    irrelevant: Vec<(f64, f64)>,
+}
+
+impl Plane {
+    fn generated(variances: (f64, f64), seed: u64, number: u64) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "bounds", number));
+        // Box and Muller.
+        let mut normal = || {
+            let (radius, angle): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
+            (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+        };
+        let mut around = |center: f64| (center + variances.0.sqrt() * normal(), center + variances.1.sqrt() * normal());
+        let relevant = (0..RELEVANT).map(|_| around(1.0)).collect();
+        Self { relevant, irrelevant: (0..IRRELEVANT).map(|_| around(-1.0)).collect() }
+    }
+
+    /// Returns the scores of the relevant and the irrelevant documents, for a ranking function of norm 1.
+    fn scores(&self, theta: f64) -> (Vec<f64>, Vec<f64>) {
+        let score = |of: &[(f64, f64)]| of.iter().map(|(x, y)| x * theta.cos() + y * theta.sin()).collect();
+        (score(&self.relevant), score(&self.irrelevant))
+    }
+}
+
+/// Bounds at one angle.
+#[derive(Debug, Clone)]
+struct AtAngle {
+    theta: f64,
+    /// `E(sigma)`
+    precision: f64,
+    /// At norm 1: the least `F(pi*)` minus the largest `F(pi)`.
+    gap: f64,
+    /// The loss (6), which no norm changes.
+    loss: f64,
+    /// By norm.
+    type_two: Vec<f64>,
+}
+
+impl AtAngle {
+    fn new(plane: &Plane, theta: f64, orders: &Orders, norms: &[f64]) -> Self {
+        let (relevant, irrelevant) = plane.scores(theta);
+        let TypeTwo { precision, gap, loss, exponential } = orders.examine(&relevant, &irrelevant, norms);
+        Self { theta, precision, gap, loss, type_two: exponential }
+    }
+
+    fn type_one(&self) -> f64 {
+        (-self.precision).exp()
+    }
+
+    /// Whether the condition of Theorem 3 holds at a norm.
+    fn is_covered(&self, norm: f64) -> bool {
+        norm * self.gap >= self.precision
+    }
+
+    /// Returns the norm from which the condition holds, if there is one.
+    fn norm(&self) -> Option<f64> {
+        (self.gap > 0.0).then(|| self.precision / self.gap)
+    }
+}
+
+fn run(setting: &Setting) -> Result<Findings, StudyError> {
+    let seed = match setting.source {
+        Source::Generated { seed, .. } => *seed,
+        _ => 1,
+    };
+    let norms = setting.values("norm");
+    let angles = setting.values("angles").last().copied().unwrap_or(8.0) as usize;
+    let angles = if setting.quick { angles.min(QUICK) } else { angles };
+    let orders = Orders::new(RELEVANT, IRRELEVANT);
+    let mut findings = Findings {
+        about: About::text(format!(
+            "two generated data sets of {RELEVANT} relevant and {IRRELEVANT} irrelevant documents, seed {seed}"
+        )),
+        ..Findings::default()
+    };
+    for (number, (figure, variances)) in DATA_SETS.into_iter().enumerate() {
+        let plane = Plane::generated(variances, seed, number as u64);
+        let mut around = Vec::new();
+        for angle in 0..angles {
+            if angle % 10 == 0 {
+                setting.step(figure, number * angles + angle, DATA_SETS.len() * angles);
+            }
+            let theta = std::f64::consts::TAU * angle as f64 / angles as f64;
+            around.push(AtAngle::new(&plane, theta, &orders, norms));
+        }
+        let diagonal = AtAngle::new(&plane, std::f64::consts::FRAC_PI_4, &orders, norms);
+        let of = DataSet { figure, variances, around, diagonal };
+        findings.tables.push(of.table(norms));
+        findings.curves.push(of.curves(norms));
+        findings.claims.extend(of.claims(norms, orders.largest_loss()));
+    }
+    Ok(findings)
+}
+
+/// The findings on one data set.
+struct DataSet {
+    figure: &'static str,
+    variances: (f64, f64),
+    around: Vec<AtAngle>,
+    /// At `pi / 4`.
+    diagonal: AtAngle,
+}
+
+impl DataSet {
+    fn table(&self, norms: &[f64]) -> Table {
+        let title = format!(
+            "{}, variances {} and {}, {} angles",
+            self.figure,
+            self.variances.0,
+            self.variances.1,
+            self.around.len()
+        );
+        let columns = [
+            "norm",
+            "type one at pi/4",
+            "type two at pi/4",
+            "least type two",
+            "at theta",
+            "condition holds",
+            "type two is tighter",
+        ];
+        let mut table = Table::new(title, columns);
+        for (at, norm) in norms.iter().enumerate() {
+            let least = self.least(|of| of.type_two[at]);
+            let count = |is: &dyn Fn(&AtAngle) -> bool| Some(self.around.iter().filter(|of| is(of)).count() as f64);
+            table.row(
+                norm.to_string(),
+                [
+                    Some(self.diagonal.type_one()),
+                    Some(self.diagonal.type_two[at]),
+                    least.map(|of| of.type_two[at]),
+                    least.map(|of| of.theta),
+                    count(&|of| of.is_covered(*norm)),
+                    count(&|of| of.type_two[at] < of.type_one()),
+                ],
+            );
+        }
+        table
+    }
+
+    fn curves(&self, norms: &[f64]) -> Curves {
+        let thetas: Vec<f64> = self.around.iter().map(|of| of.theta).collect();
+        let title = format!("{}: exponential bounds by angle, norm {}", self.figure, short(norms[0]));
+        let all = |figure: fn(&AtAngle) -> f64| self.around.iter().map(move |of| Some(figure(of)));
+        Curves::new(title, "theta", &thetas)
+            .linear_across()
+            .linear_upward()
+            .curve("type one", all(AtAngle::type_one))
+            .curve("type two", all(|of| of.type_two[0]))
+            .curve("1 - E", all(|of| 1.0 - of.precision))
+    }
+
+    fn least(&self, bound: impl Fn(&AtAngle) -> f64) -> Option<&AtAngle> {
+        self.around.iter().min_by(|left, right| bound(left).total_cmp(&bound(right)))
+    }
+
+    fn claims(&self, norms: &[f64], largest_loss: f64) -> Vec<Claim> {
+        let (figure, norm) = (self.figure, short(norms[0]));
+        let claim = |source: &str, claim: String, judged| Claim::new(format!("{source} ({figure})"), claim, judged);
+        let mut claims = vec![
+            claim(
+                "Theorem 2",
+                "1 - E(sigma) is at most the loss (6), at every angle".to_string(),
+                self.theorem_2(largest_loss),
+            ),
+            claim(
+                "section 4.1",
+                "1 - E(sigma) is at most exp(-E(sigma)), at every angle".to_string(),
+                self.section_4_1(),
+            ),
+            claim(
+                "section 4.3",
+                "the type one bound is least at pi/4".to_string(),
+                self.least_at_diagonal(AtAngle::type_one),
+            ),
+            claim(
+                "section 4.3",
+                format!("the type two bound is least at pi/4, norm {norm}"),
+                self.least_at_diagonal(|of| of.type_two[0]),
+            ),
+            claim(
+                "section 4.3",
+                format!("at pi/4 type two is tighter than type one, norm {norm}"),
+                Judged::less(("type two", self.diagonal.type_two[0]), ("type one", self.diagonal.type_one())),
+            ),
+        ];
+        let from = match self.diagonal.norm() {
+            Some(norm) => format!("at pi/4 the condition holds from the norm {} on", short(norm)),
+            None => "at pi/4 the condition holds at no norm".to_string(),
+        };
+        for (at, norm) in norms.iter().enumerate() {
+            let mut judged = self.theorem_3(at, *norm);
+            judged.found = format!("{}; {from}", judged.found);
+            if let Some(norm) = self.diagonal.norm() {
+                judged = judged.number("norm at pi/4", norm);
+            }
+            let what = format!("type two <= type one where the condition holds, norm {}", short(*norm));
+            claims.push(claim("Theorem 3", what, judged));
+        }
+        claims
+    }
+
+    fn theorem_2(&self, largest_loss: f64) -> Judged {
+        let mut found = Bounded::default();
+        self.around.iter().for_each(|of| found.add(1.0 - of.precision, Some(of.loss), largest_loss));
+        Bounded::judge(&[found], "angles")
+    }
+
+    fn section_4_1(&self) -> Judged {
+        let mut found = Bounded::default();
+        self.around.iter().for_each(|of| found.add(1.0 - of.precision, Some(of.type_one()), 1.0));
+        Bounded::judge(&[found], "angles")
+    }
+
+    /// Judges whether no angle is better than `pi / 4`.
+    fn least_at_diagonal(&self, bound: fn(&AtAngle) -> f64) -> Judged {
+        let at = bound(&self.diagonal);
+        let Some(least) = self.least(bound) else { return Judged::new(Verdict::Open, "there are no angles") };
+        let largest = self.around.iter().map(bound).fold(f64::NEG_INFINITY, f64::max);
+        let verdict = match () {
+            () if bound(least) < at - ROUNDING => Verdict::Fails,
+            () if largest > at + ROUNDING => Verdict::Holds,
+            () => Verdict::Open,
+        };
+        let found = format!(
+            "{} at pi/4 = {}, least {} at {} (one of the grid)",
+            short(at),
+            short(self.diagonal.theta),
+            short(bound(least)),
+            short(least.theta)
+        );
+        Judged::new(verdict, found)
+            .number("at pi/4", at)
+            .number("least", bound(least))
+            .number("theta of the least", least.theta)
+    }
+
+    /// Judges whether type two is at most type one wherever the condition holds.
+    fn theorem_3(&self, at: usize, norm: f64) -> Judged {
+        let mut found = Bounded::default();
+        for of in &self.around {
+            let bound = of.is_covered(norm).then(|| of.type_one());
+            // Nothing else limits type two.
+            found.add(of.type_two[at], bound, f64::INFINITY);
+        }
+        Bounded::judge(&[found], "angles")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plane of seven points against fourteen, `x` apart from each other.
+    fn data_set(apart: f64, norm: f64) -> DataSet {
+        let line = |center: f64, count: usize| {
+            (0..count).map(|i| center + 0.1 * (i as f64 / count as f64 - 0.5)).map(|x| (x, x)).collect()
+        };
+        let plane = Plane { relevant: line(apart / 2.0, 4), irrelevant: line(-apart / 2.0, 5) };
+        let orders = Orders::new(4, 5);
+        let at = |theta: f64| AtAngle::new(&plane, theta, &orders, &[norm]);
+        let around = (0..16).map(|i| at(std::f64::consts::TAU * f64::from(i) / 16.0)).collect();
+        DataSet { figure: "a test", variances: (0.0, 0.0), around, diagonal: at(std::f64::consts::FRAC_PI_4) }
+    }
+
+    #[test]
+    fn theorem_3_covers_the_angles_from_its_norm_on() {
+        let near = data_set(2.0, 1.0);
+        assert_eq!(near.theorem_3(0, 1.0).verdict, Verdict::Open, "no angle is covered at norm 1");
+        let norm = near.diagonal.norm().unwrap();
+        assert!(!near.diagonal.is_covered(0.99 * norm) && near.diagonal.is_covered(1.01 * norm));
+        let far = data_set(2.0, 2.0 * norm);
+        assert_eq!(far.theorem_3(0, 2.0 * norm).verdict, Verdict::Holds);
+    }
+
+    /// Without the condition of Theorem 3, type two may be the larger.
+    #[test]
+    fn without_its_condition_theorem_3_breaks() {
+        let of = data_set(2.0, 10.0);
+        let mut found = Bounded::default();
+        of.around.iter().for_each(|of| found.add(of.type_two[0], Some(of.type_one()), f64::INFINITY));
+        assert_eq!(Bounded::judge(&[found], "angles").verdict, Verdict::Fails);
+    }
+
+    #[test]
+    fn the_least_angle_is_judged_against_the_diagonal() {
+        let of = data_set(2.0, 1.0);
+        assert_eq!(of.least_at_diagonal(|of| of.type_two[0]).verdict, Verdict::Holds);
+        let mut turned = data_set(2.0, 1.0);
+        turned.around[0].type_two[0] = turned.diagonal.type_two[0] - 0.1;
+        assert_eq!(turned.least_at_diagonal(|of| of.type_two[0]).verdict, Verdict::Fails);
+    }
+
+    #[test]
+    fn the_loss_of_the_order_is_judged_against_the_loss_of_orders() {
+        let plane = Plane::generated((0.2, 1.3), 1, 1);
+        let orders = Orders::new(RELEVANT, IRRELEVANT);
+        let around: Vec<AtAngle> =
+            [0.0, 1.5, 2.0, 2.5].into_iter().map(|theta| AtAngle::new(&plane, theta, &orders, &[1.0])).collect();
+        let mut of = DataSet { figure: "a test", variances: (0.2, 1.3), diagonal: around[0].clone(), around };
+        assert_eq!(of.theorem_2(orders.largest_loss()).verdict, Verdict::Holds);
+        assert_eq!(of.section_4_1().verdict, Verdict::Holds);
+        of.around.iter_mut().for_each(|of| (of.loss, of.precision) = (0.0, -0.5));
+        assert_eq!(of.theorem_2(orders.largest_loss()).verdict, Verdict::Fails);
+    }
+}

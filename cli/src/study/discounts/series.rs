@@ -1,0 +1,202 @@
+//! NDCG of growing samples.
+
+use burn_rank::seed::seed_for;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::limits::{CASES, Cut, Decay};
+use super::population::{Population, RANKERS, Sample};
+
+/// Sizes from which limits are fitted, if there are enough.
+const FITTED_FROM: usize = 1000;
+
+/// NDCG by case, ranking function, size and sample.
+#[derive(Debug, Clone)]
+pub(super) struct Series {
+    pub(super) sizes: Vec<usize>,
+    pub(super) values: Vec<[Vec<Vec<f64>>; 3]>,
+}
+
+impl Series {
+    /// Draws samples, each of which grows through `sizes`.
+    pub(super) fn draw(
+        population: &Population,
+        sizes: &[usize],
+        samples: usize,
+        seed: u64,
+        mut done: impl FnMut(usize),
+    ) -> Self {
+        let largest = sizes.last().copied().unwrap_or(0);
+        let discounts = Decay::ALL.map(|decay| (1..=largest).map(|rank| decay.at(rank as f64)).collect::<Vec<f64>>());
+        let none = || [(); 3].map(|()| vec![Vec::new(); sizes.len()]);
+        let mut values: Vec<[Vec<Vec<f64>>; 3]> = CASES.iter().map(|_| none()).collect();
+        for number in 0..samples {
+            done(number);
+            let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "discounts", number as u64));
+            let sample = population.draw(largest, &mut random);
+            for (at, &n) in sizes.iter().enumerate() {
+                for (ranker, _) in RANKERS.iter().enumerate() {
+                    for (of_case, value) in values.iter_mut().zip(ndcg(&sample, ranker, n, &discounts)) {
+                        of_case[ranker][at].push(value);
+                    }
+                }
+            }
+        }
+        Self { sizes: sizes.to_vec(), values }
+    }
+
+    /// Returns the values of all samples.
+    pub(super) fn at(&self, case: usize, ranker: usize, size: usize) -> &[f64] {
+        &self.values[case][ranker][size]
+    }
+
+    /// Fits the limit of each sample, by ranking function. The weight of a size is `n`, the inverse of a variance.
+    pub(super) fn fitted(&self, case: usize) -> Vec<Vec<f64>> {
+        let enough = self.sizes.iter().filter(|n| **n >= FITTED_FROM).count() >= 3;
+        let from = if enough { FITTED_FROM } else { 0 };
+        let used: Vec<usize> = (0..self.sizes.len()).filter(|at| self.sizes[*at] >= from).collect();
+        let terms: Vec<Vec<f64>> = used.iter().map(|at| CASES[case].rate.terms(self.sizes[*at] as f64)).collect();
+        let weights: Vec<f64> = used.iter().map(|at| self.sizes[*at] as f64).collect();
+        let of_ranker = |values: &Vec<Vec<f64>>| {
+            let samples = values.first().map_or(0, Vec::len);
+            let of_sample = |sample: usize| {
+                let observed: Vec<f64> = used.iter().map(|at| values[*at][sample]).collect();
+                constant_of_fit(&terms, &weights, &observed)
+            };
+            (0..samples).map(of_sample).collect()
+        };
+        self.values[case].iter().map(of_ranker).collect()
+    }
+
+    /// Returns how far pairs of samples are apart at the least and the largest size, for the best ranking function.
+    pub(super) fn spread(&self, case: usize) -> Vec<(f64, f64)> {
+        let [good, ..] = &self.values[case];
+        let (Some(first), Some(last)) = (good.first(), good.last()) else { return Vec::new() };
+        let apart = |of: &[f64]| of.chunks_exact(2).map(|two| (two[0] - two[1]).abs()).collect::<Vec<_>>();
+        apart(first).into_iter().zip(apart(last)).collect()
+    }
+
+    /// Counts for each sample how often the order of two ranking functions flips from one size to the next, over the
+    /// three pairs: in the first half of the steps, and in the second.
+    pub(super) fn flips(&self, case: usize) -> (Vec<f64>, Vec<f64>) {
+        let of = &self.values[case];
+        let samples = of[0].first().map_or(0, Vec::len);
+        let steps = self.sizes.len().saturating_sub(1);
+        let (mut early, mut late) = (vec![0.0; samples], vec![0.0; samples]);
+        for (left, right) in [(0, 1), (0, 2), (1, 2)] {
+            for sample in 0..samples {
+                let ahead = |at: usize| of[left][at][sample] > of[right][at][sample];
+                for step in (0..steps).filter(|step| ahead(*step) != ahead(step + 1)) {
+                    if 2 * step < steps { early[sample] += 1.0 } else { late[sample] += 1.0 }
+                }
+            }
+        }
+        (early, late)
+    }
+}
+
+/// Computes NDCG of the first `n` documents in every case.
+fn ndcg(sample: &Sample, ranker: usize, n: usize, discounts: &[Vec<f64>; 4]) -> Vec<f64> {
+    let mut ranked: Vec<(f64, f64)> =
+        sample.scores[ranker][..n].iter().copied().zip(sample.labels[..n].iter().copied()).collect();
+    ranked.sort_unstable_by(|left, right| right.0.total_cmp(&left.0));
+    let mut ideal: Vec<f64> = sample.labels[..n].to_vec();
+    ideal.sort_unstable_by(|left, right| right.total_cmp(left));
+    let sums = |labels: &dyn Fn(usize) -> f64, discounts: &[f64]| {
+        let mut sums = [[0.0; 3]; 2];
+        for (cut, of) in [Cut::Whole, Cut::Root, Cut::Fifth].into_iter().enumerate() {
+            let k = cut_of(of, n);
+            for (rank, discount) in discounts[..k].iter().enumerate() {
+                let label = labels(rank);
+                sums[0][cut] += discount * f64::from(u8::from(label >= 1.0));
+                sums[1][cut] += discount * label;
+            }
+        }
+        sums
+    };
+    let of_decay: Vec<_> = discounts
+        .iter()
+        .map(|discounts| (sums(&|rank| ranked[rank].1, discounts), sums(&|rank| ideal[rank], discounts)))
+        .collect();
+    CASES
+        .iter()
+        .map(|case| {
+            let (dcg, ideal) = &of_decay[case.decay as usize];
+            let (graded, cut) = (usize::from(case.graded), case.cut as usize);
+            dcg[graded][cut] / ideal[graded][cut]
+        })
+        .collect()
+}
+
+/// The cut-off, of one rank at least.
+fn cut_of(cut: Cut, n: usize) -> usize {
+    cut.of(n).max(1)
+}
+
+/// Returns the constant of the weighted least squares fit of `observed` by 1 and `terms`.
+fn constant_of_fit(terms: &[Vec<f64>], weights: &[f64], observed: &[f64]) -> f64 {
+    let rows: Vec<Vec<f64>> = terms.iter().map(|terms| [&[1.0][..], terms].concat()).collect();
+    let Some(size) = rows.first().map(Vec::len).filter(|size| *size <= rows.len()) else { return f64::NAN };
+    // The normal equations with the right side as a last column.
+    let mut matrix = vec![vec![0.0; size + 1]; size];
+    for ((row, weight), value) in rows.iter().zip(weights).zip(observed) {
+        for i in 0..size {
+            for j in 0..size {
+                matrix[i][j] += weight * row[i] * row[j];
+            }
+            matrix[i][size] += weight * row[i] * value;
+        }
+    }
+    for column in 0..size {
+        let pivot = (column..size).max_by(|i, j| matrix[*i][column].abs().total_cmp(&matrix[*j][column].abs()));
+        matrix.swap(column, pivot.unwrap_or(column));
+        let pivot = matrix[column].clone();
+        for (_, row) in matrix.iter_mut().enumerate().filter(|(row, _)| *row != column) {
+            let factor = row[column] / pivot[column];
+            row.iter_mut().zip(&pivot).for_each(|(cell, of_pivot)| *cell -= factor * of_pivot);
+        }
+    }
+    matrix[0][size] / matrix[0][0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::discounts::limits::{HALVING, LOG, Rate};
+
+    #[test]
+    fn ndcg_is_that_of_the_sorted_list() {
+        let sample = Sample {
+            labels: vec![0.0, 2.0, 1.0, 0.0],
+            scores: [vec![0.9, 0.8, 0.1, 0.2], vec![0.1, 0.2, 0.3, 0.4], vec![0.4, 0.3, 0.2, 0.1]],
+        };
+        let discounts = Decay::ALL.map(|decay| (1..=4).map(|rank| decay.at(f64::from(rank))).collect::<Vec<f64>>());
+        let found = ndcg(&sample, 0, 4, &discounts);
+        let log = |rank: f64| 1.0 / (1.0 + rank).ln();
+        assert!((found[LOG] - (log(2.0) + log(4.0)) / (log(1.0) + log(2.0))).abs() < 1e-12);
+        assert!((found[LOG + 1] - (2.0 * log(2.0) + log(4.0)) / (2.0 * log(1.0) + log(2.0))).abs() < 1e-12);
+        assert!((found[HALVING] - (0.25 + 0.0625) / 0.75).abs() < 1e-12);
+        // The first two documents, of which the one with label 2 is second.
+        assert!((ndcg(&sample, 0, 2, &discounts)[HALVING] - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_fit_finds_the_constant() {
+        let sizes = [1e3, 1e4, 1e5, 1e6];
+        let terms: Vec<Vec<f64>> = sizes.iter().map(|n| Rate::Logarithms.terms(*n)).collect();
+        let observed: Vec<f64> = sizes.iter().map(|n| 0.7 - 0.4 / n.ln() + 2.0 / n.ln().powi(2)).collect();
+        assert!((constant_of_fit(&terms, &sizes, &observed) - 0.7).abs() < 1e-9);
+        assert!(constant_of_fit(&terms[..2], &sizes[..2], &observed[..2]).is_nan(), "more terms than sizes");
+    }
+
+    #[test]
+    fn flips_are_counted_by_sample_and_half() {
+        let one = |values: [f64; 3]| values.map(|value| vec![value]).to_vec();
+        let series = Series {
+            sizes: vec![10, 20, 30],
+            values: vec![[one([0.9, 0.1, 0.9]), one([0.5, 0.5, 0.5]), one([0.2, 0.2, 0.2])]],
+        };
+        // Good and middling flip in both steps, good and random likewise.
+        assert_eq!(series.flips(0), (vec![2.0], vec![2.0]));
+    }
+}

@@ -1,0 +1,190 @@
+//! A study: what it takes, what it varies, and how it is made.
+
+use burn_rank::ranker::Versions;
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::text::nearest;
+
+use super::error::StudyError;
+use super::findings::{Findings, StudyReport};
+use super::source::{Kind, Source};
+use super::subject::Subject;
+
+/// One study.
+#[derive(Debug, Clone, Copy)]
+pub struct StudyEntry {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// The purpose of the study, in one line.
+    pub summary: &'static str,
+    /// The place in the paper that states the claims.
+    pub paper: &'static str,
+    /// The parameters that the study varies. A list of values without a name is for the first.
+    pub parameters: &'static [Parameter],
+    /// The sources that it can examine.
+    pub takes: &'static [Kind],
+    pub(super) run: fn(&Setting) -> Result<Findings, StudyError>,
+}
+
+/// A parameter that a study varies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameter {
+    /// Name on the command line, in tables and on axes.
+    pub name: &'static str,
+    /// The default values.
+    pub values: &'static [f64],
+    /// The values that it can have.
+    pub domain: Domain,
+}
+
+/// The values that a parameter can have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Domain {
+    /// Finite numbers above 0.
+    Positive,
+    /// Whole numbers in a range.
+    Whole {
+        /// The least.
+        from: u32,
+        /// The largest.
+        to: u32,
+    },
+}
+
+/// Options of a study, apart from its source.
+#[derive(Clone, Copy)]
+pub struct StudyOptions<'a> {
+    /// Values that replace the default values of parameters. Values without a name are for the first parameter.
+    pub over: &'a [(Option<String>, Vec<f64>)],
+    /// Whether to take a quick look: fewer values, epochs and samples.
+    pub quick: bool,
+    /// Receives progress.
+    pub progress: &'a dyn StudyProgress,
+}
+
+impl Default for StudyOptions<'_> {
+    fn default() -> Self {
+        Self { over: &[], quick: false, progress: &Silent }
+    }
+}
+
+/// Receives the progress of a study.
+pub trait StudyProgress {
+    /// `done` of `all` steps are done, and `what` is next.
+    fn step(&self, what: &str, done: usize, all: usize);
+}
+
+/// Progress that nobody watches.
+#[derive(Debug, Clone, Copy)]
+pub struct Silent;
+
+impl StudyProgress for Silent {
+    fn step(&self, _: &str, _: usize, _: usize) {}
+}
+
+/// The input of the function that makes a study.
+pub(super) struct Setting<'a> {
+    pub(super) source: &'a Source,
+    pub(super) quick: bool,
+    values: Vec<(&'static str, Vec<f64>)>,
+    progress: &'a dyn StudyProgress,
+}
+
+impl Setting<'_> {
+    /// Returns the values of one of the study's parameters.
+    pub(super) fn values(&self, parameter: &str) -> &[f64] {
+        let found = self.values.iter().find(|(name, _)| *name == parameter);
+        &found.expect("a parameter of the study").1
+    }
+
+    /// Returns the scored queries: the given ranking, else generated queries. Of several runs it takes the first with
+    /// one of these losses, or else the first.
+    pub(super) fn subject(&self, losses: &[&str]) -> Subject {
+        match self.source {
+            Source::Ranking(subject) | Source::Rankings(subject, _) => subject.clone(),
+            Source::Runs(runs) => runs.trained_by(losses).subject.clone(),
+            Source::Generated { queries, seed } => {
+                Subject::generated(if self.quick { (*queries).min(40) } else { *queries }, *seed)
+            }
+            Source::Training(_) => Subject { origin: String::new(), queries: Vec::new() },
+        }
+    }
+
+    /// Reports progress.
+    pub(super) fn step(&self, what: &str, done: usize, all: usize) {
+        self.progress.step(what, done, all);
+    }
+}
+
+impl StudyEntry {
+    /// Whether the study can examine such a source.
+    pub fn accepts(&self, source: &Source) -> bool {
+        self.takes.contains(&source.kind())
+    }
+
+    /// Makes the study.
+    ///
+    /// # Errors
+    /// A source that the study does not take, a parameter that it does not have, values outside the parameter's domain
+    /// or not ascending; a ranking with nothing to rank, or with scores that are not finite; a ranker that cannot be
+    /// trained.
+    pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport, StudyError> {
+        let values = self.values(options.over)?;
+        if !self.accepts(source) {
+            let takes: Vec<&str> = self.takes.iter().map(|kind| kind.name()).collect();
+            let (found, expected) = (source.kind().name(), takes.join(" or "));
+            return Err(StudyError::Source { study: self.name, found, expected });
+        }
+        source.check()?;
+        let setting = Setting { source, quick: options.quick, values, progress: options.progress };
+        Ok(StudyReport {
+            study: self.name.to_string(),
+            summary: self.summary.to_string(),
+            paper: self.paper.to_string(),
+            quick: options.quick,
+            findings: (self.run)(&setting)?,
+            versions: Versions::current(),
+        })
+    }
+
+    fn values(&self, over: &[(Option<String>, Vec<f64>)]) -> Result<Vec<(&'static str, Vec<f64>)>, StudyError> {
+        let mut values: Vec<_> = self.parameters.iter().map(|of| (of.name, of.values.to_vec())).collect();
+        for (name, given) in over {
+            let at = match name {
+                None => (!values.is_empty()).then_some(0),
+                Some(name) => self.parameters.iter().position(|parameter| parameter.name == name),
+            };
+            let Some(at) = at else { return Err(self.unknown(name.as_deref().unwrap_or_default())) };
+            self.parameters[at].check(given)?;
+            values[at].1.clone_from(given);
+        }
+        Ok(values)
+    }
+
+    fn unknown(&self, found: &str) -> StudyError {
+        let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
+        StudyError::Parameter {
+            study: self.name,
+            found: found.to_string(),
+            known: if names.is_empty() { "none".to_string() } else { names.join(", ") },
+            nearest: nearest(found, names.iter().copied()),
+        }
+    }
+}
+
+impl Parameter {
+    /// Refuses values outside the domain, or not ascending.
+    fn check(&self, values: &[f64]) -> Result<(), Refusal> {
+        let inside = |value: &f64| match self.domain {
+            Domain::Positive => value.is_finite() && *value > 0.0,
+            Domain::Whole { from, to } => value.fract() == 0.0 && (f64::from(from)..=f64::from(to)).contains(value),
+        };
+        let beyond = values.iter().find(|value| !inside(value));
+        let not_after = || values.windows(2).find(|two| two[0] >= two[1]).map(|two| &two[1]);
+        let Some(found) = beyond.or_else(not_after) else { return Ok(()) };
+        let number = match self.domain {
+            Domain::Positive => "a finite number above 0".to_string(),
+            Domain::Whole { from, to } => format!("a whole number from {from} to {to}"),
+        };
+        Err(Refusal::new(self.name, found, format!("{number}, each once and in ascending order")))
+    }
+}

@@ -1,0 +1,97 @@
+//! Reasons why a study cannot be made.
+
+use std::path::PathBuf;
+
+use burn_rank::loss::LossError;
+use burn_rank::measure::MeasureError;
+use burn_rank::refusal::Refusal;
+use burn_rank::workbench::text::did_you_mean;
+
+use crate::experiment::ExperimentError;
+
+/// Reasons why a study cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// A study that does not exist.
+    #[error("unknown study `{found}`, expected {known}{}", did_you_mean(.nearest))]
+    Unknown {
+        /// The name given.
+        found: String,
+        /// All names.
+        known: String,
+        /// The nearest name, if one is near.
+        nearest: Option<String>,
+    },
+    /// A parameter that the study does not have.
+    #[error("{study} has no parameter `{found}`, expected {known}{}", did_you_mean(.nearest))]
+    Parameter {
+        /// The study.
+        study: &'static str,
+        /// The name given.
+        found: String,
+        /// The parameters of the study.
+        known: String,
+        /// The nearest name, if one is near.
+        nearest: Option<String>,
+    },
+    /// A value of a parameter that the study cannot use.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A source that the study cannot use.
+    #[error("{study}: found {found}, expected {expected}")]
+    Source {
+        /// The study.
+        study: &'static str,
+        /// The kind of the given source.
+        found: &'static str,
+        /// The kinds of source that the study accepts.
+        expected: String,
+    },
+    /// A score that is not finite.
+    #[error("{origin}: found the score {found}, expected finite numbers")]
+    Score {
+        /// The origin of the queries.
+        origin: String,
+        /// The score.
+        found: f64,
+    },
+    /// Scored queries of which none has a relevant and an irrelevant document.
+    #[error("{origin}: found no query with a relevant and an irrelevant document, expected one or more")]
+    NothingToRank {
+        /// The origin of the queries.
+        origin: String,
+    },
+    /// Data to train on that have no queries to test on.
+    #[error("{origin}: found no queries to test on, expected some in data.test or data.folds")]
+    NothingToTest {
+        /// The origin of the data.
+        origin: String,
+    },
+    /// No run to examine.
+    #[error("found no run with a fold, expected folders of finished `cv` runs that kept scores or rankers")]
+    NoRuns,
+    /// Runs that were tested on different queries.
+    #[error("{found}: tested on other queries, features or folds than {expected}")]
+    OtherQueries {
+        /// The folder of the run.
+        found: PathBuf,
+        /// The folder of the first run.
+        expected: PathBuf,
+    },
+    /// A loss that cannot be computed.
+    #[error(transparent)]
+    Loss(#[from] LossError),
+    /// A measure that cannot be computed.
+    #[error(transparent)]
+    Measure(#[from] MeasureError),
+    /// A ranker that cannot be trained.
+    #[error(transparent)]
+    Experiment(#[from] Box<ExperimentError>),
+}
+
+impl From<ExperimentError> for StudyError {
+    fn from(error: ExperimentError) -> Self {
+        Box::new(error).into()
+    }
+}

@@ -1,0 +1,321 @@
+//! Errors of two rankers, by labels of a pair and by number of pairs of a query (direct-optimization, Figures 14 to
+//! 16).
+//!
+//! A pair is two documents of a query with different labels. It is an error if the lower label has the higher score,
+//! and half an error at equal scores. The paper finds that AdaRank makes fewer errors than RankBoost on pairs with the
+//! highest label. It also finds that AdaRank's gain in MAP is largest for queries with few pairs. Two rankers are
+//! compared on the same queries.
+
+use std::collections::BTreeMap;
+
+use burn_rank::json::Value;
+use burn_rank::measure::Measure;
+use burn_rank::workbench::json::json;
+
+use super::entry::{Setting, StudyEntry};
+use super::error::StudyError;
+use super::findings::{About, Claim, Curves, Findings, Table};
+use super::runs::{RunSubject, Runs};
+use super::source::{Kind, Source};
+use super::subject::{ScoredQuery, Subject};
+use super::training::{Material, measured};
+use super::verdict::{Judged, Mean, Verdict, short};
+
+pub(super) const ENTRY: StudyEntry = StudyEntry {
+    name: "errors",
+    summary: "on which pairs of labels and on which queries one ranker errs less than another",
+    paper: "Xu et al., Direct optimization of evaluation measures in learning to rank, Figures 14 to 16",
+    parameters: &[],
+    takes: &[Kind::Generated, Kind::Training, Kind::Rankings, Kind::Runs],
+    run,
+};
+
+/// Groups of queries by their number of pairs.
+const GROUPS: usize = 4;
+
+fn run(setting: &Setting) -> Result<Findings, StudyError> {
+    if let Source::Rankings(first, second) = setting.source {
+        let compared = Compared::new("first", "second", first, second)?;
+        let about = About { subject: format!("{} against {}", first.origin, second.origin), ..About::queries(first) };
+        return Ok(compared.findings(about));
+    }
+    if let Source::Runs(runs) = setting.source {
+        return of_runs(runs);
+    }
+    let material = Material::of(setting)?;
+    let rounds = if setting.quick { 5 } else { 50 };
+    let compared: [(&str, Value, &str, Value); 2] = [
+        (
+            "AdaRank",
+            json!({"kind": "ada_rank", "measure": "map", "rounds": rounds}),
+            "RankBoost",
+            json!({"kind": "rank_boost", "rounds": rounds}),
+        ),
+        (
+            "PermuRank",
+            json!({"kind": "permu_rank", "measure": "map", "rounds": rounds.min(20)}),
+            "RankSVM",
+            json!({"kind": "rank_svm"}),
+        ),
+    ];
+    let mut findings = Findings { about: About::text(material.origin.clone()), ..Findings::default() };
+    for (number, (name, learner, other_name, other)) in compared.into_iter().enumerate() {
+        let scored = |of: &str, learner: &Value, at: usize| {
+            setting.step(of, at, 4);
+            material.scored(&material.fit(learner, None, true)?, material.test()?)
+        };
+        let (first, second) = (scored(name, &learner, 2 * number)?, scored(other_name, &other, 2 * number + 1)?);
+        let found = Compared::new(name, other_name, &first, &second)?.findings(About::default());
+        findings.extend(found);
+    }
+    Ok(findings)
+}
+
+/// Compares what runs kept: two runs with each other; of more those that the paper compares, or else the first with
+/// each other one.
+fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
+    let all = runs.runs();
+    let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];
+    let of_paper = of_paper.iter().filter_map(|(one, other)| Some((runs.of_learner(one)?, runs.of_learner(other)?)));
+    let of_paper: Vec<(&RunSubject, &RunSubject)> = of_paper.collect();
+    let pairs = match all {
+        [one, other] => vec![(one, other)],
+        _ if !of_paper.is_empty() => of_paper,
+        [first, others @ ..] => others.iter().map(|other| (first, other)).collect(),
+        [] => Vec::new(),
+    };
+    let queries = all.first().map_or_else(About::default, |run| About::queries(&run.subject));
+    let names: Vec<&str> = all.iter().map(|run| run.name.as_str()).collect();
+    let about =
+        About { subject: format!("test queries of all folds: {}", names.join(", ")), tied_queries: None, ..queries };
+    let mut findings = Findings { about, ..Findings::default() };
+    for (one, other) in &pairs {
+        let compared = Compared::new(&one.name, &other.name, &one.subject, &other.subject)?;
+        findings.extend(compared.findings(About::default()));
+    }
+    if pairs.is_empty() {
+        let judged = Judged::new(Verdict::Open, "one run alone has nothing to be compared with");
+        findings.claims.push(Claim::new("Figure 14", "one ranker errs less than another", judged));
+    }
+    Ok(findings)
+}
+
+/// A pair of labels, the higher first.
+type Labels = (u32, u32);
+
+/// Counts errors and pairs of a query, by pair of labels.
+fn errors(query: &ScoredQuery) -> BTreeMap<Labels, (f64, usize)> {
+    let mut counts = BTreeMap::new();
+    let documents: Vec<(f64, f64)> = query.scores.iter().copied().zip(query.labels.iter().copied()).collect();
+    for (score, label) in &documents {
+        for (other, lower) in documents.iter().filter(|(_, lower)| lower < label) {
+            let (errors, pairs): &mut (f64, usize) = counts.entry((*label as u32, *lower as u32)).or_default();
+            *errors += match score.total_cmp(other) {
+                std::cmp::Ordering::Less => 1.0,
+                std::cmp::Ordering::Equal => 0.5,
+                std::cmp::Ordering::Greater => 0.0,
+            };
+            *pairs += 1;
+        }
+    }
+    counts
+}
+
+/// Errors of two rankers on the same queries.
+struct Compared {
+    names: [String; 2],
+    /// By pair of labels: the rate over all pairs of each ranker, and the rate of each query.
+    by_labels: BTreeMap<Labels, Rates>,
+    /// Number of pairs and gain in average precision of each query, ascending.
+    gains: Vec<(usize, f64)>,
+}
+
+/// Error rates on pairs with the same two labels.
+#[derive(Debug, Clone, Default)]
+struct Rates {
+    pairs: usize,
+    errors: [f64; 2],
+    /// The error rate of each ranker on each query with such pairs.
+    queries: [Vec<f64>; 2],
+}
+
+impl Compared {
+    fn new(name: &str, other: &str, first: &Subject, second: &Subject) -> Result<Self, StudyError> {
+        let mut by_labels: BTreeMap<Labels, Rates> = BTreeMap::new();
+        let mut pairs_of_queries = Vec::new();
+        for queries in first.queries.iter().zip(&second.queries) {
+            let counts = [errors(queries.0), errors(queries.1)];
+            pairs_of_queries.push(counts[0].values().map(|(_, pairs)| pairs).sum::<usize>());
+            for (ranker, counts) in counts.iter().enumerate() {
+                for (labels, (errors, pairs)) in counts {
+                    let rates = by_labels.entry(*labels).or_default();
+                    rates.errors[ranker] += errors;
+                    rates.queries[ranker].push(errors / *pairs as f64);
+                    rates.pairs += if ranker == 0 { *pairs } else { 0 };
+                }
+            }
+        }
+        let precisions = [measured(first, Measure::Ap(None))?, measured(second, Measure::Ap(None))?];
+        let gains = precisions[0].iter().zip(&precisions[1]).map(|(first, second)| first - second);
+        let mut gains: Vec<(usize, f64)> = pairs_of_queries.into_iter().zip(gains).collect();
+        gains.sort_by_key(|(pairs, _)| *pairs);
+        Ok(Self { names: [name.to_string(), other.to_string()], by_labels, gains })
+    }
+
+    /// Groups of queries by number of pairs, as even as they can be.
+    fn groups(&self) -> Vec<&[(usize, f64)]> {
+        self.gains.chunks(self.gains.len().div_ceil(GROUPS).max(1)).collect()
+    }
+
+    fn findings(&self, about: About) -> Findings {
+        let groups = self.groups();
+        let at: Vec<f64> = groups.iter().map(|group| group.last().map_or(0.0, |(pairs, _)| *pairs as f64)).collect();
+        let title = format!("MAP of {} minus that of {}, by pairs per query", self.names[0], self.names[1]);
+        let gains = groups.iter().map(|group| Some(gain(group).mean));
+        Findings {
+            about,
+            tables: vec![self.rates(), self.by_pairs()],
+            curves: vec![
+                Curves::new(title, "pairs per query, up to", &at).linear_upward().curve("difference of MAP", gains),
+            ],
+            claims: self.claims(),
+        }
+    }
+
+    fn rates(&self) -> Table {
+        let [name, other] = &self.names;
+        let columns = ["labels", "pairs", name, other, "difference per query", "\u{b1}"];
+        let mut table = Table::new(format!("error rates by pair of labels, {name} and {other} (Figure 14)"), columns);
+        for ((high, low), rates) in &self.by_labels {
+            let [first, second] = rates.errors.map(|errors| Some(errors / rates.pairs as f64));
+            let difference = Mean::of_differences(&rates.queries[0], &rates.queries[1]);
+            let row = [Some(rates.pairs as f64), first, second, Some(difference.mean), Some(difference.error)];
+            table.row(format!("{high}-{low}"), row);
+        }
+        table
+    }
+
+    fn by_pairs(&self) -> Table {
+        let [name, other] = &self.names;
+        let title = format!("MAP of {name} minus that of {other}, by pairs per query (Figures 15 and 16)");
+        let mut table = Table::new(title, ["pairs per query", "queries", "difference of MAP", "\u{b1}"]);
+        for group in self.groups() {
+            let (first, last) = (group.first().map_or(0, |of| of.0), group.last().map_or(0, |of| of.0));
+            let gain = gain(group);
+            table.row(format!("{first} to {last}"), [Some(group.len() as f64), Some(gain.mean), Some(gain.error)]);
+        }
+        table
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        let [name, other] = &self.names;
+        let highest = self.by_labels.keys().map(|(high, _)| *high).max();
+        let mut claims: Vec<Claim> = self
+            .by_labels
+            .iter()
+            .filter(|((high, _), _)| Some(*high) == highest)
+            .map(|((high, low), rates)| {
+                let claim =
+                    format!("{name} errs less than {other} on pairs of labels {high} and {low} (rate per query)");
+                Claim::new("Figure 14", claim, fewer_errors(rates))
+            })
+            .collect();
+        let gains: Vec<f64> = self.gains.iter().map(|(_, gain)| *gain).collect();
+        let all = Mean::of(&gains);
+        let found = format!("MAP differs by {} \u{b1} {}", short(all.mean), short(all.error));
+        let judged = Judged::new(all.above_zero(), found).number("difference of MAP", all.mean);
+        claims.push(Claim::new("Figure 16", format!("MAP of {name} is higher than that of {other}"), judged));
+        let claim = format!("{name} gains most on {other} for queries with few pairs");
+        claims.push(Claim::new("Figure 16", claim, gains_at_few_pairs(&gains)));
+        claims
+    }
+}
+
+fn gain(group: &[(usize, f64)]) -> Mean {
+    Mean::of(&group.iter().map(|(_, gain)| *gain).collect::<Vec<_>>())
+}
+
+fn fewer_errors(rates: &Rates) -> Judged {
+    let fewer = Mean::of_differences(&rates.queries[1], &rates.queries[0]);
+    let [first, second] = rates.errors.map(|errors| errors / rates.pairs as f64);
+    let found = format!(
+        "rates {} and {} over {} pairs; per query {} \u{b1} {} {}",
+        short(first),
+        short(second),
+        rates.pairs,
+        short(fewer.mean.abs()),
+        short(fewer.error),
+        if fewer.mean < 0.0 { "more" } else { "fewer" }
+    );
+    Judged::new(fewer.above_zero(), found).number("first rate", first).number("second rate", second)
+}
+
+/// Compares the mean gain of the queries with fewer pairs (the first half) with the mean gain of the other half. The
+/// halves are different queries, so their errors add up.
+fn gains_at_few_pairs(gains: &[f64]) -> Judged {
+    let (few, many) = gains.split_at(gains.len() / 2);
+    let (few, many) = (Mean::of(few), Mean::of(many));
+    let difference = Mean { mean: few.mean - many.mean, error: few.error.hypot(many.error) };
+    let found = format!(
+        "gain {} in the half of the queries with fewer pairs, {} in the other; difference \u{b1} {}",
+        short(few.mean),
+        short(many.mean),
+        short(difference.error)
+    );
+    let verdict = if gains.len() < 4 { Verdict::Open } else { difference.above_zero() };
+    Judged::new(verdict, found).number("few pairs", few.mean).number("many pairs", many.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::runs::tests::runs;
+
+    fn subject(scores: &[[f64; 4]]) -> Subject {
+        let query = |scores: &[f64; 4]| ScoredQuery { scores: scores.to_vec(), labels: vec![2.0, 1.0, 0.0, 0.0] };
+        Subject { origin: String::new(), queries: scores.iter().map(query).collect() }
+    }
+
+    #[test]
+    fn errors_are_pairs_in_the_wrong_order() {
+        let counts = errors(&subject(&[[0.5, 0.9, 0.5, 0.1]]).queries[0]);
+        assert_eq!(counts[&(2, 1)], (1.0, 1));
+        assert_eq!(counts[&(2, 0)], (0.5, 2), "one pair at equal scores");
+        assert_eq!(counts[&(1, 0)], (0.0, 2));
+    }
+
+    #[test]
+    fn verdicts_follow_the_differences() {
+        let perfect = [4.0, 3.0, 2.0, 1.0];
+        let (good, bad) = (
+            subject(&[perfect; 4]),
+            subject(&[[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 4.0, 3.0], [1.5, 2.0, 3.0, 1.0], [1.0, 3.5, 3.0, 4.0]]),
+        );
+        let verdicts = |first: &Subject, second: &Subject| {
+            let claims = Compared::new("a", "b", first, second).unwrap().claims();
+            claims.iter().map(|claim| claim.verdict).collect::<Vec<_>>()
+        };
+        let [better, worse, same] = [verdicts(&good, &bad), verdicts(&bad, &good), verdicts(&good, &good)];
+        assert_eq!((better[0], worse[0], same[0]), (Verdict::Holds, Verdict::Fails, Verdict::Open));
+        assert_eq!((better[2], worse[2], same[2]), (Verdict::Holds, Verdict::Fails, Verdict::Open), "MAP");
+        assert_eq!(gains_at_few_pairs(&[0.5, 0.51, 0.1, 0.12]).verdict, Verdict::Holds);
+        assert_eq!(gains_at_few_pairs(&[0.1, 0.12, 0.5, 0.51]).verdict, Verdict::Fails);
+        assert_eq!(gains_at_few_pairs(&[0.1, 0.5]).verdict, Verdict::Open);
+    }
+
+    #[test]
+    fn runs_are_compared_as_in_the_paper_where_it_has_them() {
+        let subject = subject(&[[4.0, 3.0, 2.0, 1.0], [1.0, 2.0, 3.0, 4.0]]);
+        let run = |learner: &'static str| (learner, None, None, subject.clone());
+        let titles = |learners: &[&'static str]| -> Vec<String> {
+            let runs = runs(&learners.iter().map(|learner| run(learner)).collect::<Vec<_>>());
+            of_runs(&runs).unwrap().curves.iter().map(|curves| curves.title.clone()).collect()
+        };
+        let pairs = titles(&["rank_boost", "permu_rank", "regression", "ada_rank", "rank_svm"]);
+        assert!(pairs[0].starts_with("MAP of ada_rank  minus that of rank_boost"), "{pairs:?}");
+        assert!(pairs[1].starts_with("MAP of permu_rank  minus that of rank_svm"), "{pairs:?}");
+        assert!(titles(&["regression", "rank_svm"])[0].starts_with("MAP of regression  minus that of rank_svm"));
+        assert_eq!(titles(&["regression", "rank_svm", "svm_map"]).len(), 2, "the first with each other");
+        assert!(titles(&["regression"]).is_empty());
+    }
+}

@@ -1,0 +1,161 @@
+//! Bounds of the instance: the largest errors that the approximate positions of a query allow, equal scores included.
+//!
+//! The theorems say nothing about equal scores, because tied documents have no single rank. But the documents that
+//! share a score share a range of ranks, and the exact measure is the mean over their orders. So each term of the
+//! surrogate is off by at most its largest distance to a term with a rank of that range:
+//!
+//! * NDCG: `1 / Z sum_x G(y_x) max_r |D(p_x) - D(r)|`,
+//! * AP: `1 / R sum_y max_{r, c} |S_y - (1 + c) / r|`, where `S_y` is the term of ApproxAP, and `c` counts the relevant
+//!   documents that may stand before `y` at rank `r`.
+//!
+//! Without equal scores the bound is the sum of the errors of the terms, which may cancel in the measure.
+
+use burn_rank::op::Step;
+
+use crate::study::approximate::positions;
+use crate::study::subject::ScoredQuery;
+
+/// A query with its approximate positions at one alpha.
+pub(super) struct Instance<'a> {
+    query: &'a ScoredQuery,
+    positions: Vec<f64>,
+}
+
+/// The documents around one document.
+struct Around {
+    /// Documents with a higher score, and the relevant ones among them.
+    ahead: usize,
+    relevant_ahead: usize,
+    /// Other documents with the same score, relevant and irrelevant.
+    relevant_tied: usize,
+    irrelevant_tied: usize,
+}
+
+fn discount(rank: f64) -> f64 {
+    1.0 / (1.0 + rank).log2()
+}
+
+fn gain(label: f64) -> f64 {
+    label.exp2() - 1.0
+}
+
+impl<'a> Instance<'a> {
+    pub(super) fn new(query: &'a ScoredQuery, alpha: f64) -> Self {
+        Self { query, positions: positions(&query.scores, alpha, Step::Logistic).0 }
+    }
+
+    fn is_relevant(&self, document: usize) -> bool {
+        self.query.labels[document] >= 1.0
+    }
+
+    fn around(&self, document: usize) -> Around {
+        let (mut found, score) =
+            (Around { ahead: 0, relevant_ahead: 0, relevant_tied: 0, irrelevant_tied: 0 }, self.query.scores[document]);
+        for (other, other_score) in self.query.scores.iter().enumerate() {
+            match other_score.total_cmp(&score) {
+                std::cmp::Ordering::Greater => {
+                    found.ahead += 1;
+                    found.relevant_ahead += usize::from(self.is_relevant(other));
+                }
+                std::cmp::Ordering::Equal if other != document && self.is_relevant(other) => found.relevant_tied += 1,
+                std::cmp::Ordering::Equal if other != document => found.irrelevant_tied += 1,
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Returns the bound on the error of ApproxNDCG.
+    pub(super) fn of_ndcg(&self) -> f64 {
+        let mut labels = self.query.labels.clone();
+        labels.sort_by(|left, right| right.total_cmp(left));
+        let ideal: f64 = labels.iter().zip(1u32..).map(|(label, rank)| gain(*label) * discount(f64::from(rank))).sum();
+        let term = |(document, label): (usize, &f64)| {
+            let around = self.around(document);
+            let last = around.ahead + around.relevant_tied + around.irrelevant_tied;
+            // The discount falls, so the farthest rank is at an end of the range.
+            let ends = [around.ahead, last].map(|before| discount((before + 1) as f64));
+            let found = discount(self.positions[document]);
+            gain(*label) * ends.into_iter().map(|end| (found - end).abs()).fold(0.0, f64::max)
+        };
+        self.query.labels.iter().enumerate().map(term).sum::<f64>() / ideal
+    }
+
+    /// Returns the bound on the error of ApproxAP.
+    pub(super) fn of_ap(&self, beta: f64) -> f64 {
+        let relevant: Vec<usize> = (0..self.positions.len()).filter(|document| self.is_relevant(*document)).collect();
+        let term = |document: usize| {
+            let position = self.positions[document];
+            let before = |other: &usize| 1.0 / (1.0 + (-beta * (position - self.positions[*other])).exp());
+            let found = (1.0 + relevant.iter().filter(|other| **other != document).map(before).sum::<f64>()) / position;
+            let around = self.around(document);
+            let mut farthest = 0f64;
+            for tied in 0..=around.relevant_tied + around.irrelevant_tied {
+                let rank = (around.ahead + tied + 1) as f64;
+                let fewest = tied.saturating_sub(around.irrelevant_tied);
+                for count in [fewest, tied.min(around.relevant_tied)] {
+                    let precision = (1 + around.relevant_ahead + count) as f64 / rank;
+                    farthest = farthest.max((found - precision).abs());
+                }
+            }
+            farthest
+        };
+        relevant.iter().map(|document| term(*document)).sum::<f64>() / relevant.len() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::subject::Subject;
+    use burn_rank::loss::LossSpec;
+    use burn_rank::measure::{Convention, Measure};
+
+    fn errors(query: &ScoredQuery, alpha: f64, beta: f64) -> [f64; 2] {
+        let error = |spec: LossSpec, measure| {
+            let exact = query.exact(measure, &Convention::default()).unwrap();
+            (query.surrogate(&spec.with("alpha", alpha)).unwrap() - exact).abs()
+        };
+        [
+            error(LossSpec::new("approx_ndcg"), Measure::Ndcg(None)),
+            error(LossSpec::new("approx_ap").with("beta", beta), Measure::Ap(None)),
+        ]
+    }
+
+    #[test]
+    fn no_query_exceeds_its_bound_with_equal_scores_or_without() {
+        for (number, mut query) in Subject::generated(12, 7).queries.into_iter().enumerate() {
+            if number % 2 == 0 {
+                query.scores.iter_mut().for_each(|score| *score = score.round());
+            }
+            for (alpha, beta) in [(1.0, 1.0), (10.0, 10.0), (100.0, 50.0)] {
+                let instance = Instance::new(&query, alpha);
+                let bounds = [instance.of_ndcg(), instance.of_ap(beta)];
+                for (error, bound) in errors(&query, alpha, beta).into_iter().zip(bounds) {
+                    assert!(error <= bound + 1e-9, "{number}, alpha {alpha}: {error} {bound}");
+                }
+            }
+        }
+    }
+
+    /// One term is off, so that nothing cancels: the bound is the error. The positions of another alpha break it.
+    #[test]
+    fn the_bound_is_the_error_where_nothing_cancels_and_is_of_its_own_positions() {
+        let query = ScoredQuery { scores: vec![0.3, 0.1, -0.5], labels: vec![0.0, 1.0, 0.0] };
+        let (found, instance) = (errors(&query, 10.0, 10.0), Instance::new(&query, 10.0));
+        for (error, bound) in found.into_iter().zip([instance.of_ndcg(), instance.of_ap(10.0)]) {
+            assert!(error > 1e-3 && (error - bound).abs() < 1e-7, "{error} {bound}");
+        }
+        assert!(found[0] > Instance::new(&query, 100.0).of_ndcg() + 1e-3);
+    }
+
+    /// Two documents at one score are at position 1.5 each. AP is 1 or 1/2, and 2/3 is found.
+    #[test]
+    fn equal_scores_are_bounded_by_the_ranks_that_they_share() {
+        let query = ScoredQuery { scores: vec![1.0, 1.0], labels: vec![1.0, 0.0] };
+        let instance = Instance::new(&query, 10.0);
+        assert!((instance.of_ap(10.0) - 1.0 / 3.0).abs() < 1e-12);
+        let ndcg = 1.0 / 2.5f64.log2();
+        assert!((instance.of_ndcg() - (1.0 - ndcg).max(ndcg - 1.0 / 3f64.log2())).abs() < 1e-12);
+    }
+}

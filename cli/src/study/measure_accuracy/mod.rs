@@ -1,0 +1,281 @@
+//! Compares ApproxNDCG and ApproxAP with NDCG and AP (approximation-framework, Figures 1 to 3, Theorems 5 to 7).
+//!
+//! Let `epsilon` be the largest error of a position. ApproxNDCG is off by less than `epsilon / (2 ln 2)`. If
+//! `epsilon < 1/2`, ApproxAP is off by less than
+//! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`, with `i` from 1
+//! to the number of relevant documents. Both measures lie in `[0, 1]`, as do their surrogates, so a bound of 1 or more
+//! is vacuous. The theorems say nothing about equal scores; each such query gets a separate bound (`instance.rs`).
+//! Theorem 7 is judged on a class of ranking functions that can be gone through (`theorem_7.rs`). rho is the mean error
+//! over queries: of a ranking at hand, and after each epoch of a training (`over_training.rs`).
+
+mod instance;
+mod over_training;
+mod theorem_7;
+
+use burn_rank::loss::LossSpec;
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::workbench::mean_of;
+
+use self::instance::Instance;
+use crate::study::approximate::{largest_error, theorem_5, theorem_6};
+use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
+use crate::study::error::StudyError;
+use crate::study::findings::{About, Claim, Curves, Findings, Table};
+use crate::study::source::Kind;
+use crate::study::subject::{ScoredQuery, Subject};
+use crate::study::training::Material;
+use crate::study::verdict::{Bounded, falls};
+
+pub(super) const ENTRY: StudyEntry = StudyEntry {
+    name: "measure-accuracy",
+    summary: "how far ApproxNDCG and ApproxAP are from NDCG and AP, within the bounds of Theorems 5 to 7",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, Figures 1 to 3, Theorems 5 to 7",
+    parameters: &[
+        Parameter { name: "alpha", values: &[1.0, 10.0, 50.0, 100.0, 1000.0], domain: Domain::Positive },
+        Parameter { name: "beta", values: &[1.0, 10.0, 20.0, 50.0, 100.0], domain: Domain::Positive },
+    ],
+    takes: &[Kind::Generated, Kind::Ranking, Kind::Training, Kind::Runs],
+    run,
+};
+
+/// Computes the errors of a surrogate, with a bound for each query without equal scores.
+fn errors(
+    subject: &Subject,
+    alpha: f64,
+    measure: Measure,
+    spec: &LossSpec,
+    bound: impl Fn(&ScoredQuery, f64) -> Option<f64>,
+) -> Result<Bounded, StudyError> {
+    let (spec, convention) = (spec.with("alpha", alpha), Convention::default());
+    let mut found = Bounded::default();
+    for query in &subject.queries {
+        let error = (query.surrogate(&spec)? - query.exact(measure, &convention)?).abs();
+        let tied = query.smallest_difference() == 0.0;
+        found.add(error, if tied { None } else { bound(query, largest_error(&query.scores, alpha)) }, 1.0);
+    }
+    Ok(found)
+}
+
+/// Errors of both surrogates, with the bounds of the theorems and the bounds of the instance.
+#[derive(Default)]
+struct Errors {
+    /// By alpha.
+    ndcg: Vec<Bounded>,
+    /// By alpha, then beta.
+    ap: Vec<Vec<Bounded>>,
+    instance_ndcg: Vec<OfInstance>,
+    instance_ap: Vec<Vec<OfInstance>>,
+}
+
+/// Errors with the bounds of each query, computed from its own positions.
+struct OfInstance {
+    bounded: Bounded,
+    bounds: Vec<f64>,
+}
+
+impl OfInstance {
+    fn new(errors: &[f64], bounds: Vec<f64>) -> Self {
+        let mut bounded = Bounded::default();
+        errors.iter().zip(&bounds).for_each(|(error, bound)| bounded.add(*error, Some(*bound), 1.0));
+        Self { bounded, bounds }
+    }
+}
+
+fn all_errors(setting: &Setting, subject: &Subject, alphas: &[f64], betas: &[f64]) -> Result<Errors, StudyError> {
+    let mut found = Errors::default();
+    for (at, &alpha) in alphas.iter().enumerate() {
+        setting.step(&format!("alpha = {alpha}"), at, alphas.len());
+        let spec = LossSpec::new("approx_ndcg");
+        found.ndcg.push(errors(subject, alpha, Measure::Ndcg(None), &spec, |_, epsilon| Some(theorem_6(epsilon)))?);
+        let of_beta = |&beta: &f64| {
+            let spec = LossSpec::new("approx_ap").with("beta", beta);
+            let bound = |query: &ScoredQuery, epsilon| theorem_5(query.relevant(), epsilon, beta);
+            errors(subject, alpha, Measure::Ap(None), &spec, bound)
+        };
+        found.ap.push(betas.iter().map(of_beta).collect::<Result<_, _>>()?);
+        let instances: Vec<Instance> = subject.queries.iter().map(|query| Instance::new(query, alpha)).collect();
+        let ndcg = instances.iter().map(Instance::of_ndcg).collect();
+        found.instance_ndcg.push(OfInstance::new(found.ndcg[at].errors(), ndcg));
+        let of_beta = |(beta, of): (&f64, &Bounded)| {
+            OfInstance::new(of.errors(), instances.iter().map(|instance| instance.of_ap(*beta)).collect())
+        };
+        found.instance_ap.push(betas.iter().zip(&found.ap[at]).map(of_beta).collect());
+    }
+    Ok(found)
+}
+
+fn run(setting: &Setting) -> Result<Findings, StudyError> {
+    let (alphas, betas) = (setting.values("alpha"), setting.values("beta"));
+    let kind = setting.source.kind();
+    let mut findings = Findings::default();
+    if kind == Kind::Training {
+        findings.about = About::text(Material::of(setting)?.origin);
+    } else {
+        let subject = setting.subject(&["approx_ndcg", "approx_ap"]);
+        let errors = all_errors(setting, &subject, alphas, betas)?;
+        findings.about = About::queries(&subject);
+        findings.tables = tables(&errors, alphas, betas);
+        findings.curves = curves(&errors, alphas, betas);
+        findings.claims = claims(&errors, alphas, betas);
+    }
+    // A ranking does not show how it was trained.
+    if kind != Kind::Ranking {
+        over_training::extend(&mut findings, setting, alphas, betas)?;
+        theorem_7::extend(&mut findings, setting, alphas)?;
+    }
+    Ok(findings)
+}
+
+fn tables(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Table> {
+    let columns: Vec<String> = ["alpha".to_string(), "ApproxNDCG".to_string()]
+        .into_iter()
+        .chain(betas.iter().map(|beta| format!("ApproxAP, beta {beta}")))
+        .collect();
+    let table = |title: &str, figure: fn(&Bounded) -> Option<f64>| {
+        let mut table = Table::new(title, columns.clone());
+        for (at, alpha) in alphas.iter().enumerate() {
+            let figures = std::iter::once(&errors.ndcg[at]).chain(&errors.ap[at]).map(figure);
+            table.row(alpha.to_string(), figures);
+        }
+        table
+    };
+    let mut of_instances =
+        Table::new("bound of the instance, mean over queries, those with equal scores too", columns.clone());
+    for (at, alpha) in alphas.iter().enumerate() {
+        let all = std::iter::once(&errors.instance_ndcg[at]).chain(&errors.instance_ap[at]);
+        of_instances.row(alpha.to_string(), all.map(|of| mean_of(of.bounds.iter().copied())));
+    }
+    vec![
+        table("rho, the mean error over queries", Bounded::mean),
+        table("largest error of a query", Bounded::largest),
+        table("queries that the theorem bounds", |of| Some(of.bounded() as f64)),
+        table("queries that it bounds below 1", |of| Some(of.exceedable() as f64)),
+        of_instances,
+    ]
+}
+
+fn curves(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Curves> {
+    let ndcg = Curves::new("rho of ApproxNDCG, the mean error over queries", "alpha", alphas)
+        .curve("ApproxNDCG", errors.ndcg.iter().map(Bounded::mean));
+    let ap = Curves::new("rho of ApproxAP, the mean error over queries", "beta", betas);
+    let ap = alphas
+        .iter()
+        .zip(&errors.ap)
+        .fold(ap, |curves, (alpha, of)| curves.curve(format!("alpha {alpha}"), of.iter().map(Bounded::mean)));
+    vec![ndcg, ap]
+}
+
+fn claims(errors: &Errors, alphas: &[f64], betas: &[f64]) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for (alpha, of) in alphas.iter().zip(&errors.ndcg) {
+        claims.push(Claim::new(
+            "Theorem 6",
+            format!("|ApproxNDCG - NDCG| < epsilon / (2 ln 2) at alpha = {alpha}"),
+            Bounded::judge(std::slice::from_ref(of), "queries"),
+        ));
+    }
+    for (alpha, of) in alphas.iter().zip(&errors.ap) {
+        claims.push(Claim::new(
+            "Theorem 5",
+            format!("|ApproxAP - AP| is within its bound at alpha = {alpha}, for every beta"),
+            Bounded::judge(of, "queries and values of beta"),
+        ));
+    }
+    let judge = |of: &[&OfInstance], what: &str| {
+        Bounded::judge(&of.iter().map(|of| of.bounded.clone()).collect::<Vec<_>>(), what)
+    };
+    for (alpha, of) in alphas.iter().zip(&errors.instance_ndcg) {
+        let claim = format!("|ApproxNDCG - NDCG| is within the bound of its own positions at alpha = {alpha}");
+        claims.push(Claim::new("Theorem 6, of the instance", claim, judge(&[of], "queries")));
+    }
+    for (alpha, of) in alphas.iter().zip(&errors.instance_ap) {
+        let claim =
+            format!("|ApproxAP - AP| is within the bound of its own positions at alpha = {alpha}, for every beta");
+        let of: Vec<&OfInstance> = of.iter().collect();
+        claims.push(Claim::new("Theorem 5, of the instance", claim, judge(&of, "queries and values of beta")));
+    }
+    let named = |name: &str, values: &[f64], of: &[&Bounded]| -> Vec<(String, Vec<f64>)> {
+        values.iter().zip(of).map(|(value, of)| (format!("{name} = {value}"), of.errors().to_vec())).collect()
+    };
+    let falling = |columns: Vec<(String, Vec<f64>)>| {
+        falls(&columns.iter().map(|(name, values)| (name.clone(), values.as_slice())).collect::<Vec<_>>())
+    };
+    let ndcg: Vec<&Bounded> = errors.ndcg.iter().collect();
+    claims.push(Claim::new(
+        "Figure 3",
+        "the larger alpha, the smaller rho of ApproxNDCG",
+        falling(named("alpha", alphas, &ndcg)),
+    ));
+    for (at, beta) in betas.iter().enumerate() {
+        let of: Vec<&Bounded> = errors.ap.iter().map(|of| &of[at]).collect();
+        claims.push(Claim::new(
+            "Figure 1",
+            format!("the larger alpha, the smaller rho of ApproxAP at beta = {beta}"),
+            falling(named("alpha", alphas, &of)),
+        ));
+    }
+    for (alpha, of) in alphas.iter().zip(&errors.ap) {
+        let of: Vec<&Bounded> = of.iter().collect();
+        claims.push(Claim::new(
+            "Figure 2",
+            format!("the larger beta, the smaller rho of ApproxAP at alpha = {alpha}"),
+            falling(named("beta", betas, &of)),
+        ));
+    }
+    claims
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Verdict;
+
+    fn of(scores: &[f64], labels: &[f64], alpha: f64) -> (Verdict, Verdict) {
+        let query = ScoredQuery { scores: scores.to_vec(), labels: labels.to_vec() };
+        let subject = Subject { origin: "a test".into(), queries: vec![query] };
+        let ndcg = errors(&subject, alpha, Measure::Ndcg(None), &LossSpec::new("approx_ndcg"), |_, epsilon| {
+            Some(theorem_6(epsilon))
+        });
+        let spec = LossSpec::new("approx_ap").with("beta", 10.0);
+        let ap = errors(&subject, alpha, Measure::Ap(None), &spec, |query, epsilon| {
+            theorem_5(query.relevant(), epsilon, 10.0)
+        });
+        let verdict = |of: Result<Bounded, StudyError>| Bounded::judge(&[of.unwrap()], "queries").verdict;
+        (verdict(ndcg), verdict(ap))
+    }
+
+    #[test]
+    fn the_theorems_hold_where_scores_are_apart_and_say_nothing_where_they_are_not() {
+        let labels = [1.0, 0.0, 2.0, 0.0];
+        assert_eq!(of(&[0.9, 0.5, 0.2, 0.1], &labels, 40.0), (Verdict::Holds, Verdict::Holds));
+        assert_eq!(of(&[0.9, 0.9, 0.2, 0.1], &labels, 40.0), (Verdict::Open, Verdict::Open), "equal scores");
+        let many: Vec<f64> = (0..40).map(|i| f64::from(i) * 1e-4).collect();
+        let some: Vec<f64> = (0..40).map(|i| f64::from(i % 3)).collect();
+        assert_eq!(of(&many, &some, 1.0), (Verdict::Vacuous, Verdict::Open), "epsilon of 10 ranks");
+    }
+
+    /// The largest error of the positions is what the theorem is about; with a smaller one it breaks.
+    #[test]
+    fn a_bound_with_too_small_an_epsilon_breaks() {
+        let query = ScoredQuery { scores: vec![0.9, 0.5, 0.2, 0.1], labels: vec![1.0, 0.0, 2.0, 0.0] };
+        let subject = Subject { origin: "a test".into(), queries: vec![query] };
+        let spec = LossSpec::new("approx_ndcg");
+        let small = errors(&subject, 10.0, Measure::Ndcg(None), &spec, |_, epsilon| Some(theorem_6(0.01 * epsilon)));
+        assert_eq!(Bounded::judge(&[small.unwrap()], "queries").verdict, Verdict::Fails);
+    }
+
+    #[test]
+    fn sharper_truncation_of_softer_positions_is_worse() {
+        // Two relevant documents at one soft position each count the other half at beta = 1, and its truth at none.
+        let judge = |alpha: f64| {
+            let subject = Subject::generated(30, 1);
+            let of_beta = |&beta: &f64| {
+                let spec = LossSpec::new("approx_ap").with("beta", beta);
+                errors(&subject, alpha, Measure::Ap(None), &spec, |_, _| None).unwrap().errors().to_vec()
+            };
+            let found: Vec<Vec<f64>> = [0.1, 10.0].iter().map(of_beta).collect();
+            falls(&[("0.1".into(), found[0].as_slice()), ("10".into(), found[1].as_slice())]).verdict
+        };
+        assert_eq!(judge(1e4), Verdict::Holds);
+    }
+}

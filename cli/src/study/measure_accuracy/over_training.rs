@@ -1,0 +1,162 @@
+//! rho over training (Figures 1 to 3): the mean error of the surrogate over the training queries after each epoch.
+//! Linear rankers descend on the surrogate itself, one query per step.
+
+use burn_rank::loss::LossSpec;
+use burn_rank::measure::Measure;
+
+use crate::study::entry::Setting;
+use crate::study::error::StudyError;
+use crate::study::findings::{Claim, Curves, Findings, Table};
+use crate::study::training::{Linear, Material, measured};
+use crate::study::verdict::{Mean, falls};
+
+/// Training queries and epochs; the quick ones.
+const SIZES: [(usize, usize); 2] = [(40, 10), (8, 3)];
+/// The learning rate, as in the paper.
+const RATE: f64 = 0.01;
+/// The beta that Figure 1 fixes.
+const BETA: f64 = 10.0;
+/// The alpha that Figure 2 fixes.
+const ALPHA: f64 = 100.0;
+
+/// Errors over a training.
+struct Path {
+    /// The parameter and its value.
+    name: String,
+    /// Mean over queries after each epoch, before the first included.
+    rho: Vec<f64>,
+    /// Mean over epochs of each query.
+    queries: Vec<f64>,
+}
+
+/// Adds what is found over training to the findings.
+pub(super) fn extend(
+    findings: &mut Findings,
+    setting: &Setting,
+    alphas: &[f64],
+    betas: &[f64],
+) -> Result<(), StudyError> {
+    let (queries, epochs) = SIZES[usize::from(setting.quick)];
+    let material = Material::of(setting)?;
+    let linear = material.linear(queries)?;
+    let ap = |alpha: f64, beta: f64| LossSpec::new("approx_ap").with("alpha", alpha).with("beta", beta);
+    type Series<'a> = (&'a str, &'a str, String, Measure, Vec<(String, LossSpec)>);
+    let figures: [Series; 3] = [
+        (
+            "Figure 1",
+            "alpha",
+            format!("ApproxAP, beta = {BETA}"),
+            Measure::Ap(None),
+            alphas.iter().map(|alpha| (format!("alpha = {alpha}"), ap(*alpha, BETA))).collect(),
+        ),
+        (
+            "Figure 2",
+            "beta",
+            format!("ApproxAP, alpha = {ALPHA}"),
+            Measure::Ap(None),
+            betas.iter().map(|beta| (format!("beta = {beta}"), ap(ALPHA, *beta))).collect(),
+        ),
+        (
+            "Figure 3",
+            "alpha",
+            "ApproxNDCG".to_string(),
+            Measure::Ndcg(None),
+            alphas
+                .iter()
+                .map(|alpha| (format!("alpha = {alpha}"), LossSpec::new("approx_ndcg").with("alpha", *alpha)))
+                .collect(),
+        ),
+    ];
+    let all: usize = figures.iter().map(|(.., losses)| losses.len()).sum();
+    let mut done = 0;
+    for (figure, parameter, what, measure, losses) in figures {
+        let mut paths = Vec::new();
+        for (name, loss) in losses {
+            setting.step(&format!("{figure}, {name}"), done, all);
+            done += 1;
+            paths.push(train(&linear, name, &loss, measure, epochs)?);
+        }
+        let origin = format!("{what}, training on {} queries", linear.queries.len());
+        findings.tables.push(table(&format!("{figure}: rho of {origin}"), &paths));
+        findings.curves.push(curves(&format!("{figure}: rho of {origin}"), &paths));
+        let claim = format!("over training, the larger {parameter}, the smaller rho of {what}");
+        findings.claims.push(Claim::new(figure, claim, judged(&paths)));
+    }
+    Ok(())
+}
+
+/// Trains from weights 0 and notes the error after each epoch. At equal scores the measure is a mean over orders, and
+/// so are the first errors.
+fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epochs: usize) -> Result<Path, StudyError> {
+    let mut weights = vec![0.0; linear.features()];
+    let mut path = Path { name, rho: Vec::new(), queries: vec![0.0; linear.queries.len()] };
+    for epoch in 0..=epochs {
+        if epoch > 0 {
+            linear.epoch(&mut weights, loss, RATE)?;
+        }
+        let subject = linear.scored(&weights);
+        let surrogates = subject.queries.iter().map(|query| query.surrogate(loss)).collect::<Result<Vec<_>, _>>()?;
+        let errors: Vec<f64> =
+            surrogates.iter().zip(measured(&subject, measure)?).map(|(soft, exact)| (soft - exact).abs()).collect();
+        path.rho.push(Mean::of(&errors).mean);
+        // The figures show the epochs after the first.
+        if epoch > 0 {
+            path.queries.iter_mut().zip(&errors).for_each(|(sum, error)| *sum += error / epochs as f64);
+        }
+    }
+    Ok(path)
+}
+
+fn judged(paths: &[Path]) -> crate::study::verdict::Judged {
+    falls(&paths.iter().map(|path| (path.name.clone(), path.queries.as_slice())).collect::<Vec<_>>())
+}
+
+fn table(title: &str, paths: &[Path]) -> Table {
+    let columns = std::iter::once("epoch".to_string()).chain(paths.iter().map(|path| path.name.clone()));
+    let mut table = Table::new(title, columns);
+    let epochs = paths.first().map_or(0, |path| path.rho.len());
+    for epoch in 0..epochs {
+        table.row(epoch.to_string(), paths.iter().map(|path| Some(path.rho[epoch])));
+    }
+    table
+}
+
+fn curves(title: &str, paths: &[Path]) -> Curves {
+    let epochs = paths.first().map_or(0, |path| path.rho.len());
+    let at: Vec<f64> = (0..epochs).map(|epoch| epoch as f64).collect();
+    paths.iter().fold(Curves::new(title, "epoch", &at).linear_across(), |curves, path| {
+        curves.curve(path.name.clone(), path.rho.iter().map(|rho| Some(*rho)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Verdict;
+    use crate::study::training::LinearQuery;
+
+    /// Queries whose one feature is right: the weight grows, and with it the differences of scores.
+    fn linear() -> Linear {
+        let query = |shift: f64| LinearQuery {
+            features: [0.9, 0.2, -0.3, -0.8].map(|x| vec![x + shift]).to_vec(),
+            labels: vec![1.0, 1.0, 0.0, 0.0],
+        };
+        Linear { queries: [0.0, 0.01, 0.03, -0.02].map(query).to_vec() }
+    }
+
+    #[test]
+    fn training_follows_the_surrogate_and_a_larger_alpha_is_closer() {
+        let of = |alpha: f64| {
+            let loss = LossSpec::new("approx_ndcg").with("alpha", alpha);
+            train(&linear(), alpha.to_string(), &loss, Measure::Ndcg(None), 5).unwrap()
+        };
+        let (soft, sharp) = (of(5.0), of(50.0));
+        assert_eq!(soft.rho.len(), 6);
+        assert_eq!(soft.rho[0], sharp.rho[0], "at weights 0 alpha does not matter");
+        assert!(sharp.rho[5] < sharp.rho[0], "training pulls scores apart: {:?}", sharp.rho);
+        let verdict = |paths: [Path; 2]| judged(&paths).verdict;
+        assert_eq!(verdict([soft, sharp]), Verdict::Holds);
+        assert_eq!(verdict([of(50.0), of(5.0)]), Verdict::Fails);
+        assert_eq!(verdict([of(50.0), of(50.0)]), Verdict::Open);
+    }
+}

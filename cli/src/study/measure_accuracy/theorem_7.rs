@@ -1,0 +1,149 @@
+//! Theorem 7, on a class of ranking functions that can be gone through: every feature, upwards and downwards.
+//!
+//! Let `M` be the mean of a measure over the test queries, which represent all queries. Let `M_m` be the mean over the
+//! training queries, and `S_m` the mean of the surrogate over them. The function with the largest `S_m` is within
+//! `2 sup |M - M_m| + 2 sup |M_m - S_m|` of the largest `M`. In so small a class the suprema are maxima, and both
+//! optima are found.
+
+use burn_rank::loss::LossSpec;
+use burn_rank::measure::Measure;
+
+use crate::study::entry::Setting;
+use crate::study::error::StudyError;
+use crate::study::findings::{Claim, Findings, Table};
+use crate::study::training::{Linear, Material, measured};
+use crate::study::verdict::{Bounded, Judged, Mean, Verdict};
+
+/// Training queries; the quick ones.
+const QUERIES: [usize; 2] = [40, 8];
+/// The beta of ApproxAP, which Figure 1 fixes.
+const BETA: f64 = 10.0;
+
+/// The means of one ranking function.
+#[derive(Debug, Clone, Copy)]
+struct Means {
+    test: f64,
+    train: f64,
+    surrogate: f64,
+}
+
+/// Adds what is found to the findings.
+pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64]) -> Result<(), StudyError> {
+    let material = Material::of(setting)?;
+    let surrogates = [
+        ("ApproxAP", "MAP", Measure::Ap(None), LossSpec::new("approx_ap").with("beta", BETA)),
+        ("ApproxNDCG", "NDCG", Measure::Ndcg(None), LossSpec::new("approx_ndcg")),
+    ];
+    if material.split.test.is_none() {
+        let judged = Judged::new(Verdict::Open, "there are no queries to test on");
+        findings.claims.push(Claim::new("Theorem 7", "the optimum of the surrogate is near the best", judged));
+        return Ok(());
+    }
+    let train = material.linear(QUERIES[usize::from(setting.quick)])?;
+    let test = material.linear_test()?;
+    let columns = ["alpha", "at the optimum of the surrogate", "best", "difference", "sup 1", "sup 2", "bound"];
+    for (name, measure_name, measure, spec) in surrogates {
+        let title = format!(
+            "Theorem 7: test {measure_name} of single features, {name} on {} training queries and {} to test on",
+            train.queries.len(),
+            test.queries.len()
+        );
+        let mut table = Table::new(title, columns);
+        let exact = exact(&train, &test, measure)?;
+        for (at, &alpha) in alphas.iter().enumerate() {
+            setting.step(&format!("Theorem 7, {name}, alpha = {alpha}"), at, alphas.len());
+            let functions = with_surrogate(&exact, &train, &spec.with("alpha", alpha))?;
+            let chosen = optimum(&functions, |means| means.surrogate);
+            let best = optimum(&functions, |means| means.test);
+            let [first, second] = suprema(&functions);
+            let [at_chosen, at_best] = [chosen, best].map(|function| functions[function].test);
+            let bound = 2.0 * (first + second);
+            let figures = [at_chosen, at_best, (at_chosen - at_best).abs(), first, second, bound];
+            table.row(alpha.to_string(), figures.map(Some));
+            let claim = format!(
+                "test {measure_name} at the optimum of {name} is within 2 sup |M - M_m| + 2 sup |M_m - S_m| of the best, \
+                 alpha = {alpha}"
+            );
+            findings.claims.push(Claim::new("Theorem 7", claim, judged(&functions, chosen)));
+        }
+        findings.tables.push(table);
+    }
+    Ok(())
+}
+
+/// Returns the weights of each function of the class.
+fn class(features: usize) -> impl Iterator<Item = Vec<f64>> {
+    (0..features).flat_map(move |feature| {
+        [1.0, -1.0].map(|sign| (0..features).map(|of| if of == feature { sign } else { 0.0 }).collect())
+    })
+}
+
+fn exact(train: &Linear, test: &Linear, measure: Measure) -> Result<Vec<Means>, StudyError> {
+    let mean = |linear: &Linear, weights: &[f64]| {
+        Ok::<_, StudyError>(Mean::of(&measured(&linear.scored(weights), measure)?).mean)
+    };
+    let of = |weights: Vec<f64>| {
+        Ok(Means { test: mean(test, &weights)?, train: mean(train, &weights)?, surrogate: f64::NAN })
+    };
+    class(train.features()).map(of).collect()
+}
+
+fn with_surrogate(exact: &[Means], train: &Linear, spec: &LossSpec) -> Result<Vec<Means>, StudyError> {
+    let of = |(means, weights): (&Means, Vec<f64>)| {
+        let queries = train.scored(&weights).queries;
+        let values = queries.iter().map(|query| query.surrogate(spec)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Means { surrogate: Mean::of(&values).mean, ..*means })
+    };
+    exact.iter().zip(class(train.features())).map(of).collect()
+}
+
+/// Returns the function with the largest mean; ties go to the first.
+fn optimum(functions: &[Means], of: fn(&Means) -> f64) -> usize {
+    (1..functions.len()).fold(0, |best, at| if of(&functions[at]) > of(&functions[best]) { at } else { best })
+}
+
+/// Returns `sup |M - M_m|` and `sup |M_m - S_m|`.
+fn suprema(functions: &[Means]) -> [f64; 2] {
+    let largest = |of: fn(&Means) -> f64| functions.iter().map(of).fold(0.0, f64::max);
+    [largest(|means| (means.test - means.train).abs()), largest(|means| (means.train - means.surrogate).abs())]
+}
+
+/// Judges whether the chosen function is as near the best as the theorem says of the optimum of the surrogate.
+fn judged(functions: &[Means], chosen: usize) -> Judged {
+    let [first, second] = suprema(functions);
+    let (difference, bound) =
+        (functions[optimum(functions, |means| means.test)].test - functions[chosen].test, 2.0 * (first + second));
+    let mut found = Bounded::default();
+    found.add(difference, Some(bound), 1.0);
+    Bounded::judge(&[found], "class of ranking functions").number("difference", difference).number("bound", bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(values: &[[f64; 3]]) -> Vec<Means> {
+        values
+            .iter()
+            .map(|[test, train, surrogate]| Means { test: *test, train: *train, surrogate: *surrogate })
+            .collect()
+    }
+
+    #[test]
+    fn the_verdict_follows_the_means() {
+        let accurate = means(&[[0.50, 0.52, 0.53], [0.51, 0.51, 0.51], [0.2, 0.21, 0.2]]);
+        let chosen = optimum(&accurate, |means| means.surrogate);
+        assert_eq!(chosen, 0);
+        assert_eq!(judged(&accurate, chosen).verdict, Verdict::Holds);
+        // The theorem is about the optimum of the surrogate: any other function may be farther away.
+        assert_eq!(judged(&accurate, 2).verdict, Verdict::Fails);
+        let rough = means(&[[0.5, 0.5, 0.9], [0.6, 0.5, 0.0]]);
+        assert_eq!(judged(&rough, 0).verdict, Verdict::Vacuous, "a bound of 1.2");
+    }
+
+    #[test]
+    fn the_class_is_each_feature_in_both_directions() {
+        let all: Vec<Vec<f64>> = class(2).collect();
+        assert_eq!(all, [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Studies: checks, on rankings at hand, of what the papers prove and claim.
+//!
+//! A study examines a [`Source`]: generated data, a ranking, two rankings, data to train on, or runs. It gives
+//! [`Findings`]: tables, curves, and the claims of the paper, each with a [`Verdict`] and the numbers that it rests on.
+//! A claim that fails is a finding, not an error.
+
+mod approximate;
+mod bounds;
+mod data;
+mod discounts;
+mod entry;
+mod error;
+mod errors;
+mod findings;
+mod measure_accuracy;
+mod position_accuracy;
+mod runs;
+mod smoothness;
+mod softrank_directness;
+mod source;
+mod subject;
+mod training;
+mod truncation;
+mod verdict;
+
+pub use data::Training;
+pub use entry::{Domain, Parameter, Silent, StudyEntry, StudyOptions, StudyProgress};
+pub use error::StudyError;
+pub use findings::{About, Claim, Curves, Findings, StudyReport, Table};
+pub use runs::{RunSubject, Runs};
+pub use source::{Kind, Source};
+pub use subject::{ScoredQuery, Subject};
+pub use verdict::Verdict;
+
+use burn_rank::workbench::text::nearest;
+
+/// Every study.
+pub const STUDIES: &[StudyEntry] = &[
+    position_accuracy::ENTRY,
+    measure_accuracy::ENTRY,
+    softrank_directness::ENTRY,
+    smoothness::ENTRY,
+    truncation::ENTRY,
+    discounts::ENTRY,
+    bounds::ENTRY,
+    errors::ENTRY,
+];
+
+/// Returns the study of this name.
+///
+/// # Errors
+/// [`StudyError::Unknown`] with the nearest name.
+pub fn find(name: &str) -> Result<&'static StudyEntry, StudyError> {
+    STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
+        let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();
+        StudyError::Unknown {
+            found: name.to_string(),
+            known: names.join(", "),
+            nearest: nearest(name, names.iter().copied()),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUICK: StudyOptions = StudyOptions { over: &[], quick: true, progress: &Silent };
+
+    #[test]
+    fn every_study_gives_whole_tables_and_a_record_that_is_read_back() {
+        let source = Source::Generated { queries: 12, seed: 1 };
+        for study in STUDIES {
+            let report = study.run(&source, &QUICK).unwrap();
+            let findings = &report.findings;
+            assert!(!findings.claims.is_empty() && !findings.tables.is_empty(), "{}", study.name);
+            for table in &findings.tables {
+                for (_, values) in &table.rows {
+                    assert_eq!(values.len() + 1, table.columns.len(), "{}: {}", study.name, table.title);
+                }
+            }
+            for curves in &findings.curves {
+                assert!(curves.curves.iter().all(|(_, values)| values.len() == curves.at.len()), "{}", curves.title);
+            }
+            let written = serde_json::to_string(&report).unwrap();
+            assert_eq!(serde_json::from_str::<StudyReport>(&written).unwrap(), report);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_studied_is_refused() {
+        let subject = Subject::generated(2, 1);
+        let study = find("measure-accuracy").unwrap();
+        let refused = |source: Source, over: &[(Option<String>, Vec<f64>)]| {
+            study.run(&source, &StudyOptions { over, ..QUICK }).unwrap_err().to_string()
+        };
+        let over = |name: Option<&str>, values: &[f64]| vec![(name.map(str::to_string), values.to_vec())];
+        let given = || Source::Ranking(subject.clone());
+        let message = refused(given(), &over(None, &[0.0]));
+        assert!(message.starts_with("alpha = 0: expected a finite number above 0"), "{message}");
+        assert!(refused(given(), &over(None, &[2.0, 1.0])).starts_with("alpha = 1"));
+        let message = refused(given(), &over(Some("betta"), &[1.0]));
+        assert!(message.contains("no parameter `betta`") && message.ends_with("did you mean `beta`?"), "{message}");
+        let mut endless = subject.clone();
+        endless.queries[0].scores[1] = f64::NEG_INFINITY;
+        let message = refused(Source::Ranking(endless), &[]);
+        assert!(message.ends_with("found the score -inf, expected finite numbers"), "{message}");
+        let nothing = Subject { origin: "data".into(), queries: Vec::new() };
+        assert!(refused(Source::Ranking(nothing), &[]).starts_with("data: found no query with a relevant"));
+        let two = Source::Rankings(subject.clone(), subject.clone());
+        assert!(refused(two, &[]).starts_with("measure-accuracy: found two rankings, expected generated data or"));
+        let unknown = find("softrank-directnes").unwrap_err().to_string();
+        assert!(unknown.ends_with("did you mean `softrank-directness`?"), "{unknown}");
+    }
+}

@@ -1,0 +1,241 @@
+//! Compares approximate positions with ranks (approximation-framework, Table 1, Theorem 3, Corollary 4, and the figures
+//! that section 5 works out for Table 1).
+//!
+//! `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))` with the logistic step `phi` differs from the rank of `x` by less
+//! than `(n - 1) / (exp(alpha delta_x) + 1)`, where `delta_x` is the smallest difference between its score and another.
+//! No step is off by more than 1/2 per document, so a bound of `(n - 1) / 2` is vacuous. The paper extends its
+//! conclusions to other steps without a proof; the tail of arctan falls like `1 / t` and breaks the exponential bound.
+
+use burn_rank::loss::LossSpec;
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::op::Step;
+use burn_rank::workbench::mean_of;
+
+use super::approximate::{largest_error, positions, theorem_3, theorem_5};
+use super::entry::{Domain, Parameter, Setting, StudyEntry};
+use super::error::StudyError;
+use super::findings::{About, Claim, Curves, Findings, Table};
+use super::source::Kind;
+use super::subject::{ScoredQuery, Subject};
+use super::verdict::{Bounded, Judged, Verdict, falls};
+
+pub(super) const ENTRY: StudyEntry = StudyEntry {
+    name: "position-accuracy",
+    summary: "how far approximate positions are from ranks, within the bound of Theorem 3",
+    paper: "Qin, Liu and Li, A general approximation framework for direct optimization of IR measures, Table 1, Theorem 3, Corollary 4",
+    parameters: &[Parameter { name: "alpha", values: &[1.0, 10.0, 100.0, 1000.0], domain: Domain::Positive }],
+    takes: &[Kind::Generated, Kind::Ranking, Kind::Runs],
+    run,
+};
+
+/// Scores and approximate positions of Table 1, alpha = 100.
+const TABLE_1: [(f64, f64); 5] =
+    [(4.20074, 2.00118), (3.12378, 4.0), (4.40918, 1.0), (1.55258, 5.0), (4.13330, 2.99882)];
+
+const STEPS: [(&str, Step); 4] =
+    [("logistic", Step::Logistic), ("tanh", Step::Tanh), ("erf", Step::Erf), ("arctan", Step::Arctan)];
+
+/// The most that a position can be off, with any step.
+fn most(documents: usize) -> f64 {
+    (documents - 1) as f64 / 2.0
+}
+
+/// Errors of the positions of one step function at one alpha.
+#[derive(Default)]
+struct Errors {
+    /// The error of each document.
+    documents: Bounded,
+    /// The largest error of each query.
+    queries: Bounded,
+    /// The mean error of each query.
+    means: Vec<f64>,
+}
+
+fn errors(subject: &Subject, alpha: f64, step: Step) -> Errors {
+    let mut found = Errors::default();
+    for query in &subject.queries {
+        let n = query.scores.len();
+        let (approximate, ranks) = positions(&query.scores, alpha, step);
+        let errors: Vec<f64> = approximate.iter().zip(&ranks).map(|(position, rank)| (position - rank).abs()).collect();
+        for (x, (score, error)) in query.scores.iter().zip(&errors).enumerate() {
+            let others = query.scores.iter().enumerate().filter(|(y, _)| *y != x);
+            let delta = others.map(|(_, other)| (score - other).abs()).fold(f64::INFINITY, f64::min);
+            found.documents.add(*error, theorem_3(n, alpha, delta), most(n));
+        }
+        let epsilon = errors.iter().copied().fold(0.0, f64::max);
+        found.queries.add(epsilon, theorem_3(n, alpha, query.smallest_difference()), most(n));
+        found.means.push(mean_of(errors).unwrap_or(f64::NAN));
+    }
+    found
+}
+
+fn run(setting: &Setting) -> Result<Findings, StudyError> {
+    let (subject, alphas) = (setting.subject(&["approx_ndcg", "approx_ap"]), setting.values("alpha"));
+    let mut of_step = Vec::new();
+    for (number, (name, step)) in STEPS.into_iter().enumerate() {
+        setting.step(name, number, STEPS.len());
+        of_step.push(alphas.iter().map(|&alpha| errors(&subject, alpha, step)).collect::<Vec<_>>());
+    }
+    let mut table = Table::new(
+        "error of positions, over documents",
+        std::iter::once("alpha".to_string())
+            .chain(STEPS.iter().flat_map(|(name, _)| [format!("{name}, mean"), format!("{name}, largest")])),
+    );
+    for (at, alpha) in alphas.iter().enumerate() {
+        let figures = of_step.iter().flat_map(|of| [of[at].documents.mean(), of[at].documents.largest()]);
+        table.row(alpha.to_string(), figures);
+    }
+    let curves = STEPS
+        .iter()
+        .zip(&of_step)
+        .fold(Curves::new("mean error of positions, by step", "alpha", alphas), |curves, ((name, _), of)| {
+            curves.curve(*name, of.iter().map(|errors| errors.documents.mean()))
+        });
+    let mut claims = vec![of_documents(&of_step[0], "Theorem 3", "each position is off by less than")];
+    let of_queries: Vec<Bounded> = of_step[0].iter().map(|errors| errors.queries.clone()).collect();
+    claims.push(Claim::new(
+        "Corollary 4",
+        "the largest error of a query is less than (n - 1) / (exp(alpha delta) + 1)",
+        Bounded::judge(&of_queries, "queries"),
+    ));
+    for ((name, _), of) in STEPS.iter().zip(&of_step).skip(1) {
+        let source = format!("section 4.2, {name}");
+        claims.push(of_documents(of, &source, "the conclusions extend to this step: off by less than"));
+    }
+    let columns: Vec<(String, &[f64])> =
+        alphas.iter().zip(&of_step[0]).map(|(alpha, of)| (format!("alpha = {alpha}"), of.means.as_slice())).collect();
+    claims.push(Claim::new(
+        "section 5.1",
+        "the larger alpha, the closer positions are to ranks (mean error per query)",
+        falls(&columns),
+    ));
+    claims.extend(worked_example()?);
+    Ok(Findings { about: About::queries(&subject), tables: vec![table, table_1()], curves: vec![curves], claims })
+}
+
+fn of_documents(of: &[Errors], source: &str, claim: &str) -> Claim {
+    let documents: Vec<Bounded> = of.iter().map(|errors| errors.documents.clone()).collect();
+    let claim = format!("{claim} (n - 1) / (exp(alpha delta_x) + 1)");
+    Claim::new(source, claim, Bounded::judge(&documents, "positions"))
+}
+
+fn example() -> Vec<f64> {
+    TABLE_1.iter().map(|(score, _)| *score).collect()
+}
+
+fn table_1() -> Table {
+    let (approximate, ranks) = positions(&example(), 100.0, Step::Logistic);
+    let mut table = Table::new("Table 1, alpha = 100", ["document", "score", "rank", "position", "published"]);
+    for (x, (score, published)) in TABLE_1.iter().enumerate() {
+        table.row(format!("x{}", x + 1), [Some(*score), Some(ranks[x]), Some(approximate[x]), Some(*published)]);
+    }
+    table
+}
+
+/// Checks the figures that section 5 works out for Table 1, and against them the measures of every labeling.
+fn worked_example() -> Result<Vec<Claim>, StudyError> {
+    let scores = example();
+    let (approximate, _) = positions(&scores, 100.0, Step::Logistic);
+    let printed =
+        approximate.iter().zip(&TABLE_1).map(|(found, (_, published))| Judged::printed(*found, *published, 5));
+    let off = approximate.iter().zip(&TABLE_1).map(|(found, (_, published))| (found - published).abs());
+    let off = off.fold(0.0, f64::max);
+    let positions =
+        Judged::new(Verdict::all(printed.map(|judged| judged.verdict)), format!("off by {off:.1e} at most"));
+    let epsilon = largest_error(&scores, 100.0);
+    let corollary = 4.0 / ((0.06744f64 * 100.0).exp() + 1.0);
+    // The paper enters its rounded epsilon.
+    let of_map = theorem_5(1, 0.00118, 100.0).unwrap_or(f64::NAN);
+    let of_ndcg = 0.00118 / (2.0 * std::f64::consts::LN_2);
+    let (ap, ndcg) = (largest_of_ap(&scores)?, largest_of_ndcg(&scores)?);
+    Ok(vec![
+        Claim::new("Table 1", "positions to five decimals", positions.number("largest difference", off)),
+        Claim::new("section 5.1", "epsilon = 0.00118 for Table 1", Judged::printed(epsilon, 0.00118, 5)),
+        Claim::new("section 5.1", "its bound is 0.00471", Judged::printed(corollary, 0.00471, 5)),
+        Claim::new(
+            "section 5.2",
+            "epsilon is below its bound for Table 1",
+            Judged::less(("epsilon", epsilon), ("bound", corollary)),
+        ),
+        Claim::new(
+            "section 5.2",
+            "Theorem 5 gives less than .0024 for one relevant document and beta = 100",
+            Judged::less(("bound", of_map), ("printed", 0.0024)),
+        ),
+        Claim::new(
+            "section 5.2",
+            "ApproxAP is off by less than .0024, whichever document of Table 1 is relevant",
+            Judged::less(("largest error", ap), ("printed", 0.0024)),
+        ),
+        Claim::new("section 5.2", "epsilon / (2 ln 2) = .00085 for Table 1", Judged::printed(of_ndcg, 0.00085, 5)),
+        Claim::new(
+            "section 5.2",
+            "ApproxNDCG is off by less than epsilon / (2 ln 2), for all labels 0 to 2 of Table 1",
+            Judged::less(("largest error", ndcg), ("bound", epsilon / (2.0 * std::f64::consts::LN_2))),
+        ),
+    ])
+}
+
+/// Returns the largest error of ApproxAP over the choices of one relevant document.
+fn largest_of_ap(scores: &[f64]) -> Result<f64, StudyError> {
+    let spec = LossSpec::new("approx_ap").with("alpha", 100.0).with("beta", 100.0);
+    let chosen = (0..scores.len()).map(|chosen| (0..scores.len()).map(|i| f64::from(u8::from(i == chosen))).collect());
+    largest_over(scores, chosen, &spec, Measure::Ap(None))
+}
+
+/// Returns the largest error of ApproxNDCG over all labels from 0 to 2.
+fn largest_of_ndcg(scores: &[f64]) -> Result<f64, StudyError> {
+    let spec = LossSpec::new("approx_ndcg").with("alpha", 100.0);
+    let count = scores.len() as u32;
+    let labeled = (1..3usize.pow(count)).map(|code| (0..count).map(|i| (code / 3usize.pow(i) % 3) as f64).collect());
+    // A query of one label has nothing to learn.
+    let labeled = labeled.filter(|labels: &Vec<f64>| labels.iter().any(|label| *label != labels[0]));
+    largest_over(scores, labeled, &spec, Measure::Ndcg(None))
+}
+
+fn largest_over(
+    scores: &[f64],
+    labeled: impl Iterator<Item = Vec<f64>>,
+    spec: &LossSpec,
+    measure: Measure,
+) -> Result<f64, StudyError> {
+    let convention = Convention::default();
+    labeled.map(|labels| ScoredQuery { scores: scores.to_vec(), labels }).try_fold(0.0, |largest: f64, query| {
+        Ok(largest.max((query.surrogate(spec)? - query.exact(measure, &convention)?).abs()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_scores(scores: &[f64]) -> Subject {
+        let labels = (0..scores.len()).map(|i| (i % 2) as f64).collect();
+        Subject { origin: "a test".into(), queries: vec![ScoredQuery { scores: scores.to_vec(), labels }] }
+    }
+
+    fn verdict(scores: &[f64], alpha: f64, step: Step) -> Verdict {
+        of_documents(&[errors(&of_scores(scores), alpha, step)], "", "").verdict
+    }
+
+    #[test]
+    fn the_bound_holds_of_the_logistic_step_and_breaks_on_the_tail_of_arctan() {
+        let apart = [3.0, 2.0, 1.0];
+        for (name, step) in &STEPS[..3] {
+            assert_eq!(verdict(&apart, 2.0, *step), Verdict::Holds, "{name}");
+        }
+        assert_eq!(verdict(&apart, 5.0, Step::Arctan), Verdict::Fails);
+        assert_eq!(verdict(&apart, 0.5, Step::Arctan), Verdict::Holds, "near 0 even arctan is steep enough");
+        assert_eq!(verdict(&[1.0, 1.0], 5.0, Step::Logistic), Verdict::Open, "equal scores are not covered");
+        assert_eq!(verdict(&[1.0, 1.0 + 1e-12], 1.0, Step::Logistic), Verdict::Vacuous);
+    }
+
+    #[test]
+    fn the_figures_of_section_5_are_reproduced() {
+        for claim in worked_example().unwrap() {
+            assert_eq!(claim.verdict, Verdict::Holds, "{claim:?}");
+        }
+        assert!((theorem_5(1, 0.00118, 100.0).unwrap() - 0.002_362_8).abs() < 5e-8);
+        assert!((0.00118 / (2.0 * std::f64::consts::LN_2) - 0.000_851_19).abs() < 5e-9);
+    }
+}

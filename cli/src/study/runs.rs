@@ -1,0 +1,143 @@
+//! Finished cross-validations as a source of studies: the test queries of all folds, with the scores of each run.
+//!
+//! Every query is scored by the ranker of the fold in which it was tested, so no ranker is judged by its training
+//! queries. If a run has several seeds, the first one counts.
+
+use std::path::Path;
+
+use burn_rank::json::Value;
+
+use super::data::Training;
+use super::error::StudyError;
+use super::subject::Subject;
+use crate::experiment::{ExperimentError, KeptRun};
+
+/// Runs that were tested on the same queries.
+#[derive(Debug, Clone)]
+pub struct Runs {
+    runs: Vec<RunSubject>,
+    /// The data of the first fold of the first run.
+    training: Training,
+}
+
+/// The test queries of one run.
+#[derive(Debug, Clone)]
+pub struct RunSubject {
+    /// The name of the experiment, which names the run in tables.
+    pub name: String,
+    /// The kind of its learner.
+    pub learner: String,
+    /// The name of its loss, if it has one.
+    pub loss: Option<String>,
+    /// The cut-off of its loss, if it has one.
+    pub cut_off: Option<usize>,
+    /// The test queries of all folds.
+    pub subject: Subject,
+}
+
+impl Runs {
+    /// Takes runs that kept scores or rankers.
+    ///
+    /// # Errors
+    /// [`StudyError::NoRuns`] without a run, [`StudyError::OtherQueries`] for runs that were tested on different
+    /// queries, [`StudyError::Experiment`] for data that cannot be read.
+    pub fn new(kept: Vec<KeptRun>) -> Result<Self, StudyError> {
+        let first = kept.first().ok_or(StudyError::NoRuns)?;
+        let tests = |run: &KeptRun| -> Vec<String> {
+            run.report.details.iter().filter_map(|fold| Some(fold.data.test.as_ref()?.hash.clone())).collect()
+        };
+        let expected = tests(first);
+        if let Some(other) = kept.iter().find(|run| tests(run) != expected) {
+            let (found, expected) = (other.folder.clone(), first.folder.clone());
+            return Err(StudyError::OtherQueries { found, expected });
+        }
+        let origin = first.folder.display().to_string();
+        let split = first.first_split().map_err(ExperimentError::from)?;
+        let training = Training { origin, config: first.config.clone(), split };
+        Ok(Self { runs: kept.into_iter().map(RunSubject::of).collect(), training })
+    }
+
+    /// Returns the runs, in the order in which they were given.
+    pub fn runs(&self) -> &[RunSubject] {
+        &self.runs
+    }
+
+    /// Returns the data to train on: the first fold of the first run.
+    pub(super) fn training(&self) -> &Training {
+        &self.training
+    }
+
+    /// Returns the first run with one of these losses, or else the first run.
+    pub(super) fn trained_by(&self, losses: &[&str]) -> &RunSubject {
+        let of = |run: &&RunSubject| run.loss.as_deref().is_some_and(|loss| losses.contains(&loss));
+        self.runs.iter().find(of).unwrap_or(&self.runs[0])
+    }
+
+    /// Returns the first run of a learner.
+    pub(super) fn of_learner(&self, learner: &str) -> Option<&RunSubject> {
+        self.runs.iter().find(|run| run.learner == learner)
+    }
+}
+
+impl RunSubject {
+    fn of(run: KeptRun) -> Self {
+        let (folder, folds) = (name(&run.folder), run.folds.len());
+        let seed = run.report.result.seeds.first().copied().unwrap_or(run.config.seed);
+        let seeds = if run.report.result.seeds.len() > 1 { format!(", seed {seed}") } else { String::new() };
+        let mut subject =
+            Subject { origin: format!("{folder}, test queries of {folds} folds{seeds}"), queries: Vec::new() };
+        for fold in &run.folds {
+            if let Some(scores) = fold.scores.first() {
+                subject.queries.extend(Subject::new(String::new(), &fold.test, scores).queries);
+            }
+        }
+        let learner = run.config.learner.get("kind").and_then(Value::as_str).unwrap_or_default().to_string();
+        let loss = run.config.loss.as_ref();
+        let cut_off = loss.and_then(|loss| loss.params.get("k")).and_then(Value::as_u64).map(|k| k as usize);
+        Self { name: folder, learner, loss: loss.map(|loss| loss.name.clone()), cut_off, subject }
+    }
+}
+
+/// The last part of a path, by which the user tells runs apart.
+fn name(folder: &Path) -> String {
+    folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::experiment::{ExperimentConfig, Split};
+    use burn_rank::data::SynthConfig;
+    use burn_rank::json::from_value;
+    use burn_rank::workbench::json::json;
+
+    /// Runs with these learners, losses and cut-offs, on the same queries.
+    pub(in crate::study) fn runs(of: &[(&str, Option<&str>, Option<usize>, Subject)]) -> Runs {
+        let data = SynthConfig { queries: 4, features: 3, ..SynthConfig::default() }.generate().unwrap();
+        let config: ExperimentConfig =
+            from_value(json!({"data": {"synthetic": {}}, "learner": {"kind": "regression"}})).unwrap();
+        let split = Split { fold: 1, train: data.clone(), validation: Some(data.clone()), test: Some(data) };
+        let run = |(learner, loss, cut_off, subject): &(&str, Option<&str>, Option<usize>, Subject)| RunSubject {
+            name: format!("{learner} {}", loss.unwrap_or_default()),
+            learner: (*learner).to_string(),
+            loss: loss.map(str::to_string),
+            cut_off: *cut_off,
+            subject: subject.clone(),
+        };
+        Runs { runs: of.iter().map(run).collect(), training: Training { origin: "a test".into(), config, split } }
+    }
+
+    #[test]
+    fn a_study_finds_the_run_that_it_is_about() {
+        let subject = Subject::generated(2, 1);
+        let runs = runs(&[
+            ("rank_svm", None, None, subject.clone()),
+            ("gradient", Some("approx_ap"), None, subject.clone()),
+            ("gradient", Some("soft_ndcg"), None, subject),
+        ]);
+        assert_eq!(runs.trained_by(&["soft_ndcg"]).loss.as_deref(), Some("soft_ndcg"));
+        assert_eq!(runs.trained_by(&["approx_ndcg"]).learner, "rank_svm", "the first, for want of one");
+        assert_eq!(runs.of_learner("gradient").unwrap().loss.as_deref(), Some("approx_ap"));
+        assert!(runs.of_learner("ada_rank").is_none());
+    }
+}

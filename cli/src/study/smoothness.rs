@@ -1,0 +1,434 @@
+//! SmoothNDCG as sigma falls (smoothrank, Figures 1 and 2, sections 5.1 to 5.4).
+//!
+//! SmoothRank is trained for each sigma of its annealing, and the weights of each are kept. With `mu` the least squared
+//! difference of two scores and `m` documents, `|SmoothNDCG - NDCG| <= exp(-mu / sigma) max(sum_j D(j) sum_{i != d(j)}
+//! G_i / Z, (m - 1) NDCG)`: the constant that the paper's `O(exp(-mu / sigma))` leaves out. Section 5.2 bounds the
+//! Lipschitz constant by `8 B R m^(3/2) / sigma` and the complexity term by `24 (B R m)^2 / (sigma sqrt(n))`, which
+//! says nothing of a loss below 1 unless it is below 1 too.
+
+use burn_rank::loss::{LossSpec, explain};
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::seed::seed_for;
+use burn_rank::workbench::json::json;
+use burn_rank::workbench::mean_of;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::entry::{Domain, Parameter, Setting, StudyEntry};
+use super::error::StudyError;
+use super::findings::{About, Claim, Curves, Findings, Table};
+use super::source::Kind;
+use super::subject::{ScoredQuery, Subject};
+use super::training::{Linear, Material, measured, norm};
+use super::verdict::{Bounded, Judged, Mean, ROUNDING, Verdict, falls, short};
+use crate::experiment::linear_weights;
+
+pub(super) const ENTRY: StudyEntry = StudyEntry {
+    name: "smoothness",
+    summary: "how SmoothNDCG, its optimum and NDCG on new queries change as sigma falls",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Figures 1 and 2, section 5",
+    parameters: &[
+        Parameter { name: "sigma", values: &[0.015_625, 0.0625, 0.25, 1.0, 4.0, 16.0, 64.0], domain: Domain::Positive },
+        Parameter { name: "lambda", values: &[0.01], domain: Domain::Positive },
+    ],
+    takes: &[Kind::Generated, Kind::Training, Kind::Runs],
+    run,
+};
+
+/// The first sigma of the annealing, as in the paper.
+const FIRST_SIGMA: f64 = 64.0;
+/// Training queries and steps of the line of Figure 1; the quick ones.
+const LINE: [(usize, usize); 2] = [(30, 60), (8, 30)];
+/// Changes of scale for Lemma 1.
+const SCALES: [f64; 3] = [0.25, 4.0, 10.0];
+
+/// SmoothNDCG over the whole list.
+fn smooth(sigma: f64) -> LossSpec {
+    LossSpec::new("smooth_ndcg").with("sigma", sigma)
+}
+
+/// The bound of section 5.1 with its constant; `None` for equal scores.
+fn bound(query: &ScoredQuery, sigma: f64, ndcg: f64) -> Option<f64> {
+    let mu = query.smallest_difference().powi(2);
+    let discount = |rank: usize| 1.0 / (rank as f64 + 1.0).log2();
+    let mut order: Vec<usize> = (0..query.scores.len()).collect();
+    order.sort_by(|i, j| query.scores[*j].total_cmp(&query.scores[*i]));
+    let gains: Vec<f64> = order.iter().map(|i| query.labels[*i].exp2() - 1.0).collect();
+    let sum: f64 = gains.iter().sum();
+    let mut ideal = gains.clone();
+    ideal.sort_by(|left, right| right.total_cmp(left));
+    let ideal: f64 = ideal.iter().enumerate().map(|(place, gain)| gain * discount(place + 1)).sum();
+    let others: f64 = gains.iter().enumerate().map(|(place, gain)| discount(place + 1) * (sum - gain)).sum();
+    let most = (others / ideal).max((gains.len() - 1) as f64 * ndcg);
+    (mu > 0.0).then(|| (-mu / sigma).exp() * most)
+}
+
+/// The ranker that was trained at one sigma, with its measures and errors.
+struct AtSigma {
+    sigma: f64,
+    weights: Vec<f64>,
+    /// NDCG at 10 of each query.
+    train: Vec<f64>,
+    validation: Vec<f64>,
+    test: Vec<f64>,
+    errors: Bounded,
+    /// The mean of `mu / sigma`.
+    exponent: f64,
+    /// The largest difference that a change of scale makes (Lemma 1).
+    scaled: f64,
+    /// The norm of the gradient of each query, with the bound of section 5.2.
+    slopes: Bounded,
+    largest_slope: f64,
+    /// `24 (B R m)^2 / (sigma sqrt(n))`
+    complexity: f64,
+}
+
+fn train_at(
+    material: &Material,
+    linear: &Linear,
+    sigma: f64,
+    lambda: f64,
+    steps: usize,
+) -> Result<AtSigma, StudyError> {
+    let learner = json!({
+        "kind": "smooth_rank", "lambda": lambda, "steps": steps,
+        "first_sigma": FIRST_SIGMA.max(sigma), "last_sigma": sigma,
+    });
+    let fit = material.fit(&learner, Some(LossSpec::new("smooth_ndcg")), false)?;
+    let weights: Vec<f64> = linear_weights(&fit.ranker).unwrap_or_default().into_iter().map(f64::from).collect();
+    let train = material.scored(&fit, &material.split.train)?;
+    let at_10 = |subject: &Subject| measured(subject, Measure::Ndcg(Some(10)));
+    let validation = match &material.split.validation {
+        Some(data) => at_10(&material.scored(&fit, data)?)?,
+        None => Vec::new(),
+    };
+    let test = at_10(&material.scored(&fit, material.test()?)?)?;
+    let longest = train.queries.iter().map(|query| query.scores.len()).max().unwrap_or(0) as f64;
+    let reach = norm(&weights) * linear.largest_norm();
+    let mut found = AtSigma {
+        sigma,
+        train: at_10(&train)?,
+        validation,
+        test,
+        errors: Bounded::default(),
+        exponent: f64::NAN,
+        scaled: 0.0,
+        slopes: Bounded::default(),
+        largest_slope: 0.0,
+        complexity: 24.0 * (reach * longest).powi(2) / (sigma * (train.queries.len() as f64).sqrt()),
+        weights,
+    };
+    found.exponent =
+        mean_of(train.queries.iter().map(|query| query.smallest_difference().powi(2) / sigma)).unwrap_or(f64::NAN);
+    let loss = smooth(sigma).build()?;
+    for (query, ndcg) in train.queries.iter().zip(measured(&train, Measure::Ndcg(None))?) {
+        let explained = explain(&*loss, &query.scores, &query.labels, burn::tensor::DType::F64)?;
+        found.errors.add((explained.value - ndcg).abs(), bound(query, sigma, ndcg), 1.0);
+        let slope = norm(&explained.grad);
+        found.slopes.add(slope, Some(8.0 * reach * longest.powf(1.5) / sigma), f64::INFINITY);
+        found.largest_slope = found.largest_slope.max(slope);
+        for scale in SCALES {
+            let scores = query.scores.iter().map(|score| score / scale.sqrt()).collect();
+            let changed = ScoredQuery { scores, labels: query.labels.clone() }.surrogate(&smooth(sigma / scale))?;
+            found.scaled = found.scaled.max((changed - explained.value).abs());
+        }
+    }
+    Ok(found)
+}
+
+fn run(setting: &Setting) -> Result<Findings, StudyError> {
+    let material = Material::of(setting)?;
+    let mut sigmas = setting.values("sigma").to_vec();
+    if setting.quick && sigmas.len() > 3 {
+        sigmas = vec![sigmas[0], sigmas[sigmas.len() / 2], sigmas[sigmas.len() - 1]];
+    }
+    let lambda = setting.values("lambda")[0];
+    let linear = material.linear(usize::MAX)?;
+    let mut found = Vec::new();
+    for (at, &sigma) in sigmas.iter().enumerate() {
+        setting.step(&format!("sigma = {sigma}"), at, sigmas.len() + 1);
+        found.push(train_at(&material, &linear, sigma, lambda, if setting.quick { 10 } else { 30 })?);
+    }
+    setting.step("the line of Figure 1", sigmas.len(), sigmas.len() + 1);
+    let (queries, steps) = LINE[usize::from(setting.quick)];
+    let line = Line::new(&material.linear(queries)?, &found[0].weights, &sigmas, steps)?;
+    let flat = flat(&material.linear(queries)?, &found[0].weights)?;
+    let mut claims = claims(&found);
+    claims.push(line.claim());
+    claims.push(flat);
+    Ok(Findings {
+        about: About::text(format!("{}, lambda = {lambda}", material.origin)),
+        tables: vec![table(&found)],
+        curves: vec![line.curves(), annealing(&found)],
+        claims,
+    })
+}
+
+fn table(found: &[AtSigma]) -> Table {
+    let columns = ["sigma", "train NDCG@10", "test NDCG@10", "|A - NDCG|", "mu / sigma", "gradient", "24(BRm)^2/.."];
+    let mut table = Table::new("after training at sigma (annealed from 64), means over queries", columns);
+    for of in found {
+        let mean = |values: &[f64]| Some(Mean::of(values).mean);
+        table.row(
+            short(of.sigma),
+            [
+                mean(&of.train),
+                mean(&of.test),
+                of.errors.mean(),
+                Some(of.exponent),
+                Some(of.largest_slope),
+                Some(of.complexity),
+            ],
+        );
+    }
+    table
+}
+
+fn annealing(found: &[AtSigma]) -> Curves {
+    let sigmas: Vec<f64> = found.iter().map(|of| of.sigma).collect();
+    let mean = |values: fn(&AtSigma) -> &[f64]| found.iter().map(move |of| Some(Mean::of(values(of)).mean));
+    Curves::new("NDCG@10 over the annealing (Figure 2)", "sigma", &sigmas)
+        .linear_upward()
+        .curve("train", mean(|of| &of.train))
+        .curve("test", mean(|of| &of.test))
+}
+
+fn claims(found: &[AtSigma]) -> Vec<Claim> {
+    let mut claims: Vec<Claim> = found
+        .iter()
+        .map(|of| {
+            Claim::new(
+                "section 5.1",
+                format!(
+                    "|SmoothNDCG - NDCG| is within exp(-mu / sigma) times its constant at sigma = {}",
+                    short(of.sigma)
+                ),
+                Bounded::judge(std::slice::from_ref(&of.errors), "training queries"),
+            )
+        })
+        .collect();
+    let downwards: Vec<(String, &[f64])> =
+        found.iter().rev().map(|of| (format!("sigma = {}", short(of.sigma)), of.errors.errors())).collect();
+    claims.push(Claim::new("section 5.1", "the smaller sigma, the smaller |SmoothNDCG - NDCG|", falls(&downwards)));
+    claims.push(Claim::new(
+        "Figure 2",
+        "annealing raises NDCG@10 on the training queries, from the largest sigma to the least",
+        annealed(found),
+    ));
+    claims.push(Claim::new(
+        "Figure 2",
+        "annealing to the end overfits: test NDCG@10 is lower than at the sigma chosen on validation queries",
+        overfitted(found),
+    ));
+    let complexity = found.iter().map(|of| of.complexity).fold(f64::INFINITY, f64::min);
+    claims.push(Claim::new(
+        "section 5.2",
+        "24 (B R m)^2 / (sigma sqrt(n)) bounds the difference of training and test loss",
+        complexity_is(complexity),
+    ));
+    let slopes: Vec<Bounded> = found.iter().map(|of| of.slopes.clone()).collect();
+    claims.push(Claim::new(
+        "section 5.2",
+        "the gradient is at most 8 B R m^(3/2) / sigma, at the trained weights",
+        Bounded::judge(&slopes, "queries and values of sigma"),
+    ));
+    claims.push(Claim::new(
+        "Lemma 1",
+        "with w_0 = 0, sigma / c and w / sqrt(c) give the same SmoothNDCG, for c = .25, 4, 10",
+        identity(found.iter().map(|of| of.scaled).fold(0.0, f64::max)),
+    ));
+    claims
+}
+
+fn annealed(found: &[AtSigma]) -> Judged {
+    let (Some(last), Some(first)) = (found.first(), found.last()) else { return Judged::new(Verdict::Open, "") };
+    let rise = Mean::of_differences(&last.train, &first.train);
+    let words = format!("it rises by {} \u{b1} {}", short(rise.mean), short(rise.error));
+    Judged::new(rise.above_zero(), words).number("rise", rise.mean).number("standard error", rise.error)
+}
+
+/// Compares the last sigma with the one that is best on validation queries, on test queries.
+fn overfitted(found: &[AtSigma]) -> Judged {
+    let mean = |of: &AtSigma| Mean::of(&of.validation).mean;
+    let best =
+        found.iter().filter(|of| !of.validation.is_empty()).max_by(|left, right| mean(left).total_cmp(&mean(right)));
+    let (Some(last), Some(best)) = (found.first(), best) else {
+        return Judged::new(Verdict::Open, "there are no validation queries");
+    };
+    let drop = Mean::of_differences(&best.test, &last.test);
+    let words =
+        format!("chosen sigma = {}; the drop is {} \u{b1} {}", short(best.sigma), short(drop.mean), short(drop.error));
+    Judged::new(drop.above_zero(), words).number("drop", drop.mean).number("standard error", drop.error)
+}
+
+/// Judges a bound on the difference of two losses in `[0, 1]`.
+fn complexity_is(least: f64) -> Judged {
+    let (verdict, found) = match least {
+        least if least >= 1.0 - ROUNDING => (Verdict::Vacuous, "the bound is 1 or more at every sigma"),
+        _ => (Verdict::Open, "the bound is of an expectation that no sample shows"),
+    };
+    Judged::new(verdict, format!("{found}: at least {}", short(least))).number("least bound", least)
+}
+
+/// Judges whether two expressions are the same number, up to rounding.
+fn identity(largest: f64) -> Judged {
+    let verdict = if largest <= ROUNDING { Verdict::Holds } else { Verdict::Fails };
+    Judged::new(verdict, format!("the values differ by at most {}", short(largest)))
+        .number("largest difference", largest)
+}
+
+/// Judges whether SmoothNDCG tends to a constant, `sum_i G_i sum_j D(j) / (m Z)`, as sigma grows.
+fn flat(linear: &Linear, weights: &[f64]) -> Result<Claim, StudyError> {
+    let sigmas = [1e2, 1e4, 1e6];
+    let mut columns = Vec::new();
+    for sigma in sigmas {
+        let error = |query: &ScoredQuery| {
+            let equal = ScoredQuery { scores: vec![0.0; query.scores.len()], labels: query.labels.clone() };
+            // Equal scores give every document the weight 1 / m at every rank.
+            Ok((query.surrogate(&smooth(sigma))? - equal.surrogate(&smooth(sigma))?).abs())
+        };
+        columns.push(linear.scored(weights).queries.iter().map(error).collect::<Result<Vec<f64>, StudyError>>()?);
+    }
+    let named: Vec<(String, &[f64])> =
+        sigmas.iter().zip(&columns).map(|(sigma, of)| (format!("sigma = {sigma}"), of.as_slice())).collect();
+    Ok(Claim::new("section 5.3", "SmoothNDCG tends to a constant as sigma grows (difference from it)", falls(&named)))
+}
+
+/// SmoothNDCG along `w + t w_rand` (Figure 1).
+struct Line {
+    at: Vec<f64>,
+    /// Sigma and the mean over queries at each `t`; last, exact NDCG with sigma 0.
+    curves: Vec<(f64, Vec<f64>)>,
+}
+
+impl Line {
+    fn new(linear: &Linear, weights: &[f64], sigmas: &[f64], steps: usize) -> Result<Self, StudyError> {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(1, "smoothness", 0));
+        let direction: Vec<f64> = (0..linear.features()).map(|_| random.random::<f64>() - 0.5).collect();
+        let scale = norm(weights) / norm(&direction);
+        let at: Vec<f64> = (0..=steps).map(|i| 2.0 * i as f64 / steps as f64 - 1.0).collect();
+        let moved = |t: f64| -> Subject {
+            let weights: Vec<f64> = weights.iter().zip(&direction).map(|(w, d)| w + t * scale * d).collect();
+            linear.scored(&weights)
+        };
+        let convention = Convention::default();
+        let mut curves = Vec::new();
+        for sigma in sigmas.iter().copied().chain([0.0]) {
+            let value = |query: &ScoredQuery| match sigma {
+                0.0 => query.exact(Measure::Ndcg(None), &convention),
+                sigma => query.surrogate(&smooth(sigma)),
+            };
+            let mean = |t: &f64| -> Result<f64, StudyError> {
+                let values: Result<Vec<f64>, StudyError> = moved(*t).queries.iter().map(value).collect();
+                Ok(mean_of(values?).unwrap_or(f64::NAN))
+            };
+            curves.push((sigma, at.iter().map(mean).collect::<Result<_, _>>()?));
+        }
+        Ok(Self { at, curves })
+    }
+
+    fn curves(&self) -> Curves {
+        let plot =
+            Curves::new("SmoothNDCG along w + t w_rand (Figure 1)", "t", &self.at).linear_across().linear_upward();
+        // As many curves as colors: the least sigmas, and exact NDCG.
+        let shown = self.curves.iter().take(4).chain(self.curves.last().filter(|_| self.curves.len() > 4));
+        shown.fold(plot, |plot, (sigma, values)| {
+            let name = if *sigma == 0.0 { "NDCG".to_string() } else { format!("sigma {}", short(*sigma)) };
+            plot.curve(name, values.iter().map(|value| Some(*value)))
+        })
+    }
+
+    /// Judges whether the number of local maxima falls as sigma grows.
+    fn claim(&self) -> Claim {
+        let counts: Vec<usize> =
+            self.curves.iter().filter(|(sigma, _)| *sigma > 0.0).map(|(_, values)| maxima(values)).collect();
+        Claim::new("Figure 1", "the larger sigma, the fewer local maxima on the line", fewer(&counts))
+    }
+}
+
+/// Counts the local maxima inside a curve.
+fn maxima(values: &[f64]) -> usize {
+    values.windows(3).filter(|of| of[1] > of[0] + ROUNDING && of[1] > of[2] + ROUNDING).count()
+}
+
+/// Judges whether counts never rise and fall in all.
+fn fewer(counts: &[usize]) -> Judged {
+    let verdict = match () {
+        () if counts.windows(2).any(|two| two[1] > two[0]) => Verdict::Fails,
+        () if counts.first() > counts.last() => Verdict::Holds,
+        () => Verdict::Open,
+    };
+    let words: Vec<String> = counts.iter().map(usize::to_string).collect();
+    Judged::new(verdict, format!("local maxima from the least sigma up: {}", words.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(scores: &[f64]) -> ScoredQuery {
+        ScoredQuery { scores: scores.to_vec(), labels: vec![0.0, 2.0, 1.0] }
+    }
+
+    fn judged(scores: &[f64], sigma: f64) -> Verdict {
+        let query = query(scores);
+        let ndcg = query.exact(Measure::Ndcg(None), &Convention::default()).unwrap();
+        let mut found = Bounded::default();
+        found.add((query.surrogate(&smooth(sigma)).unwrap() - ndcg).abs(), bound(&query, sigma, ndcg), 1.0);
+        Bounded::judge(&[found], "queries").verdict
+    }
+
+    #[test]
+    fn the_bound_of_section_5_1_holds_is_vacuous_or_says_nothing() {
+        assert_eq!(judged(&[3.0, 2.0, 1.0], 0.2), Verdict::Holds);
+        assert_eq!(judged(&[3.0, 2.0, 1.0], 5.0), Verdict::Vacuous);
+        assert_eq!(judged(&[3.0, 3.0, 1.0], 0.2), Verdict::Open);
+        // A bound for a smaller sigma does not hold at this one.
+        let (wide, ndcg) = (query(&[3.0, 2.0, 1.0]), 0.5);
+        let mut found = Bounded::default();
+        found.add((wide.surrogate(&smooth(2.0)).unwrap() - ndcg).abs(), bound(&wide, 0.05, ndcg), 1.0);
+        assert_eq!(Bounded::judge(&[found], "queries").verdict, Verdict::Fails);
+    }
+
+    #[test]
+    fn verdicts_follow_what_was_found() {
+        assert_eq!(
+            [&[5, 2, 2][..], &[2, 3], &[1, 1]].map(|of| fewer(of).verdict),
+            [Verdict::Holds, Verdict::Fails, Verdict::Open]
+        );
+        assert_eq!(maxima(&[0.0, 1.0, 0.5, 0.7, 0.2, 0.9]), 2);
+        assert_eq!([complexity_is(3.0), complexity_is(0.5)].map(|of| of.verdict), [Verdict::Vacuous, Verdict::Open]);
+        assert_eq!([identity(1e-13), identity(1e-3)].map(|of| of.verdict), [Verdict::Holds, Verdict::Fails]);
+        let at = |sigma: f64, train: &[f64], validation: f64, test: &[f64]| AtSigma {
+            sigma,
+            weights: vec![],
+            train: train.to_vec(),
+            validation: vec![validation],
+            test: test.to_vec(),
+            errors: Bounded::default(),
+            exponent: 0.0,
+            scaled: 0.0,
+            slopes: Bounded::default(),
+            largest_slope: 0.0,
+            complexity: 1.0,
+        };
+        let (low, high) = ([0.3, 0.4, 0.5], [0.61, 0.7, 0.82]);
+        let overfits = [at(0.1, &high, 0.4, &low), at(1.0, &low, 0.6, &high)];
+        assert_eq!((annealed(&overfits).verdict, overfitted(&overfits).verdict), (Verdict::Holds, Verdict::Holds));
+        let the_last_is_best = [at(0.1, &low, 0.9, &low), at(1.0, &high, 0.6, &high)];
+        assert_eq!(annealed(&the_last_is_best).verdict, Verdict::Fails);
+        assert_eq!(overfitted(&the_last_is_best).verdict, Verdict::Open, "nothing is compared with itself");
+    }
+
+    #[test]
+    fn a_large_sigma_flattens_and_a_change_of_scale_changes_nothing() {
+        let query = query(&[3.0, 2.0, 1.0]);
+        let scaled = ScoredQuery { scores: vec![1.5, 1.0, 0.5], ..query.clone() };
+        let [before, after] = [(&query, 1.0), (&scaled, 0.25)].map(|(of, sigma)| of.surrogate(&smooth(sigma)).unwrap());
+        assert!((before - after).abs() < 1e-12);
+        // sum_i G_i sum_j D(j) / (m Z), by hand.
+        let discounts = 1.0 + 1.0 / 3f64.log2() + 0.5;
+        let constant = 4.0 * discounts / (3.0 * (3.0 + 1.0 / 3f64.log2()));
+        assert!((query.surrogate(&smooth(1e9)).unwrap() - constant).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,275 @@
+//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and their optima (Theorem 1, `theorem_1.rs`; the best
+//! of several runs, `pool.rs`).
+//!
+//! Let `delta` be the smallest difference of two scores, `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4
+//! sigma^2))`, `e_3` a bound on the variance of a rank and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then the two
+//! measures differ by at most `2^max(y) n (e_1 + e_2)`. The gain is the paper's, `2^y`. Three forms are judged:
+//!
+//! * as stated: `e_3 = 1 - erf^2(delta / (2 sigma))`, for `(n - 1) e_3 < 1`. The statement lacks the factor
+//!   `(n - 1) / 4` of the proof, and its condition is weaker than the condition of the proof, which needs `4 / 5` for
+//!   `1`.
+//! * as proved: `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))`, for `5 e_3 < 1`.
+//! * as corrected: also with `e_1 / ln 2`. Equation (1) of the proof differentiates `1 / log2(2 + r)` without the
+//!   factor `1 / ln 2`; two documents with `delta = 4 sigma` break it.
+//!
+//! Both measures lie in `[0, 1]`, so a bound of 1 or more is vacuous.
+
+mod pool;
+mod theorem_1;
+
+use std::f64::consts::{LN_2, PI};
+
+use burn_rank::loss::LossSpec;
+use burn_rank::measure::{Convention, Gain, Measure};
+use burn_rank::workbench::mean_of;
+use statrs::function::erf::erfc;
+
+use self::theorem_1::Problem;
+use crate::study::entry::{Domain, Parameter, Setting, StudyEntry};
+use crate::study::error::StudyError;
+use crate::study::findings::{About, Claim, Curves, Findings, Table};
+use crate::study::source::{Kind, Source};
+use crate::study::subject::{ScoredQuery, Subject};
+use crate::study::verdict::{Bounded, Judged, falls};
+
+pub(super) const ENTRY: StudyEntry = StudyEntry {
+    name: "softrank-directness",
+    summary: "how far SoftNDCG is from NDCG, within the bound of Theorem 2",
+    paper: "He and Liu, Are algorithms directly optimizing IR measures really direct?, Theorems 1 and 2",
+    parameters: &[Parameter { name: "sigma", values: &[0.001, 0.01, 0.1, 1.0], domain: Domain::Positive }],
+    takes: &[Kind::Generated, Kind::Ranking, Kind::Runs],
+    run,
+};
+
+/// A form of Theorem 2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Stated,
+    Proved,
+    Corrected,
+}
+
+const FORMS: [(Form, &str); 3] = [
+    (Form::Stated, "Theorem 2, as stated"),
+    (Form::Proved, "Theorem 2, as proved"),
+    (Form::Corrected, "Theorem 2, corrected"),
+];
+
+/// `epsilon_1`: the bound of equation (1), which lacks `1 / ln 2`.
+fn epsilon_1(documents: usize, delta: f64, sigma: f64) -> f64 {
+    (documents - 1) as f64 * sigma / (2.0 * delta * PI.sqrt()) * (-(delta / (2.0 * sigma)).powi(2)).exp()
+}
+
+/// The bound of Theorem 2, if it has one: `None` for equal scores, if its condition does not hold, or for the root of a
+/// negative number.
+fn theorem_2(documents: usize, delta: f64, largest_label: f64, sigma: f64, form: Form) -> Option<f64> {
+    let n = documents as f64;
+    // 1 - erf^2 without cancellation.
+    let missed = erfc(delta / (2.0 * sigma));
+    let variance = missed * (2.0 - missed);
+    let (e_1, e_3, covered) = match form {
+        Form::Stated => (epsilon_1(documents, delta, sigma), variance, (n - 1.0) * variance < 1.0),
+        Form::Proved => (epsilon_1(documents, delta, sigma), (n - 1.0) / 4.0 * variance, true),
+        Form::Corrected => (epsilon_1(documents, delta, sigma) / LN_2, (n - 1.0) / 4.0 * variance, true),
+    };
+    let e_2 = (e_3 / (1.0 - 5.0 * e_3)).sqrt() + 5.0 * e_3;
+    (delta > 0.0 && covered && 5.0 * e_3 < 1.0).then_some(largest_label.exp2() * n * (e_1 + e_2))
+}
+
+impl ScoredQuery {
+    fn theorem_2(&self, sigma: f64, form: Form) -> Option<f64> {
+        let largest_label = self.labels.iter().copied().fold(0.0, f64::max);
+        theorem_2(self.scores.len(), self.smallest_difference(), largest_label, sigma, form)
+    }
+}
+
+/// Returns the largest `|D(r_j) - D(mu_j)|` of a query, the left side of equation (1): `r_j` is the rank from 0, and
+/// `mu_j` its expectation.
+fn discount_error(scores: &[f64], sigma: f64) -> f64 {
+    let discount = |rank: f64| 1.0 / (2.0 + rank).log2();
+    let of = |j: usize| {
+        let others = || scores.iter().enumerate().filter(move |(i, _)| *i != j).map(|(_, score)| score - scores[j]);
+        let rank = others().filter(|difference| *difference > 0.0).count() as f64;
+        let shift: f64 = others().map(|ahead| -ahead.signum() * erfc(ahead.abs() / (2.0 * sigma)) / 2.0).sum();
+        (discount(rank) - discount(rank + shift)).abs()
+    };
+    (0..scores.len()).map(of).fold(0.0, f64::max)
+}
+
+/// Errors at one sigma.
+#[derive(Default)]
+struct Errors {
+    soft: Vec<f64>,
+    /// By form.
+    bounded: [Bounded; 3],
+    equation_1: Bounded,
+}
+
+fn errors(subject: &Subject, exact: &[f64], sigma: f64) -> Result<Errors, StudyError> {
+    let spec = LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("sigma", sigma);
+    let mut found = Errors::default();
+    for (query, exact) in subject.queries.iter().zip(exact) {
+        let bounds = FORMS.map(|(form, _)| query.theorem_2(sigma, form));
+        // The bound may be tiny, so the formula is evaluated without an approximation.
+        let evaluation = if bounds.iter().any(Option::is_some) { "recursion" } else { "auto" };
+        let soft = query.surrogate(&spec.with("evaluation", evaluation))?;
+        found.soft.push(soft);
+        for (bounded, bound) in found.bounded.iter_mut().zip(bounds) {
+            bounded.add((soft - exact).abs(), bound, 1.0);
+        }
+        let (n, delta) = (query.scores.len(), query.smallest_difference());
+        let bound = (delta > 0.0).then(|| epsilon_1(n, delta, sigma));
+        found.equation_1.add(discount_error(&query.scores, sigma), bound, 1.0);
+    }
+    Ok(found)
+}
+
+/// Returns the exact NDCG of each query with the paper's gain.
+fn exact(subject: &Subject) -> Result<Vec<f64>, StudyError> {
+    let name = "standard, gain 2^y".to_string();
+    let convention = Convention { name, gain: Gain::Exp2Raw, ..Convention::default() };
+    subject.queries.iter().map(|query| query.exact(Measure::Ndcg(None), &convention)).collect()
+}
+
+fn run(setting: &Setting) -> Result<Findings, StudyError> {
+    let (subject, sigmas) = (setting.subject(&["soft_ndcg"]), setting.values("sigma"));
+    let exact = exact(&subject)?;
+    let mut of_sigma = Vec::new();
+    for (at, &sigma) in sigmas.iter().enumerate() {
+        setting.step(&format!("sigma = {sigma}"), at, sigmas.len());
+        of_sigma.push(errors(&subject, &exact, sigma)?);
+    }
+    let mut tables = vec![table(sigmas, &of_sigma, mean_of(exact.iter().copied())), counts(sigmas, &of_sigma)];
+    let mut claims = claims(sigmas, &of_sigma);
+    if let Source::Generated { seed, .. } = setting.source {
+        let problem = Problem::generated(if setting.quick { 6 } else { 20 }, *seed);
+        let step = |at: usize| setting.step("Theorem 1", at, sigmas.len());
+        let (table, of_theorem_1) = theorem_1::judge(&problem, sigmas, step)?;
+        tables.push(table);
+        claims.extend(of_theorem_1);
+    }
+    if let Source::Runs(runs) = setting.source {
+        let of_runs = runs.runs().iter().map(|run| self::exact(&run.subject)).collect::<Result<Vec<_>, _>>()?;
+        let (table, of_pool) = pool::judge(runs.runs(), &of_runs, sigmas)?;
+        tables.push(table);
+        claims.extend(of_pool);
+    }
+    Ok(Findings {
+        about: About::queries(&subject),
+        tables,
+        curves: vec![
+            Curves::new("|SoftNDCG - NDCG|", "sigma", sigmas)
+                .curve("rho, the mean", of_sigma.iter().map(|of| of.bounded[0].mean()))
+                .curve("largest", of_sigma.iter().map(|of| of.bounded[0].largest())),
+        ],
+        claims,
+    })
+}
+
+fn table(sigmas: &[f64], of_sigma: &[Errors], ndcg: Option<f64>) -> Table {
+    let columns = ["sigma", "SoftNDCG", "NDCG", "rho", "largest error"];
+    let mut table = Table::new("SoftNDCG beside NDCG, means over queries", columns);
+    for (sigma, of) in sigmas.iter().zip(of_sigma) {
+        let soft = mean_of(of.soft.iter().copied());
+        table.row(sigma.to_string(), [soft, ndcg, of.bounded[0].mean(), of.bounded[0].largest()]);
+    }
+    table
+}
+
+fn counts(sigmas: &[f64], of_sigma: &[Errors]) -> Table {
+    let columns = ["sigma", "stated", "below 1", "proved", "below 1", "corrected", "below 1"];
+    let mut table = Table::new("queries that Theorem 2 bounds, and those that it bounds below 1, by form", columns);
+    for (sigma, of) in sigmas.iter().zip(of_sigma) {
+        let counts = of.bounded.iter().flat_map(|of| [of.bounded(), of.exceedable()]);
+        table.row(sigma.to_string(), counts.map(|count| Some(count as f64)));
+    }
+    table
+}
+
+fn claims(sigmas: &[f64], of_sigma: &[Errors]) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for (number, (_, source)) in FORMS.iter().enumerate() {
+        for (sigma, of) in sigmas.iter().zip(of_sigma) {
+            claims.push(Claim::new(
+                *source,
+                format!("|SoftNDCG - NDCG| <= 2^max(y) n (e_1 + e_2) at sigma = {sigma}"),
+                Bounded::judge(std::slice::from_ref(&of.bounded[number]), "queries"),
+            ));
+        }
+    }
+    let equation: Vec<Bounded> = of_sigma.iter().map(|of| of.equation_1.clone()).collect();
+    claims.push(Claim::new(
+        "Theorem 2, equation (1)",
+        "|D(rank) - D(expected rank)| < e_1, over all values of sigma",
+        Bounded::judge(&equation, "queries and values of sigma"),
+    ));
+    claims.push(Claim::new(
+        "Theorem 2, equation (1)",
+        "the same of two documents with delta = 4 sigma",
+        Judged::less(
+            ("|D(rank) - D(expected rank)|", discount_error(&[4.0, 0.0], 1.0)),
+            ("e_1", epsilon_1(2, 4.0, 1.0)),
+        ),
+    ));
+    let downwards: Vec<(String, &[f64])> = sigmas
+        .iter()
+        .zip(of_sigma)
+        .rev()
+        .map(|(sigma, of)| (format!("sigma = {sigma}"), of.bounded[0].errors()))
+        .collect();
+    claims.push(Claim::new(
+        "section VI",
+        "the smaller sigma, the closer SoftNDCG is to NDCG (rho from the largest down)",
+        falls(&downwards),
+    ));
+    claims
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Verdict;
+
+    fn of(scores: &[f64], sigma: f64) -> [Verdict; 3] {
+        let labels = (0..scores.len()).map(|i| (i % 2) as f64).collect();
+        let subject =
+            Subject { origin: "a test".into(), queries: vec![ScoredQuery { scores: scores.to_vec(), labels }] };
+        let found = errors(&subject, &exact(&subject).unwrap(), sigma).unwrap();
+        found.bounded.map(|bounded| Bounded::judge(&[bounded], "queries").verdict)
+    }
+
+    #[test]
+    fn the_theorem_holds_far_apart_is_vacuous_nearer_and_silent_on_ties() {
+        assert_eq!(of(&[3.0, 2.0, 1.0], 0.12), [Verdict::Holds; 3]);
+        assert_eq!(of(&[3.0, 2.0, 1.0], 0.4), [Verdict::Vacuous; 3]);
+        assert_eq!(of(&[3.0, 3.0, 1.0], 0.1), [Verdict::Open; 3]);
+        assert_eq!(of(&[3.0, 2.0, 1.0], 3.0), [Verdict::Open; 3], "the condition does not hold");
+    }
+
+    /// A bound for a smaller sigma does not hold for this error.
+    #[test]
+    fn the_bound_of_another_sigma_breaks() {
+        let query = ScoredQuery { scores: vec![3.0, 2.0, 1.0], labels: vec![0.0, 1.0, 0.0] };
+        let bound = query.theorem_2(0.1, Form::Corrected);
+        let subject = Subject { origin: String::new(), queries: vec![query] };
+        let error = errors(&subject, &exact(&subject).unwrap(), 0.5).unwrap().bounded[0].errors()[0];
+        let mut found = Bounded::default();
+        found.add(error, bound, 1.0);
+        assert_eq!(Bounded::judge(&[found], "queries").verdict, Verdict::Fails);
+    }
+
+    /// The mean rank by counting, and the discount by hand.
+    #[test]
+    fn equation_1_lacks_a_factor() {
+        let expected = erfc(2.0) / 2.0;
+        let by_hand = (1.0 / 2f64.log2() - 1.0 / (2.0 + expected).log2())
+            .abs()
+            .max((1.0 / 3f64.log2() - 1.0 / (3.0 - expected).log2()).abs());
+        let error = discount_error(&[4.0, 0.0], 1.0);
+        assert!((error - by_hand).abs() < 1e-15);
+        let bound = epsilon_1(2, 4.0, 1.0);
+        assert!(error > bound + 1e-9 && error < bound / LN_2, "{error} {bound}");
+        // Among more documents, whose errors in part cancel, it may hold.
+        assert!(discount_error(&[5.0, 4.0, 3.0, 2.0, 1.0], 0.4) < epsilon_1(5, 1.0, 0.4));
+    }
+}

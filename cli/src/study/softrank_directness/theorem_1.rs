@@ -1,0 +1,228 @@
+//! Theorem 1 on a problem with two features, where both optima are known.
+//!
+//! `omega_1` is the best ranking function for SoftNDCG and `omega_2` the best for NDCG, among `(cos theta, sin theta)`,
+//! on the same training queries. NDCG changes only where two documents change places, so trying one angle between each
+//! two such places finds its optimum. SoftNDCG is smooth, and is tried on a fine grid and then between its points. With
+//! `epsilon_i` the largest `|SoftNDCG - NDCG|` of a query at `omega_i`, the theorem says that the expected NDCG of the
+//! two differ by at most `2 epsilon_1 + epsilon_2`.
+//!
+//! The proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, but `omega_1` and `omega_2` maximize means. So the
+//! claim may fail for single queries, and for an expectation over queries outside the training set.
+
+use burn_rank::loss::LossSpec;
+use burn_rank::measure::{Convention, Gain, Measure};
+use burn_rank::seed::seed_for;
+use burn_rank::workbench::mean_of;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::study::error::StudyError;
+use crate::study::findings::{Claim, Table};
+use crate::study::training::{Linear, LinearQuery};
+use crate::study::verdict::{Bounded, Judged};
+
+/// Angles of the grid for SoftNDCG, and steps between its points.
+const GRID: usize = 90;
+const REFINEMENTS: usize = 12;
+
+/// Training and test queries with two features.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    train: Linear,
+    test: Linear,
+}
+
+impl Problem {
+    /// Generates queries of 8 documents: labels 0 to 2, and two noisy views of them.
+    pub(super) fn generated(queries: usize, seed: u64) -> Self {
+        let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "theorem 1", 0));
+        let mut query = || {
+            let mut labels: Vec<f64> = (0..8).map(|_| f64::from(random.random_range(0..3u8))).collect();
+            (labels[0], labels[1]) = (0.0, 1.0);
+            let mut view = |label: f64, noise: f64| label / 2.0 + noise * (random.random::<f64>() - 0.5);
+            let features = labels.iter().map(|label| vec![view(*label, 2.0), view(*label, 4.0)]).collect();
+            LinearQuery { features, labels }
+        };
+        let mut many = || Linear { queries: (0..queries).map(|_| query()).collect() };
+        Self { train: many(), test: many() }
+    }
+}
+
+/// Both values of each query at one angle.
+struct Values {
+    soft: Vec<f64>,
+    exact: Vec<f64>,
+}
+
+fn exact(linear: &Linear, theta: f64) -> Result<Vec<f64>, StudyError> {
+    let convention = Convention { gain: Gain::Exp2Raw, ..Convention::default() };
+    let subject = linear.scored(&[theta.cos(), theta.sin()]);
+    subject.queries.iter().map(|query| query.exact(Measure::Ndcg(None), &convention)).collect()
+}
+
+fn soft(linear: &Linear, theta: f64, sigma: f64) -> Result<Vec<f64>, StudyError> {
+    let spec = LossSpec::new("soft_ndcg").with("gain", "exp2_raw").with("sigma", sigma).with("evaluation", "recursion");
+    linear.scored(&[theta.cos(), theta.sin()]).queries.iter().map(|query| query.surrogate(&spec)).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    mean_of(values.iter().copied()).unwrap_or(f64::NAN)
+}
+
+/// Returns an angle at which the mean NDCG is largest: the middle of the best arc.
+fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
+    // Two documents change places where the direction is at right angles to their difference.
+    let mut places: Vec<f64> = Vec::new();
+    for query in &linear.queries {
+        for (i, left) in query.features.iter().enumerate() {
+            for right in &query.features[..i] {
+                let across = (left[1] - right[1]).atan2(left[0] - right[0]) + std::f64::consts::FRAC_PI_2;
+                places
+                    .extend([0.0, std::f64::consts::PI].map(|turn| (across + turn).rem_euclid(std::f64::consts::TAU)));
+            }
+        }
+    }
+    places.sort_by(f64::total_cmp);
+    let wrapped = places.first().map(|first| first + std::f64::consts::TAU);
+    let after = places.iter().skip(1).copied().chain(wrapped);
+    let mut best = (f64::NEG_INFINITY, 0.0);
+    for (from, to) in places.iter().zip(after) {
+        let theta = (from + to) / 2.0;
+        let value = mean(&exact(linear, theta)?);
+        if value > best.0 {
+            best = (value, theta);
+        }
+    }
+    Ok(best.1)
+}
+
+/// Returns an angle at which the mean SoftNDCG is largest, as near as the search goes. It is no worse than `other`, the
+/// one thing that the theorem needs of it.
+fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError> {
+    let step = std::f64::consts::TAU / GRID as f64;
+    let mut best = (mean(&soft(linear, other, sigma)?), other);
+    for at in 0..GRID {
+        let theta = at as f64 * step;
+        let value = mean(&soft(linear, theta, sigma)?);
+        if value > best.0 {
+            best = (value, theta);
+        }
+    }
+    let mut width = step;
+    for _ in 0..REFINEMENTS {
+        width /= 2.0;
+        for theta in [best.1 - width, best.1 + width] {
+            let value = mean(&soft(linear, theta, sigma)?);
+            if value > best.0 {
+                best = (value, theta);
+            }
+        }
+    }
+    Ok(best.1)
+}
+
+/// The values that the theorem compares, on some queries.
+struct Compared {
+    first: Values,
+    second: Values,
+}
+
+impl Compared {
+    fn new(linear: &Linear, thetas: [f64; 2], sigma: f64) -> Result<Self, StudyError> {
+        let values = |theta: f64| {
+            Ok::<_, StudyError>(Values { soft: soft(linear, theta, sigma)?, exact: exact(linear, theta)? })
+        };
+        Ok(Self { first: values(thetas[0])?, second: values(thetas[1])? })
+    }
+
+    /// Returns `2 epsilon_1 + epsilon_2`.
+    fn bound(&self) -> f64 {
+        let epsilon = |values: &Values| {
+            values.soft.iter().zip(&values.exact).map(|(soft, exact)| (soft - exact).abs()).fold(0.0, f64::max)
+        };
+        2.0 * epsilon(&self.first) + epsilon(&self.second)
+    }
+
+    /// Judges the difference of the means.
+    fn of_means(&self) -> Judged {
+        let mut found = Bounded::default();
+        let difference = (mean(&self.first.exact) - mean(&self.second.exact)).abs();
+        found.add(difference, Some(self.bound()), 1.0);
+        Bounded::judge(&[found], "means").number("difference", difference).number("bound", self.bound())
+    }
+
+    /// Judges the difference of each query.
+    fn of_queries(&self) -> Judged {
+        let mut found = Bounded::default();
+        for (first, second) in self.first.exact.iter().zip(&self.second.exact) {
+            found.add((first - second).abs(), Some(self.bound()), 1.0);
+        }
+        Bounded::judge(&[found], "queries").number("bound", self.bound())
+    }
+}
+
+/// Judges the theorem at several values of sigma.
+pub(super) fn judge(
+    problem: &Problem,
+    sigmas: &[f64],
+    mut step: impl FnMut(usize),
+) -> Result<(Table, Vec<Claim>), StudyError> {
+    let columns =
+        ["sigma", "theta 1", "theta 2", "NDCG at 1", "NDCG at 2", "2 e_1 + e_2", "test NDCG at 1", "test NDCG at 2"];
+    let title =
+        format!("Theorem 1 with two features, {} queries to train and as many to test", problem.train.queries.len());
+    let mut table = Table::new(title, columns);
+    let mut claims = Vec::new();
+    let second = best_exact(&problem.train)?;
+    for (at, &sigma) in sigmas.iter().enumerate() {
+        step(at);
+        let thetas = [best_soft(&problem.train, sigma, second)?, second];
+        let train = Compared::new(&problem.train, thetas, sigma)?;
+        let test = Compared::new(&problem.test, thetas, sigma)?;
+        let figures = [
+            thetas[0],
+            thetas[1],
+            mean(&train.first.exact),
+            mean(&train.second.exact),
+            train.bound(),
+            mean(&test.first.exact),
+            mean(&test.second.exact),
+        ];
+        table.row(sigma.to_string(), figures.map(Some));
+        let claim = |what: &str| format!("{what} at the two optima differs by at most 2 e_1 + e_2, sigma = {sigma}");
+        claims.push(Claim::new("Theorem 1", claim("mean NDCG of the training queries"), train.of_means()));
+        claims.push(Claim::new("Theorem 1, proof", claim("NDCG of each training query"), train.of_queries()));
+        claims.push(Claim::new("Theorem 1", claim("mean NDCG of new queries"), test.of_means()));
+    }
+    Ok((table, claims))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::Verdict;
+
+    #[test]
+    fn the_optimum_of_ndcg_is_exhaustive() {
+        let problem = Problem::generated(4, 3);
+        let best = mean(&exact(&problem.train, best_exact(&problem.train).unwrap()).unwrap());
+        for at in 0..2000 {
+            let theta = std::f64::consts::TAU * f64::from(at) / 2000.0;
+            assert!(mean(&exact(&problem.train, theta).unwrap()) <= best + 1e-12, "{theta}");
+        }
+    }
+
+    #[test]
+    fn the_verdict_follows_the_values() {
+        let values = |soft: &[f64], exact: &[f64]| Values { soft: soft.to_vec(), exact: exact.to_vec() };
+        // The means are the same and the surrogate is right, but single queries differ.
+        let swapped =
+            Compared { first: values(&[0.901, 0.5], &[0.9, 0.5]), second: values(&[0.501, 0.9], &[0.5, 0.9]) };
+        assert_eq!((swapped.of_means().verdict, swapped.of_queries().verdict), (Verdict::Holds, Verdict::Fails));
+        // New queries on which the first is worse: the surrogate is as right as before.
+        let unlucky = Compared { first: values(&[0.5, 0.5], &[0.5, 0.5]), second: values(&[0.9, 0.8], &[0.9, 0.8]) };
+        assert_eq!(unlucky.of_means().verdict, Verdict::Fails);
+        let soft = Compared { first: values(&[0.4, 0.4], &[0.9, 0.8]), second: values(&[0.5, 0.5], &[0.9, 0.8]) };
+        assert_eq!(soft.of_means().verdict, Verdict::Vacuous);
+    }
+}

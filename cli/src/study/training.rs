@@ -1,0 +1,194 @@
+//! Data to train on, given or generated, and what studies train on them.
+
+use burn::tensor::Device;
+use burn_rank::data::{Normalizer, RankingDataset, SynthConfig};
+use burn_rank::json::{Map, Value, from_value};
+use burn_rank::loss::{LossSpec, explain};
+use burn_rank::measure::{Convention, Measure};
+use burn_rank::workbench::json::json;
+
+use super::entry::Setting;
+use super::error::StudyError;
+use super::source::Source;
+use super::subject::{ScoredQuery, Subject};
+use crate::experiment::{ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
+
+/// Generated queries to train, to select and to test on.
+const GENERATED: [usize; 3] = [80, 40, 160];
+/// The numbers of a quick study.
+const QUICK: [usize; 3] = [16, 8, 24];
+
+/// Queries to train, select and test on.
+pub(super) struct Material {
+    pub(super) origin: String,
+    pub(super) split: Split,
+    config: ExperimentConfig,
+}
+
+impl Material {
+    /// Takes the data of a configuration, or generates some.
+    pub(super) fn of(setting: &Setting) -> Result<Self, StudyError> {
+        let training = match setting.source {
+            Source::Training(training) => Some(&**training),
+            Source::Runs(runs) => Some(runs.training()),
+            _ => None,
+        };
+        if let Some(training) = training {
+            let (origin, config, split) = (training.origin.clone(), training.config.clone(), training.split.clone());
+            return Ok(Self { origin: format!("{origin}, fold {}", split.fold), split, config });
+        }
+        let seed = match setting.source {
+            Source::Generated { seed, .. } => *seed,
+            _ => 1,
+        };
+        let counts = if setting.quick { QUICK } else { GENERATED };
+        let generator = SynthConfig {
+            queries: counts.iter().sum(),
+            features: 10,
+            seed,
+            median_length: 15.0,
+            max_length: 30,
+            ..SynthConfig::default()
+        };
+        let whole = generator.generate().map_err(ExperimentError::from)?;
+        let mut next = 0;
+        let mut take = |count: usize| {
+            let chosen: Vec<usize> = (next..next + count).collect();
+            next += count;
+            whole.select(&chosen)
+        };
+        let split =
+            Split { fold: 1, train: take(counts[0]), validation: Some(take(counts[1])), test: Some(take(counts[2])) };
+        let config = json!({"data": {"synthetic": {}}, "learner": {"kind": "regression"}, "normalizer": "z_score", "seed": seed});
+        let [train, validation, test] = counts;
+        Ok(Self {
+            origin: format!(
+                "{train} generated queries to train, {validation} to select and {test} to test on, seed {seed}"
+            ),
+            split,
+            config: from_value(config).expect("a configuration"),
+        })
+    }
+
+    /// Returns the queries to test on.
+    pub(super) fn test(&self) -> Result<&RankingDataset, StudyError> {
+        self.split.test.as_ref().ok_or_else(|| StudyError::NothingToTest { origin: self.origin.clone() })
+    }
+
+    /// Fits a learner; with `select`, to validation queries where there are some.
+    pub(super) fn fit(&self, learner: &Value, loss: Option<LossSpec>, select: bool) -> Result<Fit, StudyError> {
+        let mut config = self.config.clone();
+        config.learner = learner.as_object().cloned().unwrap_or_default();
+        (config.loss, config.scorer, config.grid) = (loss, None, Map::new());
+        let split = Split { test: None, ..self.split.clone() };
+        let split = if select { split } else { Split { validation: None, ..split } };
+        Ok(fit(&config, &split, config.seed, &FitOptions::new(&Device::flex()))?)
+    }
+
+    /// Returns the queries of `data` with the scores of a fit.
+    pub(super) fn scored(&self, fit: &Fit, data: &RankingDataset) -> Result<Subject, StudyError> {
+        let scores = fit.ranker.predict(data, &Device::flex()).map_err(ExperimentError::from)?;
+        Ok(Subject::new(self.origin.clone(), data, &scores))
+    }
+
+    /// Returns the first `count` training queries, normalized, as a linear problem.
+    pub(super) fn linear(&self, count: usize) -> Result<Linear, StudyError> {
+        self.linear_of(&self.split.train, count)
+    }
+
+    /// Returns the queries to test on, normalized as the training queries are, as a linear problem.
+    pub(super) fn linear_test(&self) -> Result<Linear, StudyError> {
+        self.linear_of(self.test()?, usize::MAX)
+    }
+
+    fn linear_of(&self, data: &RankingDataset, count: usize) -> Result<Linear, StudyError> {
+        let mut data = data.clone();
+        let normalizer = Normalizer::fit(&self.split.train, self.config.normalizer);
+        normalizer.apply(&mut data).map_err(ExperimentError::from)?;
+        Ok(Linear::new(&data, count))
+    }
+}
+
+/// Computes a measure of each query in the standard convention.
+pub(super) fn measured(subject: &Subject, measure: Measure) -> Result<Vec<f64>, StudyError> {
+    let convention = Convention::default();
+    subject.queries.iter().map(|query| query.exact(measure, &convention)).collect()
+}
+
+/// Queries as features, for linear ranking functions of our own.
+#[derive(Debug, Clone)]
+pub(super) struct Linear {
+    pub(super) queries: Vec<LinearQuery>,
+}
+
+/// One query.
+#[derive(Debug, Clone)]
+pub(super) struct LinearQuery {
+    /// One row per document.
+    pub(super) features: Vec<Vec<f64>>,
+    pub(super) labels: Vec<f64>,
+}
+
+impl LinearQuery {
+    /// Scores the documents with these weights.
+    pub(super) fn scored(&self, weights: &[f64]) -> ScoredQuery {
+        let score = |row: &Vec<f64>| row.iter().zip(weights).map(|(x, w)| x * w).sum();
+        ScoredQuery { scores: self.features.iter().map(score).collect(), labels: self.labels.clone() }
+    }
+
+    fn has_something_to_rank(&self) -> bool {
+        let relevant = self.labels.iter().filter(|label| **label >= 1.0).count();
+        relevant > 0 && relevant < self.labels.len()
+    }
+}
+
+impl Linear {
+    /// Takes the first `count` queries that have a relevant and an irrelevant document.
+    fn new(data: &RankingDataset, count: usize) -> Self {
+        let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
+        let query = |q: usize| {
+            let range = data.range(q);
+            let rows = data.features[range.start * data.feature_count..range.end * data.feature_count]
+                .chunks_exact(data.feature_count);
+            LinearQuery { features: rows.map(wide).collect(), labels: wide(&data.labels[range]) }
+        };
+        let queries = (0..data.queries()).map(query).filter(LinearQuery::has_something_to_rank).take(count);
+        Self { queries: queries.collect() }
+    }
+
+    /// Returns the number of features.
+    pub(super) fn features(&self) -> usize {
+        self.queries.first().and_then(|query| query.features.first()).map_or(0, Vec::len)
+    }
+
+    /// Scores the queries with these weights.
+    pub(super) fn scored(&self, weights: &[f64]) -> Subject {
+        let queries = self.queries.iter().map(|query| query.scored(weights)).collect();
+        Subject { origin: String::new(), queries }
+    }
+
+    /// Returns the largest norm of a row of features.
+    pub(super) fn largest_norm(&self) -> f64 {
+        let rows = self.queries.iter().flat_map(|query| &query.features);
+        rows.map(|row| norm(row)).fold(0.0, f64::max)
+    }
+
+    /// Goes one epoch of stochastic gradient descent on a loss, one query per step in their order (approximation-
+    /// framework, Algorithm 1, without the shuffle).
+    pub(super) fn epoch(&self, weights: &mut [f64], loss: &LossSpec, rate: f64) -> Result<(), StudyError> {
+        let loss = loss.build()?;
+        for query in &self.queries {
+            let scored = query.scored(weights);
+            let explained = explain(&*loss, &scored.scores, &scored.labels, burn::tensor::DType::F64)?;
+            for (row, slope) in query.features.iter().zip(&explained.grad) {
+                weights.iter_mut().zip(row).for_each(|(weight, x)| *weight -= rate * slope * x);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The Euclidean norm.
+pub(super) fn norm(values: &[f64]) -> f64 {
+    values.iter().map(|value| value * value).sum::<f64>().sqrt()
+}

@@ -1,0 +1,165 @@
+//! Training and testing SmoothNDCG at different cut-offs (smoothrank, Table 3).
+//!
+//! SmoothRank is trained on SmoothNDCG@k for each `k` and tested with NDCG@1, 5 and 10. The paper finds that a larger
+//! `k` in training is better even where a smaller one is tested. All `k` are tested on the same queries, so that
+//! differences are paired. Runs of SmoothRank with two cut-offs or more, if such were kept, are read instead of
+//! training.
+
+use burn_rank::loss::LossSpec;
+use burn_rank::measure::Measure;
+use burn_rank::workbench::json::json;
+
+use super::entry::{Domain, Parameter, Setting, StudyEntry};
+use super::error::StudyError;
+use super::findings::{About, Claim, Curves, Findings, Table};
+use super::runs::{RunSubject, Runs};
+use super::source::{Kind, Source};
+use super::subject::Subject;
+use super::training::{Material, measured};
+use super::verdict::{Judged, Mean, Verdict, short};
+
+pub(super) const ENTRY: StudyEntry = StudyEntry {
+    name: "truncation",
+    summary: "whether training on longer prefixes of the list is better, whatever is tested",
+    paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Table 3",
+    parameters: &[Parameter {
+        name: "k",
+        values: &[1.0, 5.0, 10.0, 50.0],
+        domain: Domain::Whole { from: 1, to: 10_000 },
+    }],
+    takes: &[Kind::Generated, Kind::Training, Kind::Runs],
+    run,
+};
+
+/// Cut-offs of the test.
+const TESTED: [usize; 3] = [1, 5, 10];
+
+/// NDCG of each test query, by cut-off of training and of the test.
+struct Trained {
+    k: usize,
+    tested: Vec<Vec<f64>>,
+}
+
+fn run(setting: &Setting) -> Result<Findings, StudyError> {
+    if let Source::Runs(runs) = setting.source
+        && let Some(findings) = of_runs(runs, setting.values("k"))?
+    {
+        return Ok(findings);
+    }
+    let material = Material::of(setting)?;
+    let ks = setting.values("k");
+    let (steps, last_sigma) = if setting.quick { (5, 1.0) } else { (30, 1.0 / 64.0) };
+    let lambdas = if setting.quick { vec![0.1] } else { vec![0.01, 0.1, 1.0] };
+    let mut found = Vec::new();
+    for (at, &k) in ks.iter().enumerate() {
+        setting.step(&format!("k = {k}"), at, ks.len());
+        let learner = json!({"kind": "smooth_rank", "lambda": lambdas, "steps": steps, "last_sigma": last_sigma});
+        let fit = material.fit(&learner, Some(LossSpec::new("smooth_ndcg").with("k", k as usize)), true)?;
+        let scored = material.scored(&fit, material.test()?)?;
+        found.push(Trained::of(k as usize, &scored)?);
+    }
+    Ok(findings(&found, About::text(material.origin.clone())))
+}
+
+/// Takes SmoothRank's runs on SmoothNDCG at each `k`, if there are two of these or more.
+fn of_runs(runs: &Runs, ks: &[f64]) -> Result<Option<Findings>, StudyError> {
+    let mut found = Vec::new();
+    for &k in ks {
+        let of_k = |run: &&RunSubject| {
+            let at_k = run.cut_off == Some(k as usize);
+            at_k && run.learner == "smooth_rank" && run.loss.as_deref() == Some("smooth_ndcg")
+        };
+        if let Some(run) = runs.runs().iter().find(of_k) {
+            found.push((Trained::of(k as usize, &run.subject)?, run));
+        }
+    }
+    let Some((_, first)) = found.first().filter(|_| found.len() > 1) else { return Ok(None) };
+    let names: Vec<&str> = found.iter().map(|(_, run)| run.name.as_str()).collect();
+    let queries = About::queries(&first.subject);
+    let about =
+        About { subject: format!("test queries of all folds: {}", names.join(", ")), tied_queries: None, ..queries };
+    Ok(Some(findings(&found.into_iter().map(|(trained, _)| trained).collect::<Vec<_>>(), about)))
+}
+
+fn findings(found: &[Trained], about: About) -> Findings {
+    Findings { about, tables: vec![table(found)], curves: vec![curves(found)], claims: claims(found) }
+}
+
+impl Trained {
+    fn of(k: usize, subject: &Subject) -> Result<Self, StudyError> {
+        let of = |cut_off: &usize| measured(subject, Measure::Ndcg(Some(*cut_off)));
+        Ok(Self { k, tested: TESTED.iter().map(of).collect::<Result<_, _>>()? })
+    }
+}
+
+fn table(found: &[Trained]) -> Table {
+    let columns = TESTED.iter().flat_map(|k| [format!("NDCG@{k}"), "\u{b1}".to_string()]);
+    let columns = std::iter::once("trained at k".to_string()).chain(columns);
+    let mut table = Table::new("NDCG of the test queries (Table 3), means with standard errors", columns);
+    for of in found {
+        let means = of.tested.iter().map(|values| Mean::of(values));
+        table.row(of.k.to_string(), means.flat_map(|mean| [Some(mean.mean), Some(mean.error)]));
+    }
+    table
+}
+
+fn curves(found: &[Trained]) -> Curves {
+    let ks: Vec<f64> = found.iter().map(|of| of.k as f64).collect();
+    let plot = Curves::new("NDCG of the test queries", "trained at k", &ks).linear_upward();
+    TESTED.iter().enumerate().fold(plot, |plot, (at, k)| {
+        plot.curve(format!("NDCG@{k}"), found.iter().map(|of| Some(Mean::of(&of.tested[at]).mean)))
+    })
+}
+
+fn claims(found: &[Trained]) -> Vec<Claim> {
+    TESTED
+        .iter()
+        .enumerate()
+        .map(|(at, k)| {
+            let of_k: Vec<(usize, &[f64])> = found.iter().map(|of| (of.k, of.tested[at].as_slice())).collect();
+            Claim::new("Table 3", format!("the larger k in training, the better NDCG@{k}"), larger_is_better(&of_k))
+        })
+        .collect()
+}
+
+/// Judges whether the largest `k` is better than every other.
+fn larger_is_better(of_k: &[(usize, &[f64])]) -> Judged {
+    let Some(((largest, values), others)) = of_k.split_last().filter(|(_, others)| !others.is_empty()) else {
+        return Judged::new(Verdict::Open, "there is one k");
+    };
+    let gains: Vec<(usize, Mean)> = others.iter().map(|(k, other)| (*k, Mean::of_differences(values, other))).collect();
+    let words: Vec<String> =
+        gains.iter().map(|(k, gain)| format!("{} \u{b1} {} on k = {k}", short(gain.mean), short(gain.error))).collect();
+    let best = of_k.iter().max_by(|left, right| Mean::of(left.1).mean.total_cmp(&Mean::of(right.1).mean));
+    let best = best.map_or(*largest, |(k, _)| *k);
+    let verdict = Verdict::all(gains.iter().map(|(_, gain)| gain.above_zero()));
+    let judged = Judged::new(verdict, format!("k = {largest} gains {}; best mean at k = {best}", words.join(", ")));
+    gains.iter().fold(judged, |judged, (k, gain)| judged.number(format!("gain on k = {k}"), gain.mean))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::runs::tests::runs;
+
+    #[test]
+    fn a_larger_k_is_better_only_beyond_its_standard_errors() {
+        let (low, high) = ([0.3, 0.4, 0.5, 0.2], [0.41, 0.5, 0.62, 0.3]);
+        let judge = |first: &[f64], last: &[f64]| larger_is_better(&[(1, first), (50, last)]).verdict;
+        assert_eq!(judge(&low, &high), Verdict::Holds);
+        assert_eq!(judge(&high, &low), Verdict::Fails);
+        assert_eq!(judge(&low, &[0.2, 0.5, 0.45, 0.25]), Verdict::Open);
+        assert_eq!(larger_is_better(&[(1, &low)]).verdict, Verdict::Open);
+    }
+
+    #[test]
+    fn runs_stand_in_for_training_where_two_cut_offs_were_kept() {
+        let subject = Subject::generated(4, 1);
+        let run = |loss: &'static str, k: Option<usize>| ("smooth_rank", Some(loss), k, subject.clone());
+        let read = |of: &[_]| of_runs(&runs(of), &[1.0, 5.0, 50.0]).unwrap();
+        let found = read(&[run("smooth_ndcg", Some(50)), run("smooth_ap_rank", Some(5)), run("smooth_ndcg", Some(1))]);
+        let rows: Vec<String> = found.unwrap().tables[0].rows.iter().map(|(name, _)| name.clone()).collect();
+        assert_eq!(rows, ["1", "50"]);
+        assert!(read(&[run("smooth_ndcg", Some(5)), run("smooth_ndcg", Some(7))]).is_none(), "one of the values of k");
+    }
+}

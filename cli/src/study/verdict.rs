@@ -1,0 +1,347 @@
+//! Verdicts: when a finding counts as shown.
+//!
+//! A claim about numbers holds or fails only beyond rounding, `1e-9`; a claim about means only beyond two standard
+//! errors of paired differences. A bound that the quantity cannot exceed is vacuous. All else is open.
+
+use std::collections::BTreeMap;
+
+use burn_rank::workbench::mean_of;
+use serde::{Deserialize, Serialize};
+
+/// The least difference of two numbers that is not taken for rounding.
+pub(super) const ROUNDING: f64 = 1e-9;
+
+/// The standard errors that a mean must be away from 0.
+const STANDARD_ERRORS: f64 = 2.0;
+
+/// The standard errors that a fit must be away from its limit to fail: more, since a study fits some thirty.
+const STANDARD_ERRORS_OF_FITS: f64 = 3.0;
+
+/// The verdict of a study on a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It was shown here.
+    Holds,
+    /// The opposite was shown here.
+    Fails,
+    /// It cannot fail here, whatever the ranking: a bound above what the quantity can reach.
+    Vacuous,
+    /// Nothing was shown here.
+    Open,
+}
+
+impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Verdict; 4] = [Verdict::Holds, Verdict::Fails, Verdict::Vacuous, Verdict::Open];
+
+    /// Returns its word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Fails => "fails",
+            Verdict::Vacuous => "vacuous",
+            Verdict::Open => "open",
+        }
+    }
+
+    /// Judges whether `margin` is above 0, beyond rounding.
+    pub(super) fn above_zero(margin: f64) -> Self {
+        match margin {
+            margin if margin > ROUNDING => Verdict::Holds,
+            margin if margin < -ROUNDING => Verdict::Fails,
+            _ => Verdict::Open,
+        }
+    }
+
+    /// Combines the verdicts of the parts of a claim: it holds if every part does, and fails if one does.
+    pub(super) fn all(parts: impl IntoIterator<Item = Verdict>) -> Self {
+        let parts: Vec<Verdict> = parts.into_iter().collect();
+        let every = |verdict| !parts.is_empty() && parts.iter().all(|part| *part == verdict);
+        match () {
+            () if parts.contains(&Verdict::Fails) => Verdict::Fails,
+            () if every(Verdict::Holds) => Verdict::Holds,
+            () if every(Verdict::Vacuous) => Verdict::Vacuous,
+            () => Verdict::Open,
+        }
+    }
+}
+
+/// A verdict with its finding and its numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Judged {
+    pub(super) verdict: Verdict,
+    /// The finding, in words.
+    pub(super) found: String,
+    /// The numbers, by name.
+    pub(super) numbers: BTreeMap<String, f64>,
+}
+
+impl Judged {
+    pub(super) fn new(verdict: Verdict, found: impl Into<String>) -> Self {
+        Self { verdict, found: found.into(), numbers: BTreeMap::new() }
+    }
+
+    /// Adds a number; one that is not finite has no place in JSON and is left out.
+    pub(super) fn number(mut self, name: impl Into<String>, value: f64) -> Self {
+        if value.is_finite() {
+            self.numbers.insert(name.into(), value);
+        }
+        self
+    }
+
+    /// Judges `left < right`.
+    pub(super) fn less(left: (&str, f64), right: (&str, f64)) -> Self {
+        let found = format!("{} {}, {} {}", left.0, short(left.1), right.0, short(right.1));
+        Self::new(Verdict::above_zero(right.1 - left.1), found).number(left.0, left.1).number(right.0, right.1)
+    }
+
+    /// Judges whether `value` is `printed` when it is rounded to so many decimals.
+    pub(super) fn printed(value: f64, printed: f64, decimals: i32) -> Self {
+        let half = 0.5 * 10f64.powi(-decimals);
+        // A value on the edge rounds to either side.
+        let verdict = Verdict::above_zero(half - (value - printed).abs());
+        let found = format!("{} against {printed:.*} in print", short(value), decimals as usize);
+        Self::new(verdict, found).number("value", value).number("printed", printed)
+    }
+}
+
+/// Errors with their bounds.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Bounded {
+    errors: Vec<f64>,
+    above: usize,
+    below: usize,
+    close: usize,
+    vacuous: usize,
+    /// The largest error as a share of a bound that is not vacuous.
+    share: f64,
+}
+
+impl Bounded {
+    /// Adds an error, the bound that the claim sets it, and the most that the error can be whatever the ranking.
+    /// `None` is an error of which the claim says nothing.
+    pub(super) fn add(&mut self, error: f64, bound: Option<f64>, most: f64) {
+        self.errors.push(error);
+        let Some(bound) = bound else { return };
+        match () {
+            // An error that is not a number is not within its bound.
+            () if error.is_nan() || error > bound + ROUNDING => self.above += 1,
+            () if bound >= most - ROUNDING => self.vacuous += 1,
+            () if error < bound - ROUNDING => self.below += 1,
+            () => self.close += 1,
+        }
+        if bound < most - ROUNDING {
+            self.share = self.share.max(error / bound.max(ROUNDING));
+        }
+    }
+
+    /// Returns every error, those without a bound included.
+    pub(super) fn errors(&self) -> &[f64] {
+        &self.errors
+    }
+
+    /// Returns the mean error, `rho` in the papers.
+    pub(super) fn mean(&self) -> Option<f64> {
+        mean_of(self.errors.iter().copied())
+    }
+
+    /// Returns the largest error.
+    pub(super) fn largest(&self) -> Option<f64> {
+        self.errors.iter().copied().reduce(f64::max)
+    }
+
+    /// Returns how many errors have a bound.
+    pub(super) fn bounded(&self) -> usize {
+        self.above + self.below + self.close + self.vacuous
+    }
+
+    /// Returns how many errors have a bound that they could exceed.
+    pub(super) fn exceedable(&self) -> usize {
+        self.bounded() - self.vacuous
+    }
+
+    /// Judges whether every error is below its bound; `what` are the things that have errors.
+    pub(super) fn judge(of: &[Bounded], what: &str) -> Judged {
+        let sum = |part: fn(&Bounded) -> usize| of.iter().map(part).sum::<usize>();
+        let (above, below, close, vacuous) = (sum(|b| b.above), sum(|b| b.below), sum(|b| b.close), sum(|b| b.vacuous));
+        let all = of.iter().map(|b| b.errors.len()).sum::<usize>();
+        let bounded = above + below + close + vacuous;
+        let share = of.iter().map(|b| b.share).fold(0.0, f64::max);
+        let verdict = match () {
+            () if above > 0 => Verdict::Fails,
+            () if below > 0 => Verdict::Holds,
+            () if vacuous > 0 && close == 0 => Verdict::Vacuous,
+            () => Verdict::Open,
+        };
+        let mut parts = Vec::new();
+        if above > 0 {
+            parts.push(format!("above the bound in {above}, up to {} times it", short(share)));
+        }
+        if below > 0 {
+            let nearest = if above > 0 { String::new() } else { format!(", at most {} % of it", short(100.0 * share)) };
+            parts.push(format!("below it in {below}{nearest}"));
+        }
+        if close > 0 {
+            parts.push(format!("too close to call in {close}"));
+        }
+        if vacuous > 0 {
+            parts.push(format!("the bound cannot be exceeded in {vacuous}"));
+        }
+        let found = match bounded {
+            0 => format!("the claim covers none of {all} {what}"),
+            _ => format!("of {bounded} {what}: {}; {} more are not covered", parts.join("; "), all - bounded),
+        };
+        let numbers = [("above", above), ("below", below), ("close", close), ("vacuous", vacuous)];
+        let judged = Judged::new(verdict, found).number("not covered", (all - bounded) as f64).number("share", share);
+        numbers.into_iter().fold(judged, |judged, (name, count)| judged.number(name, count as f64))
+    }
+}
+
+/// A mean with its standard error.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Mean {
+    pub(super) mean: f64,
+    /// Not a number for fewer than two values.
+    pub(super) error: f64,
+}
+
+impl Mean {
+    pub(super) fn of(values: &[f64]) -> Self {
+        let count = values.len() as f64;
+        let mean = mean_of(values.iter().copied()).unwrap_or(f64::NAN);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Self { mean, error: if values.len() < 2 { f64::NAN } else { (squares / (count - 1.0) / count).sqrt() } }
+    }
+
+    /// Returns the mean of `left - right`, value by value.
+    pub(super) fn of_differences(left: &[f64], right: &[f64]) -> Self {
+        Self::of(&left.iter().zip(right).map(|(left, right)| left - right).collect::<Vec<_>>())
+    }
+
+    /// Judges whether the mean is above 0, beyond two standard errors.
+    pub(super) fn above_zero(self) -> Verdict {
+        let far = (STANDARD_ERRORS * self.error).max(ROUNDING);
+        match self.mean {
+            _ if self.error.is_nan() => Verdict::Open,
+            mean if mean > far => Verdict::Holds,
+            mean if mean < -far => Verdict::Fails,
+            _ => Verdict::Open,
+        }
+    }
+
+    /// Judges whether the mean is within `margin` of `target`. To hold, the interval of two standard errors must lie
+    /// inside; to fail, the interval of three must lie outside.
+    pub(super) fn near(self, target: f64, margin: f64) -> Verdict {
+        let off = (self.mean - target).abs();
+        match () {
+            () if off + STANDARD_ERRORS * self.error < margin - ROUNDING => Verdict::Holds,
+            () if off - STANDARD_ERRORS_OF_FITS * self.error > margin + ROUNDING => Verdict::Fails,
+            () => Verdict::Open,
+        }
+    }
+}
+
+/// Judges whether figures of the same queries fall from each column to the next.
+pub(super) fn falls(columns: &[(String, &[f64])]) -> Judged {
+    let steps: Vec<(Verdict, String, Mean)> = columns
+        .windows(2)
+        .map(|two| {
+            let fall = Mean::of_differences(two[0].1, two[1].1);
+            (fall.above_zero(), format!("from {} to {}", two[0].0, two[1].0), fall)
+        })
+        .collect();
+    let verdict = Verdict::all(steps.iter().map(|(verdict, ..)| *verdict));
+    let means: Vec<String> = columns.iter().map(|(_, values)| short(Mean::of(values).mean)).collect();
+    let deciding =
+        steps.iter().find(|(step, ..)| *step == verdict || (verdict == Verdict::Open && *step != Verdict::Holds));
+    let deciding = match (verdict, deciding) {
+        (Verdict::Fails, Some((_, step, fall))) => {
+            format!("; {step} it rises by {} \u{b1} {}", short(-fall.mean), short(fall.error))
+        }
+        (Verdict::Open, Some((_, step, fall))) => {
+            let way = if fall.mean < 0.0 { "rises" } else { "falls" };
+            let size = short(fall.mean.abs());
+            format!("; {step} it {way} by {size} \u{b1} {}, within two standard errors", short(fall.error))
+        }
+        _ => String::new(),
+    };
+    let judged = Judged::new(verdict, format!("means {}{deciding}", means.join(", ")));
+    columns
+        .iter()
+        .fold(judged, |judged, (name, values)| judged.number(format!("mean at {name}"), Mean::of(values).mean))
+}
+
+/// Formats a number of any magnitude in a few characters.
+pub(super) fn short(value: f64) -> String {
+    match value.abs() {
+        _ if !value.is_finite() => "unknown".to_string(),
+        _ if value.fract() == 0.0 && value.abs() < 1e6 => format!("{value}"),
+        size if (1e-3..1e4).contains(&size) => {
+            let decimals = (4 - size.log10().floor() as i32).clamp(0, 6) as usize;
+            format!("{value:.decimals$}")
+        }
+        _ => format!("{value:.3e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounded(cases: &[(f64, Option<f64>)]) -> Judged {
+        let mut found = Bounded::default();
+        cases.iter().for_each(|(error, bound)| found.add(*error, *bound, 1.0));
+        Bounded::judge(&[found], "queries")
+    }
+
+    #[test]
+    fn a_bound_is_judged_only_where_it_can_be_exceeded() {
+        assert_eq!(bounded(&[(0.1, Some(0.2)), (0.5, Some(3.0)), (0.5, None)]).verdict, Verdict::Holds);
+        assert_eq!(bounded(&[(0.1, Some(0.2)), (0.3, Some(0.2))]).verdict, Verdict::Fails);
+        assert_eq!(bounded(&[(0.1, Some(1.0)), (0.3, Some(7.0))]).verdict, Verdict::Vacuous);
+        assert_eq!(bounded(&[(0.1, None)]).verdict, Verdict::Open);
+        // Neither 0 below 1e-12 nor equality is shown in double precision.
+        assert_eq!(bounded(&[(0.0, Some(1e-12)), (0.2, Some(0.2))]).verdict, Verdict::Open);
+        assert_eq!(bounded(&[(f64::NAN, Some(2.0))]).verdict, Verdict::Fails);
+        let counts = bounded(&[(0.1, Some(0.2)), (0.5, Some(3.0)), (0.5, None)]).numbers;
+        assert_eq!((counts["below"], counts["vacuous"], counts["not covered"]), (1.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn a_mean_is_judged_beyond_two_standard_errors() {
+        // Mean 2, standard error 1.
+        let two = Mean::of(&[0.0, 2.0, 4.0, 2.0 - 6f64.sqrt() / 2.0 + 6f64.sqrt() / 2.0]);
+        assert!((two.mean - 2.0).abs() < 1e-12);
+        assert_eq!(Mean { mean: 2.1, error: 1.0 }.above_zero(), Verdict::Holds);
+        assert_eq!(Mean { mean: 1.9, error: 1.0 }.above_zero(), Verdict::Open);
+        assert_eq!(Mean { mean: -2.1, error: 1.0 }.above_zero(), Verdict::Fails);
+        assert_eq!(Mean { mean: 1e-12, error: 0.0 }.above_zero(), Verdict::Open);
+        assert_eq!(Mean::of(&[1.0]).above_zero(), Verdict::Open, "one value has no error");
+        assert_eq!(Mean { mean: 0.5, error: 0.001 }.near(0.505, 0.01), Verdict::Holds);
+        assert_eq!(Mean { mean: 0.5, error: 0.004 }.near(0.505, 0.01), Verdict::Open);
+        assert_eq!(Mean { mean: 0.5, error: 0.001 }.near(0.52, 0.01), Verdict::Fails);
+    }
+
+    #[test]
+    fn a_fall_is_judged_step_by_step() {
+        let column = |values: &[f64]| values.to_vec();
+        let judge = |columns: &[Vec<f64>]| {
+            let named: Vec<(String, &[f64])> =
+                columns.iter().enumerate().map(|(i, values)| (i.to_string(), values.as_slice())).collect();
+            falls(&named).verdict
+        };
+        let (high, low) = (column(&[0.5, 0.6, 0.7]), column(&[0.1, 0.21, 0.3]));
+        assert_eq!(judge(&[high.clone(), low.clone()]), Verdict::Holds);
+        assert_eq!(judge(&[high.clone(), low.clone(), high.clone()]), Verdict::Fails);
+        assert_eq!(judge(&[high.clone(), low.clone(), low.clone()]), Verdict::Open);
+        assert_eq!(judge(&[high]), Verdict::Open, "one value of the parameter shows nothing");
+    }
+
+    #[test]
+    fn printed_figures_are_compared_at_their_precision() {
+        assert_eq!(Judged::printed(0.000_851_19, 0.00085, 5).verdict, Verdict::Holds);
+        assert_eq!(Judged::printed(0.000_856, 0.00085, 5).verdict, Verdict::Fails);
+        assert_eq!(Judged::less(("error", 0.1), ("bound", 0.1)).verdict, Verdict::Open);
+    }
+}

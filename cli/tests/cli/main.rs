@@ -1,0 +1,64 @@
+//! Tests of the real binary: what it prints, what files it leaves, and how it ends.
+
+#[path = "../common/bench.rs"]
+mod bench;
+#[path = "../../../tests/common/mod.rs"]
+mod common;
+
+mod bad_input;
+mod causes;
+mod check;
+mod clicks;
+mod columnar;
+mod commands;
+mod compare;
+mod config_reference;
+mod configs;
+mod convert;
+mod devices;
+mod disk;
+mod exactness;
+mod folders;
+mod guide;
+mod importance;
+mod init;
+mod kept;
+mod manifest;
+mod manual;
+mod memory;
+mod missing;
+mod own_tables;
+mod pages;
+mod parts;
+mod queries;
+mod readme;
+mod refit;
+mod replaced;
+mod report;
+mod runs;
+mod search;
+mod streaming;
+mod stubs;
+mod study;
+mod trec;
+mod trees;
+mod weights;
+
+pub use bench::{Bench, SMALL, files};
+
+/// Generated queries in `data.txt`, and `grid.toml`, a cross-validation of two points that are fitted in an instant.
+fn grid(cv: &str) -> Bench {
+    let bench = Bench::default();
+    bench.output(&["synth", "--queries", "18", "--features", "5", "--out", "data.txt"]);
+    let config = format!(
+        r#"
+data = {{ train = ["data.txt"] }}
+learner = {{ kind = "regression" }}
+cv = {cv}
+measure = {{ report = ["map"] }}
+grid = {{ "learner.lambda" = [[0.01], [100.0]] }}
+"#
+    );
+    bench.write("grid.toml", &config);
+    bench
+}

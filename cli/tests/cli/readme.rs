@@ -1,0 +1,141 @@
+//! The pages outside the guide do what they say: every command in README.md runs, and prints what
+//! the page says. A line that is not run is named here, with the reason. The Python blocks of docs/how-to/export.md are run by
+//! `cli/tests/needs/export_page.rs`.
+
+use std::fs;
+use std::process::Command;
+
+use super::Bench;
+use super::common::pages::{blocks, page};
+
+/// Lines of `sh` blocks that no test runs, and why.
+const LEFT_OUT: [(&str, &str, &str); 2] = [
+    ("README.md", "cargo install --locked --path cli", "builds the whole crate again"),
+    (
+        "docs/how-to/export.md",
+        "java -jar RankLib.jar -load ranker.txt -rank test.txt -score scores.txt",
+        "RankLib comes with its own releases; tests/python/exports.py reads its text by its formula",
+    ),
+];
+
+/// Returns the lines of a page's `sh` blocks that are our commands; all others must be listed in `LEFT_OUT`.
+fn commands(name: &str) -> Vec<String> {
+    let text = page(name);
+    let lines: Vec<String> = blocks(&text, "sh").iter().flat_map(|block| block.lines()).map(String::from).collect();
+    let mut left_out: Vec<&str> =
+        LEFT_OUT.iter().filter(|(page, ..)| *page == name).map(|(_, line, _)| *line).collect();
+    let mut ours = Vec::new();
+    for line in lines {
+        let command = line.strip_prefix("cargo run --release -- ").map(|rest| format!("burn-rank {rest}"));
+        match command.or_else(|| line.starts_with("burn-rank ").then(|| line.clone())) {
+            Some(command) => ours.push(command),
+            None => {
+                let known = left_out.iter().position(|known| *known == line);
+                let known =
+                    known.unwrap_or_else(|| panic!("{name}: no test runs `{line}`: run it, or say here why not"));
+                left_out.remove(known);
+            }
+        }
+    }
+    assert!(left_out.is_empty(), "{name} no longer has {left_out:?}");
+    ours
+}
+
+/// Puts a user's files in the places that README.md names: three sets of queries.
+fn as_a_user_has_it() -> Bench {
+    let bench = Bench::default();
+    fs::create_dir(bench.path("configs")).unwrap();
+    bench.write("configs/quickstart.toml", &page("configs/quickstart.toml"));
+    bench.output(&[
+        "synth",
+        "--queries",
+        "30",
+        "--features",
+        "12",
+        "--median-length",
+        "10",
+        "--parts",
+        "3",
+        "--out",
+        "data",
+    ]);
+    for (part, set) in [("S1", "train"), ("S2", "vali"), ("S3", "test")] {
+        fs::rename(bench.path(&format!("data/{part}.txt")), bench.path(&format!("data/{set}.txt"))).unwrap();
+    }
+    bench
+}
+
+#[test]
+fn every_command_of_the_readme_runs() {
+    let bench = as_a_user_has_it();
+    let program = assert_cmd::cargo::cargo_bin("burn-rank");
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+    let data = format!("{}/", bench.path("data").display());
+    let commands = commands("README.md");
+    assert!(commands.len() >= 5, "{commands:?}");
+    for line in commands {
+        let output = Command::new("sh")
+            .args(["-c", &line.replace("/data/", &data)])
+            .current_dir(bench.path(""))
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for file in ["runs/mine/report.html", "runs/quickstart/ranker.safetensors", "scores.txt"] {
+        assert!(bench.path(file).exists(), "{file}");
+    }
+}
+
+/// Words are the same, and numbers near: another processor rounds differently, and so trains a slightly other ranker.
+fn reads_as(printed: &str, shown: &str) -> bool {
+    let words = |text: &str| text.split_whitespace().map(String::from).collect::<Vec<_>>();
+    let number = |word: &str| word.parse::<f64>().ok();
+    let near = |(a, b): (&String, &String)| match (number(a), number(b)) {
+        (Some(a), Some(b)) => (a - b).abs() < 0.05 * a.abs().max(1.0),
+        _ => a == b,
+    };
+    let (printed, shown) = (words(printed), words(shown));
+    printed.len() == shown.len() && printed.iter().zip(&shown).all(near)
+}
+
+#[test]
+fn the_first_command_prints_what_the_readme_shows() {
+    let bench = as_a_user_has_it();
+    let printed = bench.output(&["train", "configs/quickstart.toml"]);
+    let shown = &blocks(&page("README.md"), "text")[0];
+    // The first line has the time, and the epoch that was selected.
+    let (first, table) = shown.split_once('\n').unwrap();
+    assert!(first.starts_with("quickstart: round ") && first.ends_with(" written to runs/quickstart"), "{first}");
+    let printed = printed.split_once('\n').unwrap().1;
+    assert!(reads_as(printed, table), "printed:\n{printed}\nREADME.md:\n{table}");
+}
+
+#[test]
+fn the_readme_counts_the_losses() {
+    let losses = Bench::default().output(&["models", "--losses", "--json"]).lines().count();
+    assert!(page("README.md").contains(&format!("**{losses} ranking losses")), "{losses} losses");
+}
+
+#[test]
+fn the_page_on_exports_has_no_command_of_ours() {
+    assert_eq!(commands("docs/how-to/export.md"), [""; 0]);
+}
+
+#[test]
+fn the_readme_is_short_and_shows_first_what_it_is() {
+    let text = page("README.md");
+    assert!(text.lines().count() <= 120, "{} lines", text.lines().count());
+    let place = |start: &str| text.lines().position(|line| line.starts_with(start)).unwrap_or(usize::MAX);
+    let parts = [
+        "> **Status",
+        "cargo install",
+        "burn-rank train",
+        "![",
+        "| I want to",
+        "**Which loss?**",
+        "**When not to use it.**",
+    ];
+    let places: Vec<usize> = parts.iter().map(|part| place(part)).collect();
+    assert!(places.is_sorted() && places[parts.len() - 1] < 80, "{places:?}");
+}

@@ -1,0 +1,53 @@
+//! The Python blocks of docs/how-to/export.md read what `convert` wrote.
+
+use std::fs;
+use std::process::Command;
+
+use crate::bench::{Bench, SMALL};
+use crate::common::pages::{blocks, page};
+
+const PACKAGES: [&str; 4] = ["lightgbm", "numpy", "onnxruntime", "safetensors"];
+
+/// Returns whether python3 has the packages that the page imports.
+pub fn packages() -> Result<(), String> {
+    const ABSENT: &str =
+        "import importlib.util, sys; print(*(name for name in sys.argv[1:] if not importlib.util.find_spec(name)))";
+    let Ok(output) = Command::new("python3").args(["-c", ABSENT]).args(PACKAGES).output() else {
+        return Err("no python3".into());
+    };
+    let absent = String::from_utf8_lossy(&output.stdout).trim().replace(' ', ", ");
+    if !output.status.success() {
+        Err("no python3 that runs".into())
+    } else if absent.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("no {absent} for python3"))
+    }
+}
+
+pub fn the_python_of_the_page_on_exports_reads_exports() {
+    let bench = Bench::default();
+    let data = SMALL.split("[scorer]").next().unwrap();
+    let linear =
+        "[scorer]\nkind = \"linear\"\n[loss]\nname = \"list_net\"\n[learner]\nkind = \"gradient\"\nepochs = 2\n";
+    let trees = "[loss]\nname = \"lambda_ndcg\"\n[learner]\nkind = \"boosted_trees\"\nrounds = 3\n";
+    for (name, rest) in [("linear", linear), ("trees", trees)] {
+        bench.write(&format!("{name}.toml"), &format!("normalizer = \"z_score\"\n{data}\n{rest}"));
+        bench.output(&["train", &format!("{name}.toml"), "--out", name]);
+    }
+    bench.output(&["convert", "linear/ranker.safetensors", "ranker.onnx"]);
+    bench.output(&["convert", "trees/ranker.safetensors", "ranker.txt"]);
+    fs::copy(bench.path("linear/ranker.safetensors"), bench.path("ranker.safetensors")).unwrap();
+    let blocks = blocks(&page("docs/how-to/export.md"), "python");
+    assert_eq!(blocks.len(), 3);
+    // The blocks run one after the other, and the scores of each are kept. The first and the last read the same ranker.
+    let mut script = String::from("found = []\n");
+    for block in blocks {
+        script += &format!("{block}found.append(numpy.ravel(scores))\n");
+    }
+    script += "assert [len(scores) for scores in found] == [20, 20, 20], found\n";
+    script += "assert numpy.allclose(found[0], found[2], rtol=1e-5, atol=1e-5), found\n";
+    bench.write("blocks.py", &script);
+    let output = Command::new("python3").arg("blocks.py").current_dir(bench.path("")).output().unwrap();
+    assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
+}
