@@ -10,7 +10,7 @@ import random
 import re
 import sys
 
-PAGES = ["README.md", "docs", "examples/README.md", "configs/README.md", "src", "python/burn_rank"]
+PAGES = ["README.md", "docs", "examples/README.md", "configs/README.md", "src", "cli/src", "python/burn_rank"]
 
 
 def texts(root):

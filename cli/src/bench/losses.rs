@@ -94,7 +94,7 @@ impl OpPath {
 /// Largest number of runs of one path in a row.
 const MOST_RUNS: usize = 10;
 
-/// Time after which a path takes no further run in a row.
+/// Time after which a path gets no further run in a row.
 const BURST: Duration = Duration::from_millis(50);
 
 /// Times losses on one device.
@@ -139,7 +139,7 @@ pub struct LossRow {
     /// The same peak in bytes per document of the lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_bytes_per_document: Option<f64>,
-    /// The way in which fused kernels took sums over pairs.
+    /// How fused kernels computed sums over pairs.
     pub sums: SumPath,
 }
 

@@ -63,7 +63,7 @@ pub struct ServingRow {
     pub requests: usize,
     /// Microseconds of a request, in the median.
     pub median_us: f64,
-    /// Microseconds below which 99 of 100 requests take.
+    /// Microseconds that 99 of 100 requests do not exceed.
     pub p99_us: f64,
 }
 
@@ -184,7 +184,7 @@ fn ranker_of(normalizer: Normalizer, model: Model, seed: u64) -> Result<Ranker, 
     Ok(Ranker::new(normalizer, model, metadata)?)
 }
 
-/// The smallest of the sorted values that a share of them does not exceed.
+/// The smallest of the sorted values that is not exceeded by a share of them.
 fn nearest_rank(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)

@@ -38,10 +38,10 @@ pub struct BenchArgs {
     /// How the primitives are computed: by kernels, or by their definition [default: both for losses, fused for train]
     #[arg(long, value_enum, value_delimiter = ',', global = true)]
     paths: Vec<OpPath>,
-    /// How fused kernels take sums over the pairs of a list
+    /// How fused kernels compute sums over the pairs of a list
     #[arg(long, value_parser = sum_path(), default_value = "auto", global = true)]
     sums: SumPath,
-    /// Bursts of runs (epochs of training) of which the median counts; `serving` has --requests
+    /// Bursts of runs, or epochs of training; the median counts. `serving` has --requests instead
     #[arg(long, default_value_t = 5, global = true, value_parser = value_parser!(u32).range(1..))]
     repeats: u32,
     /// One JSON object per line, which begins with bench, device and path

@@ -16,8 +16,8 @@ use super::progress::during;
 use super::table::{Table, wrapped};
 
 const READING: &str = "\
-Each file is a set. A folder is three, those of one of its folds: Fold1, Fold2,
-...; parts S1, S2, ...; or train, vali and test.
+Each file is a set. A folder is the three sets of one of its folds: Fold1,
+Fold2, ...; parts S1, S2, ...; or train, vali and test.
 
 How to read the findings:
   problem  Results would be wrong, or nothing would be learned: the same query in
@@ -28,9 +28,9 @@ How to read the findings:
            documents with the same features in one query or in two sets, features
            with one value or above a million in size, missing values, labels that
            are not whole or begin above 0, and files sorted by label.
-A feature gives the label away if it tells half of the pairs of documents with
-different labels apart, and orders 98% of these as their labels do. Up to about
-100,000 documents of a set are looked at for it.
+A feature gives the label away if it differs in half of the pairs of documents
+with different labels, and orders 98% of these pairs as their labels do. Up to
+about 100,000 documents of a set are looked at for it.
 Data that a reader refuses are an error here too, with the place: negative labels,
 infinite values, queries that occur twice in a set.";
 
@@ -84,8 +84,8 @@ pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
     Ok(sets)
 }
 
-/// Reads a set with its missing values, and whether a number stands for them that nobody named. A table has columns of the
-/// names given, where there are any.
+/// Reads a set with its missing values, and finds a number that stands for them without being named. A table has
+/// columns of the names given, where there are any.
 pub(super) fn read(
     reading: &input::ReadArgs,
     files: &[PathBuf],

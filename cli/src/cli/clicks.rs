@@ -46,7 +46,7 @@ pub struct ClicksArgs {
     /// One score per line, in the order of the documents of DATA
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     scores: Option<PathBuf>,
-    /// TREC run of the queries of DATA, whose documents have the names that `predict --run-id` gives them
+    /// TREC run of the queries of DATA; documents are named as by `predict --run-id`
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
     /// File to write, and FILE.weight next to it; existing files are replaced, both or neither
@@ -94,7 +94,7 @@ impl ClicksArgs {
         };
         model.check()?;
         if is_standard_stream(&self.out) {
-            return Err(Failure::input("--out -: expected a file, beside which the weights are written"));
+            return Err(Failure::input("--out -: expected a file; the weights are written next to it"));
         }
         let weights = beside(&self.out);
         let logged_by = self.scores.as_ref().or(self.run.as_ref());
@@ -122,7 +122,7 @@ impl ClicksArgs {
         Ok(())
     }
 
-    /// The data, and the scores in whose order their documents were shown.
+    /// The data, and the scores that determine the order in which documents were shown.
     fn logged(&self) -> Result<(RankingDataset, Vec<f32>), Failure> {
         if let Some(run) = &self.run {
             let data = self.reading.read(&self.files, None)?;

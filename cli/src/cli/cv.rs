@@ -30,7 +30,7 @@ use crate::report::write_reports;
 enum Work {
     /// Every fit.
     Whole,
-    /// The fits of its part, which it leaves in the folder.
+    /// Makes only the fits of its part, and leaves them in the folder.
     Part(Part),
     /// No fits: it puts the parts together.
     Merge,

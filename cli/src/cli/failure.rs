@@ -26,7 +26,7 @@ pub enum Failure {
     Input(Error),
     /// The work itself failed: exit code 1.
     Work(Error),
-    /// The reader of our output has gone, so nothing is reported.
+    /// Nobody reads the output any more, so nothing is reported.
     ClosedPipe,
 }
 
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// Adds what was being done, or where.
+    /// Adds the work, or its place.
     pub fn context(self, what: impl Display) -> Self {
         let what = what.to_string();
         match self {

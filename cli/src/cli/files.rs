@@ -1,4 +1,4 @@
-//! Files that commands write: each is whole or as it was, and those that belong together are replaced together.
+//! Files that commands write. Each is either whole or unchanged, and files that belong together are replaced together.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
     written.map_err(|error| unwritable(path, error))
 }
 
-/// Writes a file that has its name only after [`commit`]; `None` for what is not a regular file.
+/// Writes a file that gets its name only by [`commit`]; `None` if the path is not a regular file.
 ///
 /// # Errors
 /// As [`write`].

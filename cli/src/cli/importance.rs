@@ -22,14 +22,14 @@ use crate::experiment::linear_weights;
 
 const READING: &str = "\
 How to read the table:
-  loss is the mean over queries of the measure of the ranking, less that after
-  the values of the feature were shuffled; low and high are a 95% bootstrap
-  interval over queries. Where it contains 0, the data do not show that the
-  ranker looks at the feature. weight is that of a linear ranker, on normalized
-  features. Of two features that say the same, a ranker may look at one: this is
-  about the ranker, not about the data.
-  Values are shuffled among the documents of a query, so that a feature that is
-  the same for all of them loses nothing; --across shuffles among all documents.";
+  loss is the mean over queries of the measure of the ranking, minus the measure
+  after the values of the feature were shuffled; low and high are a 95% bootstrap
+  interval over queries. If it contains 0, the data do not show that the ranker
+  uses the feature. weight is the weight in a linear ranker, on normalized
+  features. If two features say the same, a ranker may use only one of them: the
+  table describes the ranker, not the data.
+  Values are shuffled among the documents of a query, so a feature that is the
+  same for all of them loses nothing; --across shuffles among all documents.";
 
 /// Arguments of `importance`.
 #[derive(Debug, Args)]

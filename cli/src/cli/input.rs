@@ -40,7 +40,7 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
     Ok(Input::from_reader("standard input", io::stdin()))
 }
 
-/// Refuses files of which two are standard input, before the first is read: it can be read only once.
+/// Refuses standard input as two of the files, before the first is read: it can be read only once.
 pub fn once<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<(), Failure> {
     match files.into_iter().filter(|path| is_standard_stream(path.as_ref())).count() {
         0 | 1 => Ok(()),
@@ -83,13 +83,13 @@ impl ReadArgs {
         self.read_for(files, ranker, ranker, false)
     }
 
-    /// Reads documents whose labels nobody reads: a table may have no column of them.
+    /// Reads documents whose labels are not needed: a table may lack their column.
     pub fn read_to_score(&self, files: &[PathBuf], ranker: &Ranker) -> Result<RankingDataset, Failure> {
         self.read_for(files, Some(ranker), Some(ranker), true)
     }
 
     /// Reads files as one set that several rankers score, with the columns of the first one. Missing values are read as
-    /// for their training data where these agree.
+    /// in their training data, if these agree.
     pub fn read_for_all(&self, files: &[PathBuf], rankers: &[&Ranker]) -> Result<RankingDataset, Failure> {
         let of_missing = |ranker: &Ranker| {
             let read = &ranker.metadata().config["data"]["read"];
@@ -126,8 +126,8 @@ impl ReadArgs {
         Self::read_with(files, &self.options_after(config)?, &like)
     }
 
-    /// Reads files as one set whose missing values stay missing unless something else is asked for. `number` stands for
-    /// them too; a table has columns of these names, where there are any.
+    /// Reads files as one set. Missing values stay missing unless an option says otherwise. `number` stands for them
+    /// too; a table has columns of these names, where there are any.
     pub fn read_as_it_is(
         &self,
         files: &[PathBuf],
@@ -197,8 +197,8 @@ impl ReadArgs {
         Ok(trained.chain(asked).collect())
     }
 
-    /// What is asked for. Where nothing is said of missing values, they are read as for the training data of a ranker
-    /// with this configuration.
+    /// What is asked for. If no option says anything about missing values, they are read as in the training data of a
+    /// ranker with this configuration.
     fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
         let (mut asked, mut columns) = (Map::new(), Map::new());

@@ -20,7 +20,7 @@ use super::input;
 #[derive(Debug, Args)]
 pub struct LossArgs {
     /// Name of the loss, which `burn-rank models --losses` lists, or measure and relaxation, as in ap:rank_indicators.
-    /// It is left out where --set gives a measure or a relaxation
+    /// Leave it out if --set gives a measure or a relaxation
     #[arg(required_unless_present = "set")]
     name: Option<String>,
     /// A parameter of the loss, as in alpha=10

@@ -181,7 +181,7 @@ fn cell_value(cell: Cell) -> Value {
         "loss": cell.named()})
 }
 
-/// Every measure through every relaxation, with what each costs.
+/// Every measure through every relaxation, with their costs.
 fn cells() -> String {
     let part = |relaxations: &[RelaxationName]| {
         let row = |first: &str, cells: Vec<String>| [first.to_string()].into_iter().chain(cells);

@@ -16,14 +16,14 @@ use super::screen::{DRAWN, columns};
 use super::terminal;
 use crate::experiment::{JobDone, JobProgress};
 
-/// Time after which work is shown: what is done sooner needs no progress.
+/// Time after which work is shown. Shorter work needs no progress.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// Time between two drawings of the current work.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Fewer columns leave no room for a bar.
 const NARROW: usize = 60;
-/// Does work that may take long, and names it on the terminal.
+/// Does work that may take long, and shows its name on the terminal.
 pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let _shown = Work::new(what);
     work()
@@ -98,7 +98,7 @@ impl Work {
         }
     }
 
-    /// Says that so many more steps are done.
+    /// Adds steps that are done.
     pub(super) fn more(&self, steps: usize) {
         if let Some(Shown { bar, .. }) = &self.0 {
             bar.inc(steps as u64);
@@ -136,7 +136,7 @@ fn styled(bar: &ProgressBar, template: &str) {
 /// A part of a line of progress.
 struct Part {
     text: String,
-    /// The order in which parts are left out of a line that is too long: the highest number first.
+    /// The order in which parts of a line that is too long are left out: the highest number first.
     rank: usize,
 }
 
@@ -166,7 +166,7 @@ struct Lines(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// None where something else draws, or nothing should, and after the end.
+    /// None if something else draws or nothing should, and after the end.
     work: Option<Work>,
     begun: Instant,
     /// Steps that had been done before it began.
@@ -195,13 +195,13 @@ impl Lines {
         self.state().work.iter().for_each(|work| work.now(what));
     }
 
-    /// The steps begin, of which there are so many where that is known.
+    /// The steps begin; their number is given if it is known.
     fn begin(&self, all: Option<usize>) {
         let mut state = self.state();
         (state.begun, state.before, state.all) = (Instant::now(), None, all);
     }
 
-    /// Shows how many steps are done, and what the last one came to.
+    /// Shows how many steps are done, and the result of the last one.
     fn show(&self, done: usize, figures: impl Fn() -> Vec<Part>) {
         let state = &mut *self.state();
         let Some(work) = &state.work else { return };
@@ -248,7 +248,7 @@ impl Lines {
     }
 }
 
-/// Describes the rate of steps that take so long each.
+/// Describes the rate of steps of this duration.
 fn rate(each: Duration) -> String {
     let seconds = each.as_secs_f64();
     match 1.0 / seconds.max(1e-6) {
@@ -268,7 +268,8 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Nothing is shown where `hidden`: something else draws, or nothing should. `measure` is the measure that selects rounds.
+    /// Nothing is shown if `hidden`: something else draws, or nothing should. `measure` is the measure that selects
+    /// rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         Self { lines: Lines::new(hidden, "reading the data"), measure, best: Mutex::new(None) }
     }

@@ -66,8 +66,8 @@ impl Scored {
     }
 }
 
-/// Replaces scores by numbers in the same order that `f32` tells apart; equal scores stay equal. Infinite scores are
-/// kept: -inf means not retrieved.
+/// Replaces scores by numbers in the same order that `f32` can distinguish; equal scores stay equal. Infinite scores
+/// are kept: -inf means not retrieved.
 fn places(scores: &[f64]) -> Vec<f32> {
     let mut ascending: Vec<f64> = scores.to_vec();
     ascending.sort_by(f64::total_cmp);

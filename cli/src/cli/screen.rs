@@ -16,7 +16,7 @@ pub(super) static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| {
     })
 });
 
-/// The terminal of standard error. What it no longer takes is lost, since a run outlives its terminal.
+/// The terminal of standard error. If the terminal is gone, the output is lost, and the run continues.
 #[derive(Debug, Default)]
 struct Screen(Mutex<Written>);
 
@@ -106,13 +106,13 @@ fn size() -> (u16, u16) {
     known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
 }
 
-/// Returns the columns that a line of progress may take. They leave room for the `^C` that a terminal echoes: on a new
-/// line it would leave the drawn lines above it.
+/// Returns the columns that a line of progress may use. They leave room for the `^C` that a terminal echoes. On a new
+/// line it would push the drawn lines up.
 pub(super) fn columns() -> usize {
     usize::from(size().0.saturating_sub(3).max(1))
 }
 
-/// Does what writes to the terminal, above what is drawn there.
+/// Runs code that writes to the terminal, above the drawn lines.
 pub(super) fn above<T>(write: impl FnOnce() -> T) -> T {
     DRAWN.suspend(write)
 }

@@ -28,7 +28,7 @@ pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
     Ok(interrupt)
 }
 
-/// Asks for a stop after the round. Ends the process where that was asked before.
+/// Asks for a stop after the round. Ends the process if that was requested before.
 fn stop(interrupt: &Interrupt, again: &str, code: i32) {
     if interrupt.requested() {
         std::process::exit(code);
@@ -38,8 +38,8 @@ fn stop(interrupt: &Interrupt, again: &str, code: i32) {
     terminal::say(format_args!("stopping after this round; {again}"));
 }
 
-/// Stops on SIGTERM, and on the hang-up of a terminal that the run writes to. A run under `nohup` writes to none, and
-/// continues without it.
+/// Stops on SIGTERM, and on the hang-up of a terminal that the run writes to. A run under `nohup` has no terminal, and
+/// continues.
 #[cfg(unix)]
 fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
     use signal_hook::consts::{SIGHUP, SIGTERM};
@@ -59,7 +59,7 @@ fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lets go of a terminal that has gone. The dashboard would end the process where it cannot write.
+/// Stops using a terminal that is gone. The dashboard would end the process if it cannot write.
 #[cfg(unix)]
 fn let_go([output, error]: [bool; 2]) {
     let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") else { return };

@@ -28,7 +28,7 @@ const PAGE: &str = "study.html";
 /// The name that stands for every study.
 const ALL: &str = "all";
 
-/// Longest line of what was found of a claim.
+/// The longest line about a claim.
 const LINE: usize = 110;
 
 const READING: &str = "\
@@ -112,7 +112,7 @@ pub struct StudyArgs {
     execution: ExecutionArgs,
 }
 
-/// Values of a parameter, the first one where it has no name.
+/// Values of a parameter; without a name, of the first one.
 type Over = (Option<String>, Vec<f64>);
 
 fn over(text: &str) -> Result<Over, Failure> {
@@ -246,7 +246,7 @@ impl StudyArgs {
         }
     }
 
-    /// Returns what may be folders of runs.
+    /// Returns the arguments that may be folders of runs.
     fn runs(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().chain(&self.against)
     }

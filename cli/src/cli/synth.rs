@@ -123,7 +123,7 @@ impl SynthArgs {
     }
 }
 
-/// The first part of a folder beyond so many, which other data have left there.
+/// The first additional part in a folder, which other data have left there.
 fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
     let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let further =

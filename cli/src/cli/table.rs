@@ -16,7 +16,7 @@ impl Table {
         table
     }
 
-    /// Adds a row. A name in a cell is made harmless, so that it breaks no line and is as wide as it is counted.
+    /// Adds a row. Names in cells are escaped, so they break no line and have the width that is counted.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(|cell| harmless(&cell.into()).into_owned()).collect());
     }

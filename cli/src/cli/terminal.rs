@@ -1,5 +1,5 @@
-//! The one door to standard output and standard error. What a terminal would act on comes out as an escape: names stand
-//! in data, in configurations and in arguments, and anyone may have chosen them.
+//! The one door to standard output and standard error. Characters that a terminal acts on are printed as escapes,
+//! because names in data, configurations and arguments may come from anyone.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -17,7 +17,7 @@ pub(super) fn output() -> Box<dyn Write> {
     if io::stdout().is_terminal() { Box::new(Harmless::new(output)) } else { Box::new(output) }
 }
 
-/// Prints a message as one line on standard error, above what progress draws there. A terminal that has gone is no
+/// Prints a message as one line on standard error, above what progress draws there. A terminal that is gone is no
 /// failure.
 pub(super) fn say(message: impl Display) {
     // Written at once: what ends all processes of an MPI program may cut off the rest of a line.
@@ -34,7 +34,7 @@ pub(super) fn show_cursor() {
     }
 }
 
-/// Prints what clap made of a command line that `C` does not take, or the help that it asks for; returns the exit code.
+/// Prints clap's message about a command line that `C` does not accept, or the requested help. Returns the exit code.
 pub(super) fn refuse<C: Parser>(mut error: Error, arguments: &[std::ffi::OsString]) -> u8 {
     // clap quotes arguments as they are. It is given them again, harmless, so that its message keeps its colors.
     let shown: Vec<_> = arguments.iter().map(|argument| harmless(&argument.to_string_lossy()).into_owned()).collect();

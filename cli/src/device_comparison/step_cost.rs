@@ -14,7 +14,7 @@ use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, Split, fi
 pub struct StepCost {
     /// Steps that were watched.
     pub steps: usize,
-    /// Seconds of a step that nobody watches, in the median round.
+    /// Seconds of a step that is not watched, in the median round.
     pub seconds: Option<f64>,
     /// Reads of the device per step. The host waits at each of them.
     pub reads: f64,
@@ -165,7 +165,7 @@ mod cube {
     /// The path of a kernel's type.
     type Kernel = &'static str;
 
-    /// Notes the launches of kernels while it is told to.
+    /// Notes the launches of kernels while it is switched on.
     #[derive(Default)]
     struct Observer {
         training: Arc<AtomicBool>,

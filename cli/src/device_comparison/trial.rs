@@ -81,7 +81,7 @@ pub struct TrialSeconds {
 pub struct PeakBytes {
     /// Peak bytes of the process until the end of the fit, with a raw copy of the queries that are scored after it.
     pub host: Option<u64>,
-    /// Peak bytes that the pools of the device held; `None` where it has no memory apart, or does not say.
+    /// Peak bytes that the pools of the device held; `None` if it has no separate memory, or does not report it.
     pub device: Option<u64>,
 }
 
@@ -92,7 +92,7 @@ pub struct TrialOptions<'a> {
     pub device: &'a Device,
     /// When the process began.
     pub begun: Instant,
-    /// Value of the selecting measure whose time is wanted.
+    /// Value of the selecting measure whose time is measured.
     pub target: Option<f64>,
 }
 

@@ -22,7 +22,7 @@ pub enum ExperimentError {
     /// A learner that cannot be built from the configuration, or a fit that failed.
     #[error(transparent)]
     RankingLearner(#[from] LearnerError),
-    /// A measure of the fitted ranker that cannot be taken.
+    /// A measure of the fitted ranker that cannot be computed.
     #[error(transparent)]
     Measure(#[from] MeasureError),
     /// A configuration that does not fit its data.
@@ -37,12 +37,12 @@ pub enum ExperimentError {
     /// A folder or file of the run that cannot be used or written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// Queries that a measure cannot be taken of, found before the fit.
+    /// Queries whose measure cannot be computed, found before the fit.
     #[error("{set} queries: {source}")]
     Set {
         /// `train`, `validation` or `test`.
         set: &'static str,
-        /// The reason that the measure cannot be taken.
+        /// Why the measure cannot be computed.
         source: MeasureError,
     },
     /// A job of a cross-validation that failed.
@@ -92,7 +92,7 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
-    /// Whether the run can continue later from where it failed: it was stopped, or could not write.
+    /// Whether the run can continue later: it was stopped, or could not write.
     pub(crate) fn can_go_on(&self) -> bool {
         match self {
             Self::Interrupted { .. }

@@ -78,7 +78,7 @@ impl ExtremeQueries {
         Self { measure: measure.to_string(), worst: first(ascending, worst), best: first(descending, best) }
     }
 
-    /// As many as a report has, none of them twice.
+    /// As many as a report shows, each of them once.
     pub(in crate::experiment) fn of_report(
         measure: impl ToString,
         data: &RankingDataset,

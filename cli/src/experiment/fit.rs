@@ -37,7 +37,7 @@ pub struct FitOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Asks for an early stop.
     pub interrupt: Interrupt,
-    /// The processes that make the fit together, each with the same data, of which it may read a part.
+    /// The processes that make the fit together. All have the same data, and each may read only a part.
     pub processes: &'a dyn Processes,
 }
 
@@ -206,13 +206,13 @@ fn check_measures(
     })
 }
 
-/// The names of the features that a ranker takes, without columns that the normalizer adds; none if the data have none.
+/// The names of the features of a ranker, without columns that the normalizer adds; none if the data have no names.
 fn feature_names(train: &RankingDataset, normalizer: &Normalizer) -> Option<Vec<String>> {
     let names = train.feature_names.iter().take(normalizer.features()).cloned().collect::<Vec<_>>();
     Some(names).filter(|names| !names.is_empty())
 }
 
-/// Checks the loss of the configuration against the longest list that it will meet.
+/// Checks the loss of the configuration against the longest list of the data.
 fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Option<Approximation>, ExperimentError> {
     let Some(loss) = &config.loss else { return Ok(None) };
     let longest = train.offsets.windows(2).map(|query| query[1] - query[0]).max().unwrap_or(0);
@@ -226,8 +226,8 @@ fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
     means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
 }
 
-/// The weight of each feature of a linear ranker, on normalized features, then of each
-/// [column](Normalizer::indicated) that says that one is missing.
+/// The weight of each feature of a linear ranker, on normalized features, then of each [column](Normalizer::indicated)
+/// that marks missing values.
 pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
     match ranker.model() {
         Model::Scorer(Scorer::Linear(scorer)) => Some(scorer.weights().0),

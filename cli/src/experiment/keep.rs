@@ -78,7 +78,7 @@ pub(crate) fn kept_file(kind: KeptKind, fold: usize, seed: u64) -> String {
     format!("{KEPT}/fold{fold}-seed{seed}{ending}")
 }
 
-/// The kind of file that has such a name in the folder of what is kept.
+/// The kind of file that has such a name in the folder of kept files.
 pub(crate) fn kept_kind(name: &str) -> Option<KeptKind> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let of = |ending: &str| {

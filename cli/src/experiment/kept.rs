@@ -58,7 +58,7 @@ pub enum KeptError {
         /// The fold.
         fold: usize,
     },
-    /// A fit of which neither scores nor a ranker were kept.
+    /// A fit whose scores and ranker were not kept.
     #[error(
         "{folder}: found neither scores nor a ranker of fold {fold}, seed {seed}; `cv --resume --keep scores` keeps them"
     )]
@@ -90,8 +90,8 @@ impl KeptRun {
         folder.join(REPORT).is_file() && folder.join(KEPT).is_dir()
     }
 
-    /// Reads a run with its data, which are where they were. Scores are read where they were kept; otherwise the
-    /// rankers compute them on the device.
+    /// Reads a run with its data, which are where they were. Scores are read if they were kept; otherwise the rankers
+    /// compute them on the device.
     ///
     /// # Errors
     /// [`KeptError`]: files that are absent or not in their form, data that have changed.

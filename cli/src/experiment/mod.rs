@@ -1,7 +1,7 @@
 //! Experiments: configuration file, folds, grid or search, seeds, report.
 //!
-//! A [`Document`] is the text of a configuration with its overrides, an [`ExperimentConfig`] what it says. [`fit()`]
-//! runs it on one split of the data, [`cross_validate`] on folds x grid x seeds; [`Report`] is what both leave.
+//! A [`Document`] is the text of a configuration with its overrides, and an [`ExperimentConfig`] holds its values.
+//! [`fit()`] runs it on one split of the data, [`cross_validate`] on folds x grid x seeds; both leave a [`Report`].
 //! `docs/reference/configuration` lists the keys.
 //!
 //! ```

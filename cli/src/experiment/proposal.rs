@@ -1,9 +1,9 @@
 //! `Proposal`: a first configuration for data that have been looked at, as commented TOML (`burn-rank init`).
 //!
 //! Networks come first: with `gauss`, dropout and patience they are level with tuned trees or above them on most data
-//! (benchmarks/trees.md has the trees). Trees come first where values are missing, a line where there is too little to
-//! learn from; a network takes missing values as means and columns. Whatever comes first, one `cv` compares it with the
-//! others.
+//! (benchmarks/trees.md has the trees). Trees come first if values are missing, and a linear scorer if there is too
+//! little to learn from. A network gets missing values as means and columns. Whatever comes first, one `cv` compares it
+//! with the others.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -119,7 +119,7 @@ impl Seen {
         }
     }
 
-    /// The folds that one set is cut into, where it is to be cut.
+    /// The folds that one set is cut into, if it is cut.
     pub fn folds(&self) -> Option<usize> {
         match &self.source {
             Source::Files { validation, test, .. } if validation.is_empty() && test.is_empty() => {
@@ -211,7 +211,7 @@ impl Seen {
         text += &format!("\n{about}[measure]\nconvention = {convention}\nselect = \"{select}\"\nreport = {report}\n");
         if let Some(folds) = self.folds() {
             text += &format!(
-                "\n# `cv` tests on each fold once. Cut by query: rows of one query never stand on both sides.\n[cv]\nsplit = \
+                "\n# `cv` tests on each fold once. Cut by query: rows of one query are never on both sides.\n[cv]\nsplit = \
                  {folds}\n"
             );
         }
@@ -276,7 +276,7 @@ impl Seen {
         trees(leaves, self.train.documents)
     }
 
-    /// A grid that compares what comes first with others.
+    /// A grid that compares the first choice with others.
     fn others(&self, choice: Choice) -> String {
         if !self.cross_validates() {
             return String::new();
@@ -323,7 +323,7 @@ fn scorer(choice: Choice) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Trees of so many leaves for so many training documents: where there are few, a leaf may have fewer of them.
+/// Trees with a number of leaves for a number of training documents. If there are few documents, a leaf may have fewer.
 fn trees(leaves: usize, documents: usize) -> Vec<(&'static str, String)> {
     let fewest = (documents / 50).max(1);
     let mut keys = vec![

@@ -74,7 +74,8 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// The data of all folds as training data, after a look at the files: what cannot be read is known before any fit.
+    /// The data of all folds as training data. The files are checked first, so a file that cannot be read is found
+    /// before any fit.
     ///
     /// # Errors
     /// [`ExperimentError`] of the data, and of folds that hold a part of another one's queries.

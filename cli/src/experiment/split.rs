@@ -25,7 +25,7 @@ pub struct Split {
     pub test: Option<RankingDataset>,
 }
 
-/// A split, and what is to be known of the files that it was read from.
+/// A split, and the warnings about its files.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub split: Split,
@@ -46,7 +46,7 @@ impl Split {
         [Some(&mut self.train), self.validation.as_mut(), self.test.as_mut()].into_iter().flatten()
     }
 
-    /// Cuts each set into so many shards, of which each process reads its own where the features are streamed.
+    /// Cuts each set into that many shards. If the features are streamed, each process reads only its own shards.
     ///
     /// # Errors
     /// A [`Refusal`] of more shards than training queries.
@@ -67,8 +67,8 @@ impl Split {
 }
 
 impl DataConfig {
-    /// The one split that `train` uses, in which `seed` shuffles queries that are split. Files that lack features are
-    /// logged as a warning.
+    /// The split that `train` uses; `seed` shuffles the queries if they are split. Files that lack features are logged
+    /// as a warning.
     ///
     /// # Errors
     /// [`DataError`] of the folder, the files or the generator.
@@ -78,14 +78,14 @@ impl DataConfig {
         Ok(split)
     }
 
-    /// The split, and what is to be known of its files.
+    /// The split, and the warnings about its files.
     pub(super) fn told_split(&self, seed: u64) -> Result<Told, DataError> {
         let told = self.unchecked_split(seed)?;
         told.split.check(&OneProcess)?;
         Ok(told)
     }
 
-    /// The split, whose features may not have been looked through.
+    /// The split. Its features may not have been checked.
     pub(crate) fn unchecked_split(&self, seed: u64) -> Result<Told, DataError> {
         match (&self.folds, &self.synthetic) {
             (Some(folder), _) => {
@@ -103,12 +103,12 @@ impl DataConfig {
         }
     }
 
-    /// A fold of the folder, whose features may not have been looked through.
+    /// A fold of the folder. Its features may not have been checked.
     pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Told, DataError> {
         self.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))
     }
 
-    /// The training files, and the values of the column that splits their queries, with what is to be known of them.
+    /// The training files, and the values of the column that splits their queries, with the warnings about them.
     #[allow(clippy::type_complexity)]
     pub(super) fn read_keyed(&self, by: &SplitBy) -> Result<(RankingDataset, Option<Keys>, Vec<String>), DataError> {
         let column = by.column();
@@ -202,7 +202,7 @@ impl DataConfig {
     }
 }
 
-/// Returns the warning about a set whose rows did not stand together by query.
+/// Returns the warning about a set in which the rows of a query were not consecutive.
 fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
     let (moved, rows) = (data.moved(), counted(data.documents(), "row"));
     (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query"))
@@ -213,7 +213,7 @@ pub(super) fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
     folds::discover(folder).map_err(about("data.folds"))
 }
 
-/// Names the key where files are missing or hold nothing; other errors have a place in a file.
+/// Names the key if files are missing or empty. Other errors have a place in a file.
 fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     move |error| match error {
         DataError::Key { source, .. } => DataError::Key { key, source },

@@ -13,7 +13,7 @@ use super::config::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, Syn
 use super::record::{DataReport, Sets};
 use super::split::{Split, Told, discover};
 
-/// The splits of a cross-validation, of which none is in memory before it is asked for.
+/// The splits of a cross-validation. None is in memory before it is needed.
 #[derive(Debug)]
 pub struct Splits {
     source: Source,
@@ -50,8 +50,8 @@ impl DataConfig {
     /// Finds the splits of a cross-validation. Files of folds are not read yet.
     ///
     /// # Errors
-    /// [`DataError`] of a folder or of data that are cut into splits; [`DataError::Refused`] for folds that the data
-    /// lack, and for data without folds or without a test set.
+    /// [`DataError`] of a folder or of data that are cut into splits; [`DataError::Refused`] if a fold does not exist,
+    /// or if the data have no folds or no test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Splits, DataError> {
         let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
         let mut warnings = Vec::new();
@@ -93,7 +93,7 @@ impl DataConfig {
         Ok(Splits { warnings: Mutex::new(warnings), ..Splits::new(source) })
     }
 
-    /// Refuses data that are one split without a test set.
+    /// Refuses data that consist of one split without a test set.
     fn check_test(&self) -> Result<(), Refusal> {
         let (key, found) = match &self.synthetic {
             Some(SyntheticConfig { test_queries: 0, .. }) => ("data.synthetic.test_queries", "0"),
@@ -119,7 +119,7 @@ impl Splits {
         Self { source, contents: (0..count).map(|_| OnceLock::new()).collect(), warnings: Mutex::default() }
     }
 
-    /// Tells what is to be known of the files that have been read: of which fold, and what.
+    /// Reports the warnings about the files that have been read, with their fold.
     pub(super) fn tell(&self, mut listener: impl FnMut(&str, &str)) {
         let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         warnings.iter().for_each(|(fold, warning)| listener(fold, warning));
@@ -204,7 +204,7 @@ impl Splits {
         }
     }
 
-    /// Reads the files of a fold, which must be what they were if they have been read before.
+    /// Reads the files of a fold. They must be unchanged if they have been read before.
     fn read_files(&self, data: &DataConfig, fold: &Fold, at: usize) -> Result<Split, DataError> {
         let Told { split, warnings } = data.read_fold(fold)?;
         split.check(&OneProcess)?;

@@ -56,7 +56,8 @@ impl<'p> TrainRun<'p> {
     /// # Errors
     /// [`ExperimentError`] of the ranker to start from, the data or the folder. The folder is checked before the data
     /// are read, which may take long. It is made only afterwards, so that data that cannot be read leave nothing
-    /// behind. Several processes are refused that cannot share the work, or of which one is about to make another fit.
+    /// behind. Several processes are refused if they cannot share the work, or if one of them is about to make another
+    /// fit.
     pub fn open(
         start: Instant,
         document: &Document,
@@ -129,8 +130,8 @@ impl<'p> TrainRun<'p> {
         &self.config
     }
 
-    /// The same run, whose ranker and card say what a cross-validation estimates of them. What is to be known of the data
-    /// is not told again: the cross-validation has.
+    /// The same run, with the estimate of a cross-validation in its ranker and card. Warnings about the data are not
+    /// repeated: the cross-validation has reported them.
     #[must_use]
     pub fn with_estimate(self, estimate: Estimate) -> Self {
         Self { estimate: Some(estimate), warnings: Vec::new(), ..self }

@@ -5,7 +5,7 @@ use plotters::prelude::{PathElement, Rectangle};
 use super::axis::{Axis, Grid, axes, fill, stroke};
 use super::{Ink, svg};
 
-/// Most bars: of more values, as many at equal distances in their order.
+/// The largest number of bars. Of more values, that many are drawn at equal distances in their order.
 const MOST: usize = 300;
 
 /// Bars from 0 to each of some values, in descending order.

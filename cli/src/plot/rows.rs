@@ -44,7 +44,7 @@ pub struct Rows {
     pub label: String,
     /// The rows from top to bottom.
     pub rows: Vec<Row>,
-    /// Whether the values are distances from 0: the plot then includes 0, with a line from there to each value.
+    /// Whether the values are distances from 0. The plot then includes 0, with a line from there to each value.
     pub zero: bool,
 }
 

@@ -9,7 +9,7 @@ use super::html::{Html, Table, element, note, section};
 use super::number;
 use crate::experiment::RunRecord;
 
-/// The body of a page, without its surroundings.
+/// The body of a page, without header and style.
 pub(super) struct Frame {
     pub(super) command: &'static str,
     pub(super) name: String,

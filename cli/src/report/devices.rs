@@ -204,7 +204,7 @@ fn steps(comparison: &DeviceComparison) -> Html {
     });
     let plots = figures(throughput);
     let what = note(
-        "A step is timed in a process of its own, and its kernels are watched in one more fit, which is not timed. The \
+        "A step is timed in a separate process, and its kernels are watched in one more fit, which is not timed. The \
          host waits at every read. What is not in kernels is work of the host, or waiting.",
     );
     let kernels = if measured(comparison).any(|(_, step)| !step.kernels.is_empty()) {

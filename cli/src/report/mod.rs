@@ -74,7 +74,7 @@ pub fn studies_page(reports: &[StudyReport]) -> String {
     whole(study::index(reports))
 }
 
-/// Adds its surroundings to the body of a page.
+/// Adds header and style to the body of a page.
 fn whole(Frame { command, name, body }: Frame) -> String {
     let title = escape_markup(&format!("{name} \u{b7} burn-rank {command}"));
     // The policy keeps a browser from loading anything, and the empty icon keeps it from asking for one.

@@ -49,7 +49,7 @@ fn words(report: &CrossValidationReport, search: &SearchReport, measure: &str) -
     };
     let seeds = if report.result.seeds.len() > 1 { ", mean over seeds" } else { "" };
     format!(
-        "{how} {measure} on validation queries{seeds}. Each fold has trials of its own and selects one of them without \
+        "{how} {measure} on validation queries{seeds}. Each fold draws its own trials and selects one of them without \
          looking at its test queries."
     )
 }
@@ -127,7 +127,7 @@ fn table(search: &SearchReport, fold: &FoldResult, keys: &[&String]) -> Html {
     details(&format!("Fold {}: {listed}", fold.fold), table.html())
 }
 
-/// A value as briefly as it can be told from others.
+/// A value, as short as possible while it differs from the others.
 fn short(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! A study: what it takes, what it varies, and how it is made.
+//! A study: its inputs, its parameters, and the function that makes it.
 
 use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
@@ -124,9 +124,9 @@ impl StudyEntry {
     /// Makes the study.
     ///
     /// # Errors
-    /// A source that the study does not take, a parameter that it does not have, values outside the parameter's domain
-    /// or not ascending; a ranking with nothing to rank, or with scores that are not finite; a ranker that cannot be
-    /// trained.
+    /// A source that the study does not support, a parameter that it does not have, values outside the parameter's
+    /// domain or not ascending; a ranking with nothing to rank, or with scores that are not finite; a ranker that
+    /// cannot be trained.
     pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport, StudyError> {
         let values = self.values(options.over)?;
         if !self.accepts(source) {

@@ -56,7 +56,7 @@ pub enum StudyError {
         /// The score.
         found: f64,
     },
-    /// Scored queries of which none has a relevant and an irrelevant document.
+    /// Scored queries, none of which has a relevant and an irrelevant document.
     #[error("{origin}: found no query with a relevant and an irrelevant document, expected one or more")]
     NothingToRank {
         /// The origin of the queries.

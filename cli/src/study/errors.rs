@@ -71,8 +71,8 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     Ok(findings)
 }
 
-/// Compares what runs kept: two runs with each other; of more those that the paper compares, or else the first with
-/// each other one.
+/// Compares the kept scores of runs. Two runs are compared with each other. Of more runs, the ones that the paper
+/// compares are, or else the first with each other one.
 fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
     let all = runs.runs();
     let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];

@@ -1,4 +1,4 @@
-//! Data to train on, given or generated, and what studies train on them.
+//! Data to train on, given or generated, and the rankers that studies train on them.
 
 use burn::tensor::Device;
 use burn_rank::data::{Normalizer, RankingDataset, SynthConfig};

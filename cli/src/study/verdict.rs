@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use burn_rank::workbench::mean_of;
 use serde::{Deserialize, Serialize};
 
-/// The least difference of two numbers that is not taken for rounding.
+/// The smallest difference of two numbers that counts as more than rounding.
 pub(super) const ROUNDING: f64 = 1e-9;
 
 /// The standard errors that a mean must be away from 0.
@@ -119,8 +119,8 @@ pub(super) struct Bounded {
 }
 
 impl Bounded {
-    /// Adds an error, the bound that the claim sets it, and the most that the error can be whatever the ranking.
-    /// `None` is an error of which the claim says nothing.
+    /// Adds an error, its bound in the claim, and the largest error that any ranking can have. `None` is an error of
+    /// which the claim says nothing.
     pub(super) fn add(&mut self, error: f64, bound: Option<f64>, most: f64) {
         self.errors.push(error);
         let Some(bound) = bound else { return };
@@ -161,7 +161,7 @@ impl Bounded {
         self.bounded() - self.vacuous
     }
 
-    /// Judges whether every error is below its bound; `what` are the things that have errors.
+    /// Judges whether every error is below its bound. `what` names the things that have errors.
     pub(super) fn judge(of: &[Bounded], what: &str) -> Judged {
         let sum = |part: fn(&Bounded) -> usize| of.iter().map(part).sum::<usize>();
         let (above, below, close, vacuous) = (sum(|b| b.above), sum(|b| b.below), sum(|b| b.close), sum(|b| b.vacuous));

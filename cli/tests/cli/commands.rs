@@ -298,7 +298,7 @@ fn a_convention_is_a_preset_or_what_differs_from_one() {
     contains(&refused("{ name = \"letor\", gain = \"linear\" }"), &["name = letor", "a name that no preset has"]);
     contains(
         &bench.refused(&["eval", "x.safetensors", "--scores", "scores", "data"]),
-        &["expected DATA alone beside --scores"],
+        &["expected only DATA with --scores"],
     );
     let twice = bench.refused(&["loss", "approx_ndcg", "--set", "alpha=1", "--set", "alpha=2"]);
     contains(&twice, &["--set alpha=2: found `alpha` again, expected each key once"]);

@@ -89,7 +89,7 @@ fn what_cannot_be_streamed_is_refused_by_its_key() {
     };
     refused(&["data.memory=1 GB"], "a whole number above 0 with a unit (B, KiB, MiB, GiB, TiB)");
     refused(&["data.memory=1 MiB"], "data.memory: found 1 MiB, expected at least twice data.window, which is 256 MiB");
-    refused(&["data.window=1 MiB"], "data.window: found 1 MiB, expected `data.memory` beside it");
+    refused(&["data.window=1 MiB"], "data.window: found 1 MiB, expected `data.memory` with it");
     bench.write(
         "regression.toml",
         "[data]\ntrain = [\"train.arrow\"]\nmemory = \"1 GiB\"\n[learner]\nkind = \"regression\"\n",

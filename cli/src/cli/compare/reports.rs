@@ -113,7 +113,7 @@ fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// The rankings of runs that kept them; unknown where one did not, or its data have changed since.
+/// The rankings of runs that kept them; unknown if a run did not keep them, or if its data have changed.
 fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
     let read = |folder: &PathBuf| {
         let device = input::device(&args.device).ok()?;

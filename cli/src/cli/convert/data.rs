@@ -34,7 +34,7 @@ impl ConvertArgs {
         }
         let data = self.reading.read(std::slice::from_ref(&self.from), None)?;
         if format.is_none() && !(data.query_weights.is_empty() && data.document_weights.is_empty()) {
-            let expected = "a name that ends in .arrow or .parquet: text has its weights in files beside it";
+            let expected = "a name that ends in .arrow or .parquet: text has its weights in files next to it";
             return Err(Failure::input(format!("{place}: expected {expected}")));
         }
         let counts = [(data.queries(), "query"), (data.documents(), "document"), (data.feature_count, "feature")];

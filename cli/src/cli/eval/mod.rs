@@ -140,7 +140,7 @@ impl EvalArgs {
             (Some(run), Some(qrels), ..) => Ok(Input::Run { run, qrels }),
             (.., Some(_), []) => Err(Failure::input("expected DATA after --scores FILE")),
             (.., Some(_), [model, ..]) if model.extension().is_some_and(|extension| extension == "safetensors") => {
-                Err(Failure::input(format!("{}: expected DATA alone beside --scores FILE, no MODEL", model.display())))
+                Err(Failure::input(format!("{}: expected only DATA with --scores FILE, no MODEL", model.display())))
             }
             (.., Some(scores), data) => Ok(Input::Scores { scores, data }),
             (.., None, [model, data @ ..]) if !data.is_empty() => Ok(Input::Ranker { model, data }),

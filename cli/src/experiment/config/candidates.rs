@@ -25,7 +25,7 @@ pub(in crate::experiment) struct Candidate {
 }
 
 impl ExperimentConfig {
-    /// Refuses what a grid or a search would try in vain, as far as that is known before any data are read.
+    /// Refuses a grid or a search that would fail, as far as that is known before any data are read.
     pub(super) fn check_candidates(&self, document: &Document) -> Result<(), ConfigError> {
         let Some(search) = &self.search else {
             // One at a time: a grid may be large.

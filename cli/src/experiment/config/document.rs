@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::grid::Point;
 
-/// The value of a `KEY=VALUE` of the command line: TOML or JSON where it is either, else text.
+/// The value of a `KEY=VALUE` of the command line: A value of TOML or JSON, if the text is either; otherwise the text.
 ///
 /// # Errors
 /// A number that is not finite, or a whole number that TOML does not have, with its key.
@@ -35,10 +35,10 @@ pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
     }
 }
 
-/// A value of TOML, which stands at `key`, as one of JSON; times are texts.
+/// Converts the value of TOML at `key` to a value of JSON; times become texts.
 ///
 /// # Errors
-/// A number that is not finite, which no key takes.
+/// A number that is not finite, which no key accepts.
 pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal> {
     match not_finite(&value, key) {
         Some(refusal) => Err(refusal),
@@ -188,7 +188,7 @@ impl Document {
         Ok(())
     }
 
-    /// Sets a key to what an option of the command line, such as `--device`, was given: errors about the key name the
+    /// Sets a key to the value of an option of the command line, such as `--device`. Errors about the key name the
     /// option.
     pub fn set_option(&mut self, key: &str, option: &str, value: &str) {
         if let Some(root) = self.root.as_object_mut() {
@@ -246,8 +246,8 @@ impl Document {
         !self.assigned.is_empty()
     }
 
-    /// This document with a null at the key that an override removes, for each such override: an unknown key is refused
-    /// then, as it would be with a value.
+    /// This document with a null at each key that an override removes. So an unknown key is refused, as it would be
+    /// with a value.
     pub(super) fn with_nulls(&self) -> impl Iterator<Item = Result<Self, ConfigError>> {
         self.overrides.iter().filter(|set| set.removes).map(|set| {
             let mut document = self.clone();

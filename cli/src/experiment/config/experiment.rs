@@ -141,7 +141,7 @@ impl ExperimentConfig {
         Ok(config)
     }
 
-    /// Among learners that are tried, leaves the sections `[scorer]` and `[loss]` to those that read them.
+    /// If several learners are tried, keeps the sections `[scorer]` and `[loss]` only for those that read them.
     fn leave_out_unread(&mut self, document: &Document) {
         let Some(entry) = self.learner_entry().filter(|_| document.tries("learner")) else { return };
         if !entry.takes_scorer && !document.tries_in("scorer") {
@@ -213,7 +213,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Refuses weights that no file has, or that the learner or the loss does not take.
+    /// Refuses weights if no file has them, or if the learner or the loss does not support them.
     fn check_weights(&self) -> Result<(), Refusal> {
         let read = &self.data.read_options();
         type Takes = fn(&LearnerEntry) -> bool;
@@ -281,7 +281,7 @@ impl ExperimentConfig {
         Err(Refusal::new("data.memory", memory, expected))
     }
 
-    /// Refuses a start for a learner that takes none, before any file is read.
+    /// Refuses a start for a learner that supports none, before any file is read.
     fn check_start(&self, learner: &mut dyn RankingLearner) -> Result<(), Refusal> {
         let Some(start) = &self.start else { return Ok(()) };
         let none = Model::Trees(TreeEnsemble::new(0));
@@ -341,7 +341,7 @@ impl ExperimentConfig {
         registry::build(&self.learner, &self.parts())
     }
 
-    /// Returns the sections that a learner reads besides `[learner]`.
+    /// Returns the sections that a learner reads in addition to `[learner]`.
     pub(super) fn parts(&self) -> Parts<'_> {
         let searched = self.search.as_ref().map(SearchConfig::space);
         let tried = || [Some(&self.grid), searched].into_iter().flatten().flat_map(|of| of.keys());
@@ -372,8 +372,8 @@ impl ExperimentConfig {
         self
     }
 
-    /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so that
-    /// the same configuration has the same text. Keys that only the data decide are left out.
+    /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so
+    /// that the same configuration has the same text. Keys whose values depend on the data are left out.
     pub fn resolved(&self) -> Value {
         let fill = |given: &mut Value, defaults: Map| {
             let Some(given) = given.as_object_mut() else { return };

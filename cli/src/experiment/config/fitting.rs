@@ -21,7 +21,7 @@ impl ExperimentConfig {
         (entry.fitting)(&params, &self.parts(), data)
     }
 
-    /// Writes down what fits the scorer and the loss, where the document says nothing.
+    /// Fills in the defaults that fit the scorer and the loss, for keys that the document leaves out.
     pub(super) fn complete_fitting(&mut self, document: &Document) {
         let fitting = self.fitting(None);
         if !document.has("normalizer") {
@@ -46,7 +46,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Returns the configuration of a fit to one split, complete except for the normalizer that `auto` takes.
+    /// Returns the configuration of a fit to one split, complete except for the choice of the normalizer `auto`.
     pub(in crate::experiment) fn fitted_to(&self, split: &Split) -> Self {
         // A round that is given was found by validation, among as many.
         let has_validation = split.validation.is_some() || self.measure.round.is_some();

@@ -21,7 +21,7 @@ pub fn resolved_toml(document: &Document, config: &ExperimentConfig) -> Result<S
     toml::to_string_pretty(&value).map_err(|error| document.refuse("", &error.to_string()))
 }
 
-/// TOML has no null: what is not set is left out.
+/// TOML has no null, so keys that are not set are left out.
 fn remove_nulls(value: &mut Value) {
     match value {
         Value::Object(table) => {

@@ -34,7 +34,7 @@ pub struct DataConfig {
     /// Generated queries instead of files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<SyntheticConfig>,
-    /// Which column of a table is what.
+    /// The meaning of each column of a table.
     #[serde(skip_serializing_if = "Columns::is_default")]
     pub columns: Columns,
     /// Splits the training files into queries to train on, to select on and to test on.
@@ -219,7 +219,7 @@ pub struct MeasureConfig {
     pub select: Measure,
     /// The measures that are reported.
     pub report: Vec<Measure>,
-    /// The round that is taken, from 1, after which the fit ends; the best one when absent.
+    /// The round that is kept, from 1; the fit ends after it. Absent: the best round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<usize>,
 }
@@ -267,11 +267,11 @@ impl DataConfig {
         Some((self.memory?, self.window.unwrap_or(WINDOW)))
     }
 
-    /// Refuses what cannot be streamed, as far as it is known before files are read.
+    /// Refuses settings that do not allow streaming, as far as that is known before files are read.
     pub(in crate::experiment) fn check_streaming(&self) -> Result<(), Refusal> {
         let Some((memory, window)) = self.streaming() else {
             return match self.window {
-                Some(window) => Err(Refusal::new("data.window", window, "`data.memory` beside it")),
+                Some(window) => Err(Refusal::new("data.window", window, "`data.memory` with it")),
                 None => Ok(()),
             };
         };

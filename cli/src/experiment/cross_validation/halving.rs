@@ -1,8 +1,7 @@
 //! Successive halving: the rungs, which trials climb them, and the fits of each.
 //!
-//! A trial stands in its rung by the best round it has made until then, on validation queries. That is read from its
-//! history, whatever further rounds it has made since. So a cross-validation that was stopped and resumed drops the
-//! same trials.
+//! In its rung a trial is ranked by its best round so far, on validation queries. This is read from its history,
+//! whatever rounds it has made since. So a cross-validation that was stopped and resumed drops the same trials.
 
 use super::jobs::{JobResult, Jobs, Pass, mean};
 use super::options::CrossValidationOptions;
@@ -28,7 +27,7 @@ impl Jobs<'_> {
         ladder
     }
 
-    /// Runs the rungs one after the other; results in the order of the jobs, each as far as its trial has come.
+    /// Runs the rungs one after the other. Results are in the order of the jobs, each as far as its trial has come.
     ///
     /// A trial continues from the state in its folder. Without an output folder it is fitted again from its first
     /// round, with the same result.

@@ -45,7 +45,7 @@ pub(super) struct Pass<'a> {
     pub(super) numbers: &'a [usize],
     /// The rounds after which a fit pauses; to its end where absent.
     pub(super) rounds: Option<usize>,
-    /// Whether fits that have come this far are not repeated.
+    /// Whether fits that have reached this round are not repeated.
     pub(super) finished_count: bool,
     /// Whether to continue from the state in the folder of the job.
     pub(super) resume: bool,
@@ -85,7 +85,7 @@ pub(super) struct JobResult {
 }
 
 impl JobResult {
-    /// Whether the fit has made so many rounds, or has come to its end.
+    /// Whether the fit has made that many rounds, or has ended.
     fn has_reached(&self, rounds: Option<usize>) -> bool {
         self.fit.stop != StopReason::Interrupted || rounds.is_some_and(|rounds| self.fit.history.len() >= rounds)
     }
@@ -151,8 +151,8 @@ impl Jobs<'_> {
         stayed.into_iter().reduce(better).unwrap_or(0)
     }
 
-    /// The candidate with the best mean selection measure over folds and seeds; the first of equals. One without a value in
-    /// a fold is only taken where all are.
+    /// The candidate with the best mean selection measure over folds and seeds; the first of equals. A candidate
+    /// without a value in a fold is selected only if all lack one.
     pub(super) fn best_of_all(&self, results: &[JobResult]) -> Chosen {
         let of_folds: Vec<Vec<f64>> = (0..self.contents.len()).map(|split| self.selections(results, split)).collect();
         let value = |candidate: usize| mean(of_folds.iter().map(|of_fold| of_fold[candidate]));
@@ -204,7 +204,7 @@ impl Jobs<'_> {
         self.job(number).label
     }
 
-    /// The results in the folder of a run, in the order of the jobs; none of a fit that has not come to its end.
+    /// The results in the folder of a run, in the order of the jobs; none for a fit that has not ended.
     pub(super) fn made(&self, output: &OutputFolder) -> Vec<Option<JobResult>> {
         let made = |number| finished(&output.file(&self.folder(number)).join(RESULT));
         (0..self.count()).map(|number| made(number).filter(|result| result.has_reached(None))).collect()
@@ -319,8 +319,8 @@ impl Job<'_> {
         Ok(result)
     }
 
-    /// The name of its folder: fold, seed and a hash of all else that the fit and its measures are made from, so that
-    /// another configuration, other data or another version never take its result for theirs.
+    /// The name of its folder: fold, seed and a hash of everything else that the fit and its measures depend on. So its
+    /// result is never used for another configuration, other data or another version.
     fn folder(&self) -> String {
         let fitted = ExperimentConfig {
             name: String::new(),
@@ -341,7 +341,7 @@ impl Job<'_> {
     }
 }
 
-/// The mean; NaN, which JSON writes as `null`, of nothing.
+/// The mean; NaN of no values, which JSON writes as `null`.
 pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     mean_of(values).unwrap_or(f64::NAN)
 }

@@ -17,7 +17,7 @@ use crate::experiment::folder::OutputFolder;
 use crate::experiment::folder::RANKER;
 use crate::experiment::keep::{KEPT, KeptKind, kept_file};
 
-/// Keeps what the options ask for, and removes what was kept of other fits. A fit that finished in an earlier run
+/// Keeps the files that the options ask for, and removes the files of other fits. A fit that finished in an earlier run
 /// without leaving its ranker is made again if it is selected. Its result then replaces the earlier one.
 pub(super) fn keep(
     config: &ExperimentConfig,

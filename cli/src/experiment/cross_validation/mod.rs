@@ -26,7 +26,7 @@ use jobs::Jobs;
 use keeping::keep;
 use summary::summarize;
 
-/// Runs the cross-validation of a configuration, and keeps of the selected fits what the options ask for.
+/// Runs the cross-validation of a configuration, and keeps the files of the selected fits that the options ask for.
 ///
 /// # Errors
 /// The first [`ExperimentError`] of a job, in the order of the jobs; [`ExperimentError::Interrupted`] when a stop was
@@ -55,7 +55,7 @@ pub fn cross_validate_and_choose(
     })
 }
 
-/// Reads the data of a configuration, and does something with the fits that it asks for.
+/// Reads the data of a configuration, and passes its fits to a function.
 fn with_jobs<T>(
     document: &Document,
     config: &ExperimentConfig,

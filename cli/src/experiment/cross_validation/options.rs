@@ -25,7 +25,7 @@ pub struct JobDone<'a> {
     pub label: &'a str,
     /// The selection measure of the fit, on validation queries where there are some; none of a fit that failed.
     pub selection: Option<f64>,
-    /// The surrogate at the selected round, where the learner minimizes one.
+    /// The surrogate at the selected round, if the learner minimizes one.
     pub surrogate: Option<f64>,
 }
 

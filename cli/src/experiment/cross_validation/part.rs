@@ -1,4 +1,4 @@
-//! The parts of a cross-validation, made by independent processes: which fits are whose.
+//! The parts of a cross-validation, made by independent processes, and the fits of each.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ impl Part {
         if (1..=of).contains(&number) { Ok(Self { number, of }) } else { Err(refused(format!("{number}/{of}"))) }
     }
 
-    /// The part that a fit falls to, of `of` parts.
+    /// The part that makes a fit, of `of` parts.
     pub(super) fn of_fit(fit: usize, of: usize) -> Self {
         Self { number: fit % of + 1, of }
     }

@@ -18,11 +18,11 @@ use crate::experiment::keep::{KEPT, kept_kind};
 pub(super) struct Contents {
     /// The mark; the default one in an empty folder.
     pub(super) mark: Mark,
-    /// The listed files that are there as they were written.
+    /// The listed files that are unchanged since they were written.
     ours: BTreeSet<String>,
     /// Entries with a name that the mark lists or that the command writes, but that are not ours.
     theirs: BTreeMap<String, NotOurs>,
-    /// Halves of our files that a killed run left.
+    /// Unfinished files that a killed run left.
     halves: Vec<PathBuf>,
 }
 
@@ -104,7 +104,7 @@ impl Contents {
         }
     }
 
-    /// Removes what a killed run left of files that it had not finished. A leftover does no harm.
+    /// Removes the unfinished files of a killed run. A leftover does no harm.
     pub(super) fn remove_halves(&self) {
         self.halves.iter().for_each(|half| drop(fs::remove_file(half)));
     }
@@ -114,8 +114,8 @@ impl Contents {
         self.ours.contains(name)
     }
 
-    /// The listed files and folders that are there as they were written, as paths in the folder; what is in a folder comes
-    /// before it.
+    /// The listed files and folders that are unchanged since they were written, as paths in the folder. The contents of
+    /// a folder come before it.
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.ours.iter().rev()
     }

@@ -11,12 +11,12 @@ use crate::experiment::error::OutputError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holding {
     Alone,
-    /// Together with others that hold it the same way.
+    /// Shared with others that hold it in the same way.
     Shared,
 }
 
-/// Judges a folder under its lock; both are made if need be. Nothing is made in a folder that `judge` refuses, and it must
-/// refuse one in which something else has the name of the lock.
+/// Judges a folder under its lock; both are made if need be. Nothing is created in a folder that `judge` refuses. It
+/// must refuse a folder in which something else has the name of the lock.
 pub(super) fn locked<T>(
     path: &Path,
     holding: Holding,
@@ -60,7 +60,7 @@ pub(super) fn is_lock(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
 }
 
-/// Whether there is a folder; what is there instead is an error.
+/// Whether there is a folder. It is an error if something else is there.
 fn exists(path: &Path) -> Result<bool, OutputError> {
     let unwritable = |source| Err(OutputError::unwritable(path)(source));
     match fs::metadata(path) {

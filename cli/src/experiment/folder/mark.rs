@@ -1,7 +1,7 @@
 //! `Mark`: a small JSON file that says which files of a folder burn-rank wrote.
 //!
 //! The mark is the first file of a folder and is replaced whole, so that a kill leaves an empty folder or a marked one.
-//! A file is listed before it gets its name, together with the one that it replaces: whenever a kill comes, the
+//! A file is listed before it gets its name, together with the one that it replaces. So after a kill at any time, the
 //! existing file is one of the two. A listed file with another content was changed by the user, and belongs to the
 //! user.
 
@@ -47,7 +47,7 @@ pub(super) enum Over {
     Same,
     /// Replaces it, whatever it is.
     Other,
-    /// Adds to its fits, which stay in their place, and replaces what was found from them.
+    /// Adds fits, keeps the existing ones in their place, and replaces the results made from them.
     Outcome,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Mark {
     /// The number of parts, while the parts of a cross-validation share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parts: Option<usize>,
-    /// Each name that was written, with its SHA-256: two while one file is being replaced by another, none for files
+    /// Each name that was written, with its SHA-256. There are two while one file replaces another, and none for files
     /// that are written often.
     pub(super) wrote: BTreeMap<String, Vec<String>>,
 }

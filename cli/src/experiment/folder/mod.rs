@@ -1,7 +1,7 @@
 //! The folder of a run: the names in it, its owner, and the replacement of an older run by a new one.
 //!
 //! Only its [`Mark`](mark::Mark) identifies a folder. A command writes only into a folder that it made, found empty, or
-//! marked. There it replaces and removes only the files that the mark lists and that are as they were written.
+//! marked. There it replaces and removes only files that the mark lists and that are unchanged.
 //!
 //! A run that will replace another one is written to [`NEXT`], a marked folder inside the older run's folder. When it
 //! is complete, [`swap`] moves it into the place of the older run. Until then the older run stays as it was.
@@ -93,7 +93,7 @@ pub enum Claim {
         /// Number of parts.
         of: usize,
     },
-    /// Put together what the parts of this cross-validation left.
+    /// Put together the parts of this cross-validation.
     Merge,
 }
 

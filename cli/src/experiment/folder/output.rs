@@ -42,7 +42,7 @@ pub struct OutputFolder {
 struct Found {
     home: Contents,
     next: Option<Contents>,
-    /// The place where it is written; `None` while a finished run has still to take its place.
+    /// The place where it is written; `None` while a finished run still has to be moved into place.
     place: Option<Place>,
 }
 
@@ -104,8 +104,8 @@ impl OutputFolder {
         Ok(folder)
     }
 
-    /// Whether [`open`](Self::open) would be refused for what is in the folder: before the work, not after it. Makes and
-    /// changes nothing.
+    /// Whether [`open`](Self::open) would be refused because of the contents of the folder. This is known before the
+    /// work. Makes and changes nothing.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
@@ -117,7 +117,7 @@ impl OutputFolder {
         }
     }
 
-    /// Takes a folder for these files, in the place of those that the command wrote before.
+    /// Claims a folder for these files, in place of the files that the command wrote before.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -601,7 +601,7 @@ mod tests {
         assert!(run.write(RANKER, b"d").is_err());
     }
 
-    /// Between the mark and the file that it tells of, a kill leaves the old file.
+    /// A kill after the mark is written and before the file is leaves the old file.
     #[test]
     fn a_file_that_is_being_replaced_is_known_before_and_after() {
         let folder = tempfile::tempdir().unwrap();

@@ -64,7 +64,7 @@ pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
 /// Moves the finished run of [`NEXT`] into the place of the run around it.
 ///
 /// # Errors
-/// [`OutputError::NotOurs`] if a file has become the user's since; nothing has moved then. [`OutputError::Unwritable`].
+/// [`OutputError::NotOurs`] if a file has become the user's since; then nothing has moved. [`OutputError::Unwritable`].
 pub(super) fn swap(home: &Path) -> Result<(), OutputError> {
     let from = home.join(NEXT);
     let (old, new) = (Contents::read(home, &[])?, Contents::read(&from, &[])?);
@@ -148,7 +148,7 @@ fn gone(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a folder, if it is there; one that holds something else stays.
+/// Removes a folder, if it exists and is empty.
 fn emptied(path: &Path) -> io::Result<()> {
     step()?;
     match fs::remove_dir(path) {
@@ -188,7 +188,7 @@ mod tests {
     const KEPT_OLD: &str = "kept/fold1-seed1.scores.txt";
     const KEPT_NEW: &str = "kept/fold2-seed1.scores.txt";
 
-    /// The files of a run of a kind, with what `of` says.
+    /// The files of a run of a kind, with the result of `of` for each.
     fn fill(folder: &OutputFolder, kind: RunKind, of: &str, job: &str, kept: &str) {
         let names: &[&str] = match kind {
             RunKind::Train => &[RANKER, START, STATE, LOG, PAGE, REPORT],
@@ -288,7 +288,7 @@ mod tests {
         }
     }
 
-    /// Leaves a folder in which a swap was killed after its first changes.
+    /// Creates a folder in which a swap was killed after its first changes.
     fn half_way(path: &Path) {
         waiting(path, RunKind::Train, RunKind::Train);
         let mut new = OutputFolder::open(path, RunKind::Train, "new", Claim::Resume).unwrap();

@@ -86,8 +86,8 @@ pub struct CrossValidation {
 }
 
 impl FoldResult {
-    /// The trials, the one selected first: those that came further before those that were dropped, the better before
-    /// the worse, the first of equals.
+    /// The trials, with the selected one first. Trials that were dropped later come before trials that were dropped
+    /// earlier, then better before worse, then in their order.
     pub fn ranked_trials(&self) -> Vec<&Trial> {
         let merit = |trial: &Trial| trial.validation.unwrap_or(f64::NEG_INFINITY);
         let mut trials: Vec<&Trial> = self.trials.iter().collect();

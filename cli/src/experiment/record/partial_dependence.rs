@@ -25,7 +25,7 @@ pub struct PartialDependence {
     pub values: Vec<f32>,
     /// Mean score at each of these values.
     pub scores: Vec<f64>,
-    /// Share of the sample without the feature, and the mean score without it; absent where all documents have it.
+    /// Share of the sample without the feature, and the mean score without it; absent if all documents have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingValue>,
 }
@@ -72,7 +72,7 @@ fn sample(train: &RankingDataset) -> Option<RankingDataset> {
     (sample.documents() > 0).then_some(sample)
 }
 
-/// Returns the features of the largest gain, from 0, without features of no gain; the first of equal ones.
+/// Returns the features of the largest gain, from 0, the first of equal ones. Features without a gain are left out.
 fn largest(importance: &Importance) -> Vec<usize> {
     let gain = &importance.gain;
     let mut order: Vec<usize> = (0..gain.len()).filter(|&feature| gain[feature] > 0.0).collect();
@@ -81,7 +81,7 @@ fn largest(importance: &Importance) -> Vec<usize> {
     order
 }
 
-/// The values of ascending ones at [`STEPS`] equal steps; none if there are none.
+/// Returns the values at [`STEPS`] equal steps of ascending values; none if there are none.
 fn quantiles(ascending: &[f32]) -> Vec<f32> {
     let Some(last) = ascending.len().checked_sub(1) else { return Vec::new() };
     (0..=STEPS).map(|step| ascending[(step * last + STEPS / 2) / STEPS]).collect()

@@ -1,4 +1,4 @@
-//! `report.json`: what a run found, the same bytes for the same configuration and seed on the CPU. What may differ
+//! `report.json`: the results of a run, the same bytes for the same configuration and seed on the CPU. What may differ
 //! between machines and moments is in `run.json` ([`RunRecord`](super::RunRecord)).
 
 use std::collections::BTreeMap;
@@ -54,7 +54,8 @@ pub struct TrainReport {
     /// For a ranker of trees, how its scores move with the features of the largest gain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partial_dependence: Vec<PartialDependence>,
-    /// Every query of the test set; of the validation or else the training set where there is none.
+    /// Every query of the test set. Without one, every query of the validation set, and without that of the training
+    /// set.
     pub per_query: PerQuery,
     /// The worst and the best of these queries with their documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +172,8 @@ pub struct PerQuery {
 }
 
 impl TrainReport {
-    /// The report of one fit. `data` describes the split as it was read; the features of `split` are normalized since.
+    /// The report of one fit. `data` describes the split as it was read. The features of `split` have been normalized
+    /// since.
     pub fn new(config: &ExperimentConfig, data: Sets<DataReport>, split: &Split, fit: &Fit) -> Self {
         let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::from_evaluation);
         Self {

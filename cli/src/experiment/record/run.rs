@@ -19,11 +19,11 @@ pub struct RunRecord {
     pub instructions: String,
     /// Threads of the processor pool.
     pub threads: usize,
-    /// Seconds of the fits, as far as this process did them.
+    /// Seconds of the fits that this process made.
     pub fit_seconds: f64,
     /// Seconds in all, reading and reporting included.
     pub total_seconds: f64,
-    /// Largest resident memory of the process in MiB, where the system tells.
+    /// Largest resident memory of the process in MiB, if the system reports it.
     pub peak_memory_mib: Option<f64>,
     /// Seconds since 1970, at the end.
     pub finished: u64,

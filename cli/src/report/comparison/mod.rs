@@ -119,8 +119,8 @@ fn means(report: &ComparisonReport) -> Result<Html, SignificanceError> {
         table.row(letter(at), cells);
     }
     let words = format!(
-        " Beside each mean its {}% bootstrap interval over queries. The intervals of two systems may overlap where their \
-         difference is certain: the tests below are paired.",
+        " Next to each mean is its {}% bootstrap interval over queries. The intervals of two systems may overlap although \
+         their difference is certain: the tests below are paired.",
         100.0 * report.config.confidence
     );
     Ok(table.html().then(note(convention_in_words(&report.convention).then(Html::text(words)))))

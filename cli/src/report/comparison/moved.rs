@@ -60,7 +60,7 @@ fn of_pair(report: &ComparisonReport, of: &ComparedMeasure, pair: &SystemPair, r
             let shown = match both {
                 Some((one, other)) => table(pair, &side_by_side(&one, &other)),
                 None => note(
-                    "The rankings are not known: reports have values alone. Compare rankers on their data, or runs of cv \
+                    "The rankings are not known: reports have only values. Compare rankers on their data, or runs of cv \
                      that kept their scores (--keep scores).",
                 ),
             };

@@ -38,11 +38,11 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// Samples of which each grows from the least `n` to the largest.
+/// Number of samples; each grows from the smallest `n` to the largest.
 const SAMPLES: usize = 40;
 /// Samples and largest `n` of a quick study.
 const QUICK: (usize, f64) = (24, 10_000.0);
-/// A limit holds if what is fitted is within this of it.
+/// A limit holds if the fitted value is at most this far from it.
 const MARGIN: f64 = 0.01;
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {

@@ -5,9 +5,8 @@
 //! sigma^2))`, `e_3` a bound on the variance of a rank and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then the two
 //! measures differ by at most `2^max(y) n (e_1 + e_2)`. The gain is the paper's, `2^y`. Three forms are judged:
 //!
-//! * as stated: `e_3 = 1 - erf^2(delta / (2 sigma))`, for `(n - 1) e_3 < 1`. The statement lacks the factor
-//!   `(n - 1) / 4` of the proof, and its condition is weaker than the condition of the proof, which needs `4 / 5` for
-//!   `1`.
+//! * as stated: `e_3 = 1 - erf^2(delta / (2 sigma))`, for `(n - 1) e_3 < 1`. The statement lacks the factor `(n - 1) /
+//!   4` of the proof, and its condition is weaker than the condition of the proof, which has `4 / 5` in place of `1`.
 //! * as proved: `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))`, for `5 e_3 < 1`.
 //! * as corrected: also with `e_1 / ln 2`. Equation (1) of the proof differentiates `1 / log2(2 + r)` without the
 //!   factor `1 / ln 2`; two documents with `delta = 4 sigma` break it.
@@ -168,7 +167,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
 
 fn table(sigmas: &[f64], of_sigma: &[Errors], ndcg: Option<f64>) -> Table {
     let columns = ["sigma", "SoftNDCG", "NDCG", "rho", "largest error"];
-    let mut table = Table::new("SoftNDCG beside NDCG, means over queries", columns);
+    let mut table = Table::new("SoftNDCG next to NDCG, means over queries", columns);
     for (sigma, of) in sigmas.iter().zip(of_sigma) {
         let soft = mean_of(of.soft.iter().copied());
         table.row(sigma.to_string(), [soft, ndcg, of.bounded[0].mean(), of.bounded[0].largest()]);

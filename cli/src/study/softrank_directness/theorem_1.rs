@@ -96,8 +96,8 @@ fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
     Ok(best.1)
 }
 
-/// Returns an angle at which the mean SoftNDCG is largest, as near as the search goes. It is no worse than `other`, the
-/// one thing that the theorem needs of it.
+/// Returns an angle at which the mean SoftNDCG is largest, as near as the search goes. It is no worse than `other`,
+/// which is all that the theorem needs.
 fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError> {
     let step = std::f64::consts::TAU / GRID as f64;
     let mut best = (mean(&soft(linear, other, sigma)?), other);

@@ -56,9 +56,9 @@ fn reduction() -> usize {
 /// One rung of successive halving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Rung {
-    /// Trials of each fold that take part.
+    /// Number of trials of each fold in the rung.
     pub trials: usize,
-    /// Rounds that each of them has made at its end.
+    /// Number of rounds that each trial has made at the end of the rung.
     pub rounds: usize,
 }
 
@@ -136,8 +136,8 @@ impl SearchConfig {
     }
 }
 
-/// The rungs of successive halving where a trial of the last one makes `budget` rounds: as many as there can be while
-/// the last one has at least one trial and the first one at least one round.
+/// The rungs of successive halving, if a trial of the last one makes `budget` rounds. There are as many as possible
+/// while the last one has at least one trial and the first one at least one round.
 pub(in crate::experiment) fn rungs(trials: usize, budget: usize, reduction: usize) -> Vec<Rung> {
     let divisors = std::iter::successors(Some(1usize), |divisor| divisor.checked_mul(reduction));
     let divisors: Vec<usize> = divisors.take_while(|divisor| *divisor <= trials && *divisor <= budget).collect();

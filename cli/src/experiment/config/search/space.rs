@@ -48,7 +48,7 @@ pub(super) enum Domain {
 }
 
 impl Domain {
-    /// Reads what stands at a key of the space. A range has whole numbers where both ends are written as such.
+    /// Reads the value of a key of the space. A range has whole numbers if both ends are written as whole numbers.
     fn read(value: &Value) -> Result<Self, Refusal> {
         let table = match value {
             Value::Array(values) if !values.is_empty() => return Ok(Self::Values(values.clone())),
@@ -111,7 +111,7 @@ fn log_uniform(from: f64, to: f64, random: &mut ChaCha8Rng) -> f64 {
     (from.ln() + random.random::<f64>() * (to.ln() - from.ln())).exp()
 }
 
-/// Six significant digits, which people can read and every processor draws alike.
+/// Six significant digits: readable, and the same on every processor.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
