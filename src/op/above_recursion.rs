@@ -19,9 +19,9 @@ use super::{
 /// same for sums of exponentials, at less cost.
 ///
 /// Differentiable only in `x`. Documents with `a_i = 0` are skipped: O(Q k n) time for each other document, for `k`
-/// ranks that count and `Q` comparisons; on the CPU, in `f32`, O(k n) for all of them under exact noise. Memory is O(n
-/// + k sqrt n) for each thread on the CPU, outside the memory budget. It is O(k sqrt n) for each row on a GPU, and O(n
-/// + k sqrt n) for each row elsewhere. As many rows as the memory budget allows are computed at a time.
+/// ranks that count and `Q` comparisons; on the CPU, in `f32`, O(k n) for all of them under exact noise. Memory is
+/// O(n + k sqrt n) for each thread on the CPU, outside the memory budget. It is O(k sqrt n) for each row on a GPU, and
+/// O(n + k sqrt n) for each row elsewhere. As many rows as the memory budget allows are computed at a time.
 ///
 /// # Shapes
 /// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:
