@@ -3,9 +3,8 @@
 //!
 //! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`, with both probabilities from `erfc`, which is
 //! precise for `pi` near 1. With a larger factor, a product `p` becomes `p - p pi (1 - z)` with `1 - z` from the host.
-//! So the rounding of equal factors of many tied documents does not add up, nor does the rounding of `z` for bases near
-//! 1. The units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents, in
-//! order.
+//! So the rounding of equal factors of many tied documents does not add up, nor does the rounding of `z` near 1. The
+//! units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents, in order.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

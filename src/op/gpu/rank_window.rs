@@ -1,10 +1,10 @@
 //! Trials against a row, for a window of ranks: what a unit of [`above_recursion`](super::above_recursion) holds.
 //!
 //! `p(r)` is the chance that `r` documents are above, times the mean of the product. `w(r)`, for a sum, is the chance
-//! times the mean of the sum. A trial takes `p(r)` to `p(r) behind + p(r - 1) ahead`, and `w(r)` to `w(r) behind + (w(r
-//! - 1) + p(r - 1) b) ahead`, as in `cpu/ranks/trials.rs`; in a product, `ahead` has the factor `1 - b`. Trials move
-//! them to higher ranks, and derivatives by them to lower ones, so a window needs one number of each kind from its
-//! neighbor.
+//! times the mean of the sum. A trial takes `p(r)` to `p(r) behind + p(r - 1) ahead`, and `w(r)` to
+//! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`, as in `cpu/ranks/trials.rs`; in a product, `ahead` has the factor
+//! `1 - b`. Trials move them to higher ranks, and derivatives by them to lower ones, so a window needs one number of
+//! each kind from its neighbor.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
