@@ -41,13 +41,6 @@ impl RunArgs {
         self.open_with(None)
     }
 
-    /// The arguments, with one more key replaced.
-    pub fn with(&self, assignment: String) -> Self {
-        let mut more = self.clone();
-        more.set.push(assignment);
-        more
-    }
-
     /// As [`open`](Self::open), with the value of an option of the command for a key.
     pub fn open_with(&self, option: Option<(&str, &str, String)>) -> Result<Opened, Failure> {
         let mut document = Document::read(&self.config, &self.set)?;

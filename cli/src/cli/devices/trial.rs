@@ -8,8 +8,9 @@ use clap::Args;
 
 use crate::cli::execution_args::work_on_this_thread;
 use crate::cli::failure::Failure;
-use crate::cli::run_args::RunArgs;
+use crate::cli::run_args::{Opened, RunArgs};
 use crate::device_comparison::{StepCost, Trial, TrialOptions};
+use crate::experiment::ExperimentConfig;
 
 /// Arguments of `devices trial`.
 #[derive(Debug, Args)]
@@ -41,16 +42,17 @@ impl TrialArgs {
 
     /// The cost of training steps; `None` for learners without epochs of steps.
     fn step_cost(&self) -> Result<Option<StepCost>, Failure> {
-        let run = self.run.with(format!("learner.epochs={}", StepCost::ROUNDS));
-        let Ok(opened) = run.open() else {
-            // The learner has no epochs; the fits have said all other errors.
+        let Opened { mut document, config, device, execution } = self.run.open()?;
+        if config.resolved()["learner"]["epochs"].is_null() {
             return Ok(None);
-        };
+        }
+        document.set(&format!("learner.epochs={}", StepCost::ROUNDS))?;
+        let config = ExperimentConfig::from_document(&document)?;
         let batches = StepCost::BATCHES.into_iter().map(|queries| {
-            let opened = run.with(format!("learner.batch_queries={queries}")).open()?;
-            Ok((queries, opened.config))
+            document.set(&format!("learner.batch_queries={queries}"))?;
+            Ok((queries, ExperimentConfig::from_document(&document)?))
         });
         let batches = batches.collect::<Result<Vec<_>, Failure>>()?;
-        Ok(opened.execution.scope(|| StepCost::measure(&opened.config, &batches, &opened.device))?)
+        Ok(execution.scope(|| StepCost::measure(&config, &batches, &device))?)
     }
 }
