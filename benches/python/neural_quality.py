@@ -1,25 +1,34 @@
 #!/usr/bin/env python3
-"""Perceptrons by their defaults beside LightGBM: NDCG@10 and MAP of test queries. The first table of benchmarks/losses.md.
+"""Losses and perceptrons by their defaults, next to boosted trees of other libraries: NDCG@10 and MAP of test queries. Tables of benchmarks/losses.md.
 
-    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy lightgbm
-    /tmp/peers/bin/python benches/python/neural_quality.py target/release/burn-rank --out FOLDER [SET ..] [--seeds 1,2,3] [--threads N]
+    python3 -m venv /tmp/peers && /tmp/peers/bin/pip install numpy lightgbm xgboost catboost
+    /tmp/peers/bin/python benches/python/neural_quality.py target/release/burn-rank --out FOLDER [SET ..] [--table NAME] [--seeds 1,2,3]
 
 A SET is one of those below, which `burn-rank synth` makes, or NAME=FOLDER with S1.txt .. S5.txt or Fold1 .. Fold5; without any, all of those
-below. What is in --out is not run again: a run goes on where an earlier one ended.
+below. What is in --out is not run again: a run goes on where an earlier one ended. Every fit of ours is one of `burn-rank cv` and its defaults.
 
-Perceptrons are trained by `burn-rank cv` and its defaults, on three losses: `lambda_ndcg`, `list_net` and, for direct optimization, `approx_ndcg`
-with unit gradients. `.. 10 epochs` are the latter two with 10 epochs at a rate of .003. LightGBM has lambdarank, a learning rate of .05, 80 % of
-the documents and of the features for each tree, at least 20 documents in a leaf, and at most 1,500 trees, which stop after 100 without a better
-NDCG@10 on validation queries. Its leaves (7, 15 or 31) are chosen for each fold by validation NDCG@10 with the first seed.
+--table trees (the default): perceptrons on three losses, `lambda_ndcg`, `list_net` and, for direct optimization, `approx_ndcg` with unit
+gradients, and three libraries of trees. `.. 10 epochs` are the latter two losses with 10 epochs at a rate of .003. Trees have a learning rate of
+.05, 80 % of the documents and of the features for each tree, and at most 1,500 trees, which stop after 100 without a better NDCG@10 on
+validation queries. LightGBM has lambdarank and at least 20 documents in a leaf, XGBoost rank:ndcg, CatBoost YetiRank. Leaves (7, 15, 31) and
+depths (3, 4, 6; CatBoost 4, 6) are chosen for each fold by validation NDCG@10 with the first seed.
+
+--table losses: losses by what is trained (a network, a linear scorer, boosted trees). Losses with a temperature have three, half the default,
+the default and twice it; each fold chooses one by the NDCG@10 of its validation queries. Trees have the settings of
+configs/recommended/trees.toml, without the grid. Prints the choice first, then every loss.
+
+--table ingredients: what each default of a perceptron is worth. One at a time is taken away. `gauss, all values` maps each feature by all its
+training values instead of 257 knots, before burn-rank sees the data.
 
 Every figure is that of a single ranker: a query's value is the mean over the seeds. Differences are paired over test queries; the figure after ±
-is their standard error. The convention is `standard`, for all. The pooled row weighs the sets by 1 / SE^2.
+is their standard error. The convention is `standard`, for all. The pooled row or column weighs the sets by 1 / SE^2.
 """
 
 import argparse
 import itertools
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -45,27 +54,86 @@ NETS = {
     "list_net, 10 epochs": ["loss.name=list_net", *BRIEF],
     "approx_ndcg, 10 epochs": ["loss.name=approx_ndcg", *BRIEF],
 }
-TREES = "LightGBM"
+# What one of a library's points is called, and the points.
+POINTS = {"LightGBM": ("leaves", [7, 15, 31]), "XGBoost": ("depth", [3, 4, 6]), "CatBoost": ("depth", [4, 6])}
 # Differences that are printed, each of the first from the second.
 DIFFERENCES = [
-    ("lambda_ndcg", TREES),
-    ("list_net", TREES),
-    ("approx_ndcg", TREES),
+    ("lambda_ndcg", "LightGBM"),
+    ("list_net", "LightGBM"),
+    ("approx_ndcg", "LightGBM"),
+    ("lambda_ndcg", "XGBoost"),
+    ("lambda_ndcg", "CatBoost"),
+    ("lambda_ndcg", "list_net"),
     ("approx_ndcg", "list_net"),
     ("approx_ndcg", "lambda_ndcg"),
     ("approx_ndcg, 10 epochs", "list_net, 10 epochs"),
 ]
+ALL_VALUES = "gauss, all values"
+WITHOUT = {
+    "raw gradients": ["loss.query_gradients=raw"],
+    "normalizer z_score": ["normalizer=z_score"],
+    "normalizer quantile": ["normalizer=quantile"],
+    ALL_VALUES: ["normalizer=none"],
+    "no dropout": ["scorer.dropout=0"],
+    "all 100 epochs": ["learner.patience=100"],
+    "10 epochs": ["learner.epochs=10"],
+    "learning rate .01": ["learner.learning_rate=0.01"],
+}
+INGREDIENTS = {
+    f"{loss}, {what}": [f"loss.name={loss}", *keys]
+    for loss in ("lambda_ndcg", "approx_ndcg")
+    for what, keys in WITHOUT.items()
+    if (loss, what) != ("lambda_ndcg", "raw gradients")
+}
+NETWORK, LINEAR, TREES = "a network", "a linear ranker", "boosted trees"
+TRAINED = {
+    NETWORK: [],
+    LINEAR: ["scorer={kind=\"linear\"}"],
+    TREES: ["scorer=", "learner={kind=\"boosted_trees\",rounds=1000,learning_rate=0.05,leaves=15,subsample=0.8,colsample=0.5}"],
+}
+# The first loss of each is the one that others are compared with.
+BOUNDS = {
+    NETWORK: ["list_net", "lambda_ndcg", "softmax_cross_entropy", "xe_ndcg", "rank_net"],
+    LINEAR: ["list_net", "lambda_ndcg", "softmax_cross_entropy", "xe_ndcg", "rank_net"],
+    TREES: ["lambda_ndcg", "xe_ndcg", "rank_net"],
+}
+TEMPERATURES = {
+    "approx_ndcg": ("alpha", [10, 20, 40]),
+    "soft_ndcg": ("sigma", [0.05, 0.1, 0.2]),
+    "smooth_ndcg": ("sigma", [0.01, 0.02, 0.04]),
+    "approx_ap": ("alpha", [10, 20, 40]),
+}
+# Trees have warmer temperatures.
+TREE_TEMPERATURES = {"approx_ndcg": ("alpha", [2, 4, 8]), "soft_ndcg": ("sigma", [0.25, 0.5, 1.0]), "soft_ap": ("sigma", [0.25, 0.5, 1.0])}
+
+
+def losses_of(what):
+    """Method and keys of each loss of what is trained, the one that others are compared with first."""
+    prefix = "" if what == NETWORK else f"{what}: "
+    found = {f"{prefix}{loss}": [*TRAINED[what], f"loss.name={loss}"] for loss in BOUNDS[what]}
+    for loss, (key, values) in (TREE_TEMPERATURES if what == TREES else TEMPERATURES).items():
+        grid = f'grid={{"loss.{key}"={json.dumps(values)}}}'
+        found[f"{prefix}{loss}, temperature chosen"] = [*TRAINED[what], f"loss.name={loss}", "loss.temperature_unit=spread", grid]
+    return found
+
+
+LOSSES = {method: keys for what in TRAINED for method, keys in losses_of(what).items()}
+TABLES = {
+    "trees": [*POINTS, *NETS],
+    "losses": list(LOSSES),
+    "ingredients": ["lambda_ndcg", "approx_ndcg", *INGREDIENTS],
+}
 CONFIG = """\
 scorer = { kind = "mlp" }
 loss = { name = "lambda_ndcg" }
 learner = { kind = "gradient" }
 measure = { convention = "standard", select = "ndcg@10", report = ["ndcg@10", "map"] }
 """
-LEAVES, ROUNDS, PATIENCE = [7, 15, 31], 1500, 100
+ROUNDS, PATIENCE = 1500, 100
 
 
 def net(binary, folder, folds, sets, seeds, threads, out):
-    """Values of each test query by measure, the mean over seeds, and the best epoch of each fit."""
+    """Values of each test query by measure, the mean over seeds, and what each fold selected with the best round of each fit."""
     path = os.path.join(out, "report.json")
     if not os.path.exists(path):
         with tempfile.TemporaryDirectory() as work:
@@ -80,7 +148,8 @@ def net(binary, folder, folds, sets, seeds, threads, out):
         report = json.load(file)
     values = {measure: [value for fold in report["details"] for value in fold["per_query"]["values"][measure]] for measure in MEASURES}
     fits = [fit["best_round"] for fold in report["details"] for fit in fold["fits"]]
-    return values, f"best epochs {fits}"
+    selected = [fold["selected"] for fold in report["folds"] if fold["selected"] != "-"]
+    return values, f"best rounds {fits}, selected {selected}"
 
 
 def parts(folder, fold):
@@ -115,12 +184,56 @@ def learnable(labels, features, sizes):
     return labels[keeps], features[keeps], numpy.array(sizes)[has_relevant]
 
 
-def trees(binary, folder, folds, seeds, threads, out):
-    """The same of LightGBM. Values are those of `burn-rank eval`."""
+def fit_lightgbm(train, validation, leaves, seed, threads):
+    """Validation NDCG@10, trees and how to score."""
     import lightgbm
 
+    parameters = {
+        "objective": "lambdarank", "metric": "ndcg", "eval_at": [10], "learning_rate": 0.05, "num_leaves": leaves,
+        "min_data_in_leaf": 20, "feature_fraction": 0.8, "bagging_fraction": 0.8, "bagging_freq": 1, "seed": seed,
+        "num_threads": threads, "force_col_wise": True, "verbose": -1,
+    }
+    sets = [lightgbm.Dataset(rows, labels, group=sizes) for labels, rows, sizes in (train, validation)]
+    stop = lightgbm.early_stopping(PATIENCE, verbose=False)
+    ranker = lightgbm.train(parameters, sets[0], ROUNDS, valid_sets=[sets[1]], callbacks=[stop])
+    return ranker.best_score["valid_0"]["ndcg@10"], ranker.best_iteration, ranker.predict
+
+
+def fit_xgboost(train, validation, depth, seed, threads):
+    import xgboost
+
+    parameters = {
+        "objective": "rank:ndcg", "eval_metric": "ndcg@10", "eta": 0.05, "max_depth": depth, "subsample": 0.8, "colsample_bytree": 0.8,
+        "seed": seed, "nthread": threads,
+    }
+    sets = [xgboost.DMatrix(rows, labels, group=sizes, nthread=threads) for labels, rows, sizes in (train, validation)]
+    ranker = xgboost.train(parameters, sets[0], ROUNDS, evals=[(sets[1], "validation")], early_stopping_rounds=PATIENCE, verbose_eval=False)
+    trees = ranker.best_iteration + 1
+    return ranker.best_score, trees, lambda rows: ranker.predict(xgboost.DMatrix(rows), iteration_range=(0, trees))
+
+
+def fit_catboost(train, validation, depth, seed, threads):
+    import catboost
+
+    measure = "NDCG:top=10;type=Exp"
+    ranker = catboost.CatBoost({
+        "loss_function": "YetiRank", "eval_metric": measure, "learning_rate": 0.05, "depth": depth, "rsm": 0.8, "random_seed": seed,
+        "bootstrap_type": "Bernoulli", "subsample": 0.8, "iterations": ROUNDS, "early_stopping_rounds": PATIENCE, "use_best_model": True,
+        "thread_count": threads, "allow_writing_files": False, "verbose": False,
+    })
+    sets = [catboost.Pool(rows, labels, group_id=numpy.repeat(numpy.arange(len(sizes)), sizes)) for labels, rows, sizes in (train, validation)]
+    ranker.fit(sets[0], eval_set=sets[1])
+    return max(ranker.get_evals_result()["validation"][measure]), ranker.tree_count_, ranker.predict
+
+
+FITS = {"LightGBM": fit_lightgbm, "XGBoost": fit_xgboost, "CatBoost": fit_catboost}
+
+
+def trees(binary, folder, folds, seeds, threads, out, library="LightGBM"):
+    """The same of a library of trees. Values are those of `burn-rank eval`."""
     path = os.path.join(out, "values.json")
     if not os.path.exists(path):
+        fit, (what, points) = FITS[library], POINTS[library]
         values, chosen = {measure: [] for measure in MEASURES}, []
         for fold in folds:
             files = parts(folder, fold)
@@ -129,30 +242,47 @@ def trees(binary, folder, folds, seeds, threads, out):
             train, validation, test = (
                 (labels, numpy.pad(rows, ((0, 0), (0, width - rows.shape[1]))), sizes) for labels, rows, sizes in (train, validation, test)
             )
-
-            def fit(leaves, seed):
-                parameters = {
-                    "objective": "lambdarank", "metric": "ndcg", "eval_at": [10], "learning_rate": 0.05, "num_leaves": leaves,
-                    "min_data_in_leaf": 20, "feature_fraction": 0.8, "bagging_fraction": 0.8, "bagging_freq": 1, "seed": seed,
-                    "num_threads": threads, "force_col_wise": True, "verbose": -1,
-                }
-                sets = [lightgbm.Dataset(rows, labels, group=sizes) for labels, rows, sizes in (train, validation)]
-                stop = lightgbm.early_stopping(PATIENCE, verbose=False)
-                return lightgbm.train(parameters, sets[0], ROUNDS, valid_sets=[sets[1]], callbacks=[stop])
-
-            first = {leaves: fit(leaves, seeds[0]) for leaves in LEAVES}
-            leaves = max(LEAVES, key=lambda leaves: first[leaves].best_score["valid_0"]["ndcg@10"])
-            rankers = [first[leaves], *(fit(leaves, seed) for seed in seeds[1:])]
-            found = [measured(binary, files[2], ranker.predict(test[1])) for ranker in rankers]
+            first = {point: fit(train, validation, point, seeds[0], threads) for point in points}
+            point = max(points, key=lambda point: first[point][0])
+            rankers = [first[point], *(fit(train, validation, point, seed, threads) for seed in seeds[1:])]
+            found = [measured(binary, files[2], numpy.asarray(predict(test[1]), dtype=float)) for _, _, predict in rankers]
             for measure in MEASURES:
                 values[measure].extend(numpy.mean([of[measure] for of in found], axis=0).tolist())
-            chosen.append(f"{leaves} leaves, {[ranker.best_iteration for ranker in rankers]} trees")
+            chosen.append(f"{what} {point}, {[count for _, count, _ in rankers]} trees")
         os.makedirs(out, exist_ok=True)
         with open(path, "w") as file:
-            json.dump({"values": values, "chosen": chosen, "version": lightgbm.__version__}, file)
+            json.dump({"values": values, "chosen": chosen, "version": __import__(library.lower()).__version__}, file)
     with open(path) as file:
         found = json.load(file)
     return found["values"], "; ".join(found["chosen"])
+
+
+def by_all_values(folder, folds, out):
+    """The folds as Fold1, Fold2, .., with each feature mapped to the standard normal distribution by all its training values."""
+    normal = statistics.NormalDist()
+    for at_fold, fold in enumerate(folds, 1):
+        files = parts(folder, fold)
+        train = read(files[0])[1]
+        ordered = [numpy.sort(column) for column in train.T]
+
+        def mapped(at, values):
+            if ordered[at][0] == ordered[at][-1]:
+                return numpy.zeros(len(values))
+            shares = sum(numpy.searchsorted(ordered[at], values, side) for side in ("left", "right")) / (2 * len(train))
+            distinct, places = numpy.unique(numpy.clip(shares, 0.001, 0.999), return_inverse=True)
+            return numpy.array([normal.inv_cdf(share) for share in distinct])[places]
+
+        for part, names in zip(("train", "vali", "test"), files):
+            labels, rows, sizes = read(names)
+            rows = numpy.pad(rows, ((0, 0), (0, train.shape[1] - rows.shape[1])))
+            rows = numpy.stack([mapped(at, column) for at, column in enumerate(rows.T)], axis=1)
+            path = os.path.join(out, f"Fold{at_fold}", f"{part}.txt")
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            queries = numpy.repeat(numpy.arange(len(sizes)), sizes)
+            with open(path, "w") as file:
+                for label, query, row in zip(labels, queries, rows):
+                    file.write(f"{label:g} qid:{query} {' '.join(f'{at}:{value:.9g}' for at, value in enumerate(row, 1))}\n")
+    return out
 
 
 def measured(binary, files, scores):
@@ -181,36 +311,7 @@ def in_words(value, error):
     return f"{value:+.4f} ± {error:.4f}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binary")
-    parser.add_argument("sets", nargs="*")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--methods", help="methods to run, separated by semicolons; all if left out")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    arguments = parser.parse_intermixed_args()
-    binary, seeds = os.path.abspath(arguments.binary), [int(seed) for seed in arguments.seeds.split(",")]
-    methods = [TREES, *NETS] if arguments.methods is None else [name.strip() for name in arguments.methods.split(";")]
-    found = {}
-    for name in arguments.sets or SETS:
-        name, _, folder = name.partition("=")
-        folds = ALL_FOLDS
-        if not folder:
-            options, folds = SETS[name]
-            folder = os.path.join(arguments.out, "data", name)
-            if not os.path.exists(folder):
-                os.makedirs(os.path.dirname(folder), exist_ok=True)
-                subprocess.run([binary, "synth", *options.split(), "--parts", "5", "--out", folder], check=True, stdout=subprocess.DEVNULL)
-        of_set = found.setdefault(name, {})
-        for method in methods:
-            out, start = os.path.join(arguments.out, name, method.replace(", ", "-").replace(" ", "-")), time.time()
-            if method == TREES:
-                values, how = trees(binary, folder, folds, seeds, arguments.threads, out)
-            else:
-                values, how = net(binary, folder, folds, NETS[method], seeds, arguments.threads, out)
-            of_set[method] = {measure: numpy.array(values[measure], dtype=float) for measure in MEASURES}
-            print(f"{name}, {method}: {mean(of_set[method]['ndcg@10'])[0]:.4f}, {how}, {time.time() - start:.0f} s", file=sys.stderr)
+def trees_table(found, methods):
     print("| set | queries | " + " | ".join(f"{method}: NDCG@10, MAP" for method in methods) + " |\n|---|---|" + "---|" * len(methods))
     for name, of_set in found.items():
         count = int((~numpy.isnan(of_set[methods[0]]["ndcg@10"])).sum())
@@ -227,6 +328,100 @@ def main():
                 columns[one, other].append(mean(of_set[one][measure] - of_set[other][measure]))
             print(f"| {name} | " + " | ".join(in_words(*columns[pair][-1]) for pair in pairs) + " |")
         print("| pooled | " + " | ".join(in_words(*pooled(columns[pair])) for pair in pairs) + " |", flush=True)
+
+
+def differences(found, method, other, measure):
+    """Mean difference and error on each set, None where one of the two was not run."""
+    both = lambda of_set: method in of_set and other in of_set
+    return [mean(of_set[method][measure] - of_set[other][measure]) if both(of_set) else None for of_set in found.values()]
+
+
+def differences_table(found, rows, names):
+    """Rows are (heading, method, the method that it is compared with)."""
+    one = len(found) == 1
+    columns = [f"{name}, {title}" for name in found for title in ("NDCG@10", "MAP")] if one else [*found, "pooled, NDCG@10", "pooled, MAP"]
+    print(f"| {names} | compared with | " + " | ".join(columns) + " |\n|---|---|" + "---|" * len(columns))
+    for heading, method, other in rows:
+        of_sets = {measure: differences(found, method, other, measure) for measure in MEASURES}
+        if not any(of_sets["ndcg@10"]):
+            continue
+        cells = [] if one else [in_words(*figure) if figure else "" for figure in of_sets["ndcg@10"]]
+        cells += [in_words(*pooled(list(filter(None, of_sets[measure])))) for measure in MEASURES]
+        print(f"| {heading} | `{other.split(': ')[-1]}` | {' | '.join(cells)} |")
+
+
+def losses_table(found, methods):
+    """The best loss of what is trained, by the pooled difference from the first, and those within .005 of it, of those run on every set."""
+    print("| you train | and care for | start with | compared with | difference | within .005 of it |\n|---|---|---|---|--:|---|")
+    short = lambda method: method.split(": ")[-1].split(",")[0]
+    everywhere = [method for method in methods if all(method in of_set for of_set in found.values())]
+    of_all = {what: [method for method in losses_of(what) if method in everywhere] for what in TRAINED}
+    of_all = {what: own for what, own in of_all.items() if len(own) > 1}
+    for what, own in of_all.items():
+        for measure, title in zip(MEASURES, ["NDCG@10", "MAP"]):
+            figures = {method: pooled(differences(found, method, own[0], measure)) for method in own[1:]}
+            figures[own[0]] = (0.0, 0.0)
+            best = max(figures, key=lambda method: figures[method][0])
+            near = [method for method in sorted(own, key=lambda method: -figures[method][0]) if figures[method][0] >= figures[best][0] - 0.005]
+            listed = ", ".join(f"`{short(method)}`" for method in near if method != best)
+            difference = in_words(*figures[best]) if best != own[0] else "0"
+            print(f"| {what} | {title} | `{short(best)}` | `{short(own[0])}` | {difference} | {listed} |")
+    print()
+    rows = [(f"{what}, `{short(method)}`", method, list(losses_of(what))[0]) for what in TRAINED for method in list(losses_of(what))[1:]]
+    differences_table(found, rows, "loss")
+
+
+def ingredients_table(found, methods):
+    rows = [(f"`{method.split(', ')[0]}`, {method.split(', ', 1)[1]}", method, method.split(", ")[0]) for method in INGREDIENTS if method in methods]
+    differences_table(found, rows, "without")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("sets", nargs="*")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--table", choices=TABLES, default="trees")
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--methods", help="methods of the table to run, separated by semicolons; all if left out")
+    parser.add_argument("--made", action="store_true", help="run nothing: print the methods that are in --out")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    arguments = parser.parse_intermixed_args()
+    binary, seeds = os.path.abspath(arguments.binary), [int(seed) for seed in arguments.seeds.split(",")]
+    methods = TABLES[arguments.table] if arguments.methods is None else [name.strip() for name in arguments.methods.split(";")]
+    keys = {**NETS, **INGREDIENTS, **LOSSES}
+    for name in methods:
+        if name not in TABLES[arguments.table]:
+            sys.exit(f"{name} is not a method of --table {arguments.table}: expected {'; '.join(TABLES[arguments.table])}")
+    found = {}
+    for name in arguments.sets or SETS:
+        name, _, folder = name.partition("=")
+        folds = ALL_FOLDS
+        if not folder:
+            options, folds = SETS[name]
+            folder = os.path.join(arguments.out, "data", name)
+            if not os.path.exists(folder):
+                os.makedirs(os.path.dirname(folder), exist_ok=True)
+                subprocess.run([binary, "synth", *options.split(), "--parts", "5", "--out", folder], check=True, stdout=subprocess.DEVNULL)
+        of_set = found.setdefault(name, {})
+        for method in methods:
+            place = method.translate(str.maketrans({",": "", ":": "", " ": "-"}))
+            out, start = os.path.join(arguments.out, name, place), time.time()
+            if arguments.made and not any(os.path.exists(os.path.join(out, file)) for file in ("report.json", "values.json")):
+                continue
+            if method in POINTS:
+                values, how = trees(binary, folder, folds, seeds, arguments.threads, out, method)
+            else:
+                source, own_folds = folder, folds
+                if method.endswith(ALL_VALUES):
+                    source = os.path.join(arguments.out, "data", f"{name}-all-values")
+                    if not os.path.exists(source):
+                        by_all_values(folder, folds, source)
+                    own_folds = list(range(1, len(folds) + 1))
+                values, how = net(binary, source, own_folds, keys[method], seeds, arguments.threads, out)
+            of_set[method] = {measure: numpy.array(values[measure], dtype=float) for measure in MEASURES}
+            print(f"{name}, {method}: {mean(of_set[method]['ndcg@10'])[0]:.4f}, {how}, {time.time() - start:.0f} s", file=sys.stderr, flush=True)
+    {"trees": trees_table, "losses": losses_table, "ingredients": ingredients_table}[arguments.table](found, methods)
 
 
 if __name__ == "__main__":

@@ -142,8 +142,10 @@ def five_kinds(binary, shared, folder):
     yield "clicks in CSV, two levels", tables, text
 
 
-def start(binary, shared, folder, threads):
+def start(binary, shared, folder, threads, kinds):
     for at, (name, data, text) in enumerate(five_kinds(binary, shared, folder)):
+        if at + 1 not in kinds:
+            continue
         config, out = os.path.join(folder, f"init{at}.toml"), os.path.join(folder, f"init{at}")
         seen = json.loads(run(binary, "init", data, "--out", config, "--json", folder=folder, show=False))
         # Values by query in both measures, whatever `init` reports.
@@ -273,6 +275,7 @@ def main():
     parser.add_argument("parts", nargs="*", help="commands, start, broken, reading; the first three if left out")
     parser.add_argument("--out", required=True, help="a folder for data, configurations and runs")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--kinds", type=lambda text: [int(kind) for kind in text.split(",")], default=FOLDS, help="of `start`, from 1 to 5")
     parser.add_argument("--documents", type=int, default=1_000_000, help="of `reading`")
     arguments = parser.parse_intermixed_args()
     binary, shared, folder = (os.path.abspath(path) for path in (arguments.binary, arguments.shared, arguments.out))
@@ -281,7 +284,7 @@ def main():
         own = os.path.join(folder, part)
         os.makedirs(own, exist_ok=True)
         if part == "start":
-            start(binary, shared, own, arguments.threads)
+            start(binary, shared, own, arguments.threads, arguments.kinds)
         elif part == "reading":
             reading(binary, own, arguments.documents)
         else:

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What the parts of boosted trees are worth, on validation queries: without a look at test queries.
 
-    python3 benches/python/tree_defaults.py target/release/burn-rank normalizations|truncation|steps DATA [DATA ..] [--seeds 1,2,3] [--json FILE]
+    python3 benches/python/tree_defaults.py target/release/burn-rank normalizations|truncation|steps DATA [DATA ..] [--seeds 1,2,3] [--only VARIANT] [--json FILE]
 
-DATA is a folder of folds, or a file, which is cut into five folds by query. Every variant has the same grid (leaves), 300 trees at most, early
+DATA is a folder of folds, a file, which is cut into five folds by query, LightGBM's example (a folder with rank.train), or the name of a
+generated set: generated, short, long, noisy. `burn-rank synth` makes the latter in a folder of their own. Every variant has the same grid (leaves), 300 trees at most, early
 stopping on NDCG@10 of the validation queries, 80 % of the queries and half of the features for each tree, and the defaults for the rest. The value
 of a fold is that of its best point of the grid, mean over the seeds, in the `standard` convention. The difference is from the first variant;
 the figure after it is its standard error over folds, paired.
@@ -17,6 +18,13 @@ import subprocess
 import tempfile
 
 LEAVES = [7, 31]
+# What `burn-rank synth --parts 5` is told.
+GENERATED = {
+    "generated": "--queries 2000 --features 40 --median-length 15 --seed 303",
+    "short": "--queries 2000 --features 40 --median-length 7 --noise 0.4 --seed 404",
+    "long": "--queries 300 --features 136 --median-length 105 --noise 0.8 --seed 505",
+    "noisy": "--queries 1200 --features 60 --median-length 30 --noise 1.6 --seed 606",
+}
 LAMBDA = 'name = "lambda_ndcg"\n'
 PAPERS = 'temperature_unit = "score"\n'
 # Name: keys of the loss, keys of the learner.
@@ -48,6 +56,19 @@ COMPARED = {
         "soft_ap, balance (the default)": ('name = "soft_ap"', ""),
     },
 }
+
+
+def folds_of(binary, data, folder):
+    """The data that burn-rank reads, made in a folder where they are not there yet."""
+    if data in GENERATED:
+        subprocess.run([binary, "synth", *GENERATED[data].split(), "--parts", "5", "--out", folder], check=True, stdout=subprocess.DEVNULL)
+        return folder
+    if os.path.exists(os.path.join(data, "rank.train")):
+        from own_data import parts_of, with_queries
+
+        files = [with_queries(os.path.join(data, f"rank.{part}"), os.path.join(folder, f"{part}.txt")) for part in ("train", "test")]
+        return parts_of(os.path.join(folder, "parts"), files)
+    return data
 
 
 def validation(binary, data, variant, seeds):
@@ -92,6 +113,7 @@ def main():
     parser.add_argument("compared", choices=COMPARED)
     parser.add_argument("data", nargs="+")
     parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--only", help="run only this variant and the first one")
     parser.add_argument("--json")
     arguments = parser.parse_args()
     seeds = [int(seed) for seed in arguments.seeds.split(",")]
@@ -100,14 +122,18 @@ def main():
     for data in arguments.data:
         name = os.path.basename(os.path.abspath(data))
         first = None
-        for variant, keys in COMPARED[arguments.compared].items():
-            values = validation(arguments.binary, data, keys, seeds)
-            first = first or values
-            differences = [value - base for value, base in zip(values, first)]
-            error = statistics.stdev(differences) / len(differences) ** 0.5
-            difference = f"{statistics.mean(differences):+.4f} ± {error:.4f}" if values is not first else ""
-            print(f"| {name} | {variant} | {statistics.mean(values):.4f} | {difference} |", flush=True)
-            everything.setdefault(name, {})[variant] = values
+        with tempfile.TemporaryDirectory() as folder:
+            data = folds_of(arguments.binary, data, folder)
+            for variant, keys in COMPARED[arguments.compared].items():
+                if first and arguments.only not in (None, variant):
+                    continue
+                values = validation(arguments.binary, data, keys, seeds)
+                first = first or values
+                differences = [value - base for value, base in zip(values, first)]
+                error = statistics.stdev(differences) / len(differences) ** 0.5
+                difference = f"{statistics.mean(differences):+.4f} ± {error:.4f}" if values is not first else ""
+                print(f"| {name} | {variant} | {statistics.mean(values):.4f} | {difference} |", flush=True)
+                everything.setdefault(name, {})[variant] = values
     if arguments.json:
         with open(arguments.json, "w") as file:
             json.dump(everything, file)
