@@ -72,7 +72,7 @@ pub struct ExperimentConfig {
     pub search: Option<SearchConfig>,
 }
 
-/// The learners that a property is true of, as a refusal ends: "`gradient` and `rank_svm` do".
+/// The learners that have a property, as the end of a refusal: "`gradient` and `rank_svm` do".
 fn learners_that_do(has: impl Fn(&LearnerEntry) -> bool) -> String {
     let those = registry::LEARNERS.iter().filter(|entry| has(entry));
     let names: Vec<String> = those.map(|entry| format!("`{}`", entry.name)).collect();

@@ -268,7 +268,7 @@ impl PerQuery {
     }
 }
 
-/// Deviation over queries / sqrt(queries); NaN, which JSON writes as `null`, of fewer than two.
+/// Deviation over queries / sqrt(queries); NaN for fewer than two queries, which JSON writes as `null`.
 pub(in crate::experiment) fn standard_error(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = mean_of(values.iter().copied()).unwrap_or(f64::NAN);
