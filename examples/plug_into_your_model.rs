@@ -1,7 +1,7 @@
 //! A ranking loss and an NDCG measure in an existing model and training loop.
 //!
 //! ```text
-//! cargo run --release --no-default-features --features flex --example plug_into_your_model
+//! cargo run --release --package burn-rank --no-default-features --features flex --example plug_into_your_model
 //! ```
 //!
 //! `TwoTower` and the loop below are ordinary burn code that knows nothing of this crate. The first three marked lines
