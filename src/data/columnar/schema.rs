@@ -26,7 +26,7 @@ pub(super) struct Layout {
     pub features: Features,
     /// Number of features, unless the first row says it.
     pub width: Option<usize>,
-    /// The names of the features, of a column each whose names differ.
+    /// The names of the features, if each feature has a column and no two columns have the same name.
     pub names: Option<Vec<String>>,
 }
 

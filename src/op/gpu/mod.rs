@@ -1,9 +1,9 @@
 //! Kernels for GPUs in CubeCL, one source for CUDA, ROCm, Metal, Vulkan and WebGPU.
 //!
-//! Values are computed in `f32`. A tensor of another type, and a device that cannot run a kernel, gets `None`, for which
-//! the backend takes the tensor definition and its analytic gradient in row chunks; the log says so once. Nothing is
-//! stored for a pair, nothing is added atomically: see [`tile`]. Rows and columns that count for nothing are skipped where
-//! they can be many: see [`members`].
+//! Values are computed in `f32`. A tensor of another type, and a device that cannot run a kernel, gets `None`, for
+//! which the backend takes the tensor definition and its analytic gradient in row chunks; the log says so once. Nothing
+//! is stored for a pair, nothing is added atomically: see [`tile`]. Kernels skip rows and columns that change nothing
+//! in the result, if they can be many: see [`members`].
 //!
 //! Long lists are sorted, and sums of smooth functions taken in [`cells`] of the sorted list, in O(n log n). The device
 //! says which lists do: see [`cells::choice`].

@@ -82,7 +82,7 @@ struct Moments {
     powers: [f64; POWERS],
 }
 
-/// Numbers of one row on the way.
+/// Intermediate numbers of one row.
 #[derive(Default)]
 struct Scratch {
     unlikely: Unlikely,
