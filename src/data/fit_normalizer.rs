@@ -14,7 +14,7 @@ use crate::distributed::{OneProcess, Processes};
 /// Largest number of quantiles kept per feature.
 const QUANTILES: usize = 257;
 
-/// The places of the knots of `gauss` lie between -this and this: one document in a thousand lies beyond each.
+/// The knots of `gauss` lie between minus this number and this number: one document in a thousand is beyond each end.
 const FARTHEST: f64 = 3.09;
 
 /// The share of the pairs of a query and a feature that are from 0 to 1 in data that are normalized by query.

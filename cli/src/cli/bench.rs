@@ -272,7 +272,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Adds a row, as a line of JSON or of the table; no path where a benchmark computes no loss, or none of a scorer.
+    /// Adds a row, as a line of JSON or of the table. `path` is `None` in a benchmark that has only one path.
     fn add<const N: usize>(
         &mut self,
         device: &str,

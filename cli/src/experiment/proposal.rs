@@ -65,9 +65,9 @@ pub(crate) enum Choice {
 pub(crate) enum Labels {
     /// Whole grades.
     Grades,
-    /// 0 and another one.
+    /// 0 and one other value.
     Binary,
-    /// 0 and another one, which one document of a query has.
+    /// 0 and one other value, which a single document of each query has.
     OnePositive,
     /// Numbers that are no grades.
     Values,

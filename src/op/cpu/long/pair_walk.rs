@@ -22,7 +22,7 @@ use crate::op::cpu::{
 
 /// Pairs that cost as much as a document with one running sum, where all pairs weigh the same.
 const PAIRS_PER_SUM: usize = 25;
-/// The same for weights that are computed for each pair, and in walks come from two running sums per label.
+/// The same for weights that are computed for each pair; a walk takes them from two running sums per label.
 const PAIRS_PER_LAMBDA_SUM: usize = 60;
 /// The same for the sums that decay with the rank, where the weights of pairs are looked up.
 const PAIRS_PER_RANK_SUM: usize = 30;
