@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use burn::tensor::Device;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::RngExt;
 
 use crate::data::RankingDataset;
 use crate::distributed::testing::in_processes;
@@ -38,7 +37,7 @@ pub(crate) fn two_documents() -> RankingDataset {
 /// `queries` queries of `documents` documents, with `features` features and labels 0 to 2, which the features predict
 /// in part.
 pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u64) -> RankingDataset {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut random = crate::testing::random(seed);
     let mut data = RankingDataset { feature_count: features, offsets: vec![0], ..RankingDataset::default() };
     for query in 0..queries {
         for document in 0..documents {

@@ -219,6 +219,7 @@ mod tests {
     use crate::loss::Lists;
     use crate::loss::registry::LOSSES;
     use crate::loss::{LossSpec, RankingLoss, Reduction, SoftmaxCrossEntropyConfig};
+    use crate::testing::values;
 
     const QUERIES: [[f64; 2]; 3] = [[1.0, 0.5], [-0.25, 2.0], [0.5, -1.0]];
     const DOCUMENTS: [[f64; 2]; 5] = [[0.5, 0.5], [1.0, -1.0], [0.0, 2.0], [-1.5, 0.25], [2.0, 1.0]];
@@ -233,10 +234,6 @@ mod tests {
 
     fn vector(values: &[f64]) -> Tensor<1> {
         Tensor::from_data(TensorData::new(values.to_vec(), [values.len()]), (&Device::flex(), DType::F64))
-    }
-
-    fn values<const D: usize>(x: Tensor<D>) -> Vec<f64> {
-        x.into_data().iter::<f64>().collect()
     }
 
     fn product(i: usize, j: usize) -> f64 {

@@ -86,14 +86,14 @@ impl TreeEnsemble {
 
 #[cfg(test)]
 mod tests {
-    use rand::{Rng, RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
+    use rand::{Rng, RngExt};
 
     use super::*;
     use crate::ranker::Node;
+    use crate::testing::random;
 
     /// A tree of some depth whose splits are drawn, of three features with values from 0 to 4.
-    fn grow(random: &mut ChaCha8Rng, depth: usize) -> Vec<Node> {
+    fn grow(random: &mut impl Rng, depth: usize) -> Vec<Node> {
         let mut nodes = vec![Node::Leaf { value: 0.0 }];
         let mut waiting = vec![(0, depth)];
         while let Some((node, depth)) = waiting.pop() {
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn it_is_the_mean_of_scores_with_the_feature_replaced() {
-        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let mut random = random(1);
         let mut trees = TreeEnsemble::new(3);
         for _ in 0..20 {
             trees.push(&grow(&mut random, 5)).unwrap();

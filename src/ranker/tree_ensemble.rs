@@ -483,6 +483,7 @@ fn check(feature_count: usize, arrays: &TreeArrays) -> Result<(), TreeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scattered;
 
     fn stump(feature: u32, threshold: f32, low: f64, high: f64) -> Vec<Node> {
         vec![
@@ -524,8 +525,8 @@ mod tests {
             nodes.push(Node::Leaf { value: -0.7 });
             trees.push(&nodes).unwrap();
         }
-        let value = |i: u32| if i.is_multiple_of(5) { f32::NAN } else { (i * 7919 % 1009) as f32 / 1009.0 };
-        let features: Vec<f32> = (0..3 * 333).map(value).collect();
+        let value = |(i, x): (usize, f64)| if i.is_multiple_of(5) { f32::NAN } else { x as f32 / 1009.0 };
+        let features: Vec<f32> = scattered(3 * 333, 1009).enumerate().map(value).collect();
         let each: Vec<f64> = features.chunks_exact(3).map(|row| trees.score(row)).collect();
         assert_eq!(trees.scores(&features), each);
     }

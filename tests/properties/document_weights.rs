@@ -57,13 +57,7 @@ fn evaluate_on(
     }
     let losses = lists.losses(loss);
     assert_eq!(losses.dtype(), dtype, "{} changes the type", loss.about().name);
-    let gradients = losses.clone().sum().backward();
-    let gradient: Vec<f64> = match scores.grad(&gradients) {
-        Some(gradient) => gradient.into_data().iter::<f64>().collect(),
-        None => vec![0.0; queries.len() * width],
-    };
-    let losses = losses.into_data().iter::<f64>().collect();
-    Outcome { losses, gradients: gradient.chunks(width).map(<[f64]>::to_vec).collect() }
+    Outcome::new(losses, &scores)
 }
 
 fn evaluate(loss: &dyn RankingLoss, queries: &[Weighted]) -> Outcome {

@@ -6,6 +6,8 @@ use burn_rank::measure::{Convention, Discount, Gain, Measure, Ranking};
 use burn_rank::op::Step;
 use proptest::prelude::*;
 
+use crate::loss_contract::values;
+
 /// Draws scores without ties, and labels with a relevant and an irrelevant document.
 fn lists() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
     (2usize..13)
@@ -74,8 +76,7 @@ fn positions(scores: &[f64], alpha: f64) -> (Vec<f64>, Vec<f64>) {
     let shape = [1, scores.len()];
     let tensor = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), shape), (&device, DType::F64));
     let lists = Lists::padded(tensor.clone(), tensor.zeros_like(), Tensor::<2>::ones(shape, &device).greater_elem(0.0));
-    let of = |tensor: Tensor<2>| tensor.into_data().iter::<f64>().collect();
-    (of(lists.approximate_positions(alpha, Step::Logistic)), of(lists.ranks()))
+    (values(lists.approximate_positions(alpha, Step::Logistic)), values(lists.ranks()))
 }
 
 /// Returns the largest error of an approximate position.

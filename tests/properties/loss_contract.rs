@@ -133,6 +133,14 @@ pub(crate) struct Outcome {
     pub(crate) gradients: Vec<Vec<f64>>,
 }
 
+impl Outcome {
+    /// The outcome of padded scores.
+    pub(crate) fn new(losses: Tensor<1>, scores: &Tensor<2>) -> Self {
+        let (losses, gradient) = found(losses, scores);
+        Self { losses, gradients: gradient.chunks(scores.dims()[1]).map(<[f64]>::to_vec).collect() }
+    }
+}
+
 /// Makes a batch padded to `width`, with `filler` as score and label of the padding.
 fn tensors(queries: &[Query], width: usize, filler: f64, dtype: DType) -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
     tensors_on(&Device::flex(), queries, width, filler, dtype)
@@ -166,8 +174,16 @@ pub(crate) fn longest(queries: &[Query]) -> usize {
     queries.iter().map(|(scores, _)| scores.len()).max().unwrap_or(0)
 }
 
-fn values(tensor: Tensor<1>) -> Vec<f64> {
+/// The values of a tensor, row by row.
+pub(crate) fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
     tensor.into_data().iter::<f64>().collect()
+}
+
+/// The losses of queries and the gradient of their sum by the scores, 0 where there is none.
+pub(crate) fn found<const D: usize>(losses: Tensor<1>, scores: &Tensor<D>) -> (Vec<f64>, Vec<f64>) {
+    let gradients = losses.clone().sum().backward();
+    let gradient = scores.grad(&gradients).map_or_else(|| vec![0.0; scores.dims().iter().product()], values);
+    (values(losses), gradient)
 }
 
 fn evaluate(loss: &dyn RankingLoss, queries: &[Query], width: usize, filler: f64, dtype: DType) -> Outcome {
@@ -187,12 +203,7 @@ pub(crate) fn evaluate_on(
     let losses = loss.forward_no_reduction(scores.clone(), labels, mask);
     assert_eq!(losses.dims(), [queries.len()]);
     assert_eq!(losses.dtype(), dtype, "{} changes the type", loss.about().name);
-    let gradients = losses.clone().sum().backward();
-    let gradient: Vec<f64> = match scores.grad(&gradients) {
-        Some(gradient) => gradient.into_data().iter::<f64>().collect(),
-        None => vec![0.0; queries.len() * width],
-    };
-    Outcome { losses: values(losses), gradients: gradient.chunks(width).map(<[f64]>::to_vec).collect() }
+    Outcome::new(losses, &scores)
 }
 
 pub(crate) fn close(found: f64, expected: f64, tolerance: f64) -> bool {
@@ -269,11 +280,9 @@ fn scores_of_half_precision_are_computed_in_single() {
             let scores = scores.require_grad();
             let losses = loss.forward_no_reduction(scores.clone(), labels, mask);
             assert_eq!(losses.dtype(), DType::F32, "{name}");
-            let gradients = losses.clone().sum().backward();
-            assert_eq!(values(losses), expected.losses, "{name}: {dtype:?}");
-            let gradient =
-                scores.grad(&gradients).map(|gradient| gradient.into_data().iter::<f64>().collect::<Vec<_>>());
-            for (found, expected) in gradient.unwrap_or(vec![0.0; 17]).into_iter().zip(&expected.gradients[0]) {
+            let (losses, gradient) = found(losses, &scores);
+            assert_eq!(losses, expected.losses, "{name}: {dtype:?}");
+            for (found, expected) in gradient.into_iter().zip(&expected.gradients[0]) {
                 assert!(close(found, *expected, precision), "{name}: {dtype:?}: {found} {expected}");
             }
         }

@@ -113,15 +113,16 @@ impl FixedPoint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scattered;
 
     #[test]
     fn sums_are_exact_to_the_unit_and_do_not_overflow() {
         for size in [1e-200, 1e-9, 1.0, 3.7e8, 1e250] {
             let n = 100_000;
-            let gradient: Vec<f64> = (0..n).map(|d| size * (f64::from(d * 7919 % n) / f64::from(n) - 0.4)).collect();
+            let gradient: Vec<f64> = scattered(n, n).map(|x| size * (x / n as f64 - 0.4)).collect();
             let curvature: Vec<f64> = gradient.iter().map(|gradient| 0.5 * gradient.abs()).collect();
             let derivatives = Derivatives { gradient, curvature };
-            let documents: Vec<u32> = (0..n).collect();
+            let documents: Vec<u32> = (0..n as u32).collect();
             let units = FixedPoint::new(&derivatives, &documents);
             let of = |d: &u32| units.of(derivatives.gradient[*d as usize], derivatives.curvature[*d as usize]);
             let all = documents.iter().map(of).fold(Sums::default(), Sums::plus);
@@ -131,7 +132,7 @@ mod tests {
             };
             close(units.gradient(all), &derivatives.gradient);
             close(units.curvature(all), &derivatives.curvature);
-            assert_eq!(units.documents(all), n as usize);
+            assert_eq!(units.documents(all), n);
             // In any order, and taken away again.
             let backward = documents.iter().rev().map(of).fold(Sums::default(), Sums::plus);
             assert_eq!(backward, all);

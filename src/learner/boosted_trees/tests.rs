@@ -3,9 +3,7 @@
 use std::path::Path;
 
 use burn::tensor::Device;
-
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::RngExt;
 
 use super::config::{BoostedTreesConfig, Steps};
 use super::fit::member_seed;
@@ -19,6 +17,7 @@ use crate::learner::testing::{self, dataset};
 use crate::loss::LossSpec;
 use crate::ranker::{LEAF, Model, Node, NodeStatistics, TreeArrays, TreeEnsemble};
 use crate::scorer::{LinearScorerConfig, ScorerConfig};
+use crate::testing::random;
 
 /// Queries in which a document is relevant when exactly one of two features is 1: no linear ranker orders them.
 fn exclusive_or() -> RankingDataset {
@@ -256,7 +255,7 @@ fn a_flat_loss_starts_from_its_own_gains() {
 /// Queries of 20 documents. The first feature orders the documents that have it, and documents without it are the best.
 /// The second feature, half of which is missing, says nothing.
 fn half_missing(queries: usize, seed: u64) -> RankingDataset {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut random = random(seed);
     let (mut features, mut labels) = (Vec::new(), Vec::new());
     for _ in 0..20 * queries {
         let value: f32 = random.random_range(0.0..1.0);

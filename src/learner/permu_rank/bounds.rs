@@ -308,6 +308,7 @@ mod tests {
     use burn::tensor::{DType, Device};
 
     use super::*;
+    use crate::testing::values;
 
     const BOUNDS: [TypeTwoBound; 4] =
         [TypeTwoBound::Hinge, TypeTwoBound::MarginHinge, TypeTwoBound::Logistic, TypeTwoBound::Exponential];
@@ -317,7 +318,7 @@ mod tests {
     }
 
     fn value(tensor: Tensor<1>) -> f64 {
-        tensor.into_data().iter::<f64>().next().unwrap()
+        values(tensor)[0]
     }
 
     fn sets() -> PermutationSet {
@@ -387,7 +388,7 @@ mod tests {
         let orders: Vec<Vec<u32>> =
             vec![vec![2, 0, 1], vec![0, 1, 2], vec![0, 2, 1], vec![1, 0, 2], vec![1, 2, 0], vec![2, 1, 0]];
         let coefficients = orders.iter().map(|order| score_coefficients(order));
-        let f = weighted_scores(scores(&s, &Device::flex()), coefficients).into_data().try_to_vec::<f64>().unwrap();
+        let f = values(weighted_scores(scores(&s, &Device::flex()), coefficients));
         assert!(f[1..].iter().all(|&other| other < f[0]), "{f:?}");
     }
 
@@ -454,7 +455,7 @@ mod tests {
             let loss = TypeTwoLoss { bound, aggregation: PairAggregation::Sum };
             let x = scores(&s, &device).require_grad();
             let gradients = loss.forward(x.clone(), &sets()).backward();
-            let gradient = x.grad(&gradients).unwrap().into_data().try_to_vec::<f64>().unwrap();
+            let gradient = values(x.grad(&gradients).unwrap());
             for i in 0..3 {
                 let at = |h: f64| {
                     let mut moved = s;

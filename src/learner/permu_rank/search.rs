@@ -183,12 +183,12 @@ fn head_first(head: &[u32], all: &[u32]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
+    use rand::RngExt;
 
     use super::super::working_sets::target;
     use super::*;
     use crate::measure::{Convention, Measure};
+    use crate::testing::random;
 
     fn permutations(n: u32) -> Vec<Vec<u32>> {
         if n == 0 {
@@ -213,7 +213,7 @@ mod tests {
         let measures: Vec<Measure> = measures.split_whitespace().map(|name| name.parse().unwrap()).collect();
         let conventions = ["letor", "rax", "standard"].map(|name| Convention::preset(name).unwrap());
         let from_two = Convention { relevant_from: 2.0, ..conventions[0].clone() };
-        let mut random = ChaCha8Rng::seed_from_u64(5);
+        let mut random = random(5);
         let mut perfect_by_score = 0;
         for trial in 0..80 {
             let n = 2 + trial % 5;

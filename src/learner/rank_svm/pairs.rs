@@ -139,14 +139,14 @@ impl Tree {
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
+    use rand::RngExt;
 
     use super::*;
+    use crate::testing::random;
 
     #[test]
     fn sums_agree_with_explicit_pairs() {
-        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let mut random = random(3);
         for documents in [1, 2, 5, 17, 40] {
             let labels: Vec<f32> = (0..documents).map(|_| random.random_range(0..4) as f32).collect();
             // Multiples of 1/4: many ties, and pairs exactly at the margin, which are not active.

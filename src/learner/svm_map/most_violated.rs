@@ -81,10 +81,10 @@ impl<'a> Pools<'a> {
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
+    use rand::RngExt;
 
     use super::*;
+    use crate::testing::random;
 
     /// Every order of relevant (true) and irrelevant documents.
     fn interleavings(relevant: usize, irrelevant: usize) -> Vec<Vec<bool>> {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn no_ranking_violates_more() {
-        let mut random = ChaCha8Rng::seed_from_u64(11);
+        let mut random = random(11);
         let mut pooled = 0;
         for trial in 0..600 {
             let (r, i) = (1 + trial % 4, 1 + trial / 4 % 4);

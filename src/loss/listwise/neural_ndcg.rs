@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
     use crate::op::{Execution, differences};
-    use crate::testing::value;
+    use crate::testing::{value, values};
 
     #[test]
     fn two_documents_are_worked_by_hand() {
@@ -198,7 +198,7 @@ mod tests {
         for transposed in [false, true] {
             // A query with equal gains has nothing to learn, so `query_losses` is called directly.
             let loss = config.clone().with_transposed(transposed).init().unwrap().query_losses(&lists);
-            let found: Vec<f64> = loss.into_data().iter::<f64>().collect();
+            let found = values(loss);
             assert!(found[0].abs() < 1e-9, "{transposed}: {found:?}");
         }
     }
@@ -284,7 +284,7 @@ mod tests {
         let scores = Tensor::<2>::from_floats([[3.0, 1.0, -1.0, 1000.0, 5.0, 2.0]], &device);
         let mask = Tensor::<2>::from_floats([[1.0, 1.0, 1.0, 0.0, 0.0, 1.0]], &device).greater_elem(0.5);
         let p = neural_sort(&Lists::padded(scores.clone(), scores, mask), 1.0);
-        let sums: Vec<f32> = p.sum_dim(2).into_data().iter::<f32>().collect();
+        let sums = values(p.sum_dim(2));
         for (sum, expected) in sums.iter().zip([1.0, 1.0, 1.0, 1.0, 0.0, 0.0]) {
             assert!((sum - expected).abs() < 1e-6, "{sums:?}");
         }

@@ -301,6 +301,7 @@ mod tests {
     use crate::loss::Change;
     use crate::loss::gumbel::perturbed;
     use crate::loss::{Explained, LossSpec, RankingLoss, explain, registry};
+    use crate::testing::values;
 
     const SCORES: [f64; 6] = [0.31, -1.2, 2.5, 0.9, -0.4, 1.7];
     const LABELS: [f64; 6] = [2.0, 1.0, 0.0, 0.0, 4.0, 1.0];
@@ -350,7 +351,7 @@ mod tests {
             let by_hand = |draw: usize| {
                 let scores =
                     burn::tensor::Tensor::<2>::from_data([SCORES], (&burn::tensor::Device::flex(), DType::F64));
-                let noisy: Vec<f64> = perturbed(scores, 5, draw).into_data().iter::<f64>().collect();
+                let noisy = values(perturbed(scores, 5, draw));
                 explained(&*plain, &noisy).loss
             };
             form.insert("gumbel_samples".into(), 2.into());

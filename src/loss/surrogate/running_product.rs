@@ -35,6 +35,7 @@ mod tests {
     use burn::tensor::{DType, Device};
 
     use super::*;
+    use crate::testing::values;
 
     #[test]
     fn products_run_over_the_ranks_ahead() {
@@ -43,7 +44,6 @@ mod tests {
         let factors = Tensor::<2>::from_data([[0.0f64, 2.0, 3.0, 7.0, 5.0], [0.5, 0.0, 0.0, 4.0, 1.0]], options);
         let factors = factors.require_grad();
         let products = product_above(ranks, factors.clone());
-        let values = |x: Tensor<2>| x.into_data().iter::<f64>().collect::<Vec<_>>();
         assert_eq!(values(products.clone()), [6.0, 1.0, 2.0, 0.0, 0.0, 1.0, 0.5, 0.0, 0.0, 0.0]);
         // Each product's derivative by a factor is the product of the others ahead, though one of them is 0.
         let weights = Tensor::<2>::from_data([[1.0f64, 1.0, 1.0, 1.0, 10.0], [1.0; 5]], options);

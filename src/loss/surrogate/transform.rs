@@ -256,6 +256,7 @@ mod tests {
     use crate::measure::Gain;
     use crate::measure::{Convention, Discount, Measure, Ranking};
     use crate::op::Step;
+    use crate::testing::{scattered, values};
 
     const SCORES: [f64; 7] = [0.31, -1.2, 2.5, 0.9, -0.4, 1.7, 0.05];
     const LABELS: [f64; 7] = [2.0, 1.0, 0.0, 0.0, 0.0, 1.0, 4.0];
@@ -511,7 +512,7 @@ mod tests {
         // Adding the noise by hand gives the same.
         let device = Device::flex();
         let scores = Tensor::<2>::from_data([SCORES], (&device, DType::F64));
-        let noisy: Vec<f64> = perturbed(scores, 5, 0).into_data().iter::<f64>().collect();
+        let noisy = values(perturbed(scores, 5, 0));
         let approximate = Surrogate::new(Ndcg::new(), APPROXIMATE).unwrap();
         let by_hand = explain(&approximate, &noisy, &LABELS, DType::F64).unwrap().value;
         assert!((one(5) - by_hand).abs() < 1e-12);
@@ -594,7 +595,7 @@ mod tests {
     #[test]
     fn positions_that_a_measure_does_not_ask_for_change_no_bit() {
         fn check(measure: impl PositionMeasure + Clone + 'static) {
-            let scores: Vec<f64> = (0..300).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
+            let scores: Vec<f64> = scattered(300, 1009).map(|x| x / 500.0).collect();
             let labels: Vec<f64> = (0..300).map(|i| [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 3.0][i % 7]).collect();
             for dtype in [DType::F32, DType::F64] {
                 let explained = |measure: Box<dyn PositionMeasure>| {

@@ -143,15 +143,15 @@ pub fn equivalence(differences: &[Vec<f64>], margin: f64) -> Result<Equivalence,
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
+    use rand::{Rng, RngExt};
 
     use super::*;
+    use crate::testing::random;
 
     const MARGIN: f64 = 0.005;
 
     /// A number from a standard normal distribution.
-    fn normal(random: &mut ChaCha8Rng) -> f64 {
+    fn normal(random: &mut impl Rng) -> f64 {
         let (u, v): (f64, f64) = (random.random_range(f64::MIN_POSITIVE..1.0), random.random());
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
@@ -160,7 +160,7 @@ mod tests {
     fn verdicts(shift: f64, by_seed: f64, by_query: f64, pairs: u64) -> [usize; 3] {
         let mut counts = [0; 3];
         for pair in 0..pairs {
-            let mut random = ChaCha8Rng::seed_from_u64(pair);
+            let mut random = random(pair);
             let differences: Vec<Vec<f64>> = (0..5)
                 .map(|_| {
                     let seed = by_seed * normal(&mut random);

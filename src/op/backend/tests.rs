@@ -12,13 +12,13 @@ use crate::op::{
     self, Above, AboveExpectation, AboveRecursion, Comparison, Execution, ExponentialTerm, NeuralSortMatrix, PairLoss,
     PairWeight, ScoreNoise, Step, cpu, with_tensor_path,
 };
+use crate::testing::{uniform, values};
 
 const SHAPE: [usize; 2] = [2, 9];
 
-/// Numbers in [-1, 1) that look random, another sequence for each `salt`.
-fn numbers(salt: u64) -> Tensor<2> {
-    let draw = |i: u64| crate::seed::seed_for(3, "gradients", 100 * salt + i) as f64 / 2f64.powi(63) - 1.0;
-    tensor((0..18).map(draw).collect())
+/// Independent numbers in [-1, 1).
+fn numbers(seed: u64) -> Tensor<2> {
+    tensor(uniform(seed, 18))
 }
 
 fn tensor(values: Vec<f64>) -> Tensor<2> {
@@ -28,10 +28,6 @@ fn tensor(values: Vec<f64>) -> Tensor<2> {
 /// The second list has six documents.
 fn mask() -> Tensor<2> {
     tensor((0..18).map(|cell| if cell < 15 { 1.0 } else { 0.0 }).collect())
-}
-
-fn values(tensor: Tensor<2>) -> Vec<f64> {
-    tensor.into_data().iter::<f64>().collect()
 }
 
 fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
@@ -65,7 +61,12 @@ fn check_here(
     });
     for (part, (found, input)) in found.into_iter().zip(&tracked).enumerate() {
         let expected = input.grad(&gradients).expect("the input has a gradient");
-        assert_close(&format!("{what}, input {part}"), &values(Tensor::from_dispatch(found)), &values(expected), 1e-10);
+        assert_close(
+            &format!("{what}, input {part}"),
+            &values(Tensor::<2>::from_dispatch(found)),
+            &values(expected),
+            1e-10,
+        );
     }
     let automatic = values(tracked[0].grad(&gradients).expect("x has a gradient"));
     let (step, at) = (1e-5, values(x));

@@ -42,8 +42,8 @@ pub use at_rank::at_rank;
 pub use elementwise::{exp2, log2_discount, select};
 pub use ideal_dcg::ideal_dcg;
 pub use log_softmax::{log_softmax, log_softmax_gradient};
-#[cfg(all(test, feature = "_cube"))]
-pub(super) use long::box_cases;
+#[cfg(test)]
+pub use long::box_cases;
 #[cfg(feature = "_cube")]
 pub use long::levels::STEP as NOISE_STEP;
 pub use pairs::indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};

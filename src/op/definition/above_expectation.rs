@@ -6,7 +6,7 @@ use burn::backend::{Backend, tensor::FloatTensor};
 use super::{
     array::Array,
     rows::by_rows,
-    trials::{density, trials},
+    trials::{density, gradient_of_trials, trials},
 };
 use crate::op::cpu::{Above, AboveExpectation, Comparison, ExponentialTerm};
 
@@ -106,31 +106,23 @@ pub fn gradient<B: Backend>(
     let [_, documents] = x.dims();
     let mixture = noise.mixture(documents);
     let g = Array::<B>(gradient) * Array(a) * mask.clone();
-    // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]`: what its rows send to every document.
-    let [to_rows, to_all] = by_rows(&x, |rows| {
-        let mut sent: Option<Array<B>> = None;
-        for &(weight, comparison) in mixture.iter() {
-            let [ahead, behind, trial] = trials(&x, &mask, comparison, rows);
-            let mut flow: Option<Array<B>> = None;
-            for term in terms {
-                let base = base(term, &b, *above);
-                let factor = (ahead.clone() * base.clone() + behind.clone()).at_least(SMALLEST);
-                let product = factor.clone().product(2) * g.rows(rows) * (weight * term.coefficient);
-                let inner = match above {
-                    Above::Nothing | Above::Product => base - 1.0,
-                    Above::Sum => {
-                        let sum = tilted_sum(&ahead, &factor, &b, term.base, rows) * (term.base - 1.0);
-                        b.columns() * term.base / factor.clone() + sum.column()
-                    }
-                };
-                let here = product.column() * inner / factor;
-                flow = Some(flow.map_or(here.clone(), |flow| flow + here));
-            }
-            let here = flow.unwrap_or_else(|| trial.clone() * 0.0) * density(&x, comparison, rows) * trial;
-            sent = Some(sent.map_or(here.clone(), |sent| sent + here));
+    gradient_of_trials(&x, &mixture, 0, |weight, comparison, rows| {
+        let [ahead, behind, trial] = trials(&x, &mask, comparison, rows);
+        let mut flow: Option<Array<B>> = None;
+        for term in terms {
+            let base = base(term, &b, *above);
+            let factor = (ahead.clone() * base.clone() + behind.clone()).at_least(SMALLEST);
+            let product = factor.clone().product(2) * g.rows(rows) * (weight * term.coefficient);
+            let inner = match above {
+                Above::Nothing | Above::Product => base - 1.0,
+                Above::Sum => {
+                    let sum = tilted_sum(&ahead, &factor, &b, term.base, rows) * (term.base - 1.0);
+                    b.columns() * term.base / factor.clone() + sum.column()
+                }
+            };
+            let here = product.column() * inner / factor;
+            flow = Some(flow.map_or(here.clone(), |flow| flow + here));
         }
-        let sent = sent.unwrap_or_else(|| x.differences(rows) * 0.0);
-        [sent.clone().sum(2), sent.sum(1).columns()]
-    });
-    (to_all.sum(1) - to_rows).0
+        flow.unwrap_or_else(|| trial.clone() * 0.0) * density(&x, comparison, rows) * trial
+    })
 }

@@ -5,8 +5,8 @@ use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{
     array::Array,
-    rows::{by_rows, by_rows_with},
-    trials::{density, trials},
+    rows::by_rows,
+    trials::{density, gradient_of_trials, trials},
 };
 use crate::op::cpu::{Above, AboveRecursion};
 
@@ -190,39 +190,30 @@ pub fn gradient<B: Backend>(
     let block = documents.isqrt().max(1);
     // Before every block and within one: one or two arrays over the ranks.
     let states = 2 * block * ranks * if above == Above::Sum { 2 } else { 1 };
-    // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]`: what its rows send to every document.
-    let [to_rows, to_all] = by_rows_with(&x, states, |rows| {
+    gradient_of_trials(&x, &mixture, states, |weight, comparison, rows| {
         let nothing = x.rows(rows) * 0.0;
-        let mut sent: Option<Array<B>> = None;
-        for &(weight, comparison) in mixture.iter() {
-            let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: b.clone(), above, ranks };
-            let blocks = || (0..documents).step_by(block).map(move |start| start..(start + block).min(documents));
-            let mut starts = vec![trials.start(&nothing)];
-            for block in blocks() {
-                starts.push(trials.after(block, starts[starts.len() - 1].clone()));
-            }
-            let mut slopes = trials.last_slopes(&values, &nothing, rows);
-            let mut flows = Vec::with_capacity(documents);
-            for (block, state) in blocks().zip(starts).collect::<Vec<_>>().into_iter().rev() {
-                let mut states = vec![state];
-                for j in block.start..block.end - 1 {
-                    states.push(trials.after(j..j + 1, states[states.len() - 1].clone()));
-                }
-                for (j, state) in block.zip(states).collect::<Vec<_>>().into_iter().rev() {
-                    let (b, left) = (trials.b(j), trials.left(j));
-                    let slope = slopes.slope(&state, b.as_ref(), left.as_ref());
-                    flows.push(slope.unwrap_or_else(|| nothing.clone()));
-                    slopes = slopes.before(&trials.of(j));
-                }
-            }
-            flows.reverse();
-            let [.., trial] = trials.trials;
-            let here =
-                Array::stack_last(flows) * density(&x, comparison, rows) * trial * g.rows(rows).column() * weight;
-            sent = Some(sent.map_or(here.clone(), |sent| sent + here));
+        let trials = Trials { trials: trials(&x, &mask, comparison, rows), b: b.clone(), above, ranks };
+        let blocks = || (0..documents).step_by(block).map(move |start| start..(start + block).min(documents));
+        let mut starts = vec![trials.start(&nothing)];
+        for block in blocks() {
+            starts.push(trials.after(block, starts[starts.len() - 1].clone()));
         }
-        let sent = sent.unwrap_or_else(|| x.differences(rows) * 0.0);
-        [sent.clone().sum(2), sent.sum(1).columns()]
-    });
-    (to_all.sum(1) - to_rows).0
+        let mut slopes = trials.last_slopes(&values, &nothing, rows);
+        let mut flows = Vec::with_capacity(documents);
+        for (block, state) in blocks().zip(starts).collect::<Vec<_>>().into_iter().rev() {
+            let mut states = vec![state];
+            for j in block.start..block.end - 1 {
+                states.push(trials.after(j..j + 1, states[states.len() - 1].clone()));
+            }
+            for (j, state) in block.zip(states).collect::<Vec<_>>().into_iter().rev() {
+                let (b, left) = (trials.b(j), trials.left(j));
+                let slope = slopes.slope(&state, b.as_ref(), left.as_ref());
+                flows.push(slope.unwrap_or_else(|| nothing.clone()));
+                slopes = slopes.before(&trials.of(j));
+            }
+        }
+        flows.reverse();
+        let [.., trial] = trials.trials;
+        Array::stack_last(flows) * density(&x, comparison, rows) * trial * g.rows(rows).column() * weight
+    })
 }

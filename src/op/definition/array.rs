@@ -41,6 +41,16 @@ macro_rules! scalar_operator {
     };
 }
 
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident: $tensor:ident,)*) => {
+        impl<B: Backend> Array<B> {
+            $($(#[$doc])* pub fn $name(self) -> Self {
+                Self(B::$tensor(self.0))
+            })*
+        }
+    };
+}
+
 operator!(Add, add, float_add);
 operator!(Sub, sub, float_sub);
 operator!(Mul, mul, float_mul);
@@ -48,6 +58,21 @@ operator!(Div, div, float_div);
 scalar_operator!(Add, add, float_add_scalar);
 scalar_operator!(Sub, sub, float_sub_scalar);
 scalar_operator!(Mul, mul, float_mul_scalar);
+functions! {
+    exp: float_exp,
+    log: float_log,
+    /// `log(1 + x)`, precise for small `x`.
+    log_1p: float_log1p,
+    erf: float_erf,
+    atan: float_atan,
+    abs: float_abs,
+    recip: float_recip,
+    sigmoid: sigmoid,
+    log_sigmoid: log_sigmoid,
+    relu: relu,
+    /// The same values, without a gradient.
+    detach: float_detach,
+}
 
 impl<B: Backend> Div<f64> for Array<B> {
     type Output = Self;
@@ -68,47 +93,6 @@ impl<B: Backend> Neg for Array<B> {
 impl<B: Backend> Array<B> {
     pub fn dims<const D: usize>(&self) -> [usize; D] {
         self.0.shape().dims()
-    }
-
-    pub fn exp(self) -> Self {
-        Self(B::float_exp(self.0))
-    }
-
-    pub fn log(self) -> Self {
-        Self(B::float_log(self.0))
-    }
-
-    /// `log(1 + x)`, precise for small `x`.
-    pub fn log_1p(self) -> Self {
-        Self(B::float_log1p(self.0))
-    }
-
-    pub fn erf(self) -> Self {
-        Self(B::float_erf(self.0))
-    }
-
-    pub fn atan(self) -> Self {
-        Self(B::float_atan(self.0))
-    }
-
-    pub fn abs(self) -> Self {
-        Self(B::float_abs(self.0))
-    }
-
-    pub fn recip(self) -> Self {
-        Self(B::float_recip(self.0))
-    }
-
-    pub fn sigmoid(self) -> Self {
-        Self(B::sigmoid(self.0))
-    }
-
-    pub fn log_sigmoid(self) -> Self {
-        Self(B::log_sigmoid(self.0))
-    }
-
-    pub fn relu(self) -> Self {
-        Self(B::relu(self.0))
     }
 
     pub fn square(self) -> Self {
@@ -140,11 +124,6 @@ impl<B: Backend> Array<B> {
     /// `other` where this value is not 0, else `fill`, whatever `other` holds there.
     pub fn select_or(&self, other: Self, fill: f64) -> Self {
         Self(B::float_mask_fill(other.0, self.clone().zeros(), Scalar::Float(fill)))
-    }
-
-    /// The same values, without a gradient.
-    pub fn detach(self) -> Self {
-        Self(B::float_detach(self.0))
     }
 
     /// Largest value along dimension `dim`, which is removed.

@@ -323,6 +323,7 @@ mod tests {
 
     use super::*;
     use crate::loss::surrogate::relaxation::{Indicator, NeuralSort, SmoothIndicators, SoftSort};
+    use crate::testing::values;
 
     #[test]
     fn matrices_are_what_is_looked_up_place_by_place() {
@@ -346,8 +347,7 @@ mod tests {
             let Relaxed::Indicators(whole) = relaxation.relax(&lists, 0) else { panic!("{relaxation:?}") };
             let Relaxed::Indicators(parts) = relaxation.relax(&lists, 0) else { panic!("{relaxation:?}") };
             let parts = Indicators { matrix: None, ..parts };
-            let read = |indicators: &Indicators| indicators.matrix(&lists.mask).into_data().iter::<f64>().collect();
-            let (whole, parts): (Vec<f64>, Vec<f64>) = (read(&whole), read(&parts));
+            let [whole, parts] = [whole, parts].map(|indicators| values(indicators.matrix(&lists.mask)));
             let largest = whole.iter().zip(&parts).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(largest < 1e-12, "{relaxation:?}: {largest:e}");
             // Four and five documents: rows of ranks that are there add up to 1.

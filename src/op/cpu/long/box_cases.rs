@@ -1,8 +1,13 @@
-//! Scores on which sums in boxes are compared with those over all pairs.
+//! Numbers in no order, and scores on which sums in boxes are compared with those over all pairs.
+
+/// `n` whole numbers below `count` in no order. Each occurs once before they repeat.
+pub fn scattered(n: usize, count: usize) -> impl Iterator<Item = f64> {
+    (0..n).map(move |i| (i * 7919 % count) as f64)
+}
 
 /// Names, scores and steepness: scattered, crowded, tied, and one document far from all others.
 pub fn cases(n: usize) -> Vec<(String, Vec<f32>, f64)> {
-    let scattered: Vec<f32> = (0..n).map(|i| ((i * 7919) % 20011) as f32 / 20011.0).collect();
+    let scattered: Vec<f32> = scattered(n, 20011).map(|x| x as f32 / 20011.0).collect();
     let at =
         |f: &dyn Fn(usize, f32) -> f32| -> Vec<f32> { scattered.iter().enumerate().map(|(i, &u)| f(i, u)).collect() };
     let mut cases = vec![

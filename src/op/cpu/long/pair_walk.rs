@@ -314,6 +314,7 @@ impl<T: Real> Walker for Pass<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::cpu::box_cases::scattered;
     use crate::op::cpu::{
         dispatch::target,
         pairs::pair_loss::{pair_loss, pair_loss_gradient},
@@ -367,7 +368,7 @@ mod tests {
 
     #[test]
     fn walks_are_as_precise_as_single_precision() {
-        let uniform: Vec<f64> = (0..N).map(|i| ((i * 7919) % 3001) as f64 / 2048.0).collect();
+        let uniform: Vec<f64> = scattered(N, 3001).map(|x| x / 2048.0).collect();
         let scaled = |scale: f64| uniform.iter().map(|u| f64::from((u * scale) as f32)).collect::<Vec<_>>();
         let tied: Vec<f64> = uniform.iter().map(|u| (4.0 * u).floor()).collect();
         for (name, x) in [
@@ -388,7 +389,7 @@ mod tests {
 
     #[test]
     fn differences_of_ranks_are_as_precise_as_single_precision() {
-        let uniform: Vec<f64> = (0..N).map(|i| f64::from((((i * 7919) % 3001) as f64 / 300.0) as f32)).collect();
+        let uniform: Vec<f64> = scattered(N, 3001).map(|x| f64::from((x / 300.0) as f32)).collect();
         let tied: Vec<f64> = uniform.iter().map(|u| u.floor()).collect();
         let wide: Vec<f64> = uniform.iter().map(|u| f64::from((1e4 * u) as f32)).collect();
         let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();

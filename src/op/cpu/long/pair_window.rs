@@ -163,6 +163,7 @@ impl<'a, T: Real> Windows<'a, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::cpu::box_cases::scattered;
     use crate::op::cpu::{
         dispatch::target,
         pairs::pair_loss::{pair_loss, pair_loss_gradient},
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn windows_agree_with_pairs() {
         // Multiples of 2^-10, so that differences are exact in both precisions.
-        let x: Vec<f32> = (0..N).map(|i| ((i * 7919) % 1511) as f32 / 64.0).collect();
+        let x: Vec<f32> = scattered(N, 1511).map(|x| x as f32 / 64.0).collect();
         let tied: Vec<f32> = x.iter().map(|x| x.floor()).collect();
         for (name, x) in [("spread", &x), ("tied", &tied), ("one point", &vec![3.0; N])] {
             for loss in [PairLoss::Hinge { margin: 1.0 }, PairLoss::SquaredHinge { margin: 2.5 }, PairLoss::Exponential]

@@ -133,6 +133,7 @@ pub fn gradient<T: Real>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, 
 #[cfg(test)]
 mod tests {
     use super::Step;
+    use crate::op::cpu::box_cases::scattered;
     use crate::op::cpu::pairs::step_sum::{step_sum, step_sum_gradient};
 
     /// Returns the largest errors of value and gradient, relative to the value and to the largest term of the gradient.
@@ -164,7 +165,7 @@ mod tests {
     #[test]
     fn walks_are_as_precise_as_single_precision_wherever_documents_stand() {
         let n = 2000;
-        let uniform: Vec<f32> = (0..n).map(|i| ((i * 7919) % 2003) as f32 / 2003.0).collect();
+        let uniform: Vec<f32> = scattered(n, 2003).map(|x| x as f32 / 2003.0).collect();
         let at =
             |f: &dyn Fn(usize, f32) -> f32| -> Vec<f32> { uniform.iter().enumerate().map(|(i, &u)| f(i, u)).collect() };
         let g = at(&|i, u| ((i * 31) % 17) as f32 / 8.0 - u);
@@ -194,7 +195,7 @@ mod tests {
     #[test]
     fn padding_changes_no_bit_of_a_walk() {
         let n = 700;
-        let x: Vec<f32> = (0..n).map(|i| ((i * 7919) % 1009) as f32 / 100.0).collect();
+        let x: Vec<f32> = scattered(n, 1009).map(|x| x as f32 / 100.0).collect();
         let v: Vec<f32> = (0..n).map(|i| if i % 4 == 3 { 0.0 } else { 1.0 }).collect();
         let g: Vec<f32> = (0..n).map(|i| ((i * 31) % 17) as f32 - 8.0).collect();
         let padded = |values: &[f32]| [values, &[0.0; 300]].concat();

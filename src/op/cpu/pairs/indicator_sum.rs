@@ -193,11 +193,12 @@ pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::cpu::box_cases::scattered;
 
     #[test]
     fn a_gradient_of_few_ranks_reaches_all_that_meet_them() {
         let n = 200;
-        let x: Vec<f64> = (0..n).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
+        let x: Vec<f64> = scattered(n, 1009).map(|x| x / 500.0).collect();
         let a: Vec<f64> = (0..n).map(|i| (i % 5) as f64).collect();
         let (mask, sigma) = (vec![1.0; n], 0.1);
         let (out, total) = indicator_sum(&x, &a, &mask, n, sigma);

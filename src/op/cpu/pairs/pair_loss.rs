@@ -209,35 +209,24 @@ impl<T: Real, L: Term<T>> Kernel for Slope<'_, T, L> {
     }
 }
 
-/// Calls `$f` with the term of a loss.
-macro_rules! with_term {
-    ($loss:expr, $term:ident => $call:expr) => {
+/// Runs a kernel with the term of a loss.
+macro_rules! dispatch_term {
+    ($target:ident, $loss:ident, $kernel:ident $fields:tt) => {
         match $loss {
-            PairLoss::Logistic => {
-                let $term = Logistic;
-                $call
-            }
+            PairLoss::Logistic => dispatch_term!(@ $target, $kernel, Logistic, $fields),
             PairLoss::Hinge { margin } => {
-                let $term = Hinge { margin: T::from_f64(margin) };
-                $call
+                dispatch_term!(@ $target, $kernel, Hinge { margin: T::from_f64(margin) }, $fields)
             }
             PairLoss::SquaredHinge { margin } => {
-                let $term = SquaredHinge { margin: T::from_f64(margin) };
-                $call
+                dispatch_term!(@ $target, $kernel, SquaredHinge { margin: T::from_f64(margin) }, $fields)
             }
-            PairLoss::Exponential => {
-                let $term = Exponential;
-                $call
-            }
-            PairLoss::Fidelity => {
-                let $term = Fidelity;
-                $call
-            }
-            PairLoss::SoftZeroOne => {
-                let $term = SoftZeroOne;
-                $call
-            }
+            PairLoss::Exponential => dispatch_term!(@ $target, $kernel, Exponential, $fields),
+            PairLoss::Fidelity => dispatch_term!(@ $target, $kernel, Fidelity, $fields),
+            PairLoss::SoftZeroOne => dispatch_term!(@ $target, $kernel, SoftZeroOne, $fields),
         }
+    };
+    (@ $target:ident, $kernel:ident, $term:expr, { $($fields:tt)* }) => {
+        dispatch($target, $kernel { term: $term, $($fields)* })
     };
 }
 
@@ -263,8 +252,7 @@ pub fn pair_loss<T: Real>(
         } else {
             let tiles = losses.chunks_mut(TILE).enumerate().collect();
             for_each(tiles, list.pairs(), |(tile, out)| {
-                let start = tile * TILE;
-                with_term!(loss, term => dispatch(target, Value { list: &list, term, start, out }));
+                dispatch_term!(target, loss, Value { list: &list, start: tile * TILE, out });
             });
         }
         scatter(out, &list.members, &losses);
@@ -287,23 +275,20 @@ pub fn pair_loss_gradient<T: Real>(
         let g = filled(gather(g, &list.members));
         let mut to_rows = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut to_rows) {
-            return scatter(to_x, &list.members, &to_rows);
-        }
-        if let Some(walks) = Walks::new(target, &list, loss) {
+            // NaN says so.
+        } else if let Some(walks) = Walks::new(target, &list, loss) {
             walks.gradient(target, &g, &mut to_rows);
-            return scatter(to_x, &list.members, &to_rows);
-        }
-        if let Some(windows) = Windows::new(target, &list, loss) {
+        } else if let Some(windows) = Windows::new(target, &list, loss) {
             windows.gradient(&g, &mut to_rows);
-            return scatter(to_x, &list.members, &to_rows);
+        } else {
+            let partials = each_stripe(&mut to_rows, list.x.len(), list.pairs(), |stripe, to_rows, to_all| {
+                for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
+                    let start = stripe.start + tile * TILE;
+                    dispatch_term!(target, loss, Slope { list: &list, start, g: &g, to_rows, to_all });
+                }
+            });
+            reduce(&mut to_rows, &partials);
         }
-        let partials = each_stripe(&mut to_rows, list.x.len(), list.pairs(), |stripe, to_rows, to_all| {
-            for (tile, to_rows) in to_rows.chunks_mut(TILE).enumerate() {
-                let start = stripe.start + tile * TILE;
-                with_term!(loss, term => dispatch(target, Slope { list: &list, term, start, g: &g, to_rows, to_all }));
-            }
-        });
-        reduce(&mut to_rows, &partials);
         scatter(to_x, &list.members, &to_rows);
     })
 }

@@ -8,8 +8,6 @@
 //! A pair that certainly adds 0 is not visited: documents whose sums are not needed are not rows, and a gradient of 0
 //! adds nothing. The others are added in the same order as all pairs would be, to the last bit.
 
-use std::marker::PhantomData;
-
 use super::by_label::filled;
 use super::columns::Columns;
 use crate::execution::Target;
@@ -29,68 +27,72 @@ use crate::op::cpu::{
 };
 
 /// A step and its slope at a difference, for the general path.
-trait Phi {
-    fn value<T: Real, const FMA: bool>(t: T) -> T;
-    fn slope<T: Real, const FMA: bool>(t: T) -> T;
+trait Phi: Copy {
+    fn value<T: Real, const FMA: bool>(self, t: T) -> T;
+    fn slope<T: Real, const FMA: bool>(self, t: T) -> T;
 }
 
+#[derive(Clone, Copy)]
 struct Logistic;
 
 impl Phi for Logistic {
     #[inline(always)]
-    fn value<T: Real, const FMA: bool>(t: T) -> T {
+    fn value<T: Real, const FMA: bool>(self, t: T) -> T {
         let u = (-t.abs()).exponential::<FMA>();
         (if t < T::ZERO { u } else { T::ONE }) / (T::ONE + u)
     }
 
     #[inline(always)]
-    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+    fn slope<T: Real, const FMA: bool>(self, t: T) -> T {
         let u = (-t.abs()).exponential::<FMA>();
         let large = T::ONE / (T::ONE + u);
         u * large * large
     }
 }
 
+#[derive(Clone, Copy)]
 struct Erf;
 
 impl Phi for Erf {
     #[inline(always)]
-    fn value<T: Real, const FMA: bool>(t: T) -> T {
+    fn value<T: Real, const FMA: bool>(self, t: T) -> T {
         let small = T::HALF * t.abs().scaled_erfc::<FMA>() * (-t * t).exponential::<FMA>();
         if t < T::ZERO { small } else { T::ONE - small }
     }
 
     #[inline(always)]
-    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+    fn slope<T: Real, const FMA: bool>(self, t: T) -> T {
         (-t * t).exponential::<FMA>() * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI)
     }
 }
 
+#[derive(Clone, Copy)]
 struct Arctan;
 
 impl Phi for Arctan {
     #[inline(always)]
-    fn value<T: Real, const FMA: bool>(t: T) -> T {
+    fn value<T: Real, const FMA: bool>(self, t: T) -> T {
         t.atan() * T::from_f64(std::f64::consts::FRAC_1_PI) + T::HALF
     }
 
     #[inline(always)]
-    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+    fn slope<T: Real, const FMA: bool>(self, t: T) -> T {
         T::from_f64(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE)
     }
 }
 
+#[derive(Clone, Copy)]
 struct Laplace;
 
 impl Phi for Laplace {
     #[inline(always)]
-    fn value<T: Real, const FMA: bool>(t: T) -> T {
+    fn value<T: Real, const FMA: bool>(self, t: T) -> T {
         let small = T::HALF * (-t.abs()).exponential::<FMA>();
         if t < T::ZERO { small } else { T::ONE - small }
     }
 
     #[inline(always)]
-    fn slope<T: Real, const FMA: bool>(t: T) -> T {
+    fn slope<T: Real, const FMA: bool>(self, t: T) -> T {
         T::HALF * (-t.abs()).exponential::<FMA>()
     }
 }
@@ -150,12 +152,15 @@ impl<'a, T: Real> List<'a, T> {
         let at = filled(rows.map_or_else(|| at.to_vec(), |rows| gather(at, rows)));
         let mut out = vec![T::ZERO; at.len()];
         let tiles = at.chunks(TILE).zip(out.chunks_mut(TILE)).collect();
+        let (columns, alpha) = (&columns, T::from_f64(self.alpha));
         for_each(tiles, columns.len() * at.len(), |(rows, out)| match (&exponentials, step) {
-            (Some(_), _) => dispatch(target, ByExponentials { columns: &columns, rows, out }),
-            (None, Step::Erf) => by_differences(target, &columns, rows, self.alpha, out, Erf),
-            (None, Step::Arctan) => by_differences(target, &columns, rows, self.alpha, out, Arctan),
-            (None, Step::Laplace) => by_differences(target, &columns, rows, self.alpha, out, Laplace),
-            (None, Step::Logistic | Step::Tanh) => by_differences(target, &columns, rows, self.alpha, out, Logistic),
+            (Some(_), _) => dispatch(target, ByExponentials { columns, rows, out }),
+            (None, Step::Erf) => dispatch(target, ByDifferences { columns, rows, alpha, out, phi: Erf }),
+            (None, Step::Arctan) => dispatch(target, ByDifferences { columns, rows, alpha, out, phi: Arctan }),
+            (None, Step::Laplace) => dispatch(target, ByDifferences { columns, rows, alpha, out, phi: Laplace }),
+            (None, Step::Logistic | Step::Tanh) => {
+                dispatch(target, ByDifferences { columns, rows, alpha, out, phi: Logistic });
+            }
         });
         out.truncate(rows.map_or(end, <[usize]>::len));
         if let Some(Exponentials { center, reach, .. }) = exponentials {
@@ -254,7 +259,7 @@ struct ByDifferences<'a, T: Real, P> {
     rows: &'a [T],
     alpha: T,
     out: &'a mut [T],
-    phi: PhantomData<P>,
+    phi: P,
 }
 
 impl<T: Real, P: Phi> Kernel for ByDifferences<'_, T, P> {
@@ -267,7 +272,7 @@ impl<T: Real, P: Phi> Kernel for ByDifferences<'_, T, P> {
             let [out] = partial.each_mut().map(|partial| &mut partial[..length]);
             for (&x, &v) in x.iter().zip(v) {
                 for (out, &row) in out.iter_mut().zip(rows) {
-                    *out = v.fma::<FMA>(P::value::<T, FMA>((x - row) * self.alpha), *out);
+                    *out = v.fma::<FMA>(self.phi.value::<T, FMA>((x - row) * self.alpha), *out);
                 }
             }
             add(self.out, out);
@@ -292,7 +297,7 @@ impl<T: Real> Kernel for LogisticRow<'_, T> {
             let mut terms = [T::ZERO; BLOCK];
             let terms = &mut terms[..block.len()];
             for ((term, &x), &v) in terms.iter_mut().zip(&self.x[block.clone()]).zip(&self.v[block]) {
-                *term = v * Logistic::value::<T, FMA>((x - self.row) * self.alpha);
+                *term = v * Logistic.value::<T, FMA>((x - self.row) * self.alpha);
             }
             total = total + sum(terms);
         }
@@ -323,17 +328,6 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: 
 /// `(1 + tanh t) / 2` is the logistic step at `2 t`.
 fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
-}
-
-fn by_differences<T: Real, P: Phi>(
-    target: Target,
-    columns: &Columns<'_, T, 2>,
-    rows: &[T],
-    alpha: f64,
-    out: &mut [T],
-    _: P,
-) {
-    dispatch(target, ByDifferences { columns, rows, alpha: T::from_f64(alpha), out, phi: PhantomData::<P> });
 }
 
 /// Gradient of one tile of rows.
@@ -386,13 +380,13 @@ impl<T: Real> Kernel for GradientByExponentials<'_, T> {
 
 struct GradientByDifferences<'a, T: Real, P> {
     tile: Tile<'a, T>,
-    phi: PhantomData<P>,
+    phi: P,
 }
 
 impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { columns, rows, alpha, to_x: sums } = self.tile;
+        let Self { tile: Tile { columns, rows, alpha, to_x: sums }, phi } = self;
         let length = sums.len();
         let [x_rows, v_rows, g_rows] = rows.map(|values| &values[..length]);
         for [x, v, g] in columns.blocks() {
@@ -400,7 +394,7 @@ impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
             let [to_x] = partial.each_mut().map(|partial| &mut partial[..length]);
             for ((&x, &v), &g) in x.iter().zip(v).zip(g) {
                 for (((to_x, &row), &v_row), &g_row) in to_x.iter_mut().zip(x_rows).zip(v_rows).zip(g_rows) {
-                    let slope = P::slope::<T, FMA>((row - x) * alpha);
+                    let slope = phi.slope::<T, FMA>((row - x) * alpha);
                     *to_x = slope.fma::<FMA>(g * v_row - g_row * v, *to_x);
                 }
             }
@@ -506,11 +500,11 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         let run = |tiles, pairs| {
             for_each(tiles, pairs, |tile| match (&exponentials, step) {
                 (Some(_), _) => dispatch(target, GradientByExponentials(tile)),
-                (None, Step::Erf) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Erf> }),
-                (None, Step::Arctan) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Arctan> }),
-                (None, Step::Laplace) => dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Laplace> }),
+                (None, Step::Erf) => dispatch(target, GradientByDifferences { tile, phi: Erf }),
+                (None, Step::Arctan) => dispatch(target, GradientByDifferences { tile, phi: Arctan }),
+                (None, Step::Laplace) => dispatch(target, GradientByDifferences { tile, phi: Laplace }),
                 (None, Step::Logistic | Step::Tanh) => {
-                    dispatch(target, GradientByDifferences { tile, phi: PhantomData::<Logistic> });
+                    dispatch(target, GradientByDifferences { tile, phi: Logistic });
                 }
             });
         };
@@ -545,6 +539,7 @@ fn tiles<'a, T: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::cpu::box_cases::scattered;
 
     #[test]
     fn rows_far_from_all_that_add_to_them_keep_their_sums() {
@@ -565,7 +560,7 @@ mod tests {
 
     /// Scores, weights and gradients of `n` documents, of which every `apart`-th receives a gradient.
     fn list(n: usize, apart: usize) -> [Vec<f64>; 3] {
-        let x = (0..n).map(|i| ((i * 7919) % 1009) as f64 / 500.0).collect();
+        let x = scattered(n, 1009).map(|x| x / 500.0).collect();
         let g = (0..n).map(|i| if i % apart == 0 { (i % 7) as f64 - 3.5 } else { 0.0 }).collect();
         [x, (0..n).map(|i| (i % 5) as f64).collect(), g]
     }

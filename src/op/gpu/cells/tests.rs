@@ -6,7 +6,7 @@ use burn_cubecl::tensor::CubeTensor;
 use burn_cubecl::{CubeBackend, CubeDevice, cubecl::future::block_on};
 
 use crate::execution::{Execution, SumPath};
-use crate::op::cpu::box_cases::{Errors, cases, gradient_weights, sample};
+use crate::op::cpu::box_cases::{Errors, cases, gradient_weights, sample, scattered};
 use crate::op::cpu::{Real, Step};
 use crate::op::gpu::tests::LAUNCHED;
 use crate::op::gpu::{indicator_sum, indicator_sum_gradient, rank, step_sum, step_sum_gradient};
@@ -132,7 +132,7 @@ fn indicators_in_cells_are_as_precise_as_single_precision_wherever_documents_sta
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn ranks_by_sorting_are_those_by_comparisons() {
     let n = 1111;
-    let mut x: Vec<f32> = (0..2 * n).map(|i| ((i * 7919) % 997) as f32 / 8.0 - 50.0).collect();
+    let mut x: Vec<f32> = scattered(2 * n, 997).map(|x| x as f32 / 8.0 - 50.0).collect();
     // Ties across tiles and of zeros, ends of the range, and padding in between.
     [x[0], x[700], x[5], x[900]] = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY];
     [x[n], x[n + 1], x[n + 1000]] = [f32::MIN_POSITIVE, f32::MAX, f32::MIN];

@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
     use crate::op::rank_recursion;
-    use crate::testing::uniform;
+    use crate::testing::{uniform, values};
 
     /// `p_j(r)` for the first `ranks` ranks, as expectations of discounts that count a single rank. Padded places hold
     /// 0.
@@ -191,10 +191,6 @@ mod tests {
         let shape = [1, scores.len()];
         let scores = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), shape), (&device, DType::F64));
         Lists::padded(scores.clone(), scores.zeros_like(), Tensor::<2, Bool>::full(shape, true, &device))
-    }
-
-    fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
-        tensor.into_data().try_to_vec().unwrap()
     }
 
     fn expected(discount: Discount, k: Option<usize>, evaluation: RankExpectationMethod) -> ExpectedDiscount {
