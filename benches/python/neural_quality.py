@@ -312,6 +312,7 @@ def in_words(value, error):
 
 
 def trees_table(found, methods):
+    methods = [method for method in methods if all(method in of_set for of_set in found.values())]
     print("| set | queries | " + " | ".join(f"{method}: NDCG@10, MAP" for method in methods) + " |\n|---|---|" + "---|" * len(methods))
     for name, of_set in found.items():
         count = int((~numpy.isnan(of_set[methods[0]]["ndcg@10"])).sum())
@@ -356,7 +357,7 @@ def losses_table(found, methods):
     short = lambda method: method.split(": ")[-1].split(",")[0]
     everywhere = [method for method in methods if all(method in of_set for of_set in found.values())]
     of_all = {what: [method for method in losses_of(what) if method in everywhere] for what in TRAINED}
-    of_all = {what: own for what, own in of_all.items() if len(own) > 1}
+    of_all = {what: own for what, own in of_all.items() if len(own) > 1 and own[0] == list(losses_of(what))[0]}
     for what, own in of_all.items():
         for measure, title in zip(MEASURES, ["NDCG@10", "MAP"]):
             figures = {method: pooled(differences(found, method, own[0], measure)) for method in own[1:]}
