@@ -54,7 +54,11 @@ fn scores(body: impl Read, ranker: &Ranker) -> Result<String, Box<dyn Error>> {
     }
     let features = documents.iter().flatten().map(|value| value.unwrap_or(f32::NAN)).collect();
     let labels = vec![0.0; documents.len()];
-    let list = RankingDataset::from_groups(features, expected, labels, &[documents.len()])?;
+    let list = RankingDataset::builder()
+        .features(features, expected)
+        .labels(labels)
+        .query_sizes(&[documents.len()])
+        .build()?;
     Ok(serde_json::to_string(&ranker.predict(&list, &Device::flex())?)?)
 }
 
@@ -73,7 +77,12 @@ mod tests {
 
     /// A ranker with the score `2 x - y`, without an offset for missing values or with one.
     fn ranker(takes_missing: bool) -> Ranker {
-        let train = RankingDataset::from_groups(vec![1.0, 0.0, 3.0, f32::NAN], 2, vec![0.0, 1.0], &[2]).unwrap();
+        let train = RankingDataset::builder()
+            .features(vec![1.0, 0.0, 3.0, f32::NAN], 2)
+            .labels(vec![0.0, 1.0])
+            .query_sizes(&[2])
+            .build()
+            .unwrap();
         let (normalizer, weights) = match takes_missing {
             true => (Normalizer::fit_with_indicators(&train, NormalizerKind::None).unwrap(), &[2.0, -1.0, 10.0][..]),
             false => (Normalizer::fit(&train, NormalizerKind::None), &[2.0, -1.0][..]),

@@ -21,6 +21,7 @@ use burn::tensor::{Device, Tensor};
 
 /// A backend this project knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Backend {
     /// First part of a device name.
     pub name: &'static str,

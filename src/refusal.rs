@@ -45,6 +45,7 @@ pub enum Found {
 
 /// A name that is not among the allowed ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownName {
     /// The kind of name that was expected: `field`, `variant`, `parameter`.
     pub what: &'static str,

@@ -25,7 +25,12 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let device = Device::flex();
     let values = (0..3 * features).map(|place| place as f32 / 7.0 - 1.0).collect();
-    let data = RankingDataset::from_groups(values, features, vec![0.0; 3], &[2, 1]).expect("three documents");
+    let data = RankingDataset::builder()
+        .features(values, features)
+        .labels(vec![0.0; 3])
+        .query_sizes(&[2, 1])
+        .build()
+        .expect("three documents");
     let scores = ranker.predict(&data, &device).expect("data with the features of the ranker");
     let again = Ranker::from_bytes(&ranker.to_bytes(), Path::new("again"), &device).expect("what is saved is loaded");
     let same = again.predict(&data, &device).expect("the same ranker");

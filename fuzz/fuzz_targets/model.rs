@@ -43,7 +43,12 @@ fn scores(model: &Model, device: &Device) {
     let features = model.features();
     if features <= FEATURES {
         let values = (0..3 * features).map(|place| place as f32 / 7.0 - 1.0).collect();
-        let data = RankingDataset::from_groups(values, features, vec![0.0; 3], &[2, 1]).expect("three documents");
+        let data = RankingDataset::builder()
+            .features(values, features)
+            .labels(vec![0.0; 3])
+            .query_sizes(&[2, 1])
+            .build()
+            .expect("three documents");
         assert_eq!(model.predict(&data, device).len(), 3);
     }
 }

@@ -197,7 +197,11 @@ impl Arrays<'_> {
             let array = given.as_ref().map(|given| arrays::converted::<f32>(Wanted { name, dimensions: of }, given));
             array.transpose()?.map(|array| values(name, &array)).transpose()
         };
-        let mut data = RankingDataset::from_groups(values("X", &x)?, features, values("y", &labels)?, &sizes)
+        let mut data = RankingDataset::builder()
+            .features(values("X", &x)?, features)
+            .labels(values("y", &labels)?)
+            .query_sizes(&sizes)
+            .build()
             .map_err(errors::data)?;
         if let Some(weights) = weights("query_weight", &["queries"], query_weights)? {
             data = data.with_query_weights(weights).map_err(errors::data)?;

@@ -59,7 +59,11 @@ impl Rows<'_> {
     /// The documents in the one copy that a ranker normalizes.
     fn dataset(self) -> Result<RankingDataset, RankerError> {
         let labels = vec![0.0; self.documents];
-        Ok(RankingDataset::from_groups(self.values.to_vec(), self.features, labels, self.sizes)?)
+        Ok(RankingDataset::builder()
+            .features(self.values.to_vec(), self.features)
+            .labels(labels)
+            .query_sizes(self.sizes)
+            .build()?)
     }
 }
 

@@ -418,7 +418,7 @@ impl Assembly<'_> {
         }
         self.dataset.features = file.into();
         if self.missing && self.options.missing == Missing::Zero {
-            zero_missing(&mut self.dataset.features);
+            zero_missing(self.dataset.features.to_mut_slice());
         }
         Ok(())
     }

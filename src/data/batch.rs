@@ -21,6 +21,7 @@ use crate::seed::seed_for;
 
 /// Queries padded to one length.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RankingBatch {
     /// `[queries, documents, features]`; padded documents are 0.
     pub features: Tensor<3>,
@@ -211,7 +212,7 @@ mod tests {
         let documents: usize = sizes.iter().sum();
         let features = (0..2 * documents).map(|value| value as f32).collect();
         let labels = (0..documents).map(|d| (d % 3) as f32).collect();
-        RankingDataset::from_groups(features, 2, labels, sizes).unwrap()
+        RankingDataset::builder().features(features, 2).labels(labels).query_sizes(sizes).build().unwrap()
     }
 
     #[test]
@@ -255,7 +256,12 @@ mod tests {
     #[test]
     fn queries_not_to_be_kept_are_dropped() {
         let labels = vec![0.0, 0.0, 2.0, 2.0, 0.0, 1.0, 0.0, 0.5];
-        let data = RankingDataset::from_groups(vec![0.0; 8], 1, labels, &[2, 2, 2, 2]).unwrap();
+        let data = RankingDataset::builder()
+            .features(vec![0.0; 8], 1)
+            .labels(labels)
+            .query_sizes(&[2, 2, 2, 2])
+            .build()
+            .unwrap();
         for (keep, kept) in [(Keep::All, vec![0, 1, 2, 3]), (Keep::Relevant, vec![1, 2]), (Keep::TwoLabels, vec![2, 3])]
         {
             let batcher = BatchPlanner::new(&data, &BatchPlannerConfig { keep, ..Default::default() }, 1).unwrap();

@@ -55,6 +55,7 @@ impl Default for ClickModel {
 
 /// Sessions with clicks, as [`ClickModel::sessions`] returns them.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Clicks {
     /// The sessions with a click: session `s`, from 1, of query `ID` is the query `ID-s`. Labels are clicks, weights of
     /// documents inverse propensities.
@@ -190,7 +191,12 @@ mod tests {
     /// One query of labels 2, 0, 1, 2, shown in the order third, first, second; the last is not shown.
     fn one() -> (RankingDataset, Vec<f32>) {
         let labels = vec![2.0, 0.0, 1.0, 2.0];
-        let data = RankingDataset::from_groups(vec![1.0, 2.0, 3.0, 4.0], 1, labels, &[4]).unwrap();
+        let data = RankingDataset::builder()
+            .features(vec![1.0, 2.0, 3.0, 4.0], 1)
+            .labels(labels)
+            .query_sizes(&[4])
+            .build()
+            .unwrap();
         (data, vec![0.5, 0.1, 0.9, f32::NEG_INFINITY])
     }
 
@@ -239,7 +245,7 @@ mod tests {
         for query in 0..clicks.data.queries() {
             assert!(clicks.data.query_labels(query).contains(&1.0));
             assert!(clicks.data.query_ids[query].starts_with("1-"));
-            assert_eq!(data.features, clicks.data.query_features(query));
+            assert_eq!(data.features.to_slice(), clicks.data.query_features(query));
         }
         clicks.data.check().unwrap();
         assert_eq!(model.sessions(&data, &scores).unwrap(), clicks, "the seed decides");
@@ -258,7 +264,8 @@ mod tests {
         assert_eq!(weight, "max_weight = 0.5: expected a finite number of at least 1");
         let short = default().sessions(&data, &scores[..3]).unwrap_err().to_string();
         assert_eq!(short, "dataset: number of scores is 3, expected 4");
-        let irrelevant = RankingDataset::from_groups(vec![1.0; 2], 1, vec![0.0; 2], &[2]).unwrap();
+        let irrelevant =
+            RankingDataset::builder().features(vec![1.0; 2], 1).labels(vec![0.0; 2]).query_sizes(&[2]).build().unwrap();
         let none = ClickModel { noise: 0.0, ..default() }.sessions(&irrelevant, &[0.0, 1.0]).unwrap_err().to_string();
         assert_eq!(none, "dataset: number of clicks is 0, expected a click in one of 10 sessions");
     }

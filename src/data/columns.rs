@@ -8,6 +8,7 @@ use crate::refusal::Refusal;
 /// or `docid`, `weight`. Every column that has no name here is a feature, unless it is dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Columns {
     /// The column of the labels. Default: `label`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -14,9 +14,14 @@ use super::parts::Parts;
 use super::shards::Shards;
 use crate::distributed::{OneProcess, Processes};
 use crate::measure::Rankings;
-use crate::text::hexadecimal;
+use crate::refusal::Refusal;
+use crate::text::{counted, hexadecimal};
 
 /// Documents grouped by query.
+///
+/// Readers make one, and [`RankingDataset::builder`] makes one of values in memory. A change of a field may make the
+/// fields contradict each other; [`RankingDataset::check`] finds that.
+#[non_exhaustive]
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RankingDataset {
     /// `[documents x features]`, row-major; NaN where a value is missing.
@@ -43,28 +48,6 @@ pub struct RankingDataset {
 }
 
 impl RankingDataset {
-    /// Creates a dataset whose queries have `sizes` documents. The queries are numbered; documents have no identifiers.
-    ///
-    /// # Errors
-    /// The errors of [`RankingDataset::check`].
-    pub fn from_groups(
-        features: Vec<f32>,
-        feature_count: usize,
-        labels: Vec<f32>,
-        sizes: &[usize],
-    ) -> Result<Self, DataError> {
-        let mut offsets = vec![0usize];
-        let mut end = 0usize;
-        for size in sizes {
-            end = end.saturating_add(*size);
-            offsets.push(end);
-        }
-        let query_ids = (1..=sizes.len()).map(|number| number.to_string()).collect();
-        let dataset = Self { features: features.into(), feature_count, labels, offsets, query_ids, ..Self::default() };
-        dataset.check()?;
-        Ok(dataset)
-    }
-
     /// Returns the queries as ranked by `scores`, one per document, for [measures](crate::measure).
     pub fn rankings<'a>(&'a self, scores: &'a [f32]) -> Rankings<'a> {
         let Self { labels, offsets, document_ids, .. } = self;
@@ -74,55 +57,59 @@ impl RankingDataset {
     /// Refuses a dataset whose parts contradict each other.
     ///
     /// # Errors
-    /// [`DataError::Inconsistent`] for lengths that do not fit, offsets that do not ascend from 0 to the number of
-    /// documents, an empty query, two queries with the same identifier or an infinite feature;
-    /// [`DataError::Label`] for a label that is negative or not finite.
+    /// [`DataError::Refused`] for lengths that do not fit, offsets that do not ascend from 0 to the number of documents,
+    /// an empty query, two queries with the same identifier or an infinite feature; [`DataError::Label`] for a label
+    /// that is negative or not finite.
     pub fn check(&self) -> Result<(), DataError> {
-        let documents = self.labels.len();
+        let documents = self.documents();
         if Some(self.features.len()) != documents.checked_mul(self.feature_count) {
-            let expected = format!("{documents} documents x {} features", self.feature_count);
-            return Err(inconsistent("number of values", self.features.len(), expected));
+            let expected = format!("{} x {}", counted(documents, "document"), counted(self.feature_count, "feature"));
+            return Err(Refusal::new("features", counted(self.features.len(), "value"), expected).into());
         }
         if self.offsets.first() != Some(&0) || self.offsets.last() != Some(&documents) {
             let found = format!("{:?} to {:?}", self.offsets.first(), self.offsets.last());
-            return Err(inconsistent("range of the offsets", found, format!("0 to {documents}, the documents")));
+            return Err(Refusal::new("offsets", found, format!("0 to {documents}, the documents")).into());
         }
-        if let Some(pair) = self.offsets.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return Err(inconsistent("an offset", pair[1], format!("more than {}, the previous one", pair[0])));
+        if let Some(at) = self.offsets.windows(2).position(|pair| pair[0] >= pair[1]) {
+            let expected = format!("more than {}, the previous one", self.offsets[at]);
+            return Err(Refusal::new(format!("offsets[{}]", at + 1), self.offsets[at + 1], expected).into());
         }
-        if self.query_ids.len() != self.queries() {
-            return Err(inconsistent("number of query identifiers", self.query_ids.len(), self.queries()));
+        let each = |key: &str, (found, what): (usize, &str), (count, of): (usize, &str)| match found == count {
+            true => Ok(()),
+            false => Err(Refusal::new(key, counted(found, what), format!("{count}, one per {of}"))),
+        };
+        let or_none = |refusal: Refusal| Refusal { expected: refusal.expected.clone() + ", or none", ..refusal };
+        each("query_ids", (self.query_ids.len(), "identifier"), (self.queries(), "query"))?;
+        if !self.document_ids.is_empty() {
+            each("document_ids", (self.document_ids.len(), "identifier"), (documents, "document")).map_err(or_none)?;
         }
-        if !matches!(self.document_ids.len(), 0) && self.document_ids.len() != documents {
-            let expected = format!("0 or {documents}, the documents");
-            return Err(inconsistent("number of document identifiers", self.document_ids.len(), expected));
-        }
-        if !matches!(self.feature_names.len(), 0) && self.feature_names.len() != self.feature_count {
-            let expected = format!("0 or {}, the features", self.feature_count);
-            return Err(inconsistent("number of names of features", self.feature_names.len(), expected));
+        if !self.feature_names.is_empty() {
+            let names = (self.feature_names.len(), "name");
+            each("feature_names", names, (self.feature_count, "feature")).map_err(or_none)?;
         }
         if !self.read_order.is_empty() {
             let mut places = self.read_order.clone();
             places.sort_unstable();
             if !places.into_iter().eq(0..documents) {
                 let expected = format!("each place from 0 to {} once, or none", documents.saturating_sub(1));
-                return Err(inconsistent("the order of reading", "another order", expected));
+                return Err(Refusal::new("read_order", "another order", expected).into());
             }
         }
         self.check_query_weights()?;
         self.check_document_weights()?;
         let mut seen = HashSet::new();
-        if let Some(id) = self.query_ids.iter().find(|id| !seen.insert(id.as_str())) {
-            return Err(inconsistent("a query identifier", format!("`{id}` again"), "one query of that identifier"));
+        if let Some(at) = self.query_ids.iter().position(|id| !seen.insert(id.as_str())) {
+            let key = format!("query_ids[{at}]");
+            return Err(Refusal::new(key, &self.query_ids[at], "an identifier that no other query has").into());
         }
         self.check_labels(|label| label >= 0.0 && label.is_finite(), "a finite number of at least 0")?;
         self.check_values()?;
         if self.features.in_file().is_none()
-            && let Some(at) = self.features.iter().position(|value| value.is_infinite())
+            && let Some(at) = self.features.to_slice().iter().position(|value| value.is_infinite())
         {
-            let (document, feature) = (at / self.feature_count, at % self.feature_count + 1);
-            let what = format!("feature {feature} of document {} of the set", document + 1);
-            return Err(inconsistent(what, self.features[at], "a finite number, or NaN for a missing value"));
+            let found = self.features.to_slice()[at];
+            let expected = "a finite number, or NaN for a missing value";
+            return Err(Refusal::new(format!("features[{at}]"), found, expected).into());
         }
         Ok(())
     }
@@ -202,7 +189,7 @@ impl RankingDataset {
     pub fn first_missing(&self) -> Option<(usize, usize)> {
         let at = match self.features.in_file() {
             Some(file) => file.first_missing(),
-            None => self.features.iter().position(|value| value.is_nan()),
+            None => self.features.to_slice().iter().position(|value| value.is_nan()),
         }?;
         Some((at / self.feature_count, at % self.feature_count))
     }
@@ -229,9 +216,9 @@ impl RankingDataset {
         &self.labels[self.range(q)]
     }
 
-    /// Returns the features of document `d`.
+    /// Returns the features of document `d`, of all that [`Features::to_slice`] brings into memory.
     pub fn row(&self, d: usize) -> &[f32] {
-        &self.features[d * self.feature_count..(d + 1) * self.feature_count]
+        &self.features.to_slice()[d * self.feature_count..(d + 1) * self.feature_count]
     }
 
     /// Returns one value per document, such as scores, in the order in which the documents were read.
@@ -269,10 +256,11 @@ impl RankingDataset {
         if self.read_order.is_empty() { 0 } else { (0..self.queries()).map(apart).sum() }
     }
 
-    /// Returns the features of query `q`: `[documents of the query x features]`, row-major.
+    /// Returns the features of query `q`: `[documents of the query x features]`, row-major, of all that
+    /// [`Features::to_slice`] brings into memory.
     pub fn query_features(&self, q: usize) -> &[f32] {
         let range = self.range(q);
-        &self.features[range.start * self.feature_count..range.end * self.feature_count]
+        &self.features.to_slice()[range.start * self.feature_count..range.end * self.feature_count]
     }
 
     /// Returns the number of documents of the longest query.
@@ -365,7 +353,7 @@ impl RankingDataset {
                 ));
             }
             let before = out.labels.len();
-            features.extend_from_slice(&part.features);
+            part.features.append_to(part.feature_count, 0..part.documents(), &mut features);
             out.labels.extend_from_slice(&part.labels);
             out.offsets.extend(part.offsets.iter().skip(1).map(|offset| before + offset));
             out.query_ids.extend_from_slice(&part.query_ids);

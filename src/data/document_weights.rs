@@ -12,17 +12,15 @@ impl RankingDataset {
     /// Gives each document a weight in training. Weights that are all 1 are not kept.
     ///
     /// # Errors
-    /// [`DataError::Inconsistent`] for another number of weights than of documents, a weight that is negative or not
+    /// [`DataError::Refused`] for another number of weights than of documents, a weight that is negative or not
     /// finite, and weights that are all 0.
     pub fn with_document_weights(mut self, weights: Vec<f32>) -> Result<Self, DataError> {
-        let name = |document| format!("document {} of the set", document + 1);
-        self.document_weights = given("document", weights, self.documents(), name)?;
+        self.document_weights = given("document", weights, self.documents())?;
         Ok(self)
     }
 
     pub(super) fn check_document_weights(&self) -> Result<(), DataError> {
-        let expected = (self.documents(), format!("0 or {}, the documents", self.documents()));
-        check("document", &self.document_weights, expected, |document| format!("document {} of the set", document + 1))
+        check("document", &self.document_weights, self.documents())
     }
 }
 
@@ -31,7 +29,12 @@ mod tests {
     use super::*;
 
     fn three() -> RankingDataset {
-        RankingDataset::from_groups(vec![1.0, 2.0, 3.0], 1, vec![0.0, 1.0, 1.0], &[2, 1]).unwrap()
+        RankingDataset::builder()
+            .features(vec![1.0, 2.0, 3.0], 1)
+            .labels(vec![0.0, 1.0, 1.0])
+            .query_sizes(&[2, 1])
+            .build()
+            .unwrap()
     }
 
     fn weighted(weights: &[f32]) -> RankingDataset {
@@ -43,7 +46,12 @@ mod tests {
         assert_eq!(weighted(&[1.0; 3]), three());
         assert_eq!(weighted(&[1.0; 3]).data_hash(), three().data_hash());
         assert_ne!(weighted(&[1.0, 2.0, 1.0]).data_hash(), three().data_hash());
-        let data = RankingDataset::from_groups(vec![1.0, 2.0], 1, vec![0.0, 1.0], &[1, 1]).unwrap();
+        let data = RankingDataset::builder()
+            .features(vec![1.0, 2.0], 1)
+            .labels(vec![0.0, 1.0])
+            .query_sizes(&[1, 1])
+            .build()
+            .unwrap();
         let of_queries = data.clone().with_query_weights(vec![1.0, 2.0]).unwrap();
         let of_documents = data.with_document_weights(vec![1.0, 2.0]).unwrap();
         assert_ne!(of_queries.data_hash(), of_documents.data_hash());
@@ -67,13 +75,10 @@ mod tests {
     fn weights_that_cannot_be_are_refused() {
         let expected = "a finite number of at least 0";
         for (weights, message) in [
-            (vec![1.0], "dataset: number of document weights is 1, expected 3".to_string()),
-            (vec![1.0, -1.0, 1.0], format!("dataset: the weight of document 2 of the set is -1, expected {expected}")),
-            (
-                vec![1.0, 1.0, f32::NAN],
-                format!("dataset: the weight of document 3 of the set is NaN, expected {expected}"),
-            ),
-            (vec![0.0; 3], "dataset: every document weight is 0, expected above 0 for some document".to_string()),
+            (vec![1.0], "document_weights = 1 weight: expected 3, one per document".to_string()),
+            (vec![1.0, -1.0, 1.0], format!("document_weights[1] = -1: expected {expected}")),
+            (vec![1.0, 1.0, f32::NAN], format!("document_weights[2] = NaN: expected {expected}")),
+            (vec![0.0; 3], "document_weights = 0 everywhere: expected above 0 for some document".to_string()),
         ] {
             assert_eq!(three().with_document_weights(weights).unwrap_err().to_string(), message);
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::Range;
 
 #[cfg(feature = "columnar")]
 use arrow_buffer::ScalarBuffer;
@@ -16,15 +16,24 @@ use super::indicators::Indicators;
 use super::normalizer::Normalizer;
 use super::parts::{CHUNK, Parts};
 use crate::distributed::{OneProcess, Processes};
+use crate::text::counted;
 
 /// Number of columns that a thread gathers at a time: half a cache line of each row.
 const COLUMNS: usize = 8;
 
-/// Values of features, `[documents x features]`, row-major. It is a slice. A caller that changes values in a file
-/// changes a private copy, which is made then.
+/// Values of features, `[documents x features]`, row-major, in memory or in a file.
 ///
-/// Values of a mapped file are used in place, if the file holds them in one batch. Otherwise they are copied into
-/// memory when they are first taken as a slice.
+/// Learners and rankers read values in blocks, so a file larger than memory does not have to fit into it.
+/// [`to_slice`](Self::to_slice), [`to_mut_slice`](Self::to_mut_slice) and [`to_mut`](Self::to_mut) take all values: they
+/// read the whole file.
+///
+/// ```
+/// use burn_rank::data::Features;
+///
+/// let mut features = Features::from(vec![1.0, 2.0, 3.0, 4.0]);
+/// features.to_mut_slice()[3] = 5.0;
+/// assert_eq!((features.len(), features.to_slice()), (4, &[1.0, 2.0, 3.0, 5.0][..]));
+/// ```
 #[derive(Clone, Default)]
 pub struct Features {
     own: Vec<f32>,
@@ -35,7 +44,19 @@ pub struct Features {
 }
 
 impl Features {
-    /// Returns the values as a vector that the caller may change in place.
+    /// Returns all values. Values in memory are borrowed, as are those that a mapped file holds in one batch; others
+    /// are copied into memory by the first call, and stay there.
+    pub fn to_slice(&self) -> &[f32] {
+        self.file.as_ref().map_or(&self.own, InFile::all)
+    }
+
+    /// Returns all values to be changed in place. Values of a file are copied into memory; the file does not change.
+    pub fn to_mut_slice(&mut self) -> &mut [f32] {
+        self.in_memory()
+    }
+
+    /// Returns all values as a vector, whose length the caller may change. Values of a file are copied into memory; the
+    /// file does not change.
     pub fn to_mut(&mut self) -> &mut Vec<f32> {
         // Whoever has the vector may change the number of documents.
         self.parts = Parts::default();
@@ -278,20 +299,6 @@ impl Features {
     }
 }
 
-impl Deref for Features {
-    type Target = [f32];
-
-    fn deref(&self) -> &[f32] {
-        self.file.as_ref().map_or(&self.own, InFile::all)
-    }
-}
-
-impl DerefMut for Features {
-    fn deref_mut(&mut self) -> &mut [f32] {
-        self.in_memory()
-    }
-}
-
 impl From<Vec<f32>> for Features {
     fn from(own: Vec<f32>) -> Self {
         Self { own, ..Self::default() }
@@ -326,29 +333,18 @@ impl FromIterator<f32> for Features {
     }
 }
 
-impl<'a> IntoIterator for &'a Features {
-    type Item = &'a f32;
-    type IntoIter = std::slice::Iter<'a, f32>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
+/// The values, if they are in memory; else their number.
 impl fmt::Debug for Features {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        self[..].fmt(formatter)
+        match &self.file {
+            Some(file) => write!(formatter, "[{} in a file]", counted(file.len(), "value")),
+            None => self.own.fmt(formatter),
+        }
     }
 }
 
-impl<T: AsRef<[f32]> + ?Sized> PartialEq<T> for Features {
-    fn eq(&self, other: &T) -> bool {
-        self[..] == *other.as_ref()
-    }
-}
-
-impl AsRef<[f32]> for Features {
-    fn as_ref(&self) -> &[f32] {
-        self
+impl PartialEq for Features {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_slice() == other.to_slice()
     }
 }

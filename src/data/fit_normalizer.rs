@@ -124,12 +124,12 @@ impl Normalizer {
             return;
         }
         if !matches!(self.map, FeatureMap::QueryMinMax) {
-            let documents = data.features.par_chunks_mut(DOCUMENTS * self.features);
+            let documents = data.features.to_mut_slice().par_chunks_mut(DOCUMENTS * self.features);
             documents.for_each(|rows| self.apply_rows(rows));
             return;
         }
         let mut queries = Vec::with_capacity(data.queries());
-        let mut rest = &mut data.features[..];
+        let mut rest = data.features.to_mut_slice();
         for pair in data.offsets.windows(2) {
             let (query, behind) = rest.split_at_mut((pair[1] - pair[0]) * self.features);
             queries.push(query);
@@ -272,7 +272,7 @@ fn values_at(
         return found;
     }
     let of = |feature: usize| {
-        let column = train.features.iter().copied().skip(feature).step_by(width);
+        let column = train.features.to_slice().iter().copied().skip(feature).step_by(width);
         let mut column: Vec<f32> = column.filter(|value| !value.is_nan()).collect();
         column.sort_unstable_by(f32::total_cmp);
         places(column.len()).into_iter().map(|place| column[place]).collect()

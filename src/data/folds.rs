@@ -21,6 +21,7 @@ use crate::text::counted;
 
 /// The files of one fold.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fold {
     /// Number of the fold, from 1.
     pub number: usize,
@@ -34,6 +35,7 @@ pub struct Fold {
 
 /// The queries of one fold of a dataset: indices, ascending.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QueryFold {
     /// Number of the fold, from 1.
     pub number: usize,
@@ -391,7 +393,12 @@ mod tests {
     #[test]
     fn a_split_tests_every_query_once() {
         let sizes = [1, 2, 3, 1, 1, 4, 2];
-        let dataset = RankingDataset::from_groups(vec![0.0; 14], 1, vec![0.0; 14], &sizes).unwrap();
+        let dataset = RankingDataset::builder()
+            .features(vec![0.0; 14], 1)
+            .labels(vec![0.0; 14])
+            .query_sizes(&sizes)
+            .build()
+            .unwrap();
         let folds = split(&dataset, 3, 7).unwrap();
         let mut tested: Vec<usize> = folds.iter().flat_map(|fold| fold.test.clone()).collect();
         tested.sort_unstable();
@@ -408,7 +415,12 @@ mod tests {
     }
 
     fn queries(count: usize) -> RankingDataset {
-        RankingDataset::from_groups(vec![0.0; count], 1, vec![0.0; count], &vec![1; count]).unwrap()
+        RankingDataset::builder()
+            .features(vec![0.0; count], 1)
+            .labels(vec![0.0; count])
+            .query_sizes(&vec![1; count])
+            .build()
+            .unwrap()
     }
 
     #[test]

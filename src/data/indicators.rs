@@ -85,7 +85,12 @@ mod tests {
     /// Two queries of two documents. The first feature is there, the second is missing twice, the third always.
     fn train() -> RankingDataset {
         let rows = vec![1.0, 10.0, NAN, 3.0, NAN, NAN, 5.0, 20.0, NAN, 7.0, NAN, NAN];
-        RankingDataset::from_groups(rows, 3, vec![0.0, 1.0, 1.0, 0.0], &[2, 2]).unwrap()
+        RankingDataset::builder()
+            .features(rows, 3)
+            .labels(vec![0.0, 1.0, 1.0, 0.0])
+            .query_sizes(&[2, 2])
+            .build()
+            .unwrap()
     }
 
     #[test]
@@ -96,7 +101,7 @@ mod tests {
         normalizer.apply(&mut data).unwrap();
         // The mean of 10 and 20; nothing is known of the third feature, and a column would say nothing.
         let expected = [[1.0, 10.0, 0.0, 0.0], [3.0, 15.0, 0.0, 1.0], [5.0, 20.0, 0.0, 0.0], [7.0, 15.0, 0.0, 1.0]];
-        assert_eq!(data.features, expected.concat());
+        assert_eq!(data.features.to_slice(), expected.concat());
         assert_eq!(data.feature_names, ["price", "age", "rank", "age is missing"]);
         assert_eq!((normalizer.features(), normalizer.columns(), normalizer.indicated()), (3, 4, &[2][..]));
         data.check().unwrap();
@@ -105,17 +110,23 @@ mod tests {
     #[test]
     fn a_value_that_no_training_document_lacks_becomes_the_mean_without_a_column() {
         let normalizer = Normalizer::fit_with_indicators(&train(), NormalizerKind::ZScore).unwrap();
-        let mut other = RankingDataset::from_groups(vec![NAN, NAN, 3.0], 3, vec![0.0], &[1]).unwrap();
+        let mut other = RankingDataset::builder()
+            .features(vec![NAN, NAN, 3.0], 3)
+            .labels(vec![0.0])
+            .query_sizes(&[1])
+            .build()
+            .unwrap();
         normalizer.apply(&mut other).unwrap();
         // Means of z-scores are 0.
-        assert_eq!(other.features, [0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(other.features.to_slice(), [0.0, 0.0, 0.0, 1.0]);
     }
 
     /// Means are taken over normalized values, which the mean of raw values does not give.
     #[test]
     fn the_mean_is_taken_after_the_normalizer() {
         let column = vec![0.0, 0.0, 0.0, 10.0, NAN];
-        let data = RankingDataset::from_groups(column, 1, vec![0.0; 5], &[5]).unwrap();
+        let data =
+            RankingDataset::builder().features(column, 1).labels(vec![0.0; 5]).query_sizes(&[5]).build().unwrap();
         let mean = |kind| Normalizer::fit_with_indicators(&data, kind).unwrap().missing().unwrap().means[0];
         assert!((mean(NormalizerKind::Log1p) - 11f32.ln() / 4.0).abs() < 1e-6);
         assert_eq!(mean(NormalizerKind::QueryMinMax), 0.25);

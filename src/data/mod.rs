@@ -1,12 +1,14 @@
 //! Ranking data: readers, datasets, folds, normalizers, padded batches.
 //!
-//! [`read()`] reads files into a [`RankingDataset`], [`SynthConfig`] generates one, [`folds`] finds folds or cuts a
-//! dataset into them, a [`Normalizer`] is fitted on training data, and a [`BatchPlanner`] chooses the queries of each
-//! [`RankingBatch`]. [`trec`] reads and writes runs and judgments. Files are read by path; the functions whose names
-//! end in `_from` read any other [`Input`]. A [`ClickModel`] generates clicks on rankings.
+//! [`read()`] reads files into a [`RankingDataset`], [`RankingDataset::builder`] takes values in memory, and
+//! [`SynthConfig`] generates data. [`folds`] finds folds or cuts a dataset into them, a [`Normalizer`] is fitted on
+//! training data, and a [`BatchPlanner`] chooses the queries of each [`RankingBatch`]. [`trec`] reads and writes runs and
+//! judgments. Files are read by path; the functions whose names end in `_from` read any other [`Input`]. A
+//! [`ClickModel`] generates clicks on rankings.
 
 mod assembly;
 mod batch;
+mod builder;
 mod byte_size;
 pub(crate) mod check;
 mod clicks;
@@ -45,6 +47,7 @@ pub(crate) mod widths;
 pub(crate) mod windows;
 
 pub use batch::{BatchPlanner, BatchPlannerConfig, Keep, RankingBatch};
+pub use builder::RankingDatasetBuilder;
 pub use byte_size::ByteSize;
 pub use clicks::{ClickModel, Clicks};
 pub use columns::Columns;

@@ -383,7 +383,12 @@ mod tests {
     /// Creates two queries, of three and two documents; the third feature is constant.
     fn data() -> RankingDataset {
         let features = vec![1.0, -1.0, 7.0, 3.0, 0.0, 7.0, 2.0, 0.0, 7.0, 5.0, 8.0, 7.0, 9.0, 8.0, 7.0];
-        RankingDataset::from_groups(features, 3, vec![0.0, 1.0, 2.0, 0.0, 1.0], &[3, 2]).unwrap()
+        RankingDataset::builder()
+            .features(features, 3)
+            .labels(vec![0.0, 1.0, 2.0, 0.0, 1.0])
+            .query_sizes(&[3, 2])
+            .build()
+            .unwrap()
     }
 
     fn normalized(kind: NormalizerKind) -> Vec<f32> {
@@ -394,7 +399,7 @@ mod tests {
 
     #[test]
     fn worked_values() {
-        assert_eq!(data().features, normalized(NormalizerKind::None));
+        assert_eq!(data().features.to_slice(), normalized(NormalizerKind::None));
         assert_eq!(
             normalized(NormalizerKind::QueryMinMax),
             [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
@@ -428,8 +433,8 @@ mod tests {
             let normalizer = Normalizer::fit(&more, kind);
             assert_eq!(normalizer, Normalizer::fit(&data(), kind));
             normalizer.apply(&mut more).unwrap();
-            assert_eq!(more.features[..15], normalized(kind), "{kind:?}");
-            assert!(more.features[15..].iter().all(|value| value.is_nan()), "{kind:?}");
+            assert_eq!(more.features.to_slice()[..15], normalized(kind), "{kind:?}");
+            assert!(more.features.to_slice()[15..].iter().all(|value| value.is_nan()), "{kind:?}");
         }
     }
 
@@ -444,7 +449,12 @@ mod tests {
     /// The knots of one feature.
     fn knots(column: Vec<f32>) -> (Vec<f32>, Vec<f64>) {
         let count = column.len();
-        let data = RankingDataset::from_groups(column, 1, vec![0.0; count], &[count]).unwrap();
+        let data = RankingDataset::builder()
+            .features(column, 1)
+            .labels(vec![0.0; count])
+            .query_sizes(&[count])
+            .build()
+            .unwrap();
         let Normalizer { map: FeatureMap::Gauss { mut values, mut places }, .. } =
             Normalizer::fit(&data, NormalizerKind::Gauss)
         else {
@@ -504,10 +514,10 @@ mod tests {
         // A feature that varies in few queries counts only in these; 2 of 12 on another scale are too many.
         let mut other = data.clone();
         let scaled = |at: usize| if at % 12 < 2 { 3.0 } else { 1.0 };
-        other.features.iter_mut().enumerate().for_each(|(at, value)| *value *= scaled(at));
+        other.features.to_mut_slice().iter_mut().enumerate().for_each(|(at, value)| *value *= scaled(at));
         assert_eq!(taken(&other).kind(), NormalizerKind::Gauss);
         // Nothing varies.
-        data.features.iter_mut().for_each(|value| *value = 1.0);
+        data.features.to_mut_slice().iter_mut().for_each(|value| *value = 1.0);
         assert_eq!(taken(&data).kind(), NormalizerKind::Gauss);
     }
 
@@ -515,12 +525,13 @@ mod tests {
     fn clipped_z_scores_end_at_8() {
         let mut column = vec![0.0f32; 1000];
         column[7] = 1.0;
-        let mut data = RankingDataset::from_groups(column, 1, vec![0.0; 1000], &[1000]).unwrap();
+        let mut data =
+            RankingDataset::builder().features(column, 1).labels(vec![0.0; 1000]).query_sizes(&[1000]).build().unwrap();
         let normalizer = Normalizer::fit(&data, NormalizerKind::ClippedZScore);
         normalizer.apply(&mut data).unwrap();
         // Without the clip it is 31.6.
-        assert_eq!(data.features[7], 8.0);
-        assert!((f64::from(data.features[0]) + 0.001 / (0.001f64 * 0.999).sqrt()).abs() < 1e-6);
+        assert_eq!(data.features.to_slice()[7], 8.0);
+        assert!((f64::from(data.features.to_slice()[0]) + 0.001 / (0.001f64 * 0.999).sqrt()).abs() < 1e-6);
     }
 
     #[test]
@@ -538,9 +549,9 @@ mod tests {
     #[test]
     fn every_kind_survives_serde_and_extremes() {
         let mut extreme = data();
-        extreme.features[0] = f32::MAX;
-        extreme.features[3] = f32::MIN;
-        extreme.features[4] = f32::MIN_POSITIVE;
+        extreme.features.to_mut_slice()[0] = f32::MAX;
+        extreme.features.to_mut_slice()[3] = f32::MIN;
+        extreme.features.to_mut_slice()[4] = f32::MIN_POSITIVE;
         for kind in KINDS {
             let normalizer = Normalizer::fit(&extreme, kind);
             let taken = if kind == NormalizerKind::Auto { NormalizerKind::Gauss } else { kind };
@@ -549,7 +560,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Normalizer>(&text).unwrap(), normalizer);
             let mut applied = extreme.clone();
             normalizer.apply(&mut applied).unwrap();
-            assert!(applied.features.iter().all(|value| value.is_finite()), "{kind:?}");
+            assert!(applied.features.to_slice().iter().all(|value| value.is_finite()), "{kind:?}");
             let mut query = extreme.query_features(1).to_vec();
             normalizer.apply_query(&mut query).unwrap();
             assert_eq!(query, applied.query_features(1), "{kind:?}");
@@ -603,7 +614,8 @@ mod tests {
 
     #[test]
     fn another_number_of_features_is_an_error() {
-        let mut other = RankingDataset::from_groups(vec![0.0; 4], 2, vec![0.0; 2], &[2]).unwrap();
+        let mut other =
+            RankingDataset::builder().features(vec![0.0; 4], 2).labels(vec![0.0; 2]).query_sizes(&[2]).build().unwrap();
         let error = Normalizer::fit(&data(), NormalizerKind::ZScore).apply(&mut other).unwrap_err();
         assert_eq!(error.to_string(), "found 2 features, expected 3");
     }
@@ -614,7 +626,7 @@ mod tests {
         for kind in KINDS {
             let mut applied = data();
             Normalizer::fit(&empty, kind).apply(&mut applied).unwrap();
-            assert!(applied.features.iter().all(|value| value.is_finite()), "{kind:?}");
+            assert!(applied.features.to_slice().iter().all(|value| value.is_finite()), "{kind:?}");
         }
     }
 }

@@ -13,19 +13,23 @@ impl RankingDataset {
     /// Gives each query a weight in training. Weights that are all 1 are not kept.
     ///
     /// # Errors
-    /// [`DataError::Inconsistent`] for another number of weights than of queries, a weight that is negative or not
+    /// [`DataError::Refused`] for another number of weights than of queries, a weight that is negative or not
     /// finite, and weights that are all 0.
     pub fn with_query_weights(mut self, weights: Vec<f32>) -> Result<Self, DataError> {
-        let name = |query| format!("query `{}`", self.query_ids[query]);
-        self.query_weights = given("query", weights, self.queries(), name)?;
+        self.query_weights = given("query", weights, self.queries())?;
         Ok(self)
+    }
+
+    /// Returns the same queries without weights, as measures and selection take them.
+    pub fn without_weights(self) -> Self {
+        Self { query_weights: Vec::new(), document_weights: Vec::new(), ..self }
     }
 
     /// Returns the queries as a learner takes them: without queries of weight 0, and with weights whose mean is 1, so
     /// that a step keeps its length. Data without weights are returned as they are.
     ///
     /// # Errors
-    /// [`DataError::Inconsistent`] if all weights are 0.
+    /// [`DataError::Refused`] if all weights are 0.
     pub fn weighted_for_training(&self) -> Result<Cow<'_, RankingDataset>, DataError> {
         if self.query_weights.is_empty() {
             return Ok(Cow::Borrowed(self));
@@ -41,8 +45,7 @@ impl RankingDataset {
     }
 
     pub(super) fn check_query_weights(&self) -> Result<(), DataError> {
-        let expected = (self.queries(), format!("0 or {}", self.queries()));
-        check("query", &self.query_weights, expected, |query| format!("query `{}`", self.query_ids[query]))
+        check("query", &self.query_weights, self.queries())
     }
 }
 
@@ -52,7 +55,12 @@ mod tests {
 
     fn three() -> RankingDataset {
         let labels = vec![0.0, 1.0, 1.0, 0.0, 2.0, 0.0];
-        RankingDataset::from_groups(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 1, labels, &[2, 2, 2]).unwrap()
+        RankingDataset::builder()
+            .features(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 1)
+            .labels(labels)
+            .query_sizes(&[2, 2, 2])
+            .build()
+            .unwrap()
     }
 
     fn weighted(weights: &[f32]) -> RankingDataset {
@@ -89,13 +97,10 @@ mod tests {
     #[test]
     fn weights_that_cannot_be_are_refused() {
         for (weights, message) in [
-            (vec![1.0], "dataset: number of query weights is 1, expected 3"),
-            (vec![1.0, -1.0, 1.0], "dataset: the weight of query `2` is -1, expected a finite number of at least 0"),
-            (
-                vec![1.0, 1.0, f32::NAN],
-                "dataset: the weight of query `3` is NaN, expected a finite number of at least 0",
-            ),
-            (vec![0.0; 3], "dataset: every query weight is 0, expected above 0 for some query"),
+            (vec![1.0], "query_weights = 1 weight: expected 3, one per query"),
+            (vec![1.0, -1.0, 1.0], "query_weights[1] = -1: expected a finite number of at least 0"),
+            (vec![1.0, 1.0, f32::NAN], "query_weights[2] = NaN: expected a finite number of at least 0"),
+            (vec![0.0; 3], "query_weights = 0 everywhere: expected above 0 for some query"),
         ] {
             assert_eq!(three().with_query_weights(weights).unwrap_err().to_string(), message);
         }

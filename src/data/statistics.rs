@@ -10,6 +10,7 @@ use crate::distributed::{OneProcess, Processes};
 
 /// Counts of a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Statistics {
     /// Number of queries.
     pub queries: usize,
@@ -71,7 +72,7 @@ impl RankingDataset {
     fn missing_values(&self) -> usize {
         match self.features.in_file() {
             Some(file) => file.missing_of().iter().sum(),
-            None => self.features.par_iter().filter(|value| value.is_nan()).count(),
+            None => self.features.to_slice().par_iter().filter(|value| value.is_nan()).count(),
         }
     }
 
@@ -91,7 +92,7 @@ impl RankingDataset {
         if let Some(file) = self.features.in_file() {
             return (1..self.documents()).contains(&file.missing_of()[feature]);
         }
-        let column = || self.features.iter().skip(feature).step_by(self.feature_count.max(1));
+        let column = || self.features.to_slice().iter().skip(feature).step_by(self.feature_count.max(1));
         column().any(|value| value.is_nan()) && column().any(|value| !value.is_nan())
     }
 
@@ -121,7 +122,8 @@ mod tests {
     fn counts_of_a_small_set() {
         let labels = vec![0.0, 2.0, 0.0, 0.0, 0.5, 1.0, 1.0];
         let features = vec![1.0, -4.0, 2.0, 5.0, 0.0, 0.0, 3.0];
-        let data = RankingDataset::from_groups(features, 1, labels, &[2, 2, 1, 2]).unwrap();
+        let data =
+            RankingDataset::builder().features(features, 1).labels(labels).query_sizes(&[2, 2, 1, 2]).build().unwrap();
         let statistics = data.statistics();
         assert_eq!((statistics.queries, statistics.documents, statistics.features), (4, 7, 1));
         assert_eq!((statistics.empty_queries, statistics.single_label_queries), (2, 3));

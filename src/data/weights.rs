@@ -1,49 +1,36 @@
 //! The common part of weights of queries and weights of documents.
 
-use super::dataset::inconsistent;
 use super::error::DataError;
+use crate::refusal::Refusal;
+use crate::text::counted;
 
 /// Weights as they are given: `count` of them, each a finite number of at least 0, some above 0. Weights that are all 1
 /// come back as none.
-pub(super) fn given(
-    what: &str,
-    mut weights: Vec<f32>,
-    count: usize,
-    name: impl Fn(usize) -> String,
-) -> Result<Vec<f32>, DataError> {
-    if weights.len() != count {
-        return Err(inconsistent(format!("number of {what} weights"), weights.len(), count));
-    }
-    check_values(what, &weights, name)?;
+pub(super) fn given(what: &str, mut weights: Vec<f32>, count: usize) -> Result<Vec<f32>, DataError> {
+    check_all(what, &weights, count)?;
     if weights.iter().all(|&weight| weight == 1.0) {
         weights.clear();
     }
     Ok(weights)
 }
 
-/// Checks weights as they are kept: none, or as [`given`]. `expected` says how many there may be.
-pub(super) fn check(
-    what: &str,
-    weights: &[f32],
-    (count, expected): (usize, String),
-    name: impl Fn(usize) -> String,
-) -> Result<(), DataError> {
-    if weights.is_empty() {
-        return Ok(());
-    }
-    if weights.len() != count {
-        return Err(inconsistent(format!("number of {what} weights"), weights.len(), expected));
-    }
-    check_values(what, weights, name)
+/// Checks weights as they are kept: none, or as [`given`].
+pub(super) fn check(what: &str, weights: &[f32], count: usize) -> Result<(), DataError> {
+    if weights.is_empty() { Ok(()) } else { check_all(what, weights, count) }
 }
 
-fn check_values(what: &str, weights: &[f32], name: impl Fn(usize) -> String) -> Result<(), DataError> {
+fn check_all(what: &str, weights: &[f32], count: usize) -> Result<(), DataError> {
+    let key = format!("{what}_weights");
+    if weights.len() != count {
+        let found = counted(weights.len(), "weight");
+        return Err(Refusal::new(key, found, format!("{count}, one per {what}")).into());
+    }
     if let Some(place) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
-        let weight = format!("the weight of {}", name(place));
-        return Err(inconsistent(weight, weights[place], "a finite number of at least 0"));
+        let at = format!("{key}[{place}]");
+        return Err(Refusal::new(at, weights[place], "a finite number of at least 0").into());
     }
     if !weights.is_empty() && weights.iter().all(|&weight| weight == 0.0) {
-        return Err(inconsistent(format!("every {what} weight"), 0, format!("above 0 for some {what}")));
+        return Err(Refusal::new(key, "0 everywhere", format!("above 0 for some {what}")).into());
     }
     Ok(())
 }

@@ -134,7 +134,12 @@ mod tests {
 
     fn dataset(sizes: &[usize]) -> RankingDataset {
         let documents: usize = sizes.iter().sum();
-        RankingDataset::from_groups(vec![0.0; 2 * documents], 2, vec![0.0; documents], sizes).unwrap()
+        RankingDataset::builder()
+            .features(vec![0.0; 2 * documents], 2)
+            .labels(vec![0.0; documents])
+            .query_sizes(sizes)
+            .build()
+            .unwrap()
     }
 
     proptest! {

@@ -109,6 +109,7 @@ impl Serialize for Evaluation {
 
 /// All measures of one query.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct QueryValues {
     /// One value per measure, in the order requested; `None` where the convention excludes the query.
     pub values: Vec<Option<f64>>,

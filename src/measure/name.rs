@@ -25,6 +25,7 @@ enum Parameter {
 
 /// A family of measures: one name, any parameter.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct MeasureFamily {
     /// The name as printed.
     pub name: &'static str,

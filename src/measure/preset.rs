@@ -15,6 +15,7 @@ use crate::text::nearest;
 
 /// A named convention.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Preset {
     /// Name on the command line and in files.
     pub name: &'static str,

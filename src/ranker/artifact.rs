@@ -120,6 +120,7 @@ pub enum RankerError {
 
 /// Versions that a ranker was made with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Versions {
     /// This crate.
     pub burn_rank: String,
@@ -193,6 +194,7 @@ pub struct Ranker {
 
 /// The contribution of each feature to scores.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Contributions {
     /// `[documents x features]`, row-major, with the features of the ranker.
     pub values: Vec<f64>,
@@ -315,8 +317,8 @@ impl Ranker {
     ) -> Result<Contributions, RankerError> {
         let Model::Trees(trees) = &self.model else { return Err(RankerError::NotTrees) };
         let normalized = |data| self.normalized(Cow::Borrowed(data));
-        let shap = TreeShap::new(trees, &normalized(background)?.features)?;
-        Ok(Contributions { values: shap.all(&normalized(data)?.features), expected: shap.expected() })
+        let shap = TreeShap::new(trees, normalized(background)?.features.to_slice())?;
+        Ok(Contributions { values: shap.all(normalized(data)?.features.to_slice()), expected: shap.expected() })
     }
 
     /// The data as the model takes them.
@@ -396,7 +398,9 @@ fn resized(data: &RankingDataset, features: usize) -> Result<RankingDataset, Ran
         .map_err(RankerError::Memory)?;
     let mut resized = vec![0.0; documents * features];
     if data.feature_count > 0 && features > 0 {
-        for (to, from) in resized.chunks_exact_mut(features).zip(data.features.chunks_exact(data.feature_count)) {
+        for (to, from) in
+            resized.chunks_exact_mut(features).zip(data.features.to_slice().chunks_exact(data.feature_count))
+        {
             let kept = from.len().min(features);
             to[..kept].copy_from_slice(&from[..kept]);
         }
@@ -495,9 +499,9 @@ mod tests {
         let device = Device::flex();
         let ranker = ranker(models().remove(0));
         let mut zero_at_the_end = data();
-        zero_at_the_end.features.iter_mut().skip(4).step_by(5).for_each(|value| *value = 0.0);
+        zero_at_the_end.features.to_mut_slice().iter_mut().skip(4).step_by(5).for_each(|value| *value = 0.0);
         let narrow = RankingDataset {
-            features: zero_at_the_end.features.chunks(5).flat_map(|row| row[..4].to_vec()).collect(),
+            features: zero_at_the_end.features.to_slice().chunks(5).flat_map(|row| row[..4].to_vec()).collect(),
             feature_count: 4,
             ..zero_at_the_end.clone()
         };
@@ -522,7 +526,7 @@ mod tests {
     #[test]
     fn missing_values_are_scored_by_trees_and_refused_by_others() {
         let mut missing = data();
-        missing.features[2] = f32::NAN;
+        missing.features.to_mut_slice()[2] = f32::NAN;
         for model in models() {
             let takes = model.takes_missing();
             match ranker(model).predict(&missing, &Device::flex()) {
@@ -539,10 +543,11 @@ mod tests {
     /// A ranker of a scorer, for data of which some values are missing.
     fn filling(scorer: ScorerConfig, kind: NormalizerKind) -> (Ranker, RankingDataset) {
         let mut train = data();
-        (0..train.features.len()).step_by(7).for_each(|at| train.features[at] = f32::NAN);
+        (0..train.features.len()).step_by(7).for_each(|at| train.features.to_mut_slice()[at] = f32::NAN);
         // The last feature is never missing.
         train
             .features
+            .to_mut_slice()
             .iter_mut()
             .skip(4)
             .step_by(5)

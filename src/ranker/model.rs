@@ -85,7 +85,7 @@ impl Model {
                 sums.into_iter().map(|sum| sum as f32).collect()
             }
             Model::Kernel(expansion) => {
-                expansion.scores(&data.features).into_iter().map(|score| score as f32).collect()
+                expansion.scores(data.features.to_slice()).into_iter().map(|score| score as f32).collect()
             }
         }
     }
@@ -346,7 +346,7 @@ mod tests {
             for q in 0..lengths.len() {
                 let range = data.range(q);
                 let alone = RankingDataset {
-                    features: data.features[range.start * 2..range.end * 2].to_vec().into(),
+                    features: data.features.to_slice()[range.start * 2..range.end * 2].to_vec().into(),
                     feature_count: 2,
                     labels: vec![0.0; range.len()],
                     offsets: vec![0, range.len()],

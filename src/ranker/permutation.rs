@@ -32,6 +32,7 @@ pub struct PermutationImportance {
 
 /// The loss of the measure without one feature.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct FeatureLoss {
     /// The feature, from 1.
     pub feature: usize,
@@ -77,7 +78,8 @@ impl PermutationImportance {
         let mut shuffled = data.clone();
         let mut losses = Vec::with_capacity(data.feature_count);
         for feature in 0..data.feature_count {
-            let column: Vec<f32> = data.features.iter().skip(feature).step_by(data.feature_count).copied().collect();
+            let column: Vec<f32> =
+                data.features.to_slice().iter().skip(feature).step_by(data.feature_count).copied().collect();
             let mut sums = vec![0.0; whole.len()];
             for repeat in 0..self.repeats.get() {
                 place(&mut shuffled, feature, self.shuffle(column.clone(), &data.offsets, feature, repeat));
@@ -108,7 +110,7 @@ impl PermutationImportance {
 
 /// Puts a column in the place of a feature.
 fn place(data: &mut RankingDataset, feature: usize, column: Vec<f32>) {
-    let cells = data.features.iter_mut().skip(feature).step_by(data.feature_count);
+    let cells = data.features.to_mut_slice().iter_mut().skip(feature).step_by(data.feature_count);
     cells.zip(column).for_each(|(cell, value)| *cell = value);
 }
 
@@ -145,7 +147,12 @@ mod tests {
     /// Three queries whose relevant document has the second feature; the third query has none.
     fn data() -> RankingDataset {
         let features = vec![1.0, 1.0, 0.3, 0.0, 0.0, 0.1, 0.0, 1.0, 0.2, 1.0, 0.0, 0.9, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
-        RankingDataset::from_groups(features, 3, vec![1.0, 0.0, 1.0, 0.0, 0.0, 0.0], &[2, 2, 2]).unwrap()
+        RankingDataset::builder()
+            .features(features, 3)
+            .labels(vec![1.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+            .query_sizes(&[2, 2, 2])
+            .build()
+            .unwrap()
     }
 
     fn losses(across_queries: bool) -> Vec<FeatureLoss> {
@@ -175,7 +182,7 @@ mod tests {
         // The second feature tells the queries apart, not their documents.
         let mut data = data();
         for (document, value) in [1.0, 1.0, 0.0, 0.0, 1.0, 1.0].into_iter().enumerate() {
-            data.features[document * 3 + 1] = value;
+            data.features.to_mut_slice()[document * 3 + 1] = value;
         }
         let convention = Convention::preset("standard").unwrap();
         let of = |across_queries, seed| {

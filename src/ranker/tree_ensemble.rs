@@ -45,6 +45,7 @@ fn goes_right(missing_left: &bool) -> bool {
 /// The named arrays of a [`TreeEnsemble`]: `roots` has one entry per tree, `missing_left` and `zero_missing` name
 /// nodes, the others have one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct TreeArrays {
     /// First node of each tree.
     pub roots: Vec<u32>,

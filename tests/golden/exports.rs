@@ -65,7 +65,12 @@ fn data(seed: usize, lengths: &[usize]) -> RankingDataset {
         ]
     };
     let labels = (0..documents).map(|document| (3.0 * noise(document)).floor()).collect();
-    RankingDataset::from_groups((0..documents).flat_map(row).collect(), FEATURES, labels, lengths).unwrap()
+    RankingDataset::builder()
+        .features((0..documents).flat_map(row).collect(), FEATURES)
+        .labels(labels)
+        .query_sizes(lengths)
+        .build()
+        .unwrap()
 }
 
 fn train() -> RankingDataset {
@@ -142,7 +147,7 @@ fn kernels(normalizer: NormalizerKind) -> KernelExpansion {
     Normalizer::fit(&landmarks, normalizer).apply(&mut landmarks).unwrap();
     let coefficients = (0..8).map(|number| f64::from(noise(number)) - 0.5).collect();
     let gamma = if normalizer == NormalizerKind::None { 1e-4 } else { 0.3 };
-    KernelExpansion::new(FEATURES, landmarks.features[..8 * FEATURES].to_vec(), coefficients, gamma).unwrap()
+    KernelExpansion::new(FEATURES, landmarks.features.to_slice()[..8 * FEATURES].to_vec(), coefficients, gamma).unwrap()
 }
 
 fn trees(normalizer: NormalizerKind) -> Ranker {
@@ -177,7 +182,12 @@ fn background() -> RankingDataset {
         let level = |step: usize, levels: usize| (d / step % levels) as f32;
         [0.4 * level(1, 3), 40_000.0 + 150.0 * level(3, 2), 7.0, 0.0, 0.4 * level(6, 3), 3.0 * level(18, 2) - 1.0]
     };
-    RankingDataset::from_groups((0..36).flat_map(row).collect(), FEATURES, vec![0.0; 36], &[36]).unwrap()
+    RankingDataset::builder()
+        .features((0..36).flat_map(row).collect(), FEATURES)
+        .labels(vec![0.0; 36])
+        .query_sizes(&[36])
+        .build()
+        .unwrap()
 }
 
 /// Trees that know how many documents of the background reach each node, each at least one, and gains that look random.
@@ -212,7 +222,9 @@ fn counted() -> TreeEnsemble {
     let gain = |node: usize| if feature[node] == LEAF { 0.0 } else { 0.25 + noise(700 + node) };
     let gain = (0..feature.len()).map(gain).collect();
     let statistics = NodeStatistics { weight: count.iter().map(|&count| 0.25 * count as f32).collect(), count, gain };
-    TreeEnsemble::from_arrays(FEATURES, TreeArrays { statistics, ..trees.arrays().clone() }).unwrap()
+    let mut arrays = trees.arrays().clone();
+    arrays.statistics = statistics;
+    TreeEnsemble::from_arrays(FEATURES, arrays).unwrap()
 }
 
 fn cases() -> Vec<(String, Ranker, ExportFormat)> {
@@ -299,7 +311,7 @@ fn write(folder: PathBuf) {
     let data = queries();
     let rows: Vec<&[f32]> = (0..data.queries())
         .map(|q| data.range(q))
-        .map(|r| &data.features[r.start * FEATURES..r.end * FEATURES])
+        .map(|r| &data.features.to_slice()[r.start * FEATURES..r.end * FEATURES])
         .collect();
     std::fs::write(folder.join("queries.json"), serde_json::to_vec(&rows).unwrap()).unwrap();
 }
@@ -345,7 +357,7 @@ fn other_systems_score_exports_alike() {
 /// The background of TreeSHAP is the data that were counted.
 fn assert_explained(name: &str, explained: &Explained) {
     let trees = counted();
-    let shap = TreeShap::new(&trees, &background().features).unwrap();
+    let shap = TreeShap::new(&trees, background().features.to_slice()).unwrap();
     let data = queries();
     for (document, found) in explained.contributions.chunks(FEATURES + 1).enumerate() {
         let mut ours = shap.contributions(data.row(document));

@@ -28,7 +28,12 @@ fn rankers_of_other_systems_score_as_in_their_own_library() {
     let documents = expected.rows.len();
     let width = expected.rows[0].len();
     let features: Vec<f32> = expected.rows.iter().flatten().map(|value| value.unwrap_or(f32::NAN)).collect();
-    let data = RankingDataset::from_groups(features, width, vec![0.0; documents], &[documents]).unwrap();
+    let data = RankingDataset::builder()
+        .features(features, width)
+        .labels(vec![0.0; documents])
+        .query_sizes(&[documents])
+        .build()
+        .unwrap();
     let device = Device::flex();
     let files = std::fs::read_dir(folder().join("imports")).unwrap().count();
     assert_eq!(expected.scores.len(), files);

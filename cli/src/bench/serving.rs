@@ -84,12 +84,11 @@ impl ServingBench {
         let bytes = numbers.saturating_add(product([requests, size_of::<f64>()]));
         let what = format!("a benchmark of {requests} requests of {documents} documents of {features} features");
         ask_memory("requests", what, bytes, "lower one of these numbers")?;
-        let query = RankingDataset::from_groups(
-            self.numbers("serving features", documents * features),
-            features,
-            vec![0.0; documents],
-            &[documents],
-        )?;
+        let query = RankingDataset::builder()
+            .features(self.numbers("serving features", documents * features), features)
+            .labels(vec![0.0; documents])
+            .query_sizes(&[documents])
+            .build()?;
         for (ranker, model) in self.models(device)? {
             let kind = if matches!(model, Model::Trees(_)) { NormalizerKind::None } else { NormalizerKind::ZScore };
             let served = ranker_of(Normalizer::fit(&query, kind), model, self.seed)?;

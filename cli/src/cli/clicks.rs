@@ -104,7 +104,8 @@ impl ClicksArgs {
         }
         input::once(self.files.iter().chain(logged_by))?;
         let (data, scores) = self.logged()?;
-        let Clicks { data, sessions, clicks, clipped } = during("making clicks", || model.sessions(&data, &scores))?;
+        let Clicks { data, sessions, clicks, clipped, .. } =
+            during("making clicks", || model.sessions(&data, &scores))?;
         files::commit([
             files::prepare(&weights, |mut file| data.write_document_weights(&mut file).map_err(to_io))?,
             files::prepare(&self.out, |mut file| data.write_letor(&mut file).map_err(to_io))?,

@@ -136,7 +136,7 @@ impl ImportanceArgs {
 }
 
 /// Gives the loss of a feature its interval, name and weight.
-fn row(ranker: &Ranker, FeatureLoss { feature, losses }: FeatureLoss) -> Result<Row, Failure> {
+fn row(ranker: &Ranker, FeatureLoss { feature, losses, .. }: FeatureLoss) -> Result<Row, Failure> {
     let losses: Vec<f64> = losses.into_iter().flatten().collect();
     let interval = bootstrap(&losses, &ComparisonConfig { resamples: 10_000, ..ComparisonConfig::default() })?;
     let names = ranker.metadata().feature_names.as_ref();

@@ -166,7 +166,7 @@ impl Evaluation<'_> {
             _ => {}
         }
         let explained = explain_on(self.loss, &list.scores, &list.labels, self.dtype, &self.device);
-        let Explained { learnable, value, loss, grad } = explained.map_err(|error| refuse(error.to_string()))?;
+        let Explained { learnable, value, loss, grad, .. } = explained.map_err(|error| refuse(error.to_string()))?;
         if let Some(what) = not_finite(loss, &grad) {
             return Err(refuse(self.overflow(what, &list.scores)));
         }

@@ -129,7 +129,7 @@ impl PredictArgs {
             files => Some(self.reading.read_to_score(files, ranker)?),
         };
         let background = background.as_ref().unwrap_or(data);
-        let Contributions { values, expected } =
+        let Contributions { values, expected, .. } =
             during("contributions of the features", || ranker.contributions(data, background))?;
         let lines = |out: &mut dyn Write| {
             let features = ranker.features();

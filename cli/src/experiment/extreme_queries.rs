@@ -136,7 +136,8 @@ mod tests {
     #[test]
     fn the_ends_are_picked_by_value_and_few_queries_are_not_picked_twice() {
         let labels = vec![0.0, 1.0, 1.0, 0.0, 1.0];
-        let mut data = RankingDataset::from_groups(vec![0.0; 5], 1, labels, &[2, 2, 1]).unwrap();
+        let mut data =
+            RankingDataset::builder().features(vec![0.0; 5], 1).labels(labels).query_sizes(&[2, 2, 1]).build().unwrap();
         data.document_ids = ["a".to_string(), "b".repeat(70), String::new(), "d".into(), "e".into()].to_vec();
         let scores = [2.0, 1.0, f32::NEG_INFINITY, 3.0, 0.0];
         let found = ExtremeQueries::of_report("mrr", &data, &scores, &[Some(0.5), Some(0.25), None]);
@@ -153,7 +154,8 @@ mod tests {
     #[test]
     fn a_long_query_has_its_first_documents_and_those_that_belong_there() {
         let labels = (0..100).map(|document| if document == 80 { 1.0 } else { 0.0 }).collect();
-        let data = RankingDataset::from_groups(vec![0.0; 100], 1, labels, &[100]).unwrap();
+        let data =
+            RankingDataset::builder().features(vec![0.0; 100], 1).labels(labels).query_sizes(&[100]).build().unwrap();
         let scores: Vec<f32> = (0..100).map(|document| -(document as f32)).collect();
         let query = RankedQuery::new(&data, &scores, 0, 0.0);
         let ranks: Vec<usize> = query.shown.iter().map(|document| document.rank).collect();

@@ -131,11 +131,7 @@ impl DataConfig {
             return Err(Refusal::new("data.split.shares", format!("{:?}", split.shares), expected).into());
         }
         // Only training queries have weights.
-        let other = |queries: &Vec<usize>| {
-            let without =
-                |set: RankingDataset| RankingDataset { query_weights: vec![], document_weights: vec![], ..set };
-            (!queries.is_empty()).then(|| without(whole.select(queries)))
-        };
+        let other = |queries: &Vec<usize>| (!queries.is_empty()).then(|| whole.select(queries).without_weights());
         let (validation, test) = (other(&sets[1]), other(&sets[2]));
         Ok(Told { split: Split { fold: 1, train: whole.select(&sets[0]), validation, test }, warnings })
     }

@@ -191,7 +191,7 @@ impl Splits {
                 Ok(Arc::unwrap_or_clone(split))
             }
             Source::Queries { whole, folds } => {
-                let QueryFold { number, train, validation, test } = &folds[at];
+                let QueryFold { number, train, validation, test, .. } = &folds[at];
                 let [train, mut validation, mut test] = [train, validation, test].map(|queries| whole.select(queries));
                 // Only training queries have weights.
                 for set in [&mut validation, &mut test] {
@@ -283,7 +283,12 @@ mod tests {
 
     #[test]
     fn weights_are_of_training_alone() {
-        let whole = RankingDataset::from_groups(vec![1.0; 6], 1, vec![1.0; 6], &[1; 6]).unwrap();
+        let whole = RankingDataset::builder()
+            .features(vec![1.0; 6], 1)
+            .labels(vec![1.0; 6])
+            .query_sizes(&[1; 6])
+            .build()
+            .unwrap();
         let whole = whole.with_query_weights(vec![2.0; 6]).unwrap().with_document_weights(vec![3.0; 6]).unwrap();
         let folds = folds::split(&whole, 3, 1).unwrap();
         let splits = Splits::new(Source::Queries { whole: Box::new(whole), folds });

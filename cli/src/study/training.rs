@@ -148,7 +148,7 @@ impl Linear {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let query = |q: usize| {
             let range = data.range(q);
-            let rows = data.features[range.start * data.feature_count..range.end * data.feature_count]
+            let rows = data.features.to_slice()[range.start * data.feature_count..range.end * data.feature_count]
                 .chunks_exact(data.feature_count);
             LinearQuery { features: rows.map(wide).collect(), labels: wide(&data.labels[range]) }
         };

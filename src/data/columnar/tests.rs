@@ -105,7 +105,12 @@ fn with(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
 
 fn three() -> RankingDataset {
     let features = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-    let mut data = RankingDataset::from_groups(features, 2, vec![2.0, 0.0, 1.0], &[2, 1]).unwrap();
+    let mut data = RankingDataset::builder()
+        .features(features, 2)
+        .labels(vec![2.0, 0.0, 1.0])
+        .query_sizes(&[2, 1])
+        .build()
+        .unwrap();
     data.query_ids = vec!["a".into(), "b".into()];
     data
 }
@@ -122,8 +127,8 @@ fn what_is_written_is_read_back_bit_for_bit() {
     let mut full = three().with_query_weights(vec![0.5, 2.0]).unwrap();
     full = full.with_document_weights(vec![1.0, 0.0, 3.5]).unwrap();
     full.document_ids = vec!["x y".into(), String::new(), "z".into()];
-    full.features[3] = -0.0;
-    full.features[4] = f32::MIN_POSITIVE / 8.0;
+    full.features.to_mut_slice()[3] = -0.0;
+    full.features.to_mut_slice()[4] = f32::MIN_POSITIVE / 8.0;
     for format in FORMATS {
         assert_eq!(read_bytes(&written(&plain, format), &ReadOptions::default()).unwrap(), plain, "{format}");
         let bytes = written(&full, format);
@@ -135,13 +140,14 @@ fn what_is_written_is_read_back_bit_for_bit() {
         assert!(unweighted.query_weights.is_empty() && unweighted.document_weights.is_empty());
     }
     let mut missing = three();
-    missing.features[1] = f32::NAN;
+    missing.features.to_mut_slice()[1] = f32::NAN;
     for format in FORMATS {
         let keep = ReadOptions { missing: Missing::Keep, ..ReadOptions::default() };
         let back = read_bytes(&written(&missing, format), &keep).unwrap();
         assert_eq!(back.data_hash(), missing.data_hash(), "{format}");
     }
-    let empty = RankingDataset::from_groups(Vec::new(), 0, vec![1.0, 0.0], &[2]).unwrap();
+    let empty =
+        RankingDataset::builder().features(Vec::new(), 0).labels(vec![1.0, 0.0]).query_sizes(&[2]).build().unwrap();
     assert_eq!(read_bytes(&written(&empty, Format::Arrow), &ReadOptions::default()).unwrap(), empty);
     let refused = empty.write_columnar(Format::Parquet, &mut Vec::new()).unwrap_err().to_string();
     assert_eq!(refused, "dataset: number of features is 0, expected at least 1 in a Parquet file");
@@ -152,13 +158,13 @@ fn the_features_of_a_plain_arrow_file_stay_where_they_lie() {
     // Values of a dataset's own are copied by `clone`.
     let shares = |data: &RankingDataset| {
         let values: ScalarBuffer<f32> = data.features.clone().into();
-        values.as_ptr() == data.features.as_ptr()
+        values.as_ptr() == data.features.to_slice().as_ptr()
     };
     let bytes = written(&three(), Format::Arrow);
     let data = read_bytes(&bytes, &ReadOptions::default()).unwrap();
     assert!(shares(&data));
     let mut changed = data.clone();
-    changed.features[0] = 9.0;
+    changed.features.to_mut_slice()[0] = 9.0;
     assert!(!shares(&changed) && data == three());
 
     // Infinite values are looked for when the values are used, not when the file is opened.
@@ -177,12 +183,12 @@ fn the_features_of_a_plain_arrow_file_stay_where_they_lie() {
     assert!(!shares(&read_bytes(&written(&three(), Format::Parquet), &ReadOptions::default()).unwrap()));
 
     let mut missing = three();
-    missing.features[1] = f32::NAN;
+    missing.features.to_mut_slice()[1] = f32::NAN;
     let bytes = written(&missing, Format::Arrow);
     let with = |missing| read_bytes(&bytes, &ReadOptions { missing, ..ReadOptions::default() });
     assert!(shares(&with(Missing::Keep).unwrap()));
-    assert_eq!(with(Missing::Zero).unwrap().features, [1.0, 0.0, 3.0, 4.0, 5.0, 6.0]);
-    assert_eq!(with(Missing::QueryMin).unwrap().features, [1.0, 4.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(with(Missing::Zero).unwrap().features.to_slice(), [1.0, 0.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(with(Missing::QueryMin).unwrap().features.to_slice(), [1.0, 4.0, 3.0, 4.0, 5.0, 6.0]);
     assert!(with(Missing::Error).is_err());
 }
 
@@ -213,15 +219,16 @@ fn columns_of_other_types_are_converted() {
         let bytes = file_of(std::slice::from_ref(&batch), format, None);
         let options = ReadOptions { missing: Missing::Zero, ..ReadOptions::default() };
         let data = read_bytes(&bytes, &options).unwrap();
-        assert_eq!(data.features, [16_777_216.0, 0.1, 1.0, 0.0, 0.0, 0.0, -3.0, 0.0, 1.0], "{format}");
+        assert_eq!(data.features.to_slice(), [16_777_216.0, 0.1, 1.0, 0.0, 0.0, 0.0, -3.0, 0.0, 1.0], "{format}");
         assert_eq!(data.query_ids, ["q 1", "2"]);
         assert_eq!(data.document_ids, ["7", "", "-9"]);
         assert_eq!(data.labels, [2.0, 0.0, 1.0]);
         let keep = ReadOptions { missing: Missing::Keep, ..ReadOptions::default() };
-        let missing: Vec<bool> = read_bytes(&bytes, &keep).unwrap().features.iter().map(|x| x.is_nan()).collect();
+        let missing: Vec<bool> =
+            read_bytes(&bytes, &keep).unwrap().features.to_slice().iter().map(|x| x.is_nan()).collect();
         assert_eq!(missing, [false, false, false, true, true, false, false, false, false]);
         let smallest = ReadOptions { missing: Missing::QueryMin, ..ReadOptions::default() };
-        assert_eq!(read_bytes(&bytes, &smallest).unwrap().features[3..5], [16_777_216.0, 0.1]);
+        assert_eq!(read_bytes(&bytes, &smallest).unwrap().features.to_slice()[3..5], [16_777_216.0, 0.1]);
     }
 }
 
@@ -256,7 +263,7 @@ fn lists_of_any_length_stay_where_they_lie_if_they_have_the_features_asked_for()
     let streams = |features| read(features).stream(ByteSize::mib(1), ByteSize::mib(1));
     assert!(streams(None).is_ok() && streams(Some(2)).is_ok());
     assert!(streams(Some(3)).unwrap_err().to_string().contains("the place of the features"));
-    assert_eq!(read(Some(3)).features, [1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 5.0, 6.0, 0.0]);
+    assert_eq!(read(Some(3)).features.to_slice(), [1.0, 2.0, 0.0, 3.0, 4.0, 0.0, 5.0, 6.0, 0.0]);
 }
 
 #[test]
@@ -266,7 +273,7 @@ fn lists_may_have_any_type_of_list_and_nulls_among_their_items() {
     let view = StringViewArray::from(vec!["a", "a", "b"]);
     let options = ReadOptions { missing: Missing::Zero, ..ReadOptions::default() };
     let mut expected = three();
-    expected.features[1] = 0.0;
+    expected.features.to_mut_slice()[1] = 0.0;
     for lists in
         [Arc::new(list) as ArrayRef, lists(2, vec![Some(1.0), None, Some(3.0), Some(4.0), Some(5.0), Some(6.0)])]
     {
@@ -291,14 +298,15 @@ fn batches_may_end_within_a_query_and_be_compressed() {
     for compression in [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)] {
         let data = read_bytes(&file_of(&batches, Format::Arrow, compression), &ReadOptions::default()).unwrap();
         assert_eq!(data.offsets, [0, 1, 3, 4]);
-        assert_eq!(data.features, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(data.features.to_slice(), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
     }
 }
 
 #[test]
 fn the_last_column_of_a_parquet_file_may_have_a_large_dictionary() {
     let values: Vec<f32> = (0..6000).map(|at| (at % 2000) as f32).collect();
-    let data = RankingDataset::from_groups(values, 1, vec![1.0; 6000], &[6000]).unwrap();
+    let data =
+        RankingDataset::builder().features(values, 1).labels(vec![1.0; 6000]).query_sizes(&[6000]).build().unwrap();
     assert_eq!(read_bytes(&written(&data, Format::Parquet), &ReadOptions::default()).unwrap(), data);
 }
 
@@ -310,7 +318,7 @@ fn text_and_tables_may_be_one_set() {
     let data = read(&paths, &ReadOptions::default()).unwrap();
     assert_eq!(data.feature_count, 3);
     assert_eq!(data.query_ids, ["9", "a", "b", "8"]);
-    assert_eq!(data.features[..6], [7.0, 0.0, 0.0, 1.0, 2.0, 0.0]);
+    assert_eq!(data.features.to_slice()[..6], [7.0, 0.0, 0.0, 1.0, 2.0, 0.0]);
     assert_eq!(data.document_ids, ["", "", "", "", "d"]);
     let again = read(&[paths[1].clone(), paths[1].clone()], &ReadOptions::default()).unwrap_err().to_string();
     assert!(again.contains("b.arrow: row 1, column `query`: found query `a` again, expected its documents"), "{again}");

@@ -148,9 +148,9 @@ impl<'a> TableWriter<'a> {
                 let at_once = (CELLS / data.feature_count).clamp(1, ROWS);
                 for start in (0..data.documents()).step_by(at_once) {
                     let rows = start..data.documents().min(start + at_once);
-                    let cells = rows.start * data.feature_count..rows.end * data.feature_count;
-                    let features = data.features[cells].to_vec().into();
-                    let batch = data.batch(schema, *width, rows, features).map_err(failed)?;
+                    let mut features = Vec::with_capacity(rows.len() * data.feature_count);
+                    data.features.append_to(data.feature_count, rows.clone(), &mut features);
+                    let batch = data.batch(schema, *width, rows, features.into()).map_err(failed)?;
                     writer.write(&batch).map_err(|error| failed(error.into()))?;
                     if writer.in_progress_size() > GROUP {
                         writer.flush().map_err(|error| failed(error.into()))?;

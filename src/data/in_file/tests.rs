@@ -34,7 +34,7 @@ proptest! {
     ) {
         let mut data = data();
         let values = data.features.len();
-        missing.iter().for_each(|at| data.features[at * 7 % values] = f32::NAN);
+        missing.iter().for_each(|at| data.features.to_mut_slice()[at * 7 % values] = f32::NAN);
         let mut fingerprints = Vec::new();
         for kind in KINDS {
             let mut file = in_slices(&data, &cuts, false);
@@ -54,15 +54,15 @@ proptest! {
             let rows = from.min(data.documents() - count)..from.min(data.documents() - count) + count;
             let mut copied = vec![0.0; count * 5];
             file.features.copy_rows(5, rows.clone(), &mut copied);
-            prop_assert_eq!(bits(&copied), bits(&memory.features[rows.start * 5..rows.end * 5]));
+            prop_assert_eq!(bits(&copied), bits(&memory.features.to_slice()[rows.start * 5..rows.end * 5]));
             let queries = [3, 0, 17];
             let (some, same) = (file.select(&queries), memory.select(&queries));
-            prop_assert_eq!(bits(&some.features), bits(&same.features));
+            prop_assert_eq!(bits(some.features.to_slice()), bits(same.features.to_slice()));
             if file.features.in_file().unwrap().file.source.parts() > 1 || kind != NormalizerKind::None {
                 prop_assert!(!file.features.in_file().unwrap().is_copied());
             }
-            prop_assert_eq!(bits(&file.features), bits(&memory.features));
-            prop_assert_eq!(bits(&Vec::from(file.features)), bits(&memory.features));
+            prop_assert_eq!(bits(file.features.to_slice()), bits(memory.features.to_slice()));
+            prop_assert_eq!(bits(&Vec::from(file.features)), bits(memory.features.to_slice()));
         }
         fingerprints.sort();
         fingerprints.dedup();
@@ -76,10 +76,15 @@ proptest! {
 #[test]
 fn filled_values_in_a_file_are_those_in_memory() {
     let mut data = data();
-    (0..data.features.len()).step_by(13).for_each(|at| data.features[at] = f32::NAN);
+    (0..data.features.len()).step_by(13).for_each(|at| data.features.to_mut_slice()[at] = f32::NAN);
     // One feature is everywhere, and one nowhere.
-    data.features.iter_mut().skip(1).step_by(5).for_each(|value| *value = if value.is_nan() { 0.5 } else { *value });
-    data.features.iter_mut().skip(4).step_by(5).for_each(|value| *value = f32::NAN);
+    data.features
+        .to_mut_slice()
+        .iter_mut()
+        .skip(1)
+        .step_by(5)
+        .for_each(|value| *value = if value.is_nan() { 0.5 } else { *value });
+    data.features.to_mut_slice().iter_mut().skip(4).step_by(5).for_each(|value| *value = f32::NAN);
     let filled = |data: &RankingDataset, kind, processes: &dyn Processes| {
         let normalizer = Normalizer::fit_in(data, kind, processes);
         let mut normalized = data.clone();
@@ -91,7 +96,7 @@ fn filled_values_in_a_file_are_those_in_memory() {
     for kind in KINDS {
         let (normalizer, memory) = filled(&data, kind, &OneProcess);
         assert_eq!(normalizer.indicated(), [1, 3, 4]);
-        assert!(memory.features.iter().all(|value| value.is_finite()));
+        assert!(memory.features.to_slice().iter().all(|value| value.is_finite()));
         for is_read in [false, true] {
             let mut file = in_slices(&data, &[100, 101], false);
             assert!(file.features.stream(if is_read { 1 } else { 1 << 20 }, 1 << 10));
@@ -108,14 +113,14 @@ fn filled_values_in_a_file_are_those_in_memory() {
             assert_eq!(file.features.columns(8, 0..8), memory.features.columns(8, 0..8));
             let mut copied = vec![0.0; 20 * 8];
             file.features.copy_rows(8, 17..37, &mut copied);
-            assert_eq!(bits(&copied), bits(&memory.features[17 * 8..37 * 8]), "{kind:?}");
+            assert_eq!(bits(&copied), bits(&memory.features.to_slice()[17 * 8..37 * 8]), "{kind:?}");
             assert!(!file.features.in_file().unwrap().is_copied());
-            assert_eq!(bits(&file.features), bits(&memory.features), "{kind:?}");
+            assert_eq!(bits(file.features.to_slice()), bits(memory.features.to_slice()), "{kind:?}");
             // The training data are normalized and filled at once elsewhere.
             let mut at_once = in_slices(&data, &[7], false);
             assert!(at_once.features.stream(1 << 20, 1 << 10));
             normalizer.apply(&mut at_once).unwrap();
-            assert_eq!(bits(&at_once.features), bits(&memory.features), "{kind:?}");
+            assert_eq!(bits(at_once.features.to_slice()), bits(memory.features.to_slice()), "{kind:?}");
         }
     }
 }
@@ -123,12 +128,12 @@ fn filled_values_in_a_file_are_those_in_memory() {
 #[test]
 fn the_first_value_that_may_not_be_is_named() {
     let mut data = data();
-    data.features[33] = f32::NAN;
-    data.features[71] = f32::INFINITY;
+    data.features.to_mut_slice()[33] = f32::NAN;
+    data.features.to_mut_slice()[71] = f32::INFINITY;
     let message = |refuses_missing| in_slices(&data, &[9], refuses_missing).check_values().unwrap_err().to_string();
     assert!(message(true).contains("row 6, feature 3: NaN"), "{}", message(true));
     assert!(message(false).contains("row 14, feature 1: inf"), "{}", message(false));
-    data.features[71] = 0.0;
+    data.features.to_mut_slice()[71] = 0.0;
     in_slices(&data, &[9], false).check_values().unwrap();
 }
 
@@ -137,16 +142,16 @@ fn what_is_changed_is_a_copy() {
     let data = data();
     let file = in_slices(&data, &[7, 40], true);
     let mut changed = file.clone();
-    changed.features[0] = 9.0;
-    assert_eq!(changed.features[1..], data.features[1..]);
-    assert_eq!(bits(&file.features), bits(&data.features));
+    changed.features.to_mut_slice()[0] = 9.0;
+    assert_eq!(changed.features.to_slice()[1..], data.features.to_slice()[1..]);
+    assert_eq!(bits(file.features.to_slice()), bits(data.features.to_slice()));
     assert_eq!(Features::from(vec![1.0]).len(), 1);
 }
 
 #[test]
 fn processes_read_their_parts_and_find_the_same_as_one_and_as_memory() {
     let mut data = data();
-    data.features[77] = f32::NAN;
+    data.features.to_mut_slice()[77] = f32::NAN;
     let found_in = |data: &RankingDataset, kind, processes: &dyn Processes| {
         data.check_values_in(processes).unwrap();
         let normalizer = Normalizer::fit_in(data, kind, processes);
@@ -193,7 +198,7 @@ fn processes_share_data_that_are_not_cut_to_the_bits_of_one() {
         SynthConfig { queries: 1500, features: 3, median_length: 9.0, max_length: 40, ..SynthConfig::default() };
     let mut data = config.generate().unwrap();
     assert!(data.documents() > 3 * CHUNK);
-    data.features[3 * CHUNK + 77] = f32::NAN;
+    data.features.to_mut_slice()[3 * CHUNK + 77] = f32::NAN;
     let found_in = |data: &RankingDataset, kind, processes: &dyn Processes| {
         data.check_values_in(processes).unwrap();
         let normalizer = Normalizer::fit_in(data, kind, processes);
@@ -244,8 +249,8 @@ fn processes_share_data_that_are_not_cut_to_the_bits_of_one() {
 #[test]
 fn an_error_in_the_part_of_one_process_is_that_of_all() {
     let mut data = data();
-    data.features[33] = f32::NAN;
-    data.features[71] = f32::INFINITY;
+    data.features.to_mut_slice()[33] = f32::NAN;
+    data.features.to_mut_slice()[71] = f32::INFINITY;
     for (refuses_missing, message) in [(true, "row 6, feature 3: NaN"), (false, "row 14, feature 1: inf")] {
         let found = in_processes(3, |processes| {
             let mut file = in_slices(&data, &[9], refuses_missing);

@@ -56,7 +56,7 @@ fn a_sample_of_everything() {
     assert_eq!(data.query_ids, ["10", "q-x", "7"]);
     assert_eq!(data.document_ids, ["GX001-22", "", "seen twice", "A", ""]);
     let rows = [[0.5, 0.0, -2.0, 0.0], [0.01, 7.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.25], [0.0; 4], [3.0, 0.0, 0.0, 0.0]];
-    assert_eq!(data.features, rows.concat());
+    assert_eq!(data.features.to_slice(), rows.concat());
     data.check().unwrap();
 }
 
@@ -73,7 +73,7 @@ fn compression_and_byte_order_marks_change_nothing() {
 fn several_files_are_read_as_one_dataset() {
     let (_folder, paths) = files(&[("a", b"0 qid:1 1:1 2:2\n1 qid:2 1:3\n"), ("b", b"2 qid:3 3:4 #x\n")]);
     let data = read(&paths, &ReadOptions::default()).unwrap();
-    assert_eq!(data.features, [1.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 4.0]);
+    assert_eq!(data.features.to_slice(), [1.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 4.0]);
     assert_eq!(data.query_ids, ["1", "2", "3"]);
     assert_eq!(data.document_ids, ["", "", "x"]);
     assert_eq!(read(&[], &ReadOptions::default()).unwrap().queries(), 0);
@@ -134,7 +134,7 @@ fn faults_are_reported_with_their_place() {
     assert!(
         message("0 qid:1 1:1 3:1", &expected).starts_with(":1:13: found `3:1`, expected a feature index of at most 2")
     );
-    assert_eq!(read_text("0 qid:1 1:1", &expected).unwrap().features, [1.0, 0.0]);
+    assert_eq!(read_text("0 qid:1 1:1", &expected).unwrap().features.to_slice(), [1.0, 0.0]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn query_weights_are_read_from_beside_the_file() {
         ("1\n1\n1\n", "a has 2 queries"),
         ("1\n -1\n", "a.query_weights:2:2: found `-1`, expected the weight of a query (a finite number of at least 0)"),
         ("1\ninf\n", "a.query_weights:2:1: found `inf`, expected the weight of a query"),
-        ("0\n0\n", "dataset: every query weight is 0, expected above 0 for some query"),
+        ("0\n0\n", "query_weights = 0 everywhere: expected above 0 for some query"),
     ] {
         std::fs::write(&paths[1], weights).unwrap();
         let message = read(&paths[..1], &weighted).unwrap_err().to_string();
@@ -222,7 +222,7 @@ fn document_weights_are_read_from_lightgbms_file() {
         ("1\n2\n", "a.weight: 2 document weights, "),
         ("1\n1\n1\n1\n", "a has 3 documents"),
         ("1\n-1\n", "a.weight:2:1: found `-1`, expected the weight of a document (a finite number of at least 0)"),
-        ("0\n0\n0\n", "dataset: every document weight is 0, expected above 0 for some document"),
+        ("0\n0\n0\n", "document_weights = 0 everywhere: expected above 0 for some document"),
     ] {
         std::fs::write(&paths[1], weights).unwrap();
         let message = read(&paths[..1], &weighted).unwrap_err().to_string();
@@ -242,8 +242,8 @@ fn document_weights_are_read_from_lightgbms_file() {
 fn missing_values_are_replaced() {
     let text = "0 qid:1 1:NULL 2:-4\n0 qid:1 1:2 2:null\n0 qid:1 1:3\n0 qid:2 1:NULL\n";
     let with = |missing| read_text(text, &ReadOptions { missing, ..ReadOptions::default() }).unwrap().features;
-    assert_eq!(with(Missing::Zero), [0.0, -4.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0]);
-    assert_eq!(with(Missing::QueryMin), [2.0, -4.0, 2.0, -4.0, 3.0, 0.0, 0.0, 0.0]);
+    assert_eq!(with(Missing::Zero).to_slice(), [0.0, -4.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0]);
+    assert_eq!(with(Missing::QueryMin).to_slice(), [2.0, -4.0, 2.0, -4.0, 3.0, 0.0, 0.0, 0.0]);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn missing_values_are_kept_and_written() {
     let with = |missing, absent| read_text(text, &ReadOptions { missing, absent, ..ReadOptions::default() }).unwrap();
     // NaN is not equal to itself.
     let values = |missing, absent| {
-        with(missing, absent).features.iter().map(|x| if x.is_nan() { 9.0 } else { *x }).collect::<Vec<_>>()
+        with(missing, absent).features.to_slice().iter().map(|x| if x.is_nan() { 9.0 } else { *x }).collect::<Vec<_>>()
     };
     let kept = [9.0, -4.0, 0.0, 2.0, 9.0, 0.0, 0.0, 0.0, 3.0, 0.0, 9.0, 0.0];
     assert_eq!(values(Missing::Keep, Absent::Zero), kept);
@@ -270,7 +270,7 @@ fn missing_values_are_kept_and_written() {
     assert_eq!(read_text(&written, &keep).unwrap().data_hash(), data.data_hash());
     let wide = ReadOptions { features: Some(5), absent: Absent::Missing, ..keep };
     let wide = read_text("0 qid:1 1:1\n0 qid:1 4:1\n", &wide).unwrap();
-    assert_eq!(wide.features.iter().filter(|x| x.is_nan()).count(), 8);
+    assert_eq!(wide.features.to_slice().iter().filter(|x| x.is_nan()).count(), 8);
     let refused = read_text(text, &ReadOptions { absent: Absent::Missing, ..ReadOptions::default() });
     assert!(refused.unwrap_err().to_string().starts_with("absent = missing: expected `zero`, or `keep`"));
 }
@@ -385,7 +385,7 @@ proptest! {
         let features = rows.iter().flat_map(|(_, row)| row).map(|&x| if x.is_finite() { x } else { -0.0 }).collect();
         let labels = rows.iter().map(|(label, _)| f32::from(*label) / 2.0).collect();
         let sizes: Vec<usize> = (0..documents).step_by(size).map(|start| size.min(documents - start)).collect();
-        let mut data = RankingDataset::from_groups(features, 3, labels, &sizes).unwrap();
+        let mut data = RankingDataset::builder().features(features, 3).labels(labels).query_sizes(&sizes).build().unwrap();
         data.document_ids = ids.map(|ids| ids[..documents].to_vec()).unwrap_or_default();
         let mut text = Vec::new();
         match data.write_letor(&mut text) {

@@ -186,9 +186,12 @@ impl SynthConfig {
             features.iter_mut().zip(query.millionths).for_each(|(value, found)| *value = from_millionths(found));
             labels.iter_mut().zip(query.labels).for_each(|(label, found)| *label = f32::from(found));
         });
-        let mut data = RankingDataset::from_groups(features, self.features, labels, &sizes)?;
-        data.query_ids.iter_mut().zip(queries).for_each(|(id, q)| *id = (q + 1).to_string());
-        Ok(data)
+        RankingDataset::builder()
+            .features(features, self.features)
+            .labels(labels)
+            .query_sizes(&sizes)
+            .query_ids(queries.map(|q| (q + 1).to_string()))
+            .build()
     }
 
     /// Cuts some of the queries into blocks of at most so many queries and cells (documents x features). A larger query

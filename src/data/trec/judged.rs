@@ -10,6 +10,7 @@ use crate::measure::trec_eval::TrecQuery;
 
 /// Results for the judged queries of a run.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct JudgedRun<T> {
     /// Name of the run.
     pub tag: String,

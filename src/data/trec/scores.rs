@@ -57,7 +57,12 @@ mod tests {
 
     #[test]
     fn scores_that_were_written_are_read_back() {
-        let mut data = RankingDataset::from_groups(vec![0.0; 4], 1, vec![0.0; 4], &[2, 2]).unwrap();
+        let mut data = RankingDataset::builder()
+            .features(vec![0.0; 4], 1)
+            .labels(vec![0.0; 4])
+            .query_sizes(&[2, 2])
+            .build()
+            .unwrap();
         let mut run = Vec::new();
         data.document_ids = ["x", "y", "", "z"].map(String::from).to_vec();
         write_run(&mut run, &data, &[0.5, 2.0, -1.0, 3.0], "ours").unwrap();

@@ -138,7 +138,12 @@ mod tests {
 
     #[test]
     fn scores_and_labels_are_written() {
-        let data = RankingDataset::from_groups(vec![0.0; 3], 1, vec![0.0, 2.0, 1.0], &[2, 1]).unwrap();
+        let data = RankingDataset::builder()
+            .features(vec![0.0; 3], 1)
+            .labels(vec![0.0, 2.0, 1.0])
+            .query_sizes(&[2, 1])
+            .build()
+            .unwrap();
         let run = text(|out| write_run(out, &data, &[0.5, 2.0, -1.0], "ours"));
         assert_eq!(run, "1 Q0 2 1 2 ours\n1 Q0 1 2 0.5 ours\n2 Q0 1 1 -1 ours\n");
         assert_eq!(text(|out| write_qrels(out, &data)), "1 0 1 0\n1 0 2 2\n2 0 1 1\n");
@@ -146,7 +151,12 @@ mod tests {
 
     #[test]
     fn documents_without_usable_identifiers_are_numbered() {
-        let mut data = RankingDataset::from_groups(vec![0.0; 8], 1, vec![0.0; 8], &[2, 2, 2, 2]).unwrap();
+        let mut data = RankingDataset::builder()
+            .features(vec![0.0; 8], 1)
+            .labels(vec![0.0; 8])
+            .query_sizes(&[2, 2, 2, 2])
+            .build()
+            .unwrap();
         data.document_ids = ["x", "y", "a b", "c", "x", "x", "", "\u{1b}z"].map(String::from).to_vec();
         assert_eq!(
             text(|out| write_qrels(out, &data)),
@@ -156,7 +166,12 @@ mod tests {
 
     #[test]
     fn data_that_cannot_be_written_are_refused() {
-        let mut data = RankingDataset::from_groups(vec![0.0; 2], 1, vec![0.0, 0.5], &[2]).unwrap();
+        let mut data = RankingDataset::builder()
+            .features(vec![0.0; 2], 1)
+            .labels(vec![0.0, 0.5])
+            .query_sizes(&[2])
+            .build()
+            .unwrap();
         let message = |result: Result<(), DataError>| result.unwrap_err().to_string();
         assert!(message(write_run(&mut Vec::new(), &data, &[0.0], "t")).contains("number of scores is 1, expected 2"));
         assert!(message(write_run(&mut Vec::new(), &data, &[0.0; 2], "my run")).contains("without blanks"));
@@ -167,7 +182,12 @@ mod tests {
 
     #[test]
     fn defect_5_what_is_written_is_read_back_and_what_would_not_be_is_refused_before_the_first_line() {
-        let mut data = RankingDataset::from_groups(vec![0.0; 4], 1, vec![1.0, 0.0, 2.0, 0.0], &[2, 2]).unwrap();
+        let mut data = RankingDataset::builder()
+            .features(vec![0.0; 4], 1)
+            .labels(vec![1.0, 0.0, 2.0, 0.0])
+            .query_sizes(&[2, 2])
+            .build()
+            .unwrap();
         data.document_ids = ["#a", "b", "q#", "\u{feff}c"].map(String::from).to_vec();
         let scores = [0.5, 2.0, -1.0, 3.0];
         for query in ["q", "q#1", "1:2", "\u{e9}", "Q0", "-"] {

@@ -79,7 +79,7 @@ impl<'a> FeatureRankers<'a> {
 }
 
 fn scores(ranker: &FeatureRanker, data: &RankingDataset) -> Vec<f64> {
-    let column = data.features.iter().skip(ranker.feature).step_by(data.feature_count);
+    let column = data.features.to_slice().iter().skip(ranker.feature).step_by(data.feature_count);
     column.map(|&x| ranker.direction * f64::from(x)).collect()
 }
 

@@ -154,7 +154,7 @@ fn two_documents_take_the_newton_step() {
     let config = BoostedTreesConfig { rounds: 1, learning_rate: 0.5, ..small() };
     let fitted = fit(&config, "rank_net", &testing::two_documents());
     let Model::Trees(trees) = fitted.model else { panic!("trees") };
-    assert_eq!(trees.scores(&testing::two_documents().features), [-1.0, 1.0]);
+    assert_eq!(trees.scores(testing::two_documents().features.to_slice()), [-1.0, 1.0]);
     assert!((fitted.history[0].objective - (1.0 + (-2.0f64).exp()).ln()).abs() < 1e-12);
 }
 
@@ -165,7 +165,7 @@ fn two_documents_move_by_two_spreads() {
     for loss in ["approx_ndcg", "soft_ap", "rank_net", "list_net"] {
         let fitted = fit(&config, loss, &testing::two_documents());
         let Model::Trees(trees) = fitted.model else { panic!("trees") };
-        let scores = trees.scores(&testing::two_documents().features);
+        let scores = trees.scores(testing::two_documents().features.to_slice());
         assert!((scores[0] + 1.0).abs() < 1e-3 && (scores[1] - 1.0).abs() < 1e-3, "{loss}: {scores:?}");
     }
 }
@@ -225,7 +225,7 @@ fn unit_gradients_grow_trees_by_newton_and_by_balance_and_a_line_search_refuses_
     let [raw, unit_trees] = [LossSpec::new("rank_net"), unit("rank_net")].map(|spec| {
         let config = BoostedTreesConfig { rounds: 1, l2: Some(0.0), ..small() };
         let Model::Trees(trees) = fit_spec(&config, &spec, &testing::two_documents()).model else { panic!("trees") };
-        trees.scores(&testing::two_documents().features)
+        trees.scores(testing::two_documents().features.to_slice())
     });
     assert!(raw.iter().zip(&unit_trees).all(|(raw, unit)| (raw - unit).abs() < 1e-6), "{raw:?} {unit_trees:?}");
     let message = |config: BoostedTreesConfig, loss: &str| {
@@ -264,7 +264,7 @@ fn half_missing(queries: usize, seed: u64) -> RankingDataset {
         features.push(if random.random_range(0.0..1.0) < 0.5 { f32::NAN } else { value.fract() });
         labels.push(if is_missing { 2.0 } else { f32::from(u8::from(value > 0.6)) });
     }
-    RankingDataset::from_groups(features, 2, labels, &vec![20; queries]).unwrap()
+    RankingDataset::builder().features(features, 2).labels(labels).query_sizes(&vec![20; queries]).build().unwrap()
 }
 
 #[test]
@@ -302,7 +302,12 @@ fn of_columns(columns: &[&[f32]]) -> RankingDataset {
     let documents = columns[0].len();
     let features = (0..documents).flat_map(|d| columns.iter().map(move |column| column[d])).collect();
     let labels = (0..documents).map(|d| (d % 3) as f32).collect();
-    RankingDataset::from_groups(features, columns.len(), labels, &[documents]).unwrap()
+    RankingDataset::builder()
+        .features(features, columns.len())
+        .labels(labels)
+        .query_sizes(&[documents])
+        .build()
+        .unwrap()
 }
 
 #[test]
@@ -330,8 +335,13 @@ fn odd_features_are_learned_around() {
     let there: Vec<f32> = (0..12).map(|d| if d % 3 == 0 { f32::NAN } else { 1.0 }).collect();
     let found = scores(&[&there]);
     assert!(found[0] < found[1], "{found:?}");
-    let infinite = RankingDataset::from_groups(vec![f32::INFINITY, 0.0], 1, vec![0.0, 1.0], &[2]).unwrap_err();
-    assert!(infinite.to_string().contains("feature 1 of document 1 of the set is inf"), "{infinite}");
+    let infinite = RankingDataset::builder()
+        .features(vec![f32::INFINITY, 0.0], 1)
+        .labels(vec![0.0, 1.0])
+        .query_sizes(&[2])
+        .build()
+        .unwrap_err();
+    assert!(infinite.to_string().contains("features[0] = inf: expected a finite number"), "{infinite}");
     // Queries of one document and of equal labels, next to one that can be learned; more leaves than documents.
     let data = dataset(1, &[&[(1.0, &[0.0])], &[(1.0, &[1.0]), (1.0, &[0.0])], &[(0.0, &[0.0]), (1.0, &[f32::NAN])]]);
     let found = fit(&BoostedTreesConfig { leaves: 64, ..small() }, "lambda_ndcg", &data);
@@ -367,12 +377,12 @@ fn several_seeds_are_one_ranker_with_their_mean_score() {
         fit_in(&one, alone.path(), member_seed(7, number));
         assert_eq!(trees, saved_trees(alone.path()).0, "seed {number}");
         let trees: Vec<Vec<Node>> = serde_json::from_value(trees).unwrap();
-        let scores = ensemble(&trees[..fitted.best_round], 4).unwrap().scores(&data.features);
+        let scores = ensemble(&trees[..fitted.best_round], 4).unwrap().scores(data.features.to_slice());
         mean.iter_mut().zip(scores).for_each(|(mean, score)| *mean += score / 3.0);
     }
     let Model::Trees(trees) = &fitted.model else { panic!("trees") };
     assert_eq!(trees.trees(), 3 * fitted.best_round);
-    for (score, mean) in trees.scores(&data.features).iter().zip(mean) {
+    for (score, mean) in trees.scores(data.features.to_slice()).iter().zip(mean) {
         assert!((score - mean).abs() < 1e-12);
     }
     let learner = three.check(&Parts::default().with_loss(LossSpec::new("approx_ndcg"))).unwrap();
@@ -470,7 +480,7 @@ fn exported_trees_carry_counts_and_gains() {
         let Model::Trees(trees) = fitted.model else { panic!("trees") };
         let TreeArrays { roots, feature, statistics, .. } = trees.arrays();
         let NodeStatistics { count, weight, gain } = statistics;
-        assert_eq!(*count, trees.reached(&data.features), "{loss}");
+        assert_eq!(*count, trees.reached(data.features.to_slice()), "{loss}");
         assert!(roots.iter().all(|&root| count[root as usize] as usize == data.documents()), "{loss}");
         assert!(weight.len() == count.len() && weight.iter().all(|&weight| weight > 0.0), "{loss}");
         let mut found = [0.0; 2];
@@ -506,7 +516,7 @@ fn trees_that_go_on_keep_the_counts_that_all_of_them_have() {
         let Model::Trees(trees) = learner.fit(&data, None, &testing::context(None)).unwrap().model else {
             panic!("trees")
         };
-        (trees.reached(&data.features), trees.arrays().statistics.clone())
+        (trees.reached(data.features.to_slice()), trees.arrays().statistics.clone())
     };
     let (reached, known) = statistics(&start);
     assert_eq!(known.count, reached);
@@ -568,7 +578,7 @@ fn streamed_data_give_the_trees_of_data_in_memory() {
     use crate::data::{Normalizer, NormalizerKind};
 
     let mut data = [testing::random(12, 9, 21, 3), testing::random(6, 7, 21, 4)];
-    data[0].features[5] = f32::NAN;
+    data[0].features.to_mut_slice()[5] = f32::NAN;
     let configs = [small(), BoostedTreesConfig { subsample: 0.7, colsample: 0.6, seeds: Some(2), ..small() }];
     for (kind, config) in [NormalizerKind::None, NormalizerKind::QueryMinMax].into_iter().zip(configs) {
         // A column of the training data has 432 bytes: a pass takes 8 of 21 features.

@@ -292,7 +292,7 @@ mod tests {
         let grown = grow(&mut blocks, &mut Buffers::default(), documents, &features, &derivatives, params, &OneProcess);
         let mut trees = TreeEnsemble::new(data.feature_count);
         trees.push(&grown.nodes).unwrap();
-        let scores = trees.scores(&data.features);
+        let scores = trees.scores(data.features.to_slice());
         let mut added = vec![0.0; targets.len()];
         grown.add_to(&mut added);
         assert_eq!(added, scores);

@@ -97,7 +97,7 @@ fn a_perfect_weak_ranker_ends_the_fit_with_a_finite_weight() {
         RankBoostConfig::default().check(&Parts::default()).unwrap().fit(&data, None, &testing::context(None)).unwrap();
     assert_eq!((fitted.stop, fitted.history.len()), (StopReason::Converged, 1));
     let Model::Trees(trees) = fitted.model else { panic!("stumps") };
-    let scores = trees.scores(&data.features);
+    let scores = trees.scores(data.features.to_slice());
     assert!(scores[1] > scores[0] && scores.iter().all(|score| score.abs() < 20.0), "{scores:?}");
 }
 

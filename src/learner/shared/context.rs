@@ -240,6 +240,7 @@ pub struct Importance {
 
 /// A fitted model with the history of its fit.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Fitted {
     /// The selected model.
     pub model: Model,

@@ -101,7 +101,7 @@ mod tests {
         let mut context = context(None);
         context.selection.convention = crate::measure::Convention::default();
         let judge = Judge::from_context(&context).unwrap();
-        let mut scores: Vec<f64> = data.features.iter().step_by(2).map(|&x| f64::from(x)).collect();
+        let mut scores: Vec<f64> = data.features.to_slice().iter().step_by(2).map(|&x| f64::from(x)).collect();
         let expected = judge.values(&data, &scores).unwrap();
         assert_eq!(expected.iter().position(Option::is_none), Some(1));
         let named = (0..data.documents()).map(|document| format!("d{document:02}")).collect();

@@ -16,7 +16,7 @@ pub(crate) fn scores(data: &RankingDataset, weights: &[f64]) -> Vec<f64> {
 
 /// `w . x` of some documents, in parallel.
 pub(crate) fn scores_of(data: &RankingDataset, documents: Range<usize>, weights: &[f64]) -> Vec<f64> {
-    data.features[documents.start * data.feature_count..documents.end * data.feature_count]
+    data.features.to_slice()[documents.start * data.feature_count..documents.end * data.feature_count]
         .par_chunks_exact(data.feature_count.max(1))
         .with_min_len(256)
         .map(|row| row.iter().zip(weights).map(|(&x, w)| f64::from(x) * w).sum())

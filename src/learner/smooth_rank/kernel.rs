@@ -83,7 +83,8 @@ impl KernelMap {
             let kernels = DVector::from_iterator(self.projection.nrows(), kernels(row, &self.landmarks, self.gamma));
             self.projection.tr_mul(&kernels).iter().map(|&value| value as f32).collect::<Vec<f32>>()
         };
-        let features = data.features.par_chunks_exact(self.feature_count).flat_map_iter(of).collect::<Vec<f32>>();
+        let features =
+            data.features.to_slice().par_chunks_exact(self.feature_count).flat_map_iter(of).collect::<Vec<f32>>();
         RankingDataset { features: features.into(), feature_count: components, ..data.clone() }
     }
 
@@ -107,7 +108,7 @@ mod tests {
         let map = KernelMap::new(&data, 20, 20, 0.7, 1);
         let mapped = map.map(&data);
         for document in 0..20 {
-            let expected: Vec<f64> = kernels(data.row(document), &data.features, 0.7).collect();
+            let expected: Vec<f64> = kernels(data.row(document), data.features.to_slice(), 0.7).collect();
             for (other, expected) in expected.into_iter().enumerate() {
                 let product = |(&a, &b): (&f32, &f32)| f64::from(a) * f64::from(b);
                 let found: f64 = mapped.row(document).iter().zip(mapped.row(other)).map(product).sum();
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(mapped.feature_count, 5);
         let weights = [1.0, -0.5, 2.0, 0.1, -3.0];
         let direct = crate::learner::shared::linear::scores(&mapped, &weights);
-        for (found, expected) in map.expansion(&weights).scores(&data.features).iter().zip(direct) {
+        for (found, expected) in map.expansion(&weights).scores(data.features.to_slice()).iter().zip(direct) {
             assert!((found - expected).abs() < 1e-4);
         }
     }

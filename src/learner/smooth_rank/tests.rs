@@ -160,7 +160,7 @@ fn a_start_that_is_not_finite_is_refused_with_advice() {
     let fit = |loss: &LossSpec, scorer: &ScorerConfig, largest: f32, feature: f32| {
         let mut data = testing::random(3, 6, 2, 5);
         data.labels[0] = largest;
-        data.features[0] *= feature;
+        data.features.to_mut_slice()[0] *= feature;
         let learner = config().check(&Parts::default().with_loss(loss).with_scorer(scorer)).unwrap();
         learner.fit(&data, None, &testing::context(None)).map_err(|error| error.to_string())
     };

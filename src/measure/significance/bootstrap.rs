@@ -11,6 +11,7 @@ use crate::seed::seed_for;
 
 /// A bootstrap interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Bootstrap {
     /// Lower end.
     pub low: f64,

@@ -49,6 +49,7 @@ impl EquivalenceVerdict {
 
 /// Result of a test of equivalence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Equivalence {
     /// The verdict on the two systems.
     pub verdict: EquivalenceVerdict,

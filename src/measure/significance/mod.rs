@@ -125,6 +125,7 @@ impl ComparisonConfig {
 
 /// Two systems on the same queries. Differences are second minus first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// Number of queries that both systems are measured on.
     pub queries: usize,

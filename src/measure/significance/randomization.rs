@@ -16,6 +16,7 @@ use crate::seed::seed_for;
 
 /// Result of a randomization test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Randomization {
     /// Two-sided p-value.
     pub p_value: f64,

@@ -6,6 +6,7 @@ use super::{Comparison, ComparisonConfig, SignificanceError, Tell, TukeyPair, co
 
 /// Two of several systems.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct SystemPair {
     /// The first system, counted from 0.
     pub first: usize,

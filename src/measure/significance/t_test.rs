@@ -7,6 +7,7 @@ use super::{SignificanceError, mean, standard_error};
 
 /// Result of a paired t-test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct TTest {
     /// The statistic; infinite if all differences are the same and not 0.
     pub t: f64,

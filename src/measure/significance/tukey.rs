@@ -13,6 +13,7 @@ use super::{SignificanceError, check_values, mean, studentized_range_survival};
 
 /// One pair of systems.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct TukeyPair {
     /// The first system, counted from 0.
     pub first: usize,

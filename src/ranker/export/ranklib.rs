@@ -58,7 +58,12 @@ mod tests {
 
     /// Creates two documents with two features, whose means are 2 and 10 and whose deviations are 1 and 10.
     fn data() -> RankingDataset {
-        RankingDataset::from_groups(vec![1.0, 0.0, 3.0, 20.0], 2, vec![0.0, 1.0], &[2]).unwrap()
+        RankingDataset::builder()
+            .features(vec![1.0, 0.0, 3.0, 20.0], 2)
+            .labels(vec![0.0, 1.0])
+            .query_sizes(&[2])
+            .build()
+            .unwrap()
     }
 
     #[test]
@@ -83,7 +88,7 @@ mod tests {
             .split(' ')
             .map(|pair| pair.split_once(':').unwrap().1.parse().unwrap())
             .collect();
-        for (row, score) in data.features.chunks(2).zip(ranker.predict(&data, &Device::flex()).unwrap()) {
+        for (row, score) in data.features.to_slice().chunks(2).zip(ranker.predict(&data, &Device::flex()).unwrap()) {
             let folded = weights[0] + weights[1] * f64::from(row[0]) + weights[2] * f64::from(row[1]);
             assert!((folded - f64::from(score)).abs() < 1e-6, "{folded} {score}");
         }

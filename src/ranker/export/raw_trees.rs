@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn every_float_goes_the_way_of_its_normalized_value() {
         let data = SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap();
-        let columns = |feature: usize| data.features.iter().copied().skip(feature).step_by(3);
+        let columns = |feature: usize| data.features.to_slice().iter().copied().skip(feature).step_by(3);
         for kind in KINDS {
             let normalizer = Normalizer::fit(&data, kind);
             for feature in 0..3 {

@@ -91,7 +91,12 @@ fn scores(text: &str, rows: &[[f32; 2]]) -> Vec<f32> {
     let format = ImportFormat::detect(text.as_bytes()).unwrap();
     let ranker = Ranker::import(text.as_bytes(), format).unwrap();
     let features: Vec<f32> = rows.iter().flatten().copied().collect();
-    let data = RankingDataset::from_groups(features, 2, vec![0.0; rows.len()], &[rows.len()]).unwrap();
+    let data = RankingDataset::builder()
+        .features(features, 2)
+        .labels(vec![0.0; rows.len()])
+        .query_sizes(&[rows.len()])
+        .build()
+        .unwrap();
     let saved = Ranker::from_bytes(&ranker.to_bytes(), Path::new("saved"), &Device::flex()).unwrap();
     let scores = ranker.predict(&data, &Device::flex()).unwrap();
     assert_eq!(saved.predict(&data, &Device::flex()).unwrap(), scores, "{format}: another ranker when saved");
@@ -352,7 +357,7 @@ proptest! {
         }
         if let Ok(ranker) = Ranker::import(&bytes, format) && ranker.model().features() < 100 {
             let features = ranker.model().features().max(1);
-            let data = RankingDataset::from_groups(vec![0.5; features], features, vec![0.0], &[1]).unwrap();
+            let data = RankingDataset::builder().features(vec![0.5; features], features).labels(vec![0.0]).query_sizes(&[1]).build().unwrap();
             let _ = ranker.predict(&data, &Device::flex());
         }
     }

@@ -48,13 +48,13 @@ impl PartialDependence {
         let width = sample.feature_count;
         let largest = largest(importance);
         let of_feature = |feature: usize| {
-            let column = || sample.features.iter().skip(feature).step_by(width).copied();
+            let column = || sample.features.to_slice().iter().skip(feature).step_by(width).copied();
             let mut present: Vec<f32> = column().filter(|value| !value.is_nan()).collect();
             present.sort_by(f32::total_cmp);
             let share = (sample.documents() - present.len()) as f64 / sample.documents() as f64;
             let mut values = quantiles(&present);
             values.push(f32::NAN);
-            let mut scores = trees.partial_dependence(&sample.features, feature, &values);
+            let mut scores = trees.partial_dependence(sample.features.to_slice(), feature, &values);
             values.pop();
             let without = scores.pop().unwrap_or_default();
             let missing = (share > 0.0).then_some(MissingValue { share, score: without });
@@ -105,7 +105,8 @@ mod tests {
             estimate: None,
             versions: Versions::current(),
         };
-        let empty = RankingDataset::from_groups(vec![0.0; 3], 3, vec![0.0], &[1]).unwrap();
+        let empty =
+            RankingDataset::builder().features(vec![0.0; 3], 3).labels(vec![0.0]).query_sizes(&[1]).build().unwrap();
         Ranker::new(Normalizer::fit(&empty, NormalizerKind::None), Model::Trees(trees), metadata).unwrap()
     }
 
@@ -114,7 +115,7 @@ mod tests {
         let row = |d: usize| [d as f32, if d.is_multiple_of(3) { f32::NAN } else { 1.0 }, 0.0];
         let features = (0..3000).flat_map(row).collect();
         let labels = (0..3000).map(|d| (d % 2) as f32).collect();
-        RankingDataset::from_groups(features, 3, labels, &[30; 100]).unwrap()
+        RankingDataset::builder().features(features, 3).labels(labels).query_sizes(&[30; 100]).build().unwrap()
     }
 
     #[test]
@@ -137,12 +138,12 @@ mod tests {
         assert_eq!(found.iter().map(|found| found.feature).collect::<Vec<_>>(), [2, 1]);
         // 34 of 100 queries, the first to the last.
         let sample = sample(&train()).unwrap();
-        assert_eq!((sample.documents(), sample.features[0]), (1020, 0.0));
+        assert_eq!((sample.documents(), sample.features.to_slice()[0]), (1020, 0.0));
         let Model::Trees(trees) = ranker.model() else { panic!("trees") };
         let mean = |feature: usize, value: f32| {
             let mut replaced = sample.features.clone();
-            replaced.iter_mut().skip(feature).step_by(3).for_each(|own| *own = value);
-            trees.scores(&replaced).iter().sum::<f64>() / 1020.0
+            replaced.to_mut_slice().iter_mut().skip(feature).step_by(3).for_each(|own| *own = value);
+            trees.scores(replaced.to_slice()).iter().sum::<f64>() / 1020.0
         };
         for found in &found {
             assert_eq!((found.values.len(), found.scores.len()), (STEPS + 1, STEPS + 1));

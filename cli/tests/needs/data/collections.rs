@@ -42,7 +42,8 @@ pub fn letor_3_ohsumed() {
     // The collection is normalized as `query_min_max` does, and rounded to six places.
     let published = data.features.clone();
     Normalizer::fit(&data, NormalizerKind::QueryMinMax).apply(&mut data).unwrap();
-    let differences = published.iter().zip(&data.features).map(|(published, ours)| (published - ours).abs());
+    let differences =
+        published.to_slice().iter().zip(data.features.to_slice()).map(|(published, ours)| (published - ours).abs());
     assert!(differences.fold(0.0, f32::max) < 2e-6);
 }
 

@@ -33,7 +33,7 @@ fn csv_is_read_with_its_quotes_and_missing_values() {
     );
     assert_eq!(data.feature_names, ["bm25", "clicks"]);
     let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();
-    assert_eq!(bits(&data.features), bits(&[0.5, 3.0, -0.01, f32::NAN, 7.0, 1.0]));
+    assert_eq!(bits(data.features.to_slice()), bits(&[0.5, 3.0, -0.01, f32::NAN, 7.0, 1.0]));
 }
 
 #[test]
@@ -71,7 +71,10 @@ fn rows_of_many_blocks_and_quoted_line_ends_are_read_in_order() {
     let options = named(Columns { id: Some("note".into()), ..Columns::default() });
     let data = read_named("large.csv", text.as_bytes(), &options).unwrap();
     assert_eq!((data.queries(), data.documents(), data.feature_count), (12_000, 120_000, 1));
-    assert!((0..data.documents()).all(|row| data.features[row] == row as f32 && data.labels[row] == (row % 3) as f32));
+    assert!(
+        (0..data.documents())
+            .all(|row| data.features.to_slice()[row] == row as f32 && data.labels[row] == (row % 3) as f32)
+    );
     assert_eq!(data.document_ids[119_999], "two\nlines, 119999");
 }
 
@@ -168,7 +171,10 @@ fn columns_have_the_names_that_the_options_give_them() {
         (of_csv.document_ids.as_slice(), of_csv.document_weights.as_slice()),
         (&["u1", "u2"].map(String::from)[..], &[2.0, 1.0][..])
     );
-    assert_eq!((of_csv.feature_names.as_slice(), &of_csv.features[..]), (&["price".to_owned()][..], &[1.5, 2.5][..]));
+    assert_eq!(
+        (of_csv.feature_names.as_slice(), of_csv.features.to_slice()),
+        (&["price".to_owned()][..], &[1.5, 2.5][..])
+    );
     let text = |values: [&str; 2]| -> ArrayRef { Arc::new(StringArray::from(values.to_vec())) };
     let two = |values: [f32; 2]| -> ArrayRef { Arc::new(Float32Array::from(values.to_vec())) };
     let batch = RecordBatch::try_from_iter([
@@ -229,7 +235,7 @@ fn message_of_text(options: &ReadOptions) -> String {
 fn features_of_several_files_are_those_of_the_same_name() {
     let (one, two) = ("label,query,f,g\n1,a,1,2\n", "g,query,label,f\n4,b,0,3\n");
     let (_folder, paths) = files(&[("one.csv", one.as_bytes()), ("two.csv", two.as_bytes())]);
-    assert_eq!(read(&paths, &keep()).unwrap().features, [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(read(&paths, &keep()).unwrap().features.to_slice(), [1.0, 2.0, 3.0, 4.0]);
     let other = two.replace('g', "h");
     let (_folder, paths) = files(&[("one.csv", one.as_bytes()), ("two.csv", other.as_bytes())]);
     let message = read(&paths, &keep()).unwrap_err().to_string();
@@ -245,7 +251,7 @@ fn features_of_several_files_are_those_of_the_same_name() {
     let wide = "title,f,label,query,g\nx,1,0,a,5\n";
     let (_folder, paths) = files(&[("wide.csv", wide.as_bytes())]);
     let read = |like: &Like| read_like(paths.iter().map(Input::from_path), &keep(), like);
-    assert_eq!(read(&like).unwrap().data.features, [5.0]);
+    assert_eq!(read(&like).unwrap().data.features.to_slice(), [5.0]);
     let absent = ["gg".to_owned()];
     let message = read(&Like { feature_names: &absent, ..like }).err().unwrap().to_string();
     assert!(
@@ -309,7 +315,7 @@ fn lists_of_an_arrow_file_are_put_together_too() {
             (data.labels.as_slice(), data.read_order.as_slice()),
             (&[0.0, 3.0, 1.0, 2.0][..], &[0, 3, 1, 2][..])
         );
-        assert_eq!(data.features, [0.0, 0.5, 3.0, 3.5, 1.0, 1.5, 2.0, 2.5]);
+        assert_eq!(data.features.to_slice(), [0.0, 0.5, 3.0, 3.5, 1.0, 1.5, 2.0, 2.5]);
         assert_eq!(data.query_weights, [1.0, 1.0, 3.0]);
         data.check().unwrap();
     }
@@ -333,7 +339,7 @@ fn lines_of_text_are_put_together_where_the_option_says_so() {
     let data = read_named("a.txt", text, &sorted).unwrap();
     data.check().unwrap();
     assert_eq!((data.labels.as_slice(), data.read_order.as_slice()), (&[0.0, 2.0, 1.0][..], &[0, 2, 1][..]));
-    assert_eq!(data.features, [1.0, 0.0, 3.0, 4.0, 2.0, 0.0]);
+    assert_eq!(data.features.to_slice(), [1.0, 0.0, 3.0, 4.0, 2.0, 0.0]);
     let weighted = ReadOptions { document_weights: Weights::File, query_weights: Weights::File, ..sorted };
     let (_folder, paths) =
         files(&[("a.txt", text), ("a.txt.weight", b"1\n2\n3\n"), ("a.txt.query_weights", b"5\n6\n")]);
@@ -407,6 +413,6 @@ fn a_table_of_documents_without_labels_is_read_where_nobody_reads_them() {
         read_like(paths.iter().map(Input::from_path), &keep(), &like).map(|read| read.data)
     };
     let data = read(true).unwrap();
-    assert_eq!((data.labels, data.features[..].to_vec()), (vec![0.0, 0.0], vec![1.0, 2.0]));
+    assert_eq!((data.labels, data.features.to_slice()[..].to_vec()), (vec![0.0, 0.0], vec![1.0, 2.0]));
     assert!(read(false).unwrap_err().to_string().contains("expected a column `label`"));
 }
