@@ -7,10 +7,9 @@ use std::hint::black_box;
 use burn::tensor::{Bool, Device, Distribution, Tensor};
 use burn_rank::loss::{
     Approximate, Indicator, LossSpec, MeasureContext, PositionFunction, PositionMeasure, RankingLoss, Reduction,
-    Relaxation, Surrogate, registry,
+    Relaxation, Surrogate, Temperature, registry,
 };
 use burn_rank::measure::{Discount, Gain};
-use burn_rank::op::Step;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 const LISTS: usize = 64;
@@ -74,12 +73,12 @@ fn own() -> Vec<(&'static str, &'static str, Box<dyn RankingLoss>)> {
     ) -> Box<dyn RankingLoss> {
         Box::new(Surrogate::new(measure, to).expect("valid parameters"))
     }
-    let positions = || Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic };
+    let positions = || Approximate::new(Temperature::scores(10.0));
     let ndcg = |own_discount| OwnNdcg { own_discount };
     vec![
         ("approx_ndcg", "own", surrogate(ndcg(false), positions())),
         ("approx_ndcg", "own discount too", surrogate(ndcg(true), positions())),
-        ("smooth_ndcg", "own", surrogate(ndcg(false), Indicator { sigma: 1.0 })),
+        ("smooth_ndcg", "own", surrogate(ndcg(false), Indicator::new(Temperature::scores(1.0)))),
         ("approx_ap", "own", surrogate(OwnAp, positions())),
     ]
 }

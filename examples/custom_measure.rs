@@ -4,16 +4,17 @@
 //! cargo run --release --package burn-rank --example custom_measure
 //! ```
 
+use std::sync::Arc;
+
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor};
 use burn_rank::data::{RankingBatch, SynthConfig};
 use burn_rank::loss::{
-    AnyRelaxation, Approximate, Expected, Gumbel, Indicator, MeasureContext, PositionFunction, PositionMeasure,
-    RankingLoss, Reduction, Surrogate,
+    Approximate, Expected, GumbelNoise, Indicator, MeasureContext, PositionFunction, PositionMeasure, RankingLoss,
+    Reduction, Relaxation, Surrogate, Temperature,
 };
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::metric;
-use burn_rank::op::Step;
 use burn_rank::scorer::ScorerConfig;
 
 /// Rank-biased precision: a reader continues to the next document with the probability `persistence`.
@@ -45,15 +46,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The exact value in a convention, which decides how a query without a relevant document counts: `standard` leaves
     // it out. One minus an exact loss would count it as perfect, since there is nothing to learn from it.
     let (exact, convention) = ([Measure::Rbp { persistence: measure.persistence }], Convention::preset("standard")?);
-    let relaxations = [
-        AnyRelaxation::Approximate(Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic }),
-        AnyRelaxation::Indicator(Indicator { sigma: 0.5 }),
-        AnyRelaxation::Expected(Expected::new(0.5)),
-        AnyRelaxation::Gumbel(Gumbel { samples: 4, seed: 1, alpha: 10.0, beta: 10.0, step: Step::Logistic }),
+    let positions = Arc::new(Approximate::new(Temperature::scores(10.0)));
+    let relaxations: [Arc<dyn Relaxation>; 4] = [
+        positions.clone(),
+        Arc::new(Indicator::new(Temperature::scores(0.5))),
+        Arc::new(Expected::new(Temperature::scores(0.5))),
+        Arc::new(GumbelNoise::new(positions, 4, 1)),
     ];
     println!("{:<92} before  after", "rank-biased precision of a linear scorer trained through");
     for relaxation in relaxations {
-        let loss = Surrogate::new(measure.clone(), relaxation.clone())?;
+        let loss = Surrogate::through(measure.clone(), relaxation.clone())?;
         let mut scorer = ScorerConfig::default().init(data.feature_count, 1, &Device::flex().autodiff())?;
         let mut optimizer = AdamConfig::new().init();
         let value = |scores| metric::evaluate(scores, labels.clone(), mask.clone(), &exact, &convention);

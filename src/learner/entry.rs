@@ -123,6 +123,7 @@ pub struct FittingData<'a> {
 
 /// Defaults of an experiment that depend on its scorer, its loss and its data.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Fitting {
     /// `normalizer`
     pub normalizer: NormalizerKind,
@@ -136,8 +137,11 @@ pub struct Fitting {
     pub of_data: &'static [&'static str],
 }
 
+type Build = fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>;
+
 /// One registered learner.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct LearnerEntry {
     /// `learner.kind` in configuration files.
     pub name: &'static str,
@@ -149,10 +153,6 @@ pub struct LearnerEntry {
     pub takes_loss: bool,
     /// Whether it fits `[scorer]`.
     pub takes_scorer: bool,
-    /// [`LearnerConfig::relative_temperature`] of the learner with these parameters.
-    pub relative_temperature: fn(&Map) -> Option<f64>,
-    /// [`LearnerConfig::fitting`] of the learner with these parameters.
-    pub fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,
     /// Whether it takes [weights of queries](crate::data::RankingDataset::query_weights); the others refuse them.
     pub takes_query_weights: bool,
     /// Whether it takes [weights of documents](crate::data::RankingDataset::document_weights), with a loss that does;
@@ -169,52 +169,85 @@ pub struct LearnerEntry {
     /// The key of its number of rounds, if all rounds build one model, so that a fit may pause after some of them.
     /// Successive halving shares out these rounds.
     pub rounds_key: Option<&'static str>,
-    /// The parameters that are recorded for a run that names none: those with a default, with their defaults.
-    pub defaults: fn() -> Map,
-    /// Every parameter with its default; null for one that is not set.
-    pub parameters: fn() -> Map,
-    /// The learner with these parameters, checked. Parameters that are not given have their defaults.
-    pub build: Build,
+    pub(in crate::learner) relative_temperature: fn(&Map) -> Option<f64>,
+    pub(in crate::learner) fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,
+    pub(in crate::learner) defaults: fn() -> Map,
+    pub(in crate::learner) parameters: fn() -> Map,
+    pub(in crate::learner) build: Build,
 }
 
-/// Builds a learner from the parameters that differ from the defaults, and the sections that it reads.
-pub type Build = fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>;
+impl LearnerEntry {
+    /// The entry of a configuration's learner that takes nothing beyond data and labels, and shares its work.
+    pub(super) const fn of<C: LearnerConfig>(name: &'static str) -> Self {
+        Self {
+            name,
+            summary: "",
+            paper: "",
+            takes_loss: false,
+            takes_scorer: false,
+            takes_query_weights: false,
+            takes_document_weights: false,
+            takes_missing: false,
+            streams: false,
+            shares_work: true,
+            round_name: "round",
+            rounds_key: None,
+            relative_temperature: |params| decoded::<C>(params).ok()?.relative_temperature(),
+            fitting: |params, parts, data| {
+                decoded::<C>(params).map(|config| config.fitting(parts, data)).unwrap_or_default()
+            },
+            defaults: defaults::<C>,
+            parameters: || {
+                let mut parameters = defaults::<C>();
+                for name in crate::json::fields::<C>() {
+                    parameters.entry(name.to_string()).or_insert(Value::Null);
+                }
+                parameters
+            },
+            build: |params, parts| {
+                let config = decoded::<C>(params).map_err(|refusal| refusal.under("learner"))?;
+                Ok(Box::new(config.check(parts)?))
+            },
+        }
+    }
+
+    /// Returns [`LearnerConfig::relative_temperature`] of the learner with these parameters; none if they are invalid.
+    pub fn relative_temperature(&self, params: &Map) -> Option<f64> {
+        (self.relative_temperature)(params)
+    }
+
+    /// Returns [`LearnerConfig::fitting`] of the learner with these parameters; the usual defaults if they are invalid.
+    pub fn fitting(&self, params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
+        (self.fitting)(params, parts, data)
+    }
+
+    /// Returns the parameters that are recorded for a run that names none: those with a default, with their defaults.
+    pub fn defaults(&self) -> Map {
+        (self.defaults)()
+    }
+
+    /// Returns every parameter with its default; null for one that is not set.
+    pub fn parameters(&self) -> Map {
+        (self.parameters)()
+    }
+
+    /// Builds the learner from the parameters that differ from the defaults, and the sections that it reads.
+    ///
+    /// # Errors
+    /// [`LearnerError`] for an unknown parameter, a value out of its range, or a missing section.
+    pub fn build(&self, params: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
+        (self.build)(params, parts)
+    }
+}
 
 /// Returns the parameters of a configuration that have a default, with their defaults.
-pub(super) fn defaults<C: LearnerConfig>() -> Map {
+fn defaults<C: LearnerConfig>() -> Map {
     match crate::json::to_value(C::default()) {
         Ok(Value::Object(map)) => map,
         other => unreachable!("a configuration is a struct of plain values, not {other:?}"),
     }
 }
 
-/// Every parameter of a configuration with its default; null for one that is not set.
-pub(super) fn parameters<C: LearnerConfig>() -> Map {
-    let mut parameters = defaults::<C>();
-    for name in crate::json::fields::<C>() {
-        parameters.entry(name.to_string()).or_insert(Value::Null);
-    }
-    parameters
-}
-
-/// Returns the temperature, in spreads, of a loss that names none, for a learner with `params`; none if they are
-/// invalid.
-pub(super) fn relative_temperature<C: LearnerConfig>(params: &Map) -> Option<f64> {
-    decoded::<C>(params).ok()?.relative_temperature()
-}
-
-/// Returns the defaults that fit scorer, loss and data, for a learner with `params`; the usual defaults if they are
-/// invalid.
-pub(super) fn fitting<C: LearnerConfig>(params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
-    decoded::<C>(params).map(|config| config.fitting(parts, data)).unwrap_or_default()
-}
-
 fn decoded<C: LearnerConfig>(params: &Map) -> Result<C, Refusal> {
     crate::json::from_value(Value::Object(params.clone()))
-}
-
-/// The learner of a configuration's parameters.
-pub(super) fn build<C: LearnerConfig>(params: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
-    let config = decoded::<C>(params).map_err(|refusal| refusal.under("learner"))?;
-    Ok(Box::new(config.check(parts)?))
 }

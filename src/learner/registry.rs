@@ -2,7 +2,7 @@
 
 use crate::json::{Map, Value};
 
-pub use super::entry::{Build, LearnerEntry};
+pub use super::entry::LearnerEntry;
 use super::entry::{Parts, RankingLearner};
 use super::error::LearnerError;
 use crate::refusal::Refusal;
@@ -49,7 +49,7 @@ pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, Lear
             return Err(Refusal::fault(KEY, fault).into());
         }
     }
-    (entry.build)(&params, parts)
+    entry.build(&params, parts)
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
             assert!(LEARNERS[..i].iter().all(|other| other.name != entry.name), "{}", entry.name);
             let loss = LossSpec::new("approx_ndcg").into();
             let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
-            let learner = (entry.build)(&(entry.defaults)(), &parts).unwrap();
+            let learner = entry.build(&entry.defaults(), &parts).unwrap();
             assert_eq!(learner.name(), entry.name);
         }
     }
@@ -79,7 +79,7 @@ mod tests {
     fn to_fit(entry: &LearnerEntry) -> (Box<dyn RankingLearner>, FitContext<'static>) {
         let loss = LossSpec::new("smooth_ndcg").into();
         let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };
-        let learner = (entry.build)(&Map::new(), &parts).unwrap();
+        let learner = entry.build(&Map::new(), &parts).unwrap();
         let mut context = testing::context(None);
         context.selection.measure = crate::measure::Measure::Ndcg(Some(5));
         (learner, context)
@@ -113,7 +113,7 @@ mod tests {
     fn missing_values_are_taken_or_refused_with_their_place() {
         let whole = testing::random(12, 6, 3, 1);
         let mut data = whole.clone();
-        data.features[3 * 7 + 1] = f32::NAN;
+        data.features.to_mut_slice()[3 * 7 + 1] = f32::NAN;
         for entry in LEARNERS {
             let (learner, context) = to_fit(entry);
             for (train, validation, set) in [(&data, None, "training"), (&whole, Some(&data), "validation")] {

@@ -20,6 +20,7 @@ pub enum RankExpectationMethod {
 
 /// Evaluation of a loss in lists up to some length where it does not follow its formula to the letter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Approximation {
     /// Number of documents of the longest list.
     pub documents: usize,

@@ -11,6 +11,7 @@ use super::ranking_loss::{RankingLoss, degenerate_queries};
 
 /// Value, loss and gradient of one list, as [`explain`] returns them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Explained {
     /// Whether there is something to learn from the list.
     pub learnable: bool,

@@ -171,12 +171,11 @@ pub use registry::LossSpec;
 pub use smoothing::{Sharper, Smoothing};
 pub(crate) use surrogate::RankedValue;
 pub use surrogate::{
-    AnyRelaxation, Approximate, AveragePrecision, Cell, CellCost, Dcg, DiscountShape, Exact, Expected,
-    ExpectedDiscount, ExpectedReciprocalRank, ExponentialFit, ExponentialFitError, Gumbel, GumbelNoise, Indicator,
-    Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, NeuralSort, PairSteps, PositionFunction,
-    PositionMeasure, Positions, PrecisionAt, ProjectedRanks, RPrecision, RankBiasedPrecision, RankExpectations,
-    RankModel, RecallAt, ReciprocalRank, Relaxation, RelaxationName, Relaxed, SigmoidRanks, SmoothIndicators, SoftSort,
-    SuccessAt, Surrogate, TypeOneBound, exponential_fit, is_completely_monotone,
+    Approximate, AveragePrecision, Cell, CellCost, Dcg, DiscountShape, Exact, Expected, ExpectedReciprocalRank,
+    GumbelNoise, Indicator, Indicators, KendallTau, MeasureContext, MeasureName, Ndcg, NeuralSort, PairSteps,
+    PositionFunction, PositionMeasure, Positions, PrecisionAt, ProjectedRanks, RPrecision, RankBiasedPrecision,
+    RankExpectations, RankModel, RecallAt, ReciprocalRank, Relaxation, RelaxationName, Relaxed, SigmoidRanks,
+    SmoothIndicators, SoftSort, SuccessAt, Surrogate, TypeOneBound,
 };
 macro_rules! exported {
     ($($folder:ident $file:ident $loss:ident $config:ident;)+) => {

@@ -82,6 +82,11 @@ impl Temperature {
     pub const fn spreads(value: f64) -> Self {
         Self { value, unit: TemperatureUnit::Spread }
     }
+
+    /// The same unit with another value.
+    pub(super) const fn with_value(self, value: f64) -> Self {
+        Self { value, ..self }
+    }
 }
 
 /// In scores.

@@ -19,11 +19,10 @@ pub(crate) const OWN_LOSS: &str = "own_loss";
 /// Learners accept both, so a loss that you write can replace a [`LossSpec`] anywhere:
 ///
 /// ```
-/// use burn_rank::loss::{Approximate, LossSpec, Ndcg, Surrogate, TrainingLoss};
-/// use burn_rank::op::Step;
+/// use burn_rank::loss::{Approximate, LossSpec, Ndcg, Surrogate, Temperature, TrainingLoss};
 ///
 /// let registered = TrainingLoss::from(LossSpec::new("approx_ndcg"));
-/// let positions = Approximate { alpha: 10.0, beta: 10.0, step: Step::Logistic };
+/// let positions = Approximate::new(Temperature::scores(10.0));
 /// let own = TrainingLoss::from(Surrogate::new(Ndcg::new(), positions)?);
 /// assert!(registered.is_registered() && !own.is_registered());
 /// # Ok::<(), burn_rank::loss::LossError>(())

@@ -78,7 +78,7 @@ impl ModelsArgs {
 
     fn learners(&self, out: &mut dyn Write) -> Result<(), Failure> {
         for entry in LEARNERS {
-            let defaults = (entry.parameters)();
+            let defaults = entry.parameters();
             if self.json {
                 let row = json!({"learner": entry.name, "summary": entry.summary, "paper": entry.paper,
                     "loss": entry.takes_loss, "scorer": entry.takes_scorer, "parameters": defaults});
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn defaults_are_valid_toml() {
-        let learners = LEARNERS.iter().map(|entry| (entry.name, (entry.parameters)()));
+        let learners = LEARNERS.iter().map(|entry| (entry.name, entry.parameters()));
         let losses = LOSSES.iter().map(|entry| (entry.name, entry.parameters()));
         for (name, defaults) in learners.chain(losses) {
             let mut text = Vec::new();

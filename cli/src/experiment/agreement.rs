@@ -20,7 +20,7 @@ const SHARDS: &str = "shards";
 impl ExperimentConfig {
     /// Number of parts that queries are cut into.
     pub(crate) fn shards(&self) -> usize {
-        let has = self.learner_entry().is_some_and(|entry| (entry.parameters)().contains_key(SHARDS));
+        let has = self.learner_entry().is_some_and(|entry| entry.parameters().contains_key(SHARDS));
         let shards = self.learner.get(SHARDS).filter(|_| has).and_then(Value::as_u64);
         shards.and_then(|shards| usize::try_from(shards).ok()).unwrap_or(1)
     }
@@ -39,7 +39,7 @@ impl ExperimentConfig {
             let expected = format!("a learner whose work {processes} processes can share: {}", with.join(", "));
             return Err(Refusal::new("learner.kind", format!("`{kind}`"), expected));
         };
-        if !(entry.parameters)().contains_key(SHARDS) {
+        if !entry.parameters().contains_key(SHARDS) {
             return Ok(());
         }
         let shards = self.shards();

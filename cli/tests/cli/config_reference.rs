@@ -196,7 +196,7 @@ fn assert_kinds<T: DeserializeOwned + Serialize>(page: &str, heading: &str) {
 fn every_key_of_every_learner_is_listed() {
     let page = page();
     for entry in LEARNERS {
-        let defaults = (entry.parameters)();
+        let defaults = entry.parameters();
         assert_keys(&page, &format!("### `{}`", entry.name), &defaults.keys().cloned().collect(), &json!(defaults));
     }
     let learners = table(section(&page, "## `[learner]`"), &["kind", "what", "`[loss]`", "`[scorer]`"]);

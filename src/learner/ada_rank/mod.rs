@@ -38,25 +38,14 @@ pub use fit::BOUND;
 
 use config::NAME;
 
-use super::entry::{self, LearnerEntry};
+use super::entry::LearnerEntry;
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
     summary: "boosting of any measure in [0, 1]; weak rankers are single features, or scorers trained by a loss",
     paper: "Xu, Li, Liu, Peng, Lu and Ma, Direct optimization of evaluation measures in learning to rank, section 5.1 \
             and Figure 6",
     takes_loss: true,
     takes_scorer: true,
-    relative_temperature: entry::relative_temperature::<AdaRankConfig>,
-    fitting: entry::fitting::<AdaRankConfig>,
-    takes_query_weights: false,
-    takes_document_weights: false,
-    takes_missing: false,
-    streams: false,
-    shares_work: true,
-    round_name: "round",
     rounds_key: Some("rounds"),
-    defaults: entry::defaults::<AdaRankConfig>,
-    parameters: entry::parameters::<AdaRankConfig>,
-    build: entry::build::<AdaRankConfig>,
+    ..LearnerEntry::of::<AdaRankConfig>(NAME)
 };

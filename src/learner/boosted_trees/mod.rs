@@ -55,25 +55,16 @@ pub use config::{BoostedTrees, BoostedTreesConfig, Steps};
 
 use config::NAME;
 
-use super::entry::{self, LearnerEntry};
+use super::entry::LearnerEntry;
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
     summary: "gradient boosting of regression trees on any loss; LambdaMART with lambda_ndcg",
     paper: "Friedman, Greedy function approximation: a gradient boosting machine; Chapelle and Wu, Gradient descent \
             optimization of smoothed information retrieval metrics, section 6",
     takes_loss: true,
-    takes_scorer: false,
-    relative_temperature: entry::relative_temperature::<BoostedTreesConfig>,
-    fitting: entry::fitting::<BoostedTreesConfig>,
-    takes_query_weights: false,
     takes_document_weights: true,
     takes_missing: true,
     streams: true,
-    shares_work: true,
-    round_name: "round",
     rounds_key: Some("rounds"),
-    defaults: entry::defaults::<BoostedTreesConfig>,
-    parameters: entry::parameters::<BoostedTreesConfig>,
-    build: entry::build::<BoostedTreesConfig>,
+    ..LearnerEntry::of::<BoostedTreesConfig>(NAME)
 };

@@ -59,25 +59,18 @@ pub use super::shared::anneal::AnnealConfig;
 
 use config::NAME;
 
-use super::entry::{self, LearnerEntry};
+use super::entry::LearnerEntry;
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
     summary: "gradient descent of any scorer on any loss",
     paper: "Qin, Liu and Li, A general approximation framework for direct optimization of information retrieval \
             measures, Algorithm 1, as one query per step",
     takes_loss: true,
     takes_scorer: true,
-    relative_temperature: entry::relative_temperature::<GradientConfig>,
-    fitting: entry::fitting::<GradientConfig>,
     takes_query_weights: true,
     takes_document_weights: true,
-    takes_missing: false,
     streams: true,
-    shares_work: true,
     round_name: "epoch",
     rounds_key: Some("epochs"),
-    defaults: entry::defaults::<GradientConfig>,
-    parameters: entry::parameters::<GradientConfig>,
-    build: entry::build::<GradientConfig>,
+    ..LearnerEntry::of::<GradientConfig>(NAME)
 };

@@ -40,24 +40,12 @@ pub use config::{Pairs, PermuRank, PermuRankConfig};
 
 use config::NAME;
 
-use super::entry::{self, LearnerEntry};
+use super::entry::LearnerEntry;
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
     summary: "support vectors over the most violated perfect and imperfect permutations, for any measure in [0, 1]",
     paper: "Xu, Li, Liu, Peng, Lu and Ma, Direct optimization of evaluation measures in learning to rank, Figure 7",
-    takes_loss: false,
     takes_scorer: true,
-    relative_temperature: entry::relative_temperature::<PermuRankConfig>,
-    fitting: entry::fitting::<PermuRankConfig>,
-    takes_query_weights: false,
-    takes_document_weights: false,
-    takes_missing: false,
-    streams: false,
     shares_work: false,
-    round_name: "round",
-    rounds_key: None,
-    defaults: entry::defaults::<PermuRankConfig>,
-    parameters: entry::parameters::<PermuRankConfig>,
-    build: entry::build::<PermuRankConfig>,
+    ..LearnerEntry::of::<PermuRankConfig>(NAME)
 };

@@ -27,25 +27,12 @@ pub use config::{RankBoost, RankBoostConfig};
 
 use config::NAME;
 
-use super::entry::{self, LearnerEntry};
+use super::entry::LearnerEntry;
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
     summary: "boosting of feature thresholds on the exponential loss of pairs",
     paper: "Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences; the baseline \
             of Xu et al., Direct optimization of evaluation measures in learning to rank, section 6",
-    takes_loss: false,
-    takes_scorer: false,
-    relative_temperature: entry::relative_temperature::<RankBoostConfig>,
-    fitting: entry::fitting::<RankBoostConfig>,
-    takes_query_weights: false,
-    takes_document_weights: false,
-    takes_missing: false,
-    streams: false,
-    shares_work: true,
-    round_name: "round",
     rounds_key: Some("rounds"),
-    defaults: entry::defaults::<RankBoostConfig>,
-    parameters: entry::parameters::<RankBoostConfig>,
-    build: entry::build::<RankBoostConfig>,
+    ..LearnerEntry::of::<RankBoostConfig>(NAME)
 };

@@ -29,24 +29,10 @@ pub use config::{PairWeighting, RankSvm, RankSvmConfig, RankSvmLoss};
 
 use config::NAME;
 
-use super::entry::{self, LearnerEntry};
+use super::entry::LearnerEntry;
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
     summary: "support vector machine over all pairs of documents, to a duality gap",
     paper: "Joachims, Optimizing search engines using clickthrough data",
-    takes_loss: false,
-    takes_scorer: false,
-    relative_temperature: entry::relative_temperature::<RankSvmConfig>,
-    fitting: entry::fitting::<RankSvmConfig>,
-    takes_query_weights: false,
-    takes_document_weights: false,
-    takes_missing: false,
-    streams: false,
-    shares_work: true,
-    round_name: "round",
-    rounds_key: None,
-    defaults: entry::defaults::<RankSvmConfig>,
-    parameters: entry::parameters::<RankSvmConfig>,
-    build: entry::build::<RankSvmConfig>,
+    ..LearnerEntry::of::<RankSvmConfig>(NAME)
 };

@@ -21,25 +21,11 @@ pub use config::{Regression, RegressionConfig};
 
 use config::NAME;
 
-use super::entry::{self, LearnerEntry};
+use super::entry::LearnerEntry;
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
     summary: "ridge regression on gains, in closed form, lambda chosen on validation data",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, sections 4.4.1 \
             and 7",
-    takes_loss: false,
-    takes_scorer: false,
-    relative_temperature: entry::relative_temperature::<RegressionConfig>,
-    fitting: entry::fitting::<RegressionConfig>,
-    takes_query_weights: false,
-    takes_document_weights: false,
-    takes_missing: false,
-    streams: false,
-    shares_work: true,
-    round_name: "round",
-    rounds_key: None,
-    defaults: entry::defaults::<RegressionConfig>,
-    parameters: entry::parameters::<RegressionConfig>,
-    build: entry::build::<RegressionConfig>,
+    ..LearnerEntry::of::<RegressionConfig>(NAME)
 };

@@ -30,24 +30,12 @@ pub use config::{Optimizer, SmoothRank, SmoothRankConfig, default_loss};
 
 use config::NAME;
 
-use super::entry::{self, LearnerEntry};
+use super::entry::LearnerEntry;
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
     summary: "conjugate gradients on a surrogate that is annealed from smooth to sharp, from ridge regression",
     paper: "Chapelle and Wu, Gradient descent optimization of smoothed information retrieval metrics, Algorithm 1",
     takes_loss: true,
     takes_scorer: true,
-    relative_temperature: entry::relative_temperature::<SmoothRankConfig>,
-    fitting: entry::fitting::<SmoothRankConfig>,
-    takes_query_weights: false,
-    takes_document_weights: false,
-    takes_missing: false,
-    streams: false,
-    shares_work: true,
-    round_name: "round",
-    rounds_key: None,
-    defaults: entry::defaults::<SmoothRankConfig>,
-    parameters: entry::parameters::<SmoothRankConfig>,
-    build: entry::build::<SmoothRankConfig>,
+    ..LearnerEntry::of::<SmoothRankConfig>(NAME)
 };

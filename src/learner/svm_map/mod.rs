@@ -24,24 +24,10 @@ pub use config::{SvmMap, SvmMapConfig};
 
 use config::NAME;
 
-use super::entry::{self, LearnerEntry};
+use super::entry::LearnerEntry;
 
 pub(super) const ENTRY: LearnerEntry = LearnerEntry {
-    name: NAME,
     summary: "support vector machine whose risk bounds one minus average precision, to a duality gap",
     paper: "Yue, Finley, Radlinski and Joachims, A support vector method for optimizing average precision",
-    takes_loss: false,
-    takes_scorer: false,
-    relative_temperature: entry::relative_temperature::<SvmMapConfig>,
-    fitting: entry::fitting::<SvmMapConfig>,
-    takes_query_weights: false,
-    takes_document_weights: false,
-    takes_missing: false,
-    streams: false,
-    shares_work: true,
-    round_name: "round",
-    rounds_key: None,
-    defaults: entry::defaults::<SvmMapConfig>,
-    parameters: entry::parameters::<SvmMapConfig>,
-    build: entry::build::<SvmMapConfig>,
+    ..LearnerEntry::of::<SvmMapConfig>(NAME)
 };

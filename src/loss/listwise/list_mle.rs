@@ -43,6 +43,7 @@ declare! {
 /// Configuration of [`ListMle`].
 #[doc = example!("ListMleConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct ListMleConfig {
     /// Places that count; none for the whole list.
     pub k: Option<usize>,

@@ -29,6 +29,7 @@ declare! {
 /// Configuration of [`ListNet`].
 #[doc = example!("ListNetConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct ListNetConfig {}
 
 impl ListNetConfig {

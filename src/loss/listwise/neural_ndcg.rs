@@ -39,6 +39,7 @@ declare! {
 /// Configuration of [`NeuralNdcg`].
 #[doc = example!("NeuralNdcgConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct NeuralNdcgConfig {
     /// Temperature of the relaxed sort, above 0.
     #[config(default = "Temperature::scores(1.0)")]

@@ -45,6 +45,7 @@ declare! {
 /// Configuration of [`PlackettLuceNdcg`].
 #[doc = example!("PlackettLuceNdcgConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct PlackettLuceNdcgConfig {
     /// Cut-off; none for the whole list.
     pub k: Option<usize>,

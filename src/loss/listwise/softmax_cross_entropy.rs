@@ -40,6 +40,7 @@ declare! {
 /// Configuration of [`SoftmaxCrossEntropy`]: by default labels as they are, without noise.
 #[doc = example!("SoftmaxCrossEntropyConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SoftmaxCrossEntropyConfig {
     /// Divide the labels by their sum.
     #[config(default = false)]

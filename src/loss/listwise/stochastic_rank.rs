@@ -51,6 +51,7 @@ declare! {
 /// Configuration of [`StochasticRank`].
 #[doc = example!("StochasticRankConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct StochasticRankConfig {
     /// `sigma`, the standard deviation of a score, above 0.
     #[config(default = "Temperature::scores(1.0)")]

@@ -38,6 +38,7 @@ declare! {
 /// Configuration of [`XeNdcg`].
 #[doc = example!("XeNdcgConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct XeNdcgConfig {
     /// Number from 0 to 1 that is subtracted from the gain of every document; none to draw it for each document.
     pub gamma: Option<f64>,

@@ -34,6 +34,7 @@ declare! {
 /// paper's temperature.
 #[doc = example!("ApproxKendallTauConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct ApproxKendallTauConfig {
     /// `alpha`, the steepness of the sign, above 0.
     #[config(default = "Temperature::spreads(20.0)")]

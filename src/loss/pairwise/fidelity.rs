@@ -24,6 +24,7 @@ declare! {
 /// Configuration of [`Fidelity`].
 #[doc = example!("FidelityConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct FidelityConfig {
     /// Divide by the number of pairs.
     #[config(default = false)]

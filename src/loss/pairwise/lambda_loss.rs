@@ -59,6 +59,7 @@ pub enum LambdaLossWeights {
 /// Configuration of [`LambdaLoss`].
 #[doc = example!("LambdaLossConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct LambdaLossConfig {
     /// Weights of the pairs.
     #[config(default = "LambdaLossWeights::NdcgLoss2Pp")]

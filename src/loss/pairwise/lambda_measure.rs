@@ -46,6 +46,7 @@ declare! {
 /// Configuration of [`LambdaMeasure`].
 #[doc = example!("LambdaMeasureConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct LambdaMeasureConfig {
     /// The measure whose change weighs a pair.
     #[config(default = "SwapMeasure::Ap")]

@@ -46,6 +46,7 @@ declare! {
 /// Configuration of [`LambdaNdcg`].
 #[doc = example!("LambdaNdcgConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct LambdaNdcgConfig {
     /// Scale of score differences, above 0.
     #[config(default = 1.0)]

@@ -25,6 +25,7 @@ declare! {
 /// Configuration of [`PairwiseExponential`].
 #[doc = example!("PairwiseExponentialConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct PairwiseExponentialConfig {
     /// Divide by the number of pairs.
     #[config(default = false)]

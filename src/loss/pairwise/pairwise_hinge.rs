@@ -24,6 +24,7 @@ declare! {
 /// Configuration of [`PairwiseHinge`].
 #[doc = example!("PairwiseHingeConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct PairwiseHingeConfig {
     /// Score difference that is enough, 0 or above.
     #[config(default = 1.0)]

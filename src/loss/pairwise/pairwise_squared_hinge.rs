@@ -23,6 +23,7 @@ declare! {
 /// Configuration of [`PairwiseSquaredHinge`].
 #[doc = example!("PairwiseSquaredHingeConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct PairwiseSquaredHingeConfig {
     /// Score difference that is enough, 0 or above.
     #[config(default = 1.0)]

@@ -25,6 +25,7 @@ declare! {
 /// Configuration of [`RankNet`].
 #[doc = example!("RankNetConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct RankNetConfig {
     /// Scale of score differences, above 0.
     #[config(default = 1.0)]

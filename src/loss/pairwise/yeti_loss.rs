@@ -37,6 +37,7 @@ declare! {
 /// Configuration of [`YetiLoss`].
 #[doc = example!("YetiLossConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct YetiLossConfig {
     /// Cut-off; none for the whole list.
     pub k: Option<usize>,

@@ -31,6 +31,7 @@ declare! {
 /// Configuration of [`MseGain`].
 #[doc = example!("MseGainConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct MseGainConfig {
     /// Give relevant and irrelevant documents the same total weight.
     #[config(default = false)]

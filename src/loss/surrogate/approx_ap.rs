@@ -30,6 +30,7 @@ declare! {
 /// temperature.
 #[doc = example!("ApproxApConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct ApproxApConfig {
     /// `alpha`, the steepness of the positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
@@ -48,8 +49,8 @@ impl ApproxApConfig {
     /// # Errors
     /// `alpha` or `beta` not finite or not above 0.
     pub fn init(&self) -> Result<ApproxAp, LossError> {
-        let positions = Approximate { alpha: self.temperature.value, beta: self.beta, step: self.step };
-        Surrogate::named(NAME, AveragePrecision::new(), positions, self.temperature.unit)
+        let positions = Approximate { temperature: self.temperature, beta: self.beta, step: self.step };
+        Surrogate::named(NAME, AveragePrecision::new(), positions)
     }
 }
 

@@ -30,6 +30,7 @@ declare! {
 /// temperature.
 #[doc = example!("ApproxDcgConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct ApproxDcgConfig {
     /// `alpha`, the steepness of the positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
@@ -49,8 +50,8 @@ impl ApproxDcgConfig {
     /// `alpha` not finite or not above 0, a bad table of gains.
     pub fn init(&self) -> Result<ApproxDcg, LossError> {
         // Without a cut-off `beta` has no effect.
-        let positions = Approximate { alpha: self.temperature.value, beta: 1.0, step: self.step };
-        Surrogate::named(NAME, Dcg { gain: self.gain.clone(), ..Dcg::default() }, positions, self.temperature.unit)
+        let positions = Approximate { temperature: self.temperature, beta: 1.0, step: self.step };
+        Surrogate::named(NAME, Dcg { gain: self.gain.clone(), ..Dcg::default() }, positions)
     }
 }
 

@@ -32,6 +32,7 @@ declare! {
 /// temperature.
 #[doc = example!("ApproxNdcgConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct ApproxNdcgConfig {
     /// `alpha`, the steepness of the positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
@@ -55,9 +56,9 @@ impl ApproxNdcgConfig {
     /// # Errors
     /// `alpha` or `beta` not finite or not above 0, `k = 0`, a bad table of gains.
     pub fn init(&self) -> Result<ApproxNdcg, LossError> {
-        let positions = Approximate { alpha: self.temperature.value, beta: self.beta, step: self.step };
+        let positions = Approximate { temperature: self.temperature, beta: self.beta, step: self.step };
         let dcg = Dcg { gain: self.gain.clone(), discount: Discount::Log2, k: self.k };
-        Surrogate::named(NAME, Ndcg { dcg }, positions, self.temperature.unit)
+        Surrogate::named(NAME, Ndcg { dcg }, positions)
     }
 }
 

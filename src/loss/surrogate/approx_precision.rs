@@ -30,6 +30,7 @@ declare! {
 /// paper's temperature.
 #[doc = example!("ApproxPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct ApproxPrecisionConfig {
     /// `alpha`, the steepness of the positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
@@ -51,8 +52,8 @@ impl ApproxPrecisionConfig {
     /// # Errors
     /// `alpha` or `beta` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<ApproxPrecision, LossError> {
-        let positions = Approximate { alpha: self.temperature.value, beta: self.beta, step: self.step };
-        Surrogate::named(NAME, PrecisionAt { k: self.k }, positions, self.temperature.unit)
+        let positions = Approximate { temperature: self.temperature, beta: self.beta, step: self.step };
+        Surrogate::named(NAME, PrecisionAt { k: self.k }, positions)
     }
 }
 

@@ -31,6 +31,7 @@ declare! {
 /// temperature.
 #[doc = example!("ApproxRrConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct ApproxRrConfig {
     /// `alpha`, the steepness of the positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
@@ -49,8 +50,8 @@ impl ApproxRrConfig {
     /// # Errors
     /// `alpha` or `beta` not finite or not above 0.
     pub fn init(&self) -> Result<ApproxRr, LossError> {
-        let positions = Approximate { alpha: self.temperature.value, beta: self.beta, step: self.step };
-        Surrogate::named(NAME, ReciprocalRank::new(), positions, self.temperature.unit)
+        let positions = Approximate { temperature: self.temperature, beta: self.beta, step: self.step };
+        Surrogate::named(NAME, ReciprocalRank::new(), positions)
     }
 }
 

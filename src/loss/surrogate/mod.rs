@@ -53,13 +53,9 @@ pub use names::{MeasureName, RelaxationName};
 pub use position_function::PositionFunction;
 pub use position_measure::PositionMeasure;
 pub(crate) use ranked_value::RankedValue;
-pub use relaxation::expected::{
-    ExpectedDiscount, ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone,
-};
 pub use relaxation::{
-    AnyRelaxation, Approximate, Exact, Expected, Gumbel, GumbelNoise, Indicator, Indicators, NeuralSort, PairSteps,
-    Positions, ProjectedRanks, RankExpectations, RankModel, Relaxation, Relaxed, SigmoidRanks, SmoothIndicators,
-    SoftSort,
+    Approximate, Exact, Expected, GumbelNoise, Indicator, Indicators, NeuralSort, PairSteps, Positions, ProjectedRanks,
+    RankExpectations, RankModel, Relaxation, Relaxed, SigmoidRanks, SmoothIndicators, SoftSort,
 };
 pub use relevance_measures::{KendallTau, PrecisionAt, RPrecision, RankBiasedPrecision, RecallAt, SuccessAt};
 pub use transform::Surrogate;

@@ -14,7 +14,7 @@ use crate::measure::Gain;
 ///
 /// ```
 /// use burn::tensor::Tensor;
-/// use burn_rank::loss::{Expected, MeasureContext, PositionFunction, PositionMeasure, Surrogate};
+/// use burn_rank::loss::{Expected, MeasureContext, PositionFunction, PositionMeasure, Surrogate, Temperature};
 ///
 /// /// Rank-biased precision with persistence 0.8.
 /// #[derive(Debug)]
@@ -30,7 +30,7 @@ use crate::measure::Gain;
 ///     }
 /// }
 ///
-/// let loss = Surrogate::new(RankBiasedPrecision, Expected::new(0.5))?;
+/// let loss = Surrogate::new(RankBiasedPrecision, Expected::new(Temperature::scores(0.5)))?;
 /// # Ok::<(), burn_rank::loss::LossError>(())
 /// ```
 pub trait PositionMeasure: Debug + Send + Sync {

@@ -59,6 +59,7 @@ const COMMON: [&str; 6] = ["measure", "relaxation", "bound", "gumbel_samples", "
 /// paper's temperature. A parameter has no effect if neither the measure nor the relaxation has it.
 #[doc = example!("RelaxedMeasureConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct RelaxedMeasureConfig {
     /// The measure.
     #[config(default = "MeasureName::Ndcg")]
@@ -142,7 +143,7 @@ impl RelaxedMeasureConfig {
             0 => self.relaxation(),
             samples => Arc::new(GumbelNoise::new(self.relaxation(), samples, self.seed)),
         };
-        let surrogate = Surrogate::joined(NAME, self.measure(), relaxation, self.temperature().unit)?;
+        let surrogate = Surrogate::joined(NAME, self.measure(), relaxation)?;
         match self.bound {
             None => Ok(surrogate),
             Some(bound) => surrogate.with_bound(bound),
@@ -171,21 +172,21 @@ impl RelaxedMeasureConfig {
 
     fn relaxation(&self) -> Arc<dyn Relaxation> {
         let (beta, evaluation) = (self.beta, self.evaluation);
-        let Temperature { value, .. } = self.temperature();
+        let temperature = self.temperature();
         let takes_cutoff = self.measure.parameters().contains(&"k");
         let top = self.k.or(self.measure.default_cutoff()).filter(|_| takes_cutoff);
         match self.relaxation {
-            RelaxationName::ApproximatePositions => Arc::new(Approximate { alpha: value, beta, step: self.step }),
-            RelaxationName::SigmoidRanks => Arc::new(SigmoidRanks { sigma: value, diagonal: self.diagonal }),
-            RelaxationName::RankIndicators => Arc::new(Indicator { sigma: value }),
+            RelaxationName::ApproximatePositions => Arc::new(Approximate { temperature, beta, step: self.step }),
+            RelaxationName::SigmoidRanks => Arc::new(SigmoidRanks { temperature, diagonal: self.diagonal }),
+            RelaxationName::RankIndicators => Arc::new(Indicator { temperature }),
             RelaxationName::ExpectedRanks => {
                 let model = self.model.unwrap_or(self.measure.default_model());
-                Arc::new(Expected { sigma: value, evaluation, model })
+                Arc::new(Expected { temperature, evaluation, model })
             }
-            RelaxationName::NeuralSort => Arc::new(NeuralSort { sigma: value, top }),
-            RelaxationName::SoftSort => Arc::new(SoftSort { sigma: value, top }),
-            RelaxationName::SmoothIndicators => Arc::new(SmoothIndicators { alpha: value, delta: self.delta, top }),
-            RelaxationName::ProjectedRanks => Arc::new(ProjectedRanks { sigma: value, beta }),
+            RelaxationName::NeuralSort => Arc::new(NeuralSort { temperature, top }),
+            RelaxationName::SoftSort => Arc::new(SoftSort { temperature, top }),
+            RelaxationName::SmoothIndicators => Arc::new(SmoothIndicators { temperature, delta: self.delta, top }),
+            RelaxationName::ProjectedRanks => Arc::new(ProjectedRanks { temperature, beta }),
         }
     }
 

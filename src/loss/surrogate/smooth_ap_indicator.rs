@@ -29,6 +29,7 @@ declare! {
 /// paper's temperature.
 #[doc = example!("SmoothApIndicatorConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SmoothApIndicatorConfig {
     /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
     #[config(default = "Temperature::spreads(0.02)")]
@@ -41,12 +42,7 @@ impl SmoothApIndicatorConfig {
     /// # Errors
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SmoothApIndicator, LossError> {
-        Surrogate::named(
-            NAME,
-            AveragePrecision::new(),
-            Indicator { sigma: self.temperature.value },
-            self.temperature.unit,
-        )
+        Surrogate::named(NAME, AveragePrecision::new(), Indicator { temperature: self.temperature })
     }
 }
 

@@ -34,6 +34,7 @@ declare! {
 /// paper's temperature.
 #[doc = example!("SmoothApRankConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SmoothApRankConfig {
     /// `sigma`, the smoothing, above 0.
     #[config(default = "Temperature::spreads(0.05)")]
@@ -49,8 +50,8 @@ impl SmoothApRankConfig {
     /// # Errors
     /// `sigma` not finite or not above 0, `diagonal` outside [0, 1].
     pub fn init(&self) -> Result<SmoothApRank, LossError> {
-        let ranks = SigmoidRanks { sigma: self.temperature.value, diagonal: self.diagonal };
-        Surrogate::named(NAME, AveragePrecision::new(), ranks, self.temperature.unit)
+        let ranks = SigmoidRanks { temperature: self.temperature, diagonal: self.diagonal };
+        Surrogate::named(NAME, AveragePrecision::new(), ranks)
     }
 }
 

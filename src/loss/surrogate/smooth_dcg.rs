@@ -29,6 +29,7 @@ declare! {
 /// temperature.
 #[doc = example!("SmoothDcgConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SmoothDcgConfig {
     /// `sigma`, the smoothing, above 0.
     #[config(default = "Temperature::spreads(0.05)")]
@@ -45,7 +46,7 @@ impl SmoothDcgConfig {
     /// `sigma` not finite or not above 0, a bad table of gains.
     pub fn init(&self) -> Result<SmoothDcg, LossError> {
         let dcg = Dcg { gain: self.gain.clone(), ..Dcg::default() };
-        Surrogate::named(NAME, dcg, SigmoidRanks::new(self.temperature.value), self.temperature.unit)
+        Surrogate::named(NAME, dcg, SigmoidRanks::new(self.temperature))
     }
 }
 

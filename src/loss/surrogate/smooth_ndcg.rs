@@ -33,6 +33,7 @@ declare! {
 /// temperature.
 #[doc = example!("SmoothNdcgConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SmoothNdcgConfig {
     /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
     #[config(default = "Temperature::spreads(0.02)")]
@@ -51,7 +52,7 @@ impl SmoothNdcgConfig {
     /// `sigma` not finite or not above 0, `k = 0`, a bad table of gains.
     pub fn init(&self) -> Result<SmoothNdcg, LossError> {
         let dcg = Dcg { gain: self.gain.clone(), discount: Discount::Log2, k: self.k };
-        Surrogate::named(NAME, Ndcg { dcg }, Indicator { sigma: self.temperature.value }, self.temperature.unit)
+        Surrogate::named(NAME, Ndcg { dcg }, Indicator { temperature: self.temperature })
     }
 }
 

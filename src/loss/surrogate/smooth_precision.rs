@@ -29,6 +29,7 @@ declare! {
 /// paper's temperature.
 #[doc = example!("SmoothPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SmoothPrecisionConfig {
     /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
     #[config(default = "Temperature::spreads(0.02)")]
@@ -44,12 +45,7 @@ impl SmoothPrecisionConfig {
     /// # Errors
     /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SmoothPrecision, LossError> {
-        Surrogate::named(
-            NAME,
-            PrecisionAt { k: self.k },
-            Indicator { sigma: self.temperature.value },
-            self.temperature.unit,
-        )
+        Surrogate::named(NAME, PrecisionAt { k: self.k }, Indicator { temperature: self.temperature })
     }
 }
 

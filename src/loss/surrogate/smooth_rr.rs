@@ -31,6 +31,7 @@ declare! {
 /// temperature.
 #[doc = example!("SmoothRrConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SmoothRrConfig {
     /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
     #[config(default = "Temperature::spreads(0.02)")]
@@ -47,7 +48,7 @@ impl SmoothRrConfig {
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<SmoothRr, LossError> {
         let measure = ReciprocalRank { linear: self.linear, k: None };
-        Surrogate::named(NAME, measure, Indicator { sigma: self.temperature.value }, self.temperature.unit)
+        Surrogate::named(NAME, measure, Indicator { temperature: self.temperature })
     }
 }
 

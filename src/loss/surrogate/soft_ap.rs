@@ -36,6 +36,7 @@ declare! {
 /// temperature.
 #[doc = example!("SoftApConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SoftApConfig {
     /// `sigma`, the standard deviation of a score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
@@ -55,8 +56,7 @@ impl SoftApConfig {
         Surrogate::named(
             NAME,
             AveragePrecision::new(),
-            Expected { sigma: self.temperature.value, evaluation, model: self.model },
-            self.temperature.unit,
+            Expected { temperature: self.temperature, evaluation, model: self.model },
         )
     }
 }

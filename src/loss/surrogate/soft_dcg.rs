@@ -34,6 +34,7 @@ declare! {
 /// temperature.
 #[doc = example!("SoftDcgConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SoftDcgConfig {
     /// `sigma`, the standard deviation of a score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
@@ -65,8 +66,8 @@ impl SoftDcgConfig {
     /// discount does not allow.
     pub fn init(&self) -> Result<SoftDcg, LossError> {
         let discount = self.discount.clone().with_exponent(self.exponent);
-        let expected = Expected { sigma: self.temperature.value, evaluation: self.evaluation, model: self.model };
-        Surrogate::named(NAME, Dcg { gain: self.gain.clone(), discount, k: self.k }, expected, self.temperature.unit)
+        let expected = Expected { temperature: self.temperature, evaluation: self.evaluation, model: self.model };
+        Surrogate::named(NAME, Dcg { gain: self.gain.clone(), discount, k: self.k }, expected)
     }
 }
 

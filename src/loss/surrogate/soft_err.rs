@@ -35,6 +35,7 @@ declare! {
 /// temperature.
 #[doc = example!("SoftErrConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SoftErrConfig {
     /// `sigma`, the standard deviation of a score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
@@ -55,12 +56,7 @@ impl SoftErrConfig {
     pub fn init(&self) -> Result<SoftErr, LossError> {
         let measure = ExpectedReciprocalRank::new(self.maximum_grade);
         let evaluation = RankExpectationMethod::Exponentials;
-        Surrogate::named(
-            NAME,
-            measure,
-            Expected { sigma: self.temperature.value, evaluation, model: self.model },
-            self.temperature.unit,
-        )
+        Surrogate::named(NAME, measure, Expected { temperature: self.temperature, evaluation, model: self.model })
     }
 }
 

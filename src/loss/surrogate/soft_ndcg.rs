@@ -37,6 +37,7 @@ declare! {
 /// temperature.
 #[doc = example!("SoftNdcgConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SoftNdcgConfig {
     /// `sigma`, the standard deviation of a score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
@@ -68,9 +69,9 @@ impl SoftNdcgConfig {
     /// discount does not allow.
     pub fn init(&self) -> Result<SoftNdcg, LossError> {
         let discount = self.discount.clone().with_exponent(self.exponent);
-        let expected = Expected { sigma: self.temperature.value, evaluation: self.evaluation, model: self.model };
+        let expected = Expected { temperature: self.temperature, evaluation: self.evaluation, model: self.model };
         let dcg = Dcg { gain: self.gain.clone(), discount, k: self.k };
-        Surrogate::named(NAME, Ndcg { dcg }, expected, self.temperature.unit)
+        Surrogate::named(NAME, Ndcg { dcg }, expected)
     }
 }
 

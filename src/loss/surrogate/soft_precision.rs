@@ -32,6 +32,7 @@ declare! {
 /// paper's temperature.
 #[doc = example!("SoftPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SoftPrecisionConfig {
     /// `sigma`, the standard deviation of a score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
@@ -51,8 +52,8 @@ impl SoftPrecisionConfig {
     /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SoftPrecision, LossError> {
         let expected =
-            Expected { sigma: self.temperature.value, evaluation: RankExpectationMethod::Cutoff, model: self.model };
-        Surrogate::named(NAME, PrecisionAt { k: self.k }, expected, self.temperature.unit)
+            Expected { temperature: self.temperature, evaluation: RankExpectationMethod::Cutoff, model: self.model };
+        Surrogate::named(NAME, PrecisionAt { k: self.k }, expected)
     }
 }
 

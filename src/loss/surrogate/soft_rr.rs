@@ -38,6 +38,7 @@ declare! {
 /// temperature.
 #[doc = example!("SoftRrConfig")]
 #[derive(Config, Debug)]
+#[non_exhaustive]
 pub struct SoftRrConfig {
     /// `sigma`, the standard deviation of a score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
@@ -57,8 +58,7 @@ impl SoftRrConfig {
         Surrogate::named(
             NAME,
             ReciprocalRank::new(),
-            Expected { sigma: self.temperature.value, evaluation, model: self.model },
-            self.temperature.unit,
+            Expected { temperature: self.temperature, evaluation, model: self.model },
         )
     }
 }

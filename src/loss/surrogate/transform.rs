@@ -16,7 +16,7 @@ use crate::loss::approximation::Approximation;
 use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, sum_documents};
 use crate::loss::ranking_loss::{Changed, RankingLoss, assert_per_query};
-use crate::loss::temperature::{Scale, TemperatureUnit};
+use crate::loss::temperature::Scale;
 
 /// A measure seen through a relaxation, as a loss and a burn module.
 #[derive(Debug)]
@@ -70,32 +70,29 @@ impl<T: Debug + Send + Sync> Display for Surrogate<T> {
 }
 
 impl<M: PositionMeasure> Surrogate<M> {
-    /// Makes a loss of `measure` through `relaxation`, under the name of the measure. The temperature of the relaxation
-    /// counts in scores; see [`in_spreads`](Self::in_spreads).
+    /// Makes a loss of `measure` through `relaxation`, under the name of the measure.
     ///
     /// # Errors
     /// A parameter out of its range, or an operation of the measure that the relaxation does not define.
     pub fn new(measure: M, relaxation: impl Relaxation + 'static) -> Result<Self, LossError> {
-        relaxation.check(relaxation.name())?;
-        measure.check(measure.name())?;
-        Self::probed(measure.name(), measure, Arc::new(relaxation))
+        Self::through(measure, Arc::new(relaxation))
     }
 
-    /// The same with the temperature of the relaxation in spreads of the scores of each list.
-    pub fn in_spreads(self) -> Self {
-        Self { scale: TemperatureUnit::Spread.into(), ..self }
+    /// The same through a relaxation that is chosen when the program runs.
+    ///
+    /// # Errors
+    /// The errors of [`new`](Self::new).
+    pub fn through(measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
+        relaxation.check(relaxation.name())?;
+        measure.check(measure.name())?;
+        Self::probed(measure.name(), measure, relaxation)
     }
 
     /// The same of a relaxation that is shared, under the name of a registered loss.
-    pub(super) fn joined(
-        name: &'static str,
-        measure: M,
-        relaxation: Arc<dyn Relaxation>,
-        unit: TemperatureUnit,
-    ) -> Result<Self, LossError> {
+    pub(super) fn joined(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
         relaxation.check(name)?;
         measure.check(name)?;
-        Ok(Self { scale: unit.into(), ..Self::probed(name, measure, relaxation)? })
+        Self::probed(name, measure, relaxation)
     }
 
     /// The same under the name of a registered loss, which messages about parameters then use.
@@ -103,9 +100,8 @@ impl<M: PositionMeasure> Surrogate<M> {
         name: &'static str,
         measure: M,
         relaxation: impl Relaxation + 'static,
-        unit: TemperatureUnit,
     ) -> Result<Self, LossError> {
-        Self::joined(name, measure, Arc::new(relaxation), unit)
+        Self::joined(name, measure, Arc::new(relaxation))
     }
 
     fn probed(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
@@ -121,13 +117,14 @@ impl<M: PositionMeasure> Surrogate<M> {
         let documents_meet = context.documents_meet();
         let (expected, numbers_per_pair) = (context.expected(), context.numbers_per_pair());
         expected.iter().try_for_each(|(f, k)| relaxation.check_sum(name, f, *k))?;
+        let scale = relaxation.temperature_unit().into();
         Ok(Self {
             name,
             measure: Arc::new(measure),
             relaxation,
             expected,
             bound: None,
-            scale: TemperatureUnit::Score.into(),
+            scale,
             documents_meet,
             numbers_per_pair,
         })
@@ -248,9 +245,9 @@ mod tests {
     use crate::loss::gumbel::perturbed;
     use crate::loss::surrogate::relaxation::Relaxed;
     use crate::loss::{
-        AnyRelaxation, Approximate, AveragePrecision, Dcg, Exact, Expected, ExpectedReciprocalRank, Gumbel, Indicator,
+        Approximate, AveragePrecision, Dcg, Exact, Expected, ExpectedReciprocalRank, GumbelNoise, Indicator,
         KendallTau, Ndcg, PrecisionAt, RPrecision, RankBiasedPrecision, RankModel, RecallAt, ReciprocalRank,
-        SigmoidRanks, SuccessAt,
+        SigmoidRanks, SuccessAt, Temperature,
     };
     use crate::loss::{Explained, LossSpec, RankExpectationMethod, explain};
     use crate::measure::Gain;
@@ -260,10 +257,14 @@ mod tests {
 
     const SCORES: [f64; 7] = [0.31, -1.2, 2.5, 0.9, -0.4, 1.7, 0.05];
     const LABELS: [f64; 7] = [2.0, 1.0, 0.0, 0.0, 0.0, 1.0, 4.0];
-    const APPROXIMATE: Approximate = Approximate { alpha: 3.0, beta: 2.0, step: Step::Logistic };
-    const INDICATOR: Indicator = Indicator { sigma: 0.5 };
-    const EXPECTED: Expected =
-        Expected { sigma: 0.5, evaluation: RankExpectationMethod::Auto, model: RankModel::Independent };
+    const APPROXIMATE: Approximate =
+        Approximate { temperature: Temperature::scores(3.0), beta: 2.0, step: Step::Logistic };
+    const INDICATOR: Indicator = Indicator { temperature: Temperature::scores(0.5) };
+    const EXPECTED: Expected = Expected {
+        temperature: Temperature::scores(0.5),
+        evaluation: RankExpectationMethod::Auto,
+        model: RankModel::Independent,
+    };
 
     fn surrogate(measure: impl PositionMeasure + 'static, relaxation: impl Relaxation + 'static) -> Explained {
         explain(&Surrogate::new(measure, relaxation).unwrap(), &SCORES, &LABELS, DType::F64).unwrap()
@@ -418,11 +419,11 @@ mod tests {
             Arc::new(INDICATOR),
             Arc::new(EXPECTED),
             Arc::new(Exact),
-            Arc::new(SigmoidRanks::new(0.5)),
+            Arc::new(SigmoidRanks::new(Temperature::scores(0.5))),
         ];
         for relaxation in relaxations {
             let through = |measure: Box<dyn PositionMeasure>| {
-                let surrogate = Surrogate::joined("ndcg", measure, relaxation.clone(), TemperatureUnit::Score).unwrap();
+                let surrogate = Surrogate::joined("ndcg", measure, relaxation.clone()).unwrap();
                 explain(&surrogate, &SCORES, &LABELS, DType::F64).unwrap()
             };
             for k in [None, Some(3)] {
@@ -437,7 +438,7 @@ mod tests {
     /// Any function of the rank, and any cut-off, has an expectation: with a small sigma it is the value itself.
     #[test]
     fn expectations_of_any_function_are_defined() {
-        let sharp = Expected::new(1e-3);
+        let sharp = Expected::new(Temperature::scores(1e-3));
         let functions =
             [Discount::Zipf.into(), Discount::Letor.into(), PositionFunction::new(|position| (position * -0.3).exp())];
         for f in functions {
@@ -503,7 +504,7 @@ mod tests {
 
     #[test]
     fn gumbel_samples_average_the_approximate_measure() {
-        let family = |samples, seed| Gumbel { samples, seed, alpha: 3.0, beta: 2.0, step: Step::Logistic };
+        let family = |samples, seed| GumbelNoise::new(Arc::new(APPROXIMATE), samples, seed);
         let one = |seed| surrogate(Ndcg::new(), family(1, seed)).value;
         let two = surrogate(Ndcg::new(), family(2, 5)).value;
         assert_eq!(one(5), one(5), "the noise is a function of the seed");
@@ -520,18 +521,14 @@ mod tests {
 
     #[test]
     fn a_cutoff_of_zero_is_refused() {
-        let relaxations = [
-            AnyRelaxation::Exact,
-            AnyRelaxation::Approximate(APPROXIMATE),
-            AnyRelaxation::Indicator(INDICATOR),
-            AnyRelaxation::Expected(EXPECTED),
-        ];
+        let relaxations: [Arc<dyn Relaxation>; 4] =
+            [Arc::new(Exact), Arc::new(APPROXIMATE), Arc::new(INDICATOR), Arc::new(EXPECTED)];
         for relaxation in relaxations {
-            let refused = Surrogate::new(PrecisionAt { k: 0 }, relaxation.clone()).unwrap_err();
+            let refused = Surrogate::through(PrecisionAt { k: 0 }, relaxation.clone()).unwrap_err();
             assert_eq!(refused.to_string(), "precision.k = 0: expected a cut-off of 1 or more");
-            let refused = Surrogate::new(Ndcg::new().with_k(Some(0)), relaxation.clone()).unwrap_err();
+            let refused = Surrogate::through(Ndcg::new().with_k(Some(0)), relaxation.clone()).unwrap_err();
             assert_eq!(refused.to_string(), "ndcg.k = 0: expected a cut-off of 1 or more, or none");
-            assert!(Surrogate::new(Dcg::new().with_k(Some(0)), relaxation).is_err());
+            assert!(Surrogate::through(Dcg::new().with_k(Some(0)), relaxation).is_err());
         }
     }
 
@@ -555,14 +552,15 @@ mod tests {
 
     #[test]
     fn parameters_out_of_range_are_refused() {
-        for relaxation in [
-            AnyRelaxation::Indicator(Indicator { sigma: 0.0 }),
-            AnyRelaxation::Expected(Expected::new(f64::NAN)),
-            AnyRelaxation::Approximate(Approximate { alpha: 1.0, beta: -1.0, step: Step::Logistic }),
-            AnyRelaxation::SigmoidRanks(SigmoidRanks { sigma: 1.0, diagonal: 2.0 }),
-            AnyRelaxation::Gumbel(Gumbel { samples: 0, seed: 1, alpha: 1.0, beta: 1.0, step: Step::Logistic }),
-        ] {
-            assert!(matches!(Surrogate::new(Ndcg::new(), relaxation), Err(LossError::Parameter { .. })));
+        let relaxations: [Arc<dyn Relaxation>; 5] = [
+            Arc::new(Indicator::new(Temperature::scores(0.0))),
+            Arc::new(Expected::new(Temperature::spreads(f64::NAN))),
+            Arc::new(APPROXIMATE.with_beta(-1.0)),
+            Arc::new(SigmoidRanks::new(Temperature::scores(1.0)).with_diagonal(2.0)),
+            Arc::new(GumbelNoise::new(Arc::new(APPROXIMATE), 0, 1)),
+        ];
+        for relaxation in relaxations {
+            assert!(matches!(Surrogate::through(Ndcg::new(), relaxation), Err(LossError::Parameter { .. })));
         }
     }
 

@@ -123,7 +123,7 @@ impl ExperimentConfig {
     fn rounds(&self) -> Option<usize> {
         let entry = self.learner_entry()?;
         let key = entry.rounds_key?;
-        let default = || (entry.defaults)().get(key).and_then(Value::as_u64);
+        let default = || entry.defaults().get(key).and_then(Value::as_u64);
         self.learner.get(key).and_then(Value::as_u64).or_else(default).map(|rounds| rounds as usize)
     }
 }

@@ -164,7 +164,7 @@ impl ExperimentConfig {
         let moves = keys.map(|key| format!("loss.{key}")).any(|key| is_tried(&key));
         let mut params = self.learner.clone();
         params.swap_remove("kind");
-        let times = (entry.relative_temperature)(&params).filter(|_| !moves);
+        let times = entry.relative_temperature(&params).filter(|_| !moves);
         if let Ok(completed) = loss.with_default_temperature(times) {
             self.loss = Some(completed);
         }
@@ -383,7 +383,7 @@ impl ExperimentConfig {
         };
         let mut value = json!(self);
         if let Some(entry) = self.learner_entry() {
-            let mut defaults = (entry.defaults)();
+            let mut defaults = entry.defaults();
             self.open_keys().for_each(|key| drop(defaults.shift_remove(key)));
             fill(&mut value["learner"], defaults);
         }

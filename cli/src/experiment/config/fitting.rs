@@ -18,7 +18,7 @@ impl ExperimentConfig {
         let Some(entry) = self.learner_entry() else { return Fitting::default() };
         let mut params = self.learner.clone();
         params.swap_remove("kind");
-        (entry.fitting)(&params, &self.parts(), data)
+        entry.fitting(&params, &self.parts(), data)
     }
 
     /// Fills in the defaults that fit the scorer and the loss, for keys that the document leaves out.

@@ -2,23 +2,26 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use burn::config::Config;
 
 use super::relaxed::{PairSteps, Positions, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::Step;
 
 /// Approximate positions. The surrogate tends to the measure as `alpha` and `beta` grow (Theorems 3 to 6).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Config, Debug, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Approximate {
-    /// Steepness of positions, above 0.
-    pub alpha: f64,
+    /// `alpha`, the steepness of positions, above 0.
+    pub temperature: Temperature,
     /// Steepness of cut-offs and comparisons, above 0 (the truncation function of section 4.3).
+    #[config(default = 10.0)]
     pub beta: f64,
     /// Smooth step of the positions.
-    #[serde(default)]
+    #[config(default = "Step::Logistic")]
     pub step: Step,
 }
 
@@ -28,7 +31,7 @@ impl Relaxation for Approximate {
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::positive(loss, "alpha", self.alpha)?;
+        error::positive(loss, "alpha", self.temperature.value)?;
         error::positive(loss, "beta", self.beta)?;
         Ok(())
     }
@@ -37,9 +40,13 @@ impl Relaxation for Approximate {
         Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger })
     }
 
+    fn temperature_unit(&self) -> TemperatureUnit {
+        self.temperature.unit
+    }
+
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "alpha" => Some(Arc::new(Self { alpha: value, ..*self })),
+            "alpha" => Some(Arc::new(Self { temperature: self.temperature.with_value(value), ..*self })),
             "beta" => Some(Arc::new(Self { beta: value, ..*self })),
             _ => None,
         }
@@ -47,8 +54,8 @@ impl Relaxation for Approximate {
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
         // A position is a sum of steps between scores, so a pair is such a step.
-        let pairs = PairSteps { by: lists.scores.clone(), steepness: self.alpha, step: self.step };
-        let positions = Positions::new(lists.approximate_positions(self.alpha, self.step), self.beta);
+        let pairs = PairSteps { by: lists.scores.clone(), steepness: self.temperature.value, step: self.step };
+        let positions = Positions::new(lists.approximate_positions(self.temperature.value, self.step), self.beta);
         Relaxed::Positions(positions.with_pairs(pairs))
     }
 }

@@ -12,6 +12,7 @@ use crate::loss::gumbel::{perturbed, perturbed_by_list};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
+use crate::loss::temperature::TemperatureUnit;
 
 /// A relaxation of scores with standard Gumbel noise, averaged over draws. The noise is a function of the seed, the draw
 /// and the place in the list. Change the seed, for example in each epoch, to get other noise.
@@ -48,6 +49,10 @@ impl Relaxation for GumbelNoise {
 
     fn smoothing(&self) -> Option<Smoothing> {
         self.relaxation.smoothing()
+    }
+
+    fn temperature_unit(&self) -> TemperatureUnit {
+        self.relaxation.temperature_unit()
     }
 
     fn short_list_power(&self) -> i32 {

@@ -4,20 +4,22 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use burn::config::Config;
 
 use super::relaxed::{Indicators, Relaxation, Relaxed};
 use super::soft_sort::at_ranks_by_distance;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::indicator_sum;
 
 /// Soft indicators. The surrogate tends to the measure as `sigma` tends to 0.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Config, Debug, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Indicator {
-    /// Smoothing, in squared scores, above 0.
-    pub sigma: f64,
+    /// `sigma`, the smoothing, above 0: in squared scores, or in variances.
+    pub temperature: Temperature,
 }
 
 impl Relaxation for Indicator {
@@ -26,12 +28,16 @@ impl Relaxation for Indicator {
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::positive(loss, "sigma", self.sigma)?;
+        error::positive(loss, "sigma", self.temperature.value)?;
         Ok(())
     }
 
     fn smoothing(&self) -> Option<Smoothing> {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
+    }
+
+    fn temperature_unit(&self) -> TemperatureUnit {
+        self.temperature.unit
     }
 
     fn short_list_power(&self) -> i32 {
@@ -40,13 +46,13 @@ impl Relaxation for Indicator {
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "sigma" => Some(Arc::new(Self { sigma: value })),
+            "sigma" => Some(Arc::new(Self { temperature: self.temperature.with_value(value) })),
             _ => None,
         }
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
-        let (scores, mask, sigma) = (lists.scores.clone(), lists.mask.clone(), self.sigma);
+        let (scores, mask, sigma) = (lists.scores.clone(), lists.mask.clone(), self.temperature.value);
         let at_ranks = move |values| indicator_sum(scores.clone(), values, mask.clone(), sigma);
         let all = lists.clone();
         let matrix = move || at_ranks_by_distance(&all, usize::MAX, |distance| distance.square() * (-1.0 / sigma));

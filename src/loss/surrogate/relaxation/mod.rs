@@ -11,17 +11,14 @@
 //! | [`SoftSort`] | Prillo and Eisenschlos, SoftSort | `softmax_i(-|s_i - s_d(r)| / sigma)` in place of "document i is at rank r" |
 //! | [`SmoothIndicators`] | Thonet et al., SmoothI | softmax of scores, less what was found at the ranks above |
 //! | [`ProjectedRanks`] | Blondel et al., Fast differentiable sorting and ranking | projection of `-s / sigma` on the orders of the ranks |
-//! | [`Gumbel`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | approximate positions of scores with Gumbel noise, averaged over draws |
-//! | [`GumbelNoise`] | the same | any of the others at scores with Gumbel noise, averaged over draws |
+//! | [`GumbelNoise`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | any of the others at scores with Gumbel noise, averaged over draws |
 //!
 //! To write a relaxation, implement [`Relaxation`] and return one of the three forms of [`Relaxed`]. Every
 //! [`PositionMeasure`](super::PositionMeasure) then works with it.
 
-mod any;
 mod approximate;
 mod exact;
 pub mod expected;
-mod gumbel;
 mod gumbel_noise;
 mod indicator;
 mod neural_sort;
@@ -31,11 +28,9 @@ mod sigmoid_ranks;
 mod smooth_indicators;
 mod soft_sort;
 
-pub use any::AnyRelaxation;
 pub use approximate::Approximate;
 pub use exact::Exact;
 pub use expected::{Expected, RankModel};
-pub use gumbel::Gumbel;
 pub use gumbel_noise::GumbelNoise;
 pub use indicator::Indicator;
 pub use neural_sort::NeuralSort;

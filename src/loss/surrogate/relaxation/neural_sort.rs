@@ -5,23 +5,24 @@
 
 use std::sync::Arc;
 
+use burn::config::Config;
 use burn::tensor::{Int, Tensor};
-use serde::{Deserialize, Serialize};
 
 use super::relaxed::{Indicators, Relaxation, Relaxed};
 use super::soft_sort::softmax_over_documents;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
 
 /// NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Config, Debug, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct NeuralSort {
-    /// Temperature, in scores, above 0.
-    pub sigma: f64,
+    /// `sigma`, above 0.
+    pub temperature: Temperature,
     /// Number of ranks that are needed, from the first; none for all.
-    #[serde(default)]
     pub top: Option<usize>,
 }
 
@@ -31,13 +32,17 @@ impl Relaxation for NeuralSort {
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::positive(loss, "sigma", self.sigma)?;
+        error::positive(loss, "sigma", self.temperature.value)?;
         error::at_least_one(loss, "top", self.top)?;
         Ok(())
     }
 
     fn smoothing(&self) -> Option<Smoothing> {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
+    }
+
+    fn temperature_unit(&self) -> TemperatureUnit {
+        self.temperature.unit
     }
 
     /// Below 0. At the temperature of long lists, the rows of a short list are so smooth that a document counts at two
@@ -48,21 +53,21 @@ impl Relaxation for NeuralSort {
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
+            "sigma" => Some(Arc::new(Self { temperature: self.temperature.with_value(value), ..*self })),
             _ => None,
         }
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
         let sort = NeuralSortMatrix {
-            temperature: self.sigma,
+            temperature: self.temperature.value,
             iterations: 0,
             transposed: false,
             ranks: self.top.unwrap_or(usize::MAX),
         };
         let (scores, mask) = (lists.centered(), lists.mask.clone());
         let at_ranks = move |values| neural_sort_sum(scores.clone(), values, mask.clone(), sort);
-        let (all, sigma, top) = (lists.clone(), self.sigma, self.top.unwrap_or(usize::MAX));
+        let (all, sigma, top) = (lists.clone(), self.temperature.value, self.top.unwrap_or(usize::MAX));
         Relaxed::Indicators(Indicators::of_ranks(lists, at_ranks).with_matrix(move || matrix(&all, sigma, top)))
     }
 }

@@ -12,13 +12,14 @@
 
 use std::sync::Arc;
 
+use burn::config::Config;
 use burn::tensor::{DType, Int, Tensor};
-use serde::{Deserialize, Serialize};
 
 use super::relaxed::{Positions, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::differences;
 
 /// About how many numbers are held for each cell of the matrix, as `burn-rank bench` measures it.
@@ -26,11 +27,13 @@ const NUMBERS_PER_CELL: u64 = 3;
 
 /// Projections on the permutahedron. The surrogate is the measure where `sigma` is below all differences of neighbors
 /// and `beta` is large.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Config, Debug, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct ProjectedRanks {
-    /// Strength of the regularization, in scores per rank, above 0.
-    pub sigma: f64,
+    /// `sigma`, the strength of the regularization per rank, above 0.
+    pub temperature: Temperature,
     /// Steepness of cut-offs and comparisons, above 0.
+    #[config(default = 10.0)]
     pub beta: f64,
 }
 
@@ -40,13 +43,17 @@ impl Relaxation for ProjectedRanks {
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::positive(loss, "sigma", self.sigma)?;
+        error::positive(loss, "sigma", self.temperature.value)?;
         error::positive(loss, "beta", self.beta)?;
         Ok(())
     }
 
     fn smoothing(&self) -> Option<Smoothing> {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
+    }
+
+    fn temperature_unit(&self) -> TemperatureUnit {
+        self.temperature.unit
     }
 
     /// Documents further apart than `sigma` have no gradient, and in a short list all of them are.
@@ -56,7 +63,7 @@ impl Relaxation for ProjectedRanks {
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
+            "sigma" => Some(Arc::new(Self { temperature: self.temperature.with_value(value), ..*self })),
             "beta" => Some(Arc::new(Self { beta: value, ..*self })),
             _ => None,
         }
@@ -71,7 +78,7 @@ impl Relaxation for ProjectedRanks {
         let ranks = lists.ranks();
         let order = order_of_ranks(ranks.clone());
         let mask = lists.mask.clone().gather(1, order.clone());
-        let z = lists.centered().gather(1, order) * (-1.0 / self.sigma);
+        let z = lists.centered().gather(1, order) * (-1.0 / self.temperature.value);
         let [batch, n] = z.dims();
         let index = Tensor::<1, Int>::arange(1..n as i64 + 1, &z.device()).float().cast(z.dtype());
         let index = index.unsqueeze::<2>().expand([batch, n]);
@@ -120,7 +127,7 @@ mod tests {
         let device = Device::flex();
         let scores = Tensor::<1>::from_data(scores, (&device, DType::F64)).unsqueeze::<2>();
         let lists = Lists::padded(scores.clone(), scores.zeros_like(), scores.ones_like().greater_elem(0.0));
-        let Relaxed::Positions(found) = (ProjectedRanks { sigma, beta: 1.0 }).relax(&lists, 0) else {
+        let Relaxed::Positions(found) = ProjectedRanks::new(Temperature::scores(sigma)).relax(&lists, 0) else {
             panic!("positions")
         };
         found.positions.into_data().iter().collect()

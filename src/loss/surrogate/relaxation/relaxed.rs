@@ -10,6 +10,7 @@ use crate::loss::error::LossError;
 use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
+use crate::loss::temperature::TemperatureUnit;
 use crate::op::Step;
 
 /// A substitute for the ranks of a list that can have a gradient.
@@ -67,6 +68,12 @@ pub trait Relaxation: Debug + Send + Sync {
     /// one also overrides [`with_parameter`](Relaxation::with_parameter).
     fn smoothing(&self) -> Option<Smoothing> {
         None
+    }
+
+    /// Returns the unit of the temperature: scores by default. In spreads, [`relax`](Relaxation::relax) gets scores that
+    /// are divided by the spread of their list.
+    fn temperature_unit(&self) -> TemperatureUnit {
+        TemperatureUnit::Score
     }
 
     /// The same relaxation with one parameter changed, unchecked; `None`, the default, for a parameter that does not
@@ -273,6 +280,7 @@ impl<F: Fn(&PositionFunction, Option<usize>) -> Tensor<2>> RankExpectations for 
 
 /// Real positions, and how two documents are compared.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Positions {
     /// Position of each document, from 1 on: `[batch, documents]`.
     pub positions: Tensor<2>,
@@ -323,6 +331,7 @@ mod tests {
 
     use super::*;
     use crate::loss::surrogate::relaxation::{Indicator, NeuralSort, SmoothIndicators, SoftSort};
+    use crate::loss::temperature::Temperature;
     use crate::testing::values;
 
     #[test]
@@ -334,14 +343,15 @@ mod tests {
         let scores = Tensor::<2>::from_data(TensorData::new(scores.to_vec(), [2, 6]), (&device, DType::F64));
         let mask = Tensor::<2, Bool>::from_data(TensorData::new(members.to_vec(), [2, 6]), &device);
         let lists = Lists::padded(scores.clone(), scores.zeros_like(), mask);
+        let at = Temperature::scores;
         let relaxations: [(Arc<dyn Relaxation>, usize); 7] = [
-            (Arc::new(Indicator { sigma: 0.7 }), 6),
-            (Arc::new(NeuralSort { sigma: 2.0, top: None }), 6),
-            (Arc::new(NeuralSort { sigma: 2.0, top: Some(2) }), 2),
-            (Arc::new(SoftSort { sigma: 0.7, top: None }), 6),
-            (Arc::new(SoftSort { sigma: 0.7, top: Some(2) }), 2),
-            (Arc::new(SmoothIndicators { alpha: 2.0, delta: 0.1, top: None }), 6),
-            (Arc::new(SmoothIndicators { alpha: 2.0, delta: 0.1, top: Some(2) }), 2),
+            (Arc::new(Indicator::new(at(0.7))), 6),
+            (Arc::new(NeuralSort::new(at(2.0))), 6),
+            (Arc::new(NeuralSort::new(at(2.0)).with_top(Some(2))), 2),
+            (Arc::new(SoftSort::new(at(0.7))), 6),
+            (Arc::new(SoftSort::new(at(0.7)).with_top(Some(2))), 2),
+            (Arc::new(SmoothIndicators::new(at(2.0))), 6),
+            (Arc::new(SmoothIndicators::new(at(2.0)).with_top(Some(2))), 2),
         ];
         for (relaxation, ranks) in relaxations {
             let Relaxed::Indicators(whole) = relaxation.relax(&lists, 0) else { panic!("{relaxation:?}") };

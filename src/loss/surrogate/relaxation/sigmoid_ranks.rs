@@ -3,33 +3,24 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use burn::config::Config;
 
 use super::relaxed::{PairSteps, Positions, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::Step;
 
 /// Sigmoid ranks. With `diagonal = 1` the surrogate tends to the measure as `sigma` tends to 0.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Config, Debug, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SigmoidRanks {
-    /// Smoothing, in scores, above 0.
-    pub sigma: f64,
+    /// `sigma`, the smoothing, above 0.
+    pub temperature: Temperature,
     /// The own term `T_ii` of a document, in [0, 1]: 1 for the exact indicator, 0.5 as printed in the paper.
-    #[serde(default = "one")]
+    #[config(default = 1.0)]
     pub diagonal: f64,
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-impl SigmoidRanks {
-    /// Sigmoid ranks with the exact indicator of a document at or above itself.
-    pub fn new(sigma: f64) -> Self {
-        Self { sigma, diagonal: 1.0 }
-    }
 }
 
 impl Relaxation for SigmoidRanks {
@@ -41,7 +32,7 @@ impl Relaxation for SigmoidRanks {
         if !(0.0..=1.0).contains(&self.diagonal) {
             return Err(LossError::parameter(loss, "diagonal", self.diagonal, "a number from 0 to 1"));
         }
-        error::positive(loss, "sigma", self.sigma)?;
+        error::positive(loss, "sigma", self.temperature.value)?;
         Ok(())
     }
 
@@ -49,16 +40,20 @@ impl Relaxation for SigmoidRanks {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
     }
 
+    fn temperature_unit(&self) -> TemperatureUnit {
+        self.temperature.unit
+    }
+
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
+            "sigma" => Some(Arc::new(Self { temperature: self.temperature.with_value(value), ..*self })),
             "diagonal" => Some(Arc::new(Self { diagonal: value, ..*self })),
             _ => None,
         }
     }
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
-        let steepness = 1.0 / self.sigma;
+        let steepness = 1.0 / self.temperature.value;
         Relaxed::Positions(Positions {
             positions: lists.approximate_positions(steepness, Step::Logistic),
             cutoff: steepness,

@@ -12,27 +12,29 @@
 
 use std::sync::Arc;
 
+use burn::config::Config;
 use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
-use serde::{Deserialize, Serialize};
 
 use super::relaxed::{Indicators, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature::{Temperature, TemperatureUnit};
 
 /// About how many numbers are held for each cell of the matrix, as `burn-rank bench` measures it.
 const NUMBERS_PER_CELL: u64 = 22;
 
 /// Smooth rank indicators. The surrogate tends to the measure as `alpha` grows.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Config, Debug, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SmoothIndicators {
-    /// Steepness, per score, above 0.
-    pub alpha: f64,
+    /// `alpha`, the steepness, above 0.
+    pub temperature: Temperature,
     /// How far below the others a document is put once it is found: above 0 and below 1/2.
+    #[config(default = 0.1)]
     pub delta: f64,
     /// Number of ranks that are needed, from the first; none for all.
-    #[serde(default)]
     pub top: Option<usize>,
 }
 
@@ -48,7 +50,7 @@ impl Relaxation for SmoothIndicators {
         if !(self.delta > 0.0 && self.delta < 0.5) {
             return Err(LossError::parameter(loss, "delta", self.delta, "a number above 0 and below 0.5"));
         }
-        error::positive(loss, "alpha", self.alpha)?;
+        error::positive(loss, "alpha", self.temperature.value)?;
         error::at_least_one(loss, "top", self.top)?;
         Ok(())
     }
@@ -57,9 +59,13 @@ impl Relaxation for SmoothIndicators {
         Some(Smoothing { parameter: "alpha", sharper: Sharper::Larger })
     }
 
+    fn temperature_unit(&self) -> TemperatureUnit {
+        self.temperature.unit
+    }
+
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "alpha" => Some(Arc::new(Self { alpha: value, ..*self })),
+            "alpha" => Some(Arc::new(Self { temperature: self.temperature.with_value(value), ..*self })),
             "delta" => Some(Arc::new(Self { delta: value, ..*self })),
             _ => None,
         }
@@ -74,7 +80,7 @@ impl Relaxation for SmoothIndicators {
         let [_, n] = lists.scores.dims();
         let scores = lists.centered();
         let lowest = scores.clone().mask_fill(lists.padded.clone(), f32::MAX).min_dim(1).expand(scores.dims());
-        let above = ((scores - lowest) * self.alpha).mask_fill(lists.padded.clone(), 0.0);
+        let above = ((scores - lowest) * self.temperature.value).mask_fill(lists.padded.clone(), 0.0);
         let steep = above.clone().greater_elem(STEEPEST);
         let mut left = lists.mask.ones_like();
         let mut rows = Vec::new();
@@ -102,7 +108,7 @@ mod tests {
         let device = Device::flex();
         let scores = Tensor::<2>::from_data([[0.5f64, -0.5]], (&device, DType::F64));
         let lists = Lists::padded(scores.clone(), scores.zeros_like(), scores.ones_like().greater_elem(0.0));
-        let relaxation = SmoothIndicators { alpha: 2.0, delta: 0.1, top: None };
+        let relaxation = SmoothIndicators::new(Temperature::scores(2.0));
         let Relaxed::Indicators(Indicators { at_ranks, .. }) = relaxation.relax(&lists, 0) else {
             panic!("indicators")
         };

@@ -5,25 +5,26 @@
 
 use std::sync::Arc;
 
+use burn::config::Config;
 use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;
-use serde::{Deserialize, Serialize};
 
 use super::relaxed::{Indicators, Relaxation, Relaxed};
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::{Sharper, Smoothing};
+use crate::loss::temperature::{Temperature, TemperatureUnit};
 
 /// About how many numbers are held for each cell of the matrix, as `burn-rank bench` measures it.
 const NUMBERS_PER_CELL: u64 = 6;
 
 /// SoftSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Config, Debug, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SoftSort {
-    /// Temperature, in scores, above 0.
-    pub sigma: f64,
+    /// `sigma`, above 0.
+    pub temperature: Temperature,
     /// Number of ranks that are needed, from the first; none for all.
-    #[serde(default)]
     pub top: Option<usize>,
 }
 
@@ -33,7 +34,7 @@ impl Relaxation for SoftSort {
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::positive(loss, "sigma", self.sigma)?;
+        error::positive(loss, "sigma", self.temperature.value)?;
         error::at_least_one(loss, "top", self.top)?;
         Ok(())
     }
@@ -42,13 +43,17 @@ impl Relaxation for SoftSort {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
     }
 
+    fn temperature_unit(&self) -> TemperatureUnit {
+        self.temperature.unit
+    }
+
     fn short_list_power(&self) -> i32 {
         1
     }
 
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
+            "sigma" => Some(Arc::new(Self { temperature: self.temperature.with_value(value), ..*self })),
             _ => None,
         }
     }
@@ -60,7 +65,7 @@ impl Relaxation for SoftSort {
 
     fn relax(&self, lists: &Lists, _sample: usize) -> Relaxed {
         let top = self.top.unwrap_or(usize::MAX);
-        let matrix = at_ranks_by_distance(lists, top, |distance| distance.abs() * (-1.0 / self.sigma));
+        let matrix = at_ranks_by_distance(lists, top, |distance| distance.abs() * (-1.0 / self.temperature.value));
         Relaxed::Indicators(Indicators::of_matrix(lists, matrix))
     }
 }

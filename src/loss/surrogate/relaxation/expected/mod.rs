@@ -22,14 +22,14 @@ mod rank_model;
 #[cfg(test)]
 mod tests;
 
-pub use expected_discount::ExpectedDiscount;
-pub use exponential_fit::{ExponentialFit, ExponentialFitError, exponential_fit, is_completely_monotone};
 pub use rank_model::RankModel;
 
 use std::sync::Arc;
 
+use burn::config::Config;
 use burn::tensor::{DType, Int, Tensor, TensorData};
-use serde::{Deserialize, Serialize};
+
+use expected_discount::ExpectedDiscount;
 
 use super::relaxed::{RankExpectations, Relaxation, Relaxed};
 use crate::loss::approximation::{Approximation, RankExpectationMethod};
@@ -37,6 +37,7 @@ use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::surrogate::position_function::PositionFunction;
+use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::{
     Above, AboveExpectation, AboveRecursion, Comparison, ScoreNoise, above_expectation, above_recursion, asked,
     differences, noisy_rank_recursion,
@@ -44,33 +45,24 @@ use crate::op::{
 
 /// Expectation over Gaussian scores. The surrogate tends to the measure as `sigma` tends to 0, for sums of a function of
 /// one rank within the bound of Theorem 2.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Config, Debug, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Expected {
-    /// Standard deviation of a score, above 0.
-    pub sigma: f64,
+    /// `sigma`, the standard deviation of a score, above 0.
+    pub temperature: Temperature,
     /// The method that computes expectations. Expectations over several documents have two: exponentials, or trial by
     /// trial.
-    #[serde(default)]
+    #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
     /// The distribution of ranks. Reciprocal ranks need [`RankModel::Exact`].
-    #[serde(default)]
+    #[config(default = "RankModel::Independent")]
     pub model: RankModel,
 }
 
 impl Expected {
-    /// Expectations under SoftRank's distribution, computed in the cheapest way that applies.
-    pub fn new(sigma: f64) -> Self {
-        Self { sigma, evaluation: RankExpectationMethod::Auto, model: RankModel::Independent }
-    }
-
-    /// The same under another distribution of ranks.
-    pub fn with_model(self, model: RankModel) -> Self {
-        Self { model, ..self }
-    }
-
     /// Returns the distribution of comparisons between noisy scores.
     fn noise(&self) -> ScoreNoise {
-        self.model.noise(self.sigma)
+        self.model.noise(self.temperature.value)
     }
 
     /// Whether a sum of exponentials may be used for a function of the rank within the cut-off that is one.
@@ -82,7 +74,13 @@ impl Expected {
     /// The expectation of `f`, if it is a discount.
     fn discount(&self, f: &PositionFunction, k: Option<usize>) -> Option<ExpectedDiscount> {
         let discount = f.discount()?.clone();
-        Some(ExpectedDiscount { discount, k, sigma: self.sigma, evaluation: self.evaluation, model: self.model })
+        Some(ExpectedDiscount {
+            discount,
+            k,
+            sigma: self.temperature.value,
+            evaluation: self.evaluation,
+            model: self.model,
+        })
     }
 }
 
@@ -92,7 +90,7 @@ impl Relaxation for Expected {
     }
 
     fn check(&self, loss: &'static str) -> Result<(), LossError> {
-        error::positive(loss, "sigma", self.sigma)?;
+        error::positive(loss, "sigma", self.temperature.value)?;
         Ok(())
     }
 
@@ -112,9 +110,13 @@ impl Relaxation for Expected {
         Some(Smoothing { parameter: "sigma", sharper: Sharper::Smaller })
     }
 
+    fn temperature_unit(&self) -> TemperatureUnit {
+        self.temperature.unit
+    }
+
     fn with_parameter(&self, parameter: &str, value: f64) -> Option<Arc<dyn Relaxation>> {
         match parameter {
-            "sigma" => Some(Arc::new(Self { sigma: value, ..*self })),
+            "sigma" => Some(Arc::new(Self { temperature: self.temperature.with_value(value), ..*self })),
             _ => None,
         }
     }
@@ -209,7 +211,7 @@ impl RankExpectations for ExpectedRanks {
     }
 
     fn above(&self) -> Result<Tensor<3>, &'static str> {
-        let Comparison { rate, .. } = Comparison::independent(self.expected.sigma);
+        let Comparison { rate, .. } = Comparison::independent(self.expected.temperature.value);
         Ok(((differences(&self.lists.scores) * rate).erf() + 1.0) * 0.5)
     }
 }

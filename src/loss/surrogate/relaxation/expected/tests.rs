@@ -16,7 +16,7 @@ const SIGMA: f64 = 0.5;
 const MODELS: [RankModel; 2] = [RankModel::Independent, RankModel::Exact];
 
 fn loss(measure: impl PositionMeasure + 'static, model: RankModel) -> Box<dyn RankingLoss> {
-    Box::new(Surrogate::new(measure, Expected::new(SIGMA).with_model(model)).unwrap())
+    Box::new(Surrogate::new(measure, Expected::new(Temperature::scores(SIGMA)).with_model(model)).unwrap())
 }
 
 fn losses(model: RankModel) -> [(&'static str, Box<dyn RankingLoss>); 3] {
@@ -196,7 +196,7 @@ fn sums_of_single_ranks_are_those_of_the_model() {
         for evaluation in
             [RankExpectationMethod::Auto, RankExpectationMethod::Recursion, RankExpectationMethod::Exponentials]
         {
-            let relaxation = Expected { sigma: SIGMA, evaluation, model };
+            let relaxation = Expected { temperature: Temperature::scores(SIGMA), evaluation, model };
             let found = explained(&Surrogate::new(Ndcg::new(), relaxation).unwrap(), &SCORES).value;
             assert!((found - expected).abs() < 5e-8, "{evaluation:?}, {model:?}: {found} {expected}");
         }
