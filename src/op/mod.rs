@@ -69,10 +69,10 @@ pub use at_rank::at_rank;
 #[cfg(feature = "flex")]
 pub(crate) use backend::{Stored, tensor};
 pub use cpu::Distance;
-#[cfg(test)]
-pub(crate) use cpu::box_cases::scattered;
 #[cfg(feature = "flex")]
 pub(crate) use cpu::Real;
+#[cfg(test)]
+pub(crate) use cpu::box_cases::scattered;
 pub use cpu::{
     Above, AboveExpectation, AboveRecursion, Comparison, ExponentialTerm, NeuralSortMatrix, PairLoss, ScoreNoise, Step,
 };
