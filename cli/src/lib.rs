@@ -10,7 +10,7 @@
 //! | [`report`] | the page of a run |
 //! | [`device_comparison`] | one experiment on several devices |
 //! | [`study`] | what papers prove about their surrogates, checked on a ranking |
-//! | [`bench`] | time and memory of losses, speed of training epochs |
+//! | [`mod@bench`] | time and memory of losses, speed of training epochs |
 //! | [`experiment`] | configuration files, folds, grids, reports |
 
 #![warn(missing_docs)]

@@ -59,7 +59,7 @@ enum Hidden {
     Smooth,
     /// Steps of traits and of pairs of them, as in trees
     Steps,
-    /// As `smooth` without the parabola, less what better documents of the list already say
+    /// As `smooth` without the parabola; a document loses what better documents of the list already say
     Listwise,
 }
 
