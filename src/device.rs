@@ -125,6 +125,7 @@ pub(crate) fn count_read() {
 }
 
 /// The reads of this thread's training steps so far. Measuring and saving a scorer are not counted.
+#[cfg(feature = "learners")]
 pub(crate) fn reads() -> u64 {
     READS.get()
 }

@@ -36,6 +36,7 @@ pub mod atomic_file {
 }
 
 /// Faults of data.
+#[cfg(feature = "ranker")]
 pub mod check {
     pub use crate::data::check::{Check, Finding, ISTELLA_MISSING, Kind, Level, Report, SetReport};
 }
@@ -274,7 +275,7 @@ pub mod significance {
 }
 
 /// Scores by several processes together, where they can share the work.
-#[cfg(feature = "ranker")]
+#[cfg(feature = "learners")]
 pub fn predict_in(
     model: &crate::ranker::Model,
     data: &RankingDataset,

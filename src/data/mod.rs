@@ -10,6 +10,7 @@ mod assembly;
 mod batch;
 mod builder;
 mod byte_size;
+#[cfg(feature = "ranker")]
 pub(crate) mod check;
 mod clicks;
 #[cfg(feature = "columnar")]

@@ -91,6 +91,7 @@ impl Model {
     }
 }
 
+#[cfg(feature = "learners")]
 impl Model {
     /// [`predict`](Self::predict) by several processes together, if they can share the work.
     pub(crate) fn predict_in(&self, data: &RankingDataset, device: &Device, processes: &dyn Processes) -> Vec<f32> {
