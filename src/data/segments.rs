@@ -180,7 +180,13 @@ impl Segments {
 
     /// The rows in the order of queries.
     pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
-        (0..self.queries()).flat_map(|query| self.rows_of(query))
+        let rows = self.rows.as_deref();
+        (0..self.documents()).map(move |place| rows.map_or(place, |rows| rows[place]))
+    }
+
+    /// Whether queries follow each other, so that a document's place in their order is its row.
+    pub(crate) fn are_in_order(&self) -> bool {
+        self.rows.is_none()
     }
 
     /// The places of a query in the order of queries.
