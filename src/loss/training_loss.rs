@@ -203,7 +203,7 @@ mod tests {
         let own = TrainingLoss::from(spec.build().unwrap());
         let record = to_value(&own).unwrap();
         assert_eq!(record["own_loss"], json!("approx_ndcg"));
-        assert!(record["parameters"].as_str().unwrap().contains("alpha: 3.0"), "{record}");
+        assert!(record["parameters"].as_str().unwrap().contains("value: 3.0"), "{record}");
         assert_ne!(own, registered);
         assert_ne!(own, TrainingLoss::from(LossSpec::new("approx_ndcg").build().unwrap()));
         assert_eq!(own, own.clone());
