@@ -184,7 +184,7 @@ impl Segments {
         (0..self.documents()).map(move |place| rows.map_or(place, |rows| rows[place]))
     }
 
-    /// Whether queries follow each other, so that a document's place in their order is its row.
+    /// Whether rows are already grouped by query, in the order of the queries. Each document's place is then its row.
     pub(crate) fn are_in_order(&self) -> bool {
         self.rows.is_none()
     }

@@ -55,7 +55,7 @@ pub trait RankingLearner: Send + Sync {
 /// The sections of a configuration that a learner may read besides `[learner]`.
 #[derive(Debug, Clone, Default)]
 pub struct Parts<'a> {
-    /// `[loss]`, or a loss of one's own.
+    /// The loss from the section `[loss]`, or your own loss.
     pub loss: Option<TrainingLoss>,
     /// `[scorer]`
     pub scorer: Option<&'a ScorerConfig>,

@@ -48,8 +48,8 @@ impl InBatchOptions {
         Self { log_q_of_queries: Some(log_q), ..self }
     }
 
-    /// Hides the hard negatives of a query from all other queries: the rows of `documents` that belong to each query, `B`
-    /// lists. Without this call hard negatives are documents as any other.
+    /// Hides the hard negatives of each query from all other queries. Give one list per query, `B` in all: the rows of
+    /// `documents` that are its hard negatives. Without this call hard negatives are documents like any other.
     pub fn with_own_hard_negatives(self, own_hard_negatives: Vec<Vec<usize>>) -> Self {
         Self { own_hard_negatives, ..self }
     }

@@ -36,7 +36,8 @@ use crate::json::{Map, json};
 /// The key of every loss with a temperature.
 pub(super) const TEMPERATURE_UNIT: &str = "temperature_unit";
 
-/// The field of every configuration with a temperature. In files it has the symbol of the paper, `alpha` or `sigma`.
+/// The name of the temperature's field in every configuration that has one. In files it has the symbol of the paper,
+/// `alpha` or `sigma`.
 const FIELD: &str = "temperature";
 
 /// The unit of the temperature of a loss.

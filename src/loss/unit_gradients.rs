@@ -39,7 +39,7 @@ pub enum QueryGradients {
 /// The part of the gradient that is taken as constant, in words.
 pub(crate) const HELD: &str = "the length of each query's gradient";
 
-/// Returns the key that a refusal names when a part of the gradient is held constant.
+/// Returns the configuration key to name in the error if a part of the gradient is held constant.
 #[cfg(feature = "learners")]
 pub(crate) fn key_of_held(held: &str) -> &'static str {
     if held == HELD { "loss.query_gradients" } else { "loss" }

@@ -84,8 +84,8 @@ pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
     Ok(sets)
 }
 
-/// Reads a set with its missing values, and finds a number that stands for them without being named. A table has
-/// columns of the names given, where there are any.
+/// Reads a set with its missing values, and finds a number that stands for them without being named. If `names` is not
+/// empty, the features of a table are its columns with these names.
 pub(super) fn read(
     reading: &input::ReadArgs,
     files: &[PathBuf],

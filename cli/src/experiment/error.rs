@@ -122,7 +122,7 @@ pub enum OutputError {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder that burn-rank did not write, or one with a foreign file under the name of a file of burn-rank.
+    /// A folder that burn-rank did not write, or in which a file with one of burn-rank's names was not written by it.
     #[error("{path}: {found}")]
     NotOurs {
         /// The folder.

@@ -39,7 +39,7 @@ impl Keep {
         self.rankers || self.scores || self.runs
     }
 
-    /// Returns the files that are kept of a fit, as paths in the folder of the run.
+    /// Returns the files that are kept for a fit, as paths relative to the folder of the run.
     pub fn files(self, fold: usize, seed: u64) -> Vec<String> {
         self.kinds().map(|kind| kept_file(kind, fold, seed)).collect()
     }
@@ -78,7 +78,7 @@ pub(crate) fn kept_file(kind: KeptKind, fold: usize, seed: u64) -> String {
     format!("{KEPT}/fold{fold}-seed{seed}{ending}")
 }
 
-/// The kind of file that has such a name in the folder of kept files.
+/// Returns the kind of the kept file with this name; `None` if no kept file is named so.
 pub(crate) fn kept_kind(name: &str) -> Option<KeptKind> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let of = |ending: &str| {

@@ -99,7 +99,8 @@ fn levels(labels: &[f32]) -> Vec<usize> {
     labels.iter().map(|label| all.partition_point(|other| other < label)).collect()
 }
 
-/// Queries with two labels from all of the data, so many that their documents suffice.
+/// Returns queries that have at least two different labels, picked at equal distances from all of the data. They have
+/// about [`DOCUMENTS`] documents or fewer.
 fn sample(data: &RankingDataset) -> Vec<usize> {
     let stride = data.documents().div_ceil(DOCUMENTS).max(1);
     (0..data.queries()).step_by(stride).filter(|q| data.has_two_labels(*q)).collect()

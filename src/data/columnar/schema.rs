@@ -293,8 +293,8 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// Returns the text of the option `columns.drop` that leaves out `names` and the columns that it leaves out
-    /// already.
+    /// Returns a hint for an error message: the option `columns.drop` with `names` added to the columns that it already
+    /// drops.
     fn to_drop(&self, names: &[&str]) -> String {
         let dropped = self.options.drop.iter().map(String::as_str).chain(names.iter().copied());
         let quoted: Vec<String> = dropped.map(|name| format!("{name:?}")).collect();

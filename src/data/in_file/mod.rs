@@ -63,7 +63,7 @@ pub trait Source: Send + Sync {
     /// Whether a missing value is an error.
     fn refuses_missing(&self) -> bool;
 
-    /// The error of a value that may not be: its row and feature, both from 0.
+    /// The error for a value that is not allowed; `row` and `feature` count from 0.
     fn unusable(&self, row: usize, feature: usize, value: f32) -> DataError;
 }
 

@@ -37,7 +37,7 @@ pub enum Steps {
     /// The balance of the slopes of its documents, in spreads of the scores of their queries. For losses whose slopes
     /// add up to 0 in each query. Only losses of single documents are excluded.
     Balance,
-    /// The mean slope of its documents, times a number that is searched for each tree.
+    /// The mean slope of its documents, times a factor that a line search finds for each tree.
     LineSearch,
 }
 

@@ -15,7 +15,7 @@ use crate::distributed::Processes;
 use crate::learner::solver::bins::{Binned, MAX_BINS, bins_in_passes, bins_of};
 use crate::op::Execution;
 
-/// Features of a group, one byte of a word each.
+/// Number of features in a group: each has one byte of a 64-bit word.
 pub(super) const LANES: usize = 8;
 
 /// Groups of a block, at most.

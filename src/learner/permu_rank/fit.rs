@@ -39,8 +39,9 @@ struct Alternation<'a, B> {
     train: &'a RankingDataset,
     context: &'a FitContext<'a>,
     start: Vec<f64>,
-    /// The sets that every cost starts from, and the sets of the current cost.
+    /// The working sets from which the fit at each cost starts.
     first: WorkingSets<'a>,
+    /// The working sets of the fit at the current cost.
     sets: WorkingSets<'a>,
     /// The parameters of the last round, and whether they are within the tolerance.
     last: (Vec<f64>, bool),

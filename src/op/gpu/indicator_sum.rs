@@ -10,8 +10,8 @@ use super::members::{Counting, members, visited};
 use super::real::exponential;
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
-/// Row `i`: `sum_j a_j k_ij / total_i` and `total_i = sum_j k_ij`, `k_ij = m_j exp(rate (x_j - x_i)^2)`; 0 and away
-/// from 0 at padding.
+/// Row `i`: `sum_j a_j k_ij / total_i` and `total_i = sum_j k_ij`, `k_ij = m_j exp(rate (x_j - x_i)^2)`. At padding the
+/// first is 0, and `total_i` is not 0.
 #[cube(launch)]
 fn values(
     x: &[f32],

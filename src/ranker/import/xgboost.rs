@@ -2,7 +2,7 @@
 //!
 //! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default. The score starts
 //! with the base score, and is rounded to single precision after each tree. Objectives that transform the base score or
-//! the score are refused. A version may write the base score as a number, a text or a text with a list of one.
+//! the score are not supported. A version may write the base score as a number, a text or a text with a list of one.
 
 use serde::Deserialize;
 

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use burn_rank::refusal::Refusal;
 
-/// One of several processes that share the fits of a cross-validation: every `of`-th fit, the `number`-th first.
+/// One of several processes that share the fits of a cross-validation. It makes every `of`-th fit, starting with
+/// the fit `number`, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
     number: usize,

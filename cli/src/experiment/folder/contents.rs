@@ -142,7 +142,7 @@ impl Contents {
 }
 
 /// Returns the names in a folder, in the folders of its jobs, and in the folder of kept files, as paths in the folder.
-/// Names that are not text are shown as well as possible.
+/// In names that are not valid UTF-8, invalid bytes are replaced.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let list = |name: &str| -> io::Result<Vec<String>> {
         let shown = |entry: fs::DirEntry| match (name, entry.file_name().to_string_lossy()) {

@@ -29,7 +29,7 @@ pub struct Trial {
     pub values: Map,
     /// The selection measure on validation queries at its best round, averaged over seeds.
     pub validation: Option<f64>,
-    /// Rounds that it made; the most of all seeds.
+    /// Rounds of the trial; the maximum over its seeds.
     pub rounds: usize,
     /// The selection measure at the end of every rung of successive halving that the trial took part in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

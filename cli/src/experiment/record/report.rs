@@ -76,7 +76,7 @@ pub struct CrossValidationReport {
     pub selection: Measure,
     /// Every point of the grid; only `-` without a grid, none if trials are drawn.
     pub points: Vec<String>,
-    /// Details of each fold that are not in the table, in its order.
+    /// Details that the table leaves out, one entry per fold, in the table's order of folds.
     pub details: Vec<FoldDetails>,
     /// Versions.
     pub versions: Versions,

@@ -149,7 +149,8 @@ mod tests {
         assert!(found[0] > Instance::new(&query, 100.0).of_ndcg() + 1e-3);
     }
 
-    /// Two documents at one score are at position 1.5 each. AP is 1 or 1/2, and 2/3 is found.
+    /// Two documents with equal scores are both at position 1.5. Their AP is 1 or 1/2, depending on their order; its
+    /// approximation is 2/3.
     #[test]
     fn equal_scores_are_bounded_by_the_ranks_that_they_share() {
         let query = ScoredQuery { scores: vec![1.0, 1.0], labels: vec![1.0, 0.0] };

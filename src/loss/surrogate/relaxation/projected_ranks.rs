@@ -4,8 +4,9 @@
 //!
 //! With `z = -s / sigma` in the order of the scores, the highest first, the position at rank `r` is `z_r - v_r`, where
 //! `v` is the isotonic regression of `z_r - r`: the increasing sequence that is nearest to it. It is constant in
-//! blocks, where it is the mean of the block. So the gradient passes through these means, with the blocks held. Where
-//! scores are further than `sigma` apart from their neighbors, positions are the ranks, and have no gradient.
+//! blocks, where it is the mean of the block. So the gradient passes through these means, and the bounds of the blocks
+//! count as constants. Where scores are further than `sigma` apart from their neighbors, positions are the ranks, and
+//! have no gradient.
 //!
 //! `v_r = max_{a <= r} min_{b >= r}` of the mean from `a` to `b`: O(n^2) time and memory in tensor operations, so that
 //! nothing is read back from the device. (Pooling adjacent violators takes O(n), but one document after the other.)

@@ -38,7 +38,7 @@ pub trait Sum: Sync {
     /// Number of functions.
     fn functions(&self) -> usize;
 
-    /// Number of sums of a target.
+    /// Number of sums for each target document.
     fn sums(&self) -> usize;
 
     /// Number of results of a target.

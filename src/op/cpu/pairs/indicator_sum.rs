@@ -130,7 +130,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 struct Meeting<'a, T: Real> {
     /// Positions of the rows in the list.
     members: Vec<usize>,
-    /// The numbers of the rows, filled up with zeros to whole vectors.
+    /// The four values of each row, padded with zeros to whole vectors.
     rows: [Vec<T>; 4],
     columns: Columns<'a, T, 4>,
 }
