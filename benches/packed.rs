@@ -44,32 +44,20 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Seconds of one run.
-fn seconds<R>(run: &mut impl FnMut() -> R) -> f64 {
-    let start = Instant::now();
-    black_box(run());
-    start.elapsed().as_secs_f64()
-}
-
-/// The largest memory in use during a run over that at its start, after a run that warms up.
-fn memory<R>(run: &mut impl FnMut() -> R) -> usize {
+/// Median seconds of some runs, and the largest memory in use over that at the start.
+fn measure<R>(runs: usize, mut run: impl FnMut() -> R) -> (f64, usize) {
     black_box(run());
     let start = IN_USE.load(Ordering::Relaxed);
     MOST.store(start, Ordering::Relaxed);
-    black_box(run());
-    MOST.load(Ordering::Relaxed).saturating_sub(start)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Median seconds and the largest memory of two ways, which run in turn.
-fn measure<A, B>(rounds: usize, mut a: impl FnMut() -> A, mut b: impl FnMut() -> B) -> [(f64, usize); 2] {
-    let [of_a, of_b] = [memory(&mut a), memory(&mut b)];
-    let (a, b) = (0..rounds).map(|_| (seconds(&mut a), seconds(&mut b))).unzip();
-    [(median(a), of_a), (median(b), of_b)]
+    let mut seconds: Vec<f64> = (0..runs)
+        .map(|_| {
+            let start = Instant::now();
+            black_box(run());
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    (seconds[runs / 2], MOST.load(Ordering::Relaxed).saturating_sub(start))
 }
 
 fn print(what: &str, found: (f64, usize), of: (f64, usize)) {
@@ -145,14 +133,12 @@ fn packed(device: &Device) {
     println!("64 lists of 10 to 250 documents, {:.1} on average", mixed.segments.documents() as f64 / 64.0);
     for name in names {
         let loss = LossSpec::new(name).build().expect("defaults are valid");
+        let apart = [measure(15, || long.step(&*loss)), measure(15, || short.step(&*loss))];
         // One after the other, they need the larger memory; together, both.
-        let apart = || (long.step(&*loss), short.step(&*loss));
-        let kept_apart = [memory(&mut || long.step(&*loss)), memory(&mut || short.step(&*loss))];
-        let [found, apart] = measure(15, || together.step(&*loss), apart);
-        let apart = (apart.0, kept_apart[0] + kept_apart[1]);
-        print(&format!("{name}: 10,000 and 1,000 of 10, apart"), found, apart);
-        let [found, of_padded] = measure(201, || mixed.step(&*loss), || step_padded(&*loss, &padded));
-        print(&format!("{name}: 64 of 10 to 250, padded"), found, of_padded);
+        let apart = (apart[0].0 + apart[1].0, apart[0].1 + apart[1].1);
+        print(&format!("{name}: 10,000 and 1,000 of 10, apart"), measure(15, || together.step(&*loss)), apart);
+        let of_padded = measure(201, || step_padded(&*loss, &padded));
+        print(&format!("{name}: 64 of 10 to 250, padded"), measure(201, || mixed.step(&*loss)), of_padded);
     }
 }
 
@@ -180,18 +166,17 @@ fn cached(device: &Device) {
     let flat = Flat::new(&[40; 8], device);
     let texts = Tensor::<3>::random([320, 16, 64], Distribution::Normal(0.0, 1.0), device);
     let of = |scores| loss.forward_packed(scores, flat.labels.clone(), &flat.segments, Reduction::Mean);
-    let one_pass = || {
+    let one_pass = measure(9, || {
         let value = of(network.score(&texts));
         GradientsParams::from_grads(value.backward(), &network)
-    };
+    });
     let chunks = texts.clone().split(32, 0);
-    let one_chunk = || {
+    let run = || cached_backward(&network, &chunks, Network::score, of, 1).expect("both passes agree");
+    let found = measure(9, run);
+    let one_chunk = measure(9, || {
         let value = network.score(&chunks[0]).sum();
         GradientsParams::from_grads(value.backward(), &network)
-    };
-    let run = || cached_backward(&network, &chunks, Network::score, of, 1).expect("both passes agree");
-    let [found, one_pass] = measure(9, run, one_pass);
-    let [_, one_chunk] = measure(9, run, one_chunk);
+    });
     print("cached_backward of 10 chunks of 32: time of one pass", found, one_pass);
     print("cached_backward of 10 chunks of 32: memory of one chunk", found, one_chunk);
 }

@@ -110,7 +110,6 @@ impl<T: Real> Batch<T> {
         ideal_dcg(g, mask, &table);
         log_softmax_gradient(&log_softmax(x, mask, n), mask, g, n);
         exp2(labels);
-        sum_documents(g, n);
         log2_discount(&ranks);
         let lambda = PairWeight::Lambda {
             gain: labels.as_slice(),

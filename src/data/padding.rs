@@ -39,11 +39,6 @@ impl Padding {
         [self.rows.len(), self.width]
     }
 
-    /// The documents of each row.
-    pub(crate) fn rows(&self) -> &[Range<usize>] {
-        &self.rows
-    }
-
     /// The documents of the rows, row by row.
     #[cfg(feature = "learners")]
     pub(crate) fn documents(&self) -> impl Iterator<Item = usize> {

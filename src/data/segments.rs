@@ -180,13 +180,7 @@ impl Segments {
 
     /// The rows in the order of queries.
     pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
-        let rows = self.rows.as_deref();
-        (0..self.documents()).map(move |place| rows.map_or(place, |rows| rows[place]))
-    }
-
-    /// Whether rows are already grouped by query, in the order of the queries. Each document's place is then its row.
-    pub(crate) fn are_in_order(&self) -> bool {
-        self.rows.is_none()
+        (0..self.queries()).flat_map(|query| self.rows_of(query))
     }
 
     /// The places of a query in the order of queries.

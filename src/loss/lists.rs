@@ -7,7 +7,6 @@ use burn::tensor::{Bool, DType, IndexingUpdateOp, Int, Tensor};
 
 use super::error::LossError;
 use crate::measure::{Discount, Gain};
-pub use crate::op::sum_documents;
 use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
 
 /// Scores, labels and mask of a batch, with every padded score and label replaced by 0: the one input of losses. Made
@@ -337,6 +336,11 @@ pub fn mask_from_padding(padding: Tensor<2, Bool>) -> Tensor<2, Bool> {
     padding.bool_not()
 }
 
+/// Sums over the documents: `[B, N]` to `[B]`.
+pub fn sum_documents(x: Tensor<2>) -> Tensor<1> {
+    x.sum_dim(1).squeeze_dim(1)
+}
+
 /// The document at each rank, `[B, N]`, from the rank of each document, counted from 1, as [`rank`] gives them.
 pub(super) fn order_of_ranks(ranks: Tensor<2>) -> Tensor<2, Int> {
     let [batch, n] = ranks.dims();
@@ -363,7 +367,6 @@ mod tests {
     use burn::tensor::Device;
 
     use super::*;
-    use crate::testing::values;
 
     /// Two queries: labels 2 0 1 (all documents) and 1 1 with one padded place.
     fn lists() -> Lists {
@@ -372,6 +375,10 @@ mod tests {
         let labels = Tensor::from_floats([[2.0, 0.0, 1.0], [1.0, 1.0, f32::NAN]], &device);
         let mask = Tensor::<2>::from_floats([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0]], &device).greater_elem(0.5);
         Lists::padded(scores, labels, mask)
+    }
+
+    fn values<const D: usize>(x: Tensor<D>) -> Vec<f64> {
+        x.into_data().iter::<f64>().collect()
     }
 
     #[test]

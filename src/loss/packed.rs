@@ -1,17 +1,14 @@
 //! `PackedLists`: lists of different lengths without padding, as losses see them.
 
-use std::{ops::Range, sync::Arc};
-
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Int, Tensor, TensorData};
 
 use super::check::{check_device, check_document_weight, check_query};
 use super::error::LossError;
 use super::lists::{Among, Lists};
 use crate::data::Segments;
 use crate::data::padding::Padding;
-use crate::device::in_host_memory;
 use crate::measure::Gain;
-use crate::op::{pad::pad, shape::assert_same};
+use crate::op::shape::assert_same;
 
 /// Scores and labels of documents that lie one after another, `[documents]`, and the queries that they belong to. Made by
 /// [`Lists::packed`]; [`forward_lists`](super::RankingLoss::forward_lists) takes them.
@@ -35,46 +32,17 @@ pub struct PackedLists {
 #[derive(Debug, Clone)]
 struct Rectangle {
     lists: Lists,
-    rows: Rows,
+    /// The row of the document at each place; none if the rectangle has all rows in their order.
+    rows: Option<Tensor<1, Int>>,
 }
 
-/// The rows of the documents of a rectangle.
-#[derive(Debug, Clone)]
-enum Rows {
-    /// Lists one after another that have the same length: they are not copied.
-    Whole(Range<usize>),
-    /// Lists whose documents stand side by side.
-    Lists(Arc<[Range<usize>]>),
-    /// The row at each place. Padding has the first row.
-    Places(Box<Tensor<1, Int>>),
-}
-
-impl Rows {
-    fn new(padding: &Padding, segments: &Segments, device: &Device) -> Self {
-        let (lists, [count, width]) = (padding.rows(), padding.shape());
-        let span = lists[0].start..lists[count - 1].end;
-        let is_full = lists.iter().all(|list| list.len() == width);
-        if segments.are_in_order() && is_full && span.len() == count * width {
-            return Self::Whole(span);
-        }
-        // Elsewhere, copies list by list would be launched one by one.
-        if segments.are_in_order() && in_host_memory(&device.clone().inner()) {
-            return Self::Lists(lists.into());
-        }
-        let rows: Vec<i64> = segments.rows().map(|row| row as i64).collect();
-        Self::Places(Box::new(Tensor::<2, Int>::from_data(padding.gather(&rows), device).flatten(0, 1)))
+/// `[documents]` to the shape of a rectangle.
+fn gather(x: Tensor<1>, rows: Option<&Tensor<1, Int>>, shape: [usize; 2]) -> Tensor<2> {
+    match rows {
+        Some(rows) => x.select(0, rows.clone()),
+        None => x,
     }
-
-    /// `[documents]` to the shape of a rectangle.
-    fn gather(&self, x: Tensor<1>, shape: [usize; 2]) -> Tensor<2> {
-        match self {
-            Self::Whole(rows) if rows.len() == x.dims()[0] => x.reshape(shape),
-            Self::Whole(rows) => x.slice(rows.clone()).reshape(shape),
-            Self::Lists(lists) => pad(x, lists.clone(), shape[1]),
-            // Flex gathers the columns of a matrix faster than the elements of a vector.
-            Self::Places(rows) => x.unsqueeze::<2>().select(1, *rows.clone()).reshape(shape),
-        }
-    }
+    .reshape(shape)
 }
 
 impl Lists {
@@ -123,11 +91,14 @@ impl PackedLists {
             return Err(LossError::Shape { what: "labels", found, other: "scores", expected });
         }
         let (device, groups) = (scores.device(), segments.rectangles());
+        let rows: Vec<i64> = segments.rows().map(|row| row as i64).collect();
         let longest = segments.lengths().max().unwrap_or(0);
         let rectangles = groups.iter().map(|queries| {
             let padding = Padding::new(queries.iter().map(|&query| segments.range(query)).collect());
-            let rows = Rows::new(&padding, segments, &device);
-            let [scores, labels] = [&scores, &labels].map(|x| rows.gather(x.clone(), padding.shape()));
+            let shape = padding.shape();
+            let is_whole = groups.len() == 1 && shape[0] * shape[1] == rows.len() && rows.is_sorted();
+            let rows = (!is_whole).then(|| Tensor::<2, Int>::from_data(padding.gather(&rows), &device).flatten(0, 1));
+            let [scores, labels] = [&scores, &labels].map(|x| gather(x.clone(), rows.as_ref(), shape));
             let lists =
                 Lists::padded(scores, labels, padding.mask(&device)).among(Among { numbers: queries.clone(), longest });
             Rectangle { lists, rows }
@@ -183,7 +154,7 @@ impl PackedLists {
     /// The same lists with one number of each document added to the padded ones.
     fn with(self, x: &Tensor<1>, add: fn(Lists, Tensor<2>) -> Lists) -> Self {
         let rectangles = self.rectangles.into_iter().map(|Rectangle { lists, rows }| {
-            let x = rows.gather(x.clone(), lists.scores.dims());
+            let x = gather(x.clone(), rows.as_ref(), lists.scores.dims());
             Rectangle { lists: add(lists, x), rows }
         });
         Self { rectangles: rectangles.collect(), ..self }
@@ -244,18 +215,14 @@ mod tests {
     #[test]
     fn a_query_has_its_own_documents_wherever_they_stand() {
         // The short lists, padded, have as many places as there are documents in all.
-        let padded = [vec![1; 100], vec![11; 100], vec![1000]].concat();
-        // The long lists have as many places as there are documents from the first to the last.
-        for lengths in [padded, vec![5000, 1, 5001], [vec![3; 2000], vec![3000; 2]].concat()] {
-            let of_query = |(query, &length): (usize, &usize)| vec![query; length];
-            let ids: Vec<usize> = lengths.iter().enumerate().flat_map(of_query).collect();
-            let expected: Vec<(f64, f64)> =
-                lengths.iter().enumerate().map(|(query, &length)| ((query * length) as f64, length as f64)).collect();
-            assert_eq!(sums(&ids), expected);
-            let mut turned = ids;
-            turned.reverse();
-            assert_eq!(sums(&turned), expected);
-        }
+        let lengths = [vec![1; 100], vec![11; 100], vec![1000]].concat();
+        let ids: Vec<usize> = lengths.iter().enumerate().flat_map(|(query, &length)| vec![query; length]).collect();
+        let expected: Vec<(f64, f64)> =
+            lengths.iter().enumerate().map(|(query, &length)| ((query * length) as f64, length as f64)).collect();
+        assert_eq!(sums(&ids), expected);
+        let mut turned = ids;
+        turned.reverse();
+        assert_eq!(sums(&turned), expected);
         assert_eq!(sums(&[0, 0, 1, 1]), [(0.0, 2.0), (2.0, 2.0)]);
         assert_eq!(sums(&[1, 0, 1, 0]), [(0.0, 2.0), (2.0, 2.0)]);
     }

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{merged, parameters, read, value_of, with_value};
 use super::error::LossError;
-use super::lists::{Lists, one_in_place_of_zero, sum_documents};
+use super::lists::{Lists, one_in_place_of_zero};
 use crate::json::{Map, json};
 
 /// The key of every loss with a temperature.
@@ -134,10 +134,10 @@ fn of_short_list(lists: &Lists, power: i32) -> Tensor<2> {
 
 /// The spread of each list, `[B, 1]`, from its centered scores.
 fn spread(lists: &Lists, centered: Tensor<2>) -> Tensor<2> {
-    let count = one_in_place_of_zero(lists.counts());
-    let mean = sum_documents(centered.clone()) / count.clone();
-    let deviation = (centered - mean.unsqueeze_dim(1)) * lists.mask.clone();
-    let variance = (sum_documents(deviation.clone() * deviation) / count).unsqueeze_dim::<2>(1);
+    let count = one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1);
+    let mean = centered.clone().sum_dim(1) / count.clone();
+    let deviation = (centered - mean) * lists.mask.clone();
+    let variance = (deviation.clone() * deviation).sum_dim(1) / count;
     // Masked before the root, whose slope at 0 is infinite.
     let constant = variance.clone().equal_elem(0.0);
     variance.mask_fill(constant, 1.0).sqrt().clamp_min(SMALLEST)

@@ -81,7 +81,7 @@ fn unit(gradients: Tensor<2>) -> Tensor<2> {
     let none = largest.clone().equal_elem(0.0);
     let largest = largest.mask_fill(none, 1.0);
     let shares = gradients / largest.clone();
-    let length = sum_documents(shares.clone() * shares.clone()).unsqueeze_dim::<2>(1).sqrt();
+    let length = (shares.clone() * shares.clone()).sum_dim(1).sqrt();
     shares / length.max_pair(largest.recip() * SMALLEST)
 }
 

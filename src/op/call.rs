@@ -3,8 +3,6 @@
 //! The signature of a primitive is here once: a variant of [`Call`], its tensors in [`Call::map`], and the few
 //! properties below it.
 
-use std::{ops::Range, sync::Arc};
-
 #[cfg(feature = "_cube")]
 use burn::backend::fusion::custom::TensorSpec;
 use burn::backend::{Backend, ExtensionType, tensor::FloatTensor};
@@ -160,10 +158,6 @@ pub enum Call<B: Backend> {
     LogSoftmax { x: FloatTensor<B>, mask: FloatTensor<B> },
     /// See [`ideal_dcg()`](crate::op::ideal_dcg()), of the gains `x`: `[batch]`.
     IdealDcg { x: FloatTensor<B>, mask: FloatTensor<B>, discounts: Vec<f64> },
-    /// The sum of each list, `[batch]`.
-    SumDocuments { x: FloatTensor<B> },
-    /// See [`pad()`](crate::op::pad::pad()), of one row `x`.
-    Pad { x: FloatTensor<B>, lists: Arc<[Range<usize>]>, width: usize },
     /// `x` where `rows` is not 0, else 0, whatever `x` holds there.
     Select { x: FloatTensor<B>, rows: FloatTensor<B> },
 }
@@ -197,8 +191,6 @@ impl<B: Backend> Call<B> {
             Self::Log2Discount { x } => Call::Log2Discount { x: f(x) },
             Self::LogSoftmax { x, mask } => Call::LogSoftmax { x: f(x), mask: f(mask) },
             Self::IdealDcg { x, mask, discounts } => Call::IdealDcg { x: f(x), mask: f(mask), discounts },
-            Self::SumDocuments { x } => Call::SumDocuments { x: f(x) },
-            Self::Pad { x, lists, width } => Call::Pad { x: f(x), lists, width },
             Self::Select { x, rows } => Call::Select { x: f(x), rows: f(rows) },
         }
     }
@@ -219,8 +211,6 @@ impl<B: Backend> Call<B> {
             | Self::Log2Discount { x }
             | Self::LogSoftmax { x, .. }
             | Self::IdealDcg { x, .. }
-            | Self::SumDocuments { x }
-            | Self::Pad { x, .. }
             | Self::Select { x, .. } => x,
         }
     }
@@ -236,8 +226,8 @@ impl<B: Backend> Call<B> {
     /// The inputs that have a gradient.
     pub fn differentiated(&self) -> Vec<&FloatTensor<B>> {
         match self {
-            Self::Rank { .. } | Self::AtRank { .. } | Self::Exp2 { .. } => Vec::new(),
-            Self::IdealDcg { .. } | Self::Select { .. } => Vec::new(),
+            Self::Rank { .. } | Self::AtRank { .. } | Self::Exp2 { .. } | Self::IdealDcg { .. } => Vec::new(),
+            Self::Select { .. } => Vec::new(),
             Self::StepSum { x, v, .. } | Self::IndicatorSum { x, a: v, .. } | Self::NeuralSortSum { x, v, .. } => {
                 vec![x, v]
             }
@@ -258,8 +248,7 @@ impl<B: Backend> Call<B> {
     /// their neighbors. None of them is over pairs.
     pub fn is_composed(&self) -> bool {
         let elementwise = matches!(self, Self::AtRank { .. } | Self::Exp2 { .. } | Self::Log2Discount { .. });
-        let by_list = matches!(self, Self::LogSoftmax { .. } | Self::IdealDcg { .. } | Self::SumDocuments { .. });
-        elementwise || by_list || matches!(self, Self::Pad { .. } | Self::Select { .. })
+        elementwise || matches!(self, Self::LogSoftmax { .. } | Self::IdealDcg { .. } | Self::Select { .. })
     }
 }
 

@@ -18,7 +18,6 @@
 //! | [`log_softmax`] | `x_i - log sum_j exp(x_j)` |
 //! | [`log2_discount`] | `1 / log2(1 + p_i)` |
 //! | [`exp2`] | `2^x_i`, no gradient |
-//! | [`sum_documents`] | one value per list: the sum |
 //! | [`ideal_dcg`] | one value per list: the largest sum of gains times discounts, no gradient |
 //!
 //! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`. The inputs of a call have one shape.
@@ -53,7 +52,6 @@ mod indicator_sum;
 mod log2_discount;
 mod log_softmax;
 mod neural_sort_sum;
-pub(crate) mod pad;
 mod pair_loss;
 mod path;
 mod rank;
@@ -61,7 +59,6 @@ mod rank_expectation;
 mod rank_recursion;
 pub(crate) mod shape;
 mod step_sum;
-mod sum_documents;
 #[cfg(test)]
 mod tests;
 
@@ -95,4 +92,3 @@ pub use rank_expectation::rank_expectation;
 pub use rank_recursion::rank_recursion;
 pub(crate) use rank_recursion::{asked, noisy_rank_recursion};
 pub use step_sum::{counted_step_sum, step_sum};
-pub use sum_documents::sum_documents;

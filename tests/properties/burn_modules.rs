@@ -79,8 +79,8 @@ fn a_users_module_can_hold_every_loss() {
 
     // It prints with its parameters.
     let text = model.to_string();
-    let sigma = format!("sigma: {:?}", SoftNdcgConfig::new().temperature.value);
-    for part in ["soft_ndcg: Surrogate", "name: \"soft_ndcg\"", &sigma, "ndcg: Surrogate", "relaxation: Exact"] {
+    let temperature = format!("{:?}", SoftNdcgConfig::new().temperature);
+    for part in ["soft_ndcg: Surrogate", "name: \"soft_ndcg\"", &temperature, "ndcg: Surrogate", "relaxation: Exact"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

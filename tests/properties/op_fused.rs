@@ -9,7 +9,7 @@ use burn_rank::{
         Above, AboveExpectation, AboveRecursion, Comparison, Distance, Execution, ExponentialTerm, Instructions,
         NeuralSortMatrix, PairLoss, PairWeight, ScoreNoise, Step, SumPath, above_expectation, above_recursion, at_rank,
         exp2, ideal_dcg, indicator_sum, log_softmax, log2_discount, neural_sort_sum, pair_loss, rank, rank_expectation,
-        rank_recursion, step_sum, sum_documents, with_tensor_path,
+        rank_recursion, step_sum, with_tensor_path,
     },
     seed::seed_for,
 };
@@ -436,16 +436,6 @@ fn log_softmax_agrees_with_its_definition() {
     check("log_softmax", "log_softmax", 1000, 1.0, |[x, _, _, mask]| log_softmax(x.clone(), mask.clone()));
 }
 
-/// The weighted sum of a list at each of its documents.
-fn sums([x, v, _, mask]: &[Tensor<2>; 4]) -> Tensor<2> {
-    sum_documents(x.clone() * v.clone()).unsqueeze_dim::<2>(1) * mask.clone()
-}
-
-#[test]
-fn sum_documents_agrees_with_its_definition() {
-    check("sum_documents", "sum_documents", 1000, 1.0, sums);
-}
-
 #[test]
 fn log2_discount_agrees_with_its_definition() {
     // Positions from 1/2 to 20,000.
@@ -702,7 +692,6 @@ fn bits(present: &Present, padding: usize, of_score: impl Fn(f32) -> f32) -> Vec
         // On GPUs its sums are the backend's own, whose order depends on the width of the batch.
         if present.path == Path::Processor {
             outputs.push(log_softmax(x.clone(), mask.clone()));
-            outputs.push(sums(inputs));
             outputs.push(neural_sort_sum(x.clone(), v.clone(), mask.clone(), SORT));
         }
         outputs

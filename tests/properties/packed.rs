@@ -1,7 +1,5 @@
 //! Lists without padding: every registered loss has the same losses and gradients as for padded lists.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::loss::{
     About, Change, Lists, LossError, PackedLists, RankingLoss, Reduction, UnitGradients, reduce_weighted,
@@ -12,9 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::devices::devices;
-use crate::loss_contract::{
-    Outcome, Query, close, degenerate, evaluate_on, found, longest, panic_of, queries, subjects, tensors_on, values,
-};
+use crate::loss_contract::{Query, close, degenerate, longest, panic_of, queries, subjects, tensors_on};
 
 /// The queries of the contract, those with nothing to learn, many short lists, and one so long that it stands apart.
 fn lists() -> Vec<Query> {
@@ -51,8 +47,18 @@ fn rows(device: &Device, dtype: DType, ids: &[usize], values: &[&Vec<f64>]) -> T
     Tensor::from_data(rows, (&device.clone().autodiff(), dtype))
 }
 
+fn values<const D: usize>(x: Tensor<D>) -> Vec<f64> {
+    x.into_data().iter::<f64>().collect()
+}
+
 /// A loss of lists that are packed in a batch or padded, and the gradient of their sum at each row.
 type Found = (Vec<f64>, Vec<f64>);
+
+fn found(losses: Tensor<1>, scores: &Tensor<1>) -> Found {
+    let gradients = losses.clone().sum().backward();
+    let gradient = scores.grad(&gradients).map_or_else(|| vec![0.0; scores.dims()[0]], values);
+    (values(losses), gradient)
+}
 
 /// Packed and padded lists of the same scores.
 fn both(
@@ -79,68 +85,15 @@ fn both(
         padded = padded.with_document_weights(tensors_on(device, &of_lists, width, f64::NAN, dtype).0);
     }
     let found_packed = found(packed.losses(loss), &flat);
-    [found_packed, by_row(Outcome::new(padded.losses(loss), &matrix), ids)]
-}
-
-/// The outcome of padded lists with the gradient at each row.
-fn by_row(padded: Outcome, ids: &[usize]) -> Found {
-    let mut gradients: Vec<_> = padded.gradients.into_iter().map(Vec::into_iter).collect();
-    let gradient = ids.iter().map(|&query| gradients[query].next().expect("a place for each document"));
-    (padded.losses, gradient.collect())
-}
-
-/// The losses and the gradients of packed lists, by list.
-fn packed(lists: &[Query], dtype: DType, loss: &dyn RankingLoss) -> Outcome {
-    let device = Device::flex();
-    let ids = ids(lists, false);
-    let (scores, labels): (Vec<_>, Vec<_>) = lists.iter().map(|(scores, labels)| (scores, labels)).unzip();
-    let [scores, labels] = [scores, labels].map(|values| rows(&device, dtype, &ids, &values));
-    let scores = scores.require_grad();
-    let lists_of = Lists::packed(scores.clone(), labels, &Segments::from_ids(&ids).unwrap());
-    let (losses, gradient) = found(lists_of.losses(loss), &scores);
-    let mut gradient = gradient.into_iter();
-    Outcome { losses, gradients: lists.iter().map(|(own, _)| gradient.by_ref().take(own.len()).collect()).collect() }
-}
-
-/// The losses whose last digits move with the other lists and with the padding: docs/tutorials/rerank.md lists them too.
-const MOVING: [&str; 8] =
-    ["lambda_measure", "relaxed_measure", "soft_ap", "soft_dcg", "soft_err", "soft_ndcg", "soft_rr", "stochastic_rank"];
-
-#[test]
-fn a_list_has_the_same_bits_alone_among_others_and_under_any_padding() {
-    let lists = &lists()[..5];
-    let mut moving = BTreeMap::<&str, BTreeSet<String>>::new();
-    for subject in subjects() {
-        let (name, loss) = (subject.loss.about().name, &*subject.loss);
-        for (own, dtype) in [(1, DType::F32), (4, DType::F32), (4, DType::F64)] {
-            let list = &lists[own..=own];
-            let n = list[0].0.len();
-            let alone = packed(list, dtype, loss);
-            // In the first place, so that its noise is the same.
-            let mut others = lists.to_vec();
-            others.swap(0, own);
-            let among = packed(&others, dtype, loss);
-            let padded = [0, 1, 20, 64].map(|padding| {
-                let padded = evaluate_on(&Device::flex(), loss, list, n + padding, f64::NAN, dtype);
-                (format!("{padding} more places"), padded.losses[0], padded.gradients[0][..n].to_vec())
-            });
-            let among = ("other lists".to_owned(), among.losses[0], among.gradients[0].clone());
-            for (what, value, gradient) in padded.into_iter().chain([among]) {
-                if value != alone.losses[0] || gradient != alone.gradients[0] {
-                    moving
-                        .entry(name)
-                        .or_default()
-                        .insert(format!("{}, {n} documents, {dtype:?}: {what}", subject.name));
-                }
-            }
-        }
-    }
-    moving.retain(|name, _| !MOVING.contains(name));
-    assert!(moving.is_empty(), "{moving:#?}");
-    let page = include_str!("../../docs/tutorials/rerank.md");
-    for name in MOVING {
-        assert!(page.contains(&format!("`{name}`")), "{name}");
-    }
+    let losses = padded.losses(loss);
+    let gradients = losses.clone().sum().backward();
+    let gradient = matrix.grad(&gradients).map_or_else(|| vec![0.0; lists.len() * width], values);
+    let mut next = vec![0; lists.len()];
+    let by_row = ids.iter().map(|&query| {
+        next[query] += 1;
+        gradient[query * width + next[query] - 1]
+    });
+    [found_packed, (values(losses), by_row.collect())]
 }
 
 /// A gradient is compared relative to its largest component: sums over documents are rounded at that size, in an order
@@ -214,7 +167,14 @@ fn with_teacher(dtype: DType, ids: &[usize], lists: &[Query], loss: &dyn Ranking
     let (matrix, teacher, mask) = tensors_on(&device, lists, width, f64::NAN, dtype);
     let matrix = matrix.require_grad();
     let padded = Lists::padded(matrix.clone(), matrix.ones_like(), mask).with_teacher(teacher);
-    [packed, by_row(Outcome::new(padded.losses(loss), &matrix), ids)]
+    let losses = padded.losses(loss);
+    let gradient = values(matrix.grad(&losses.clone().sum().backward()).unwrap());
+    let mut next = vec![0; lists.len()];
+    let by_row = ids.iter().map(|&query| {
+        next[query] += 1;
+        gradient[query * width + next[query] - 1]
+    });
+    [packed, (values(losses), by_row.collect())]
 }
 
 /// The scores of another model as labels, which may be below 0: `list_net` takes the softmax to the teacher's.

@@ -15,7 +15,7 @@
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
-use crate::loss::lists::{one_in_place_of_zero, sum_documents};
+use crate::loss::lists::one_in_place_of_zero;
 use crate::measure::Gain;
 use crate::op::differences;
 
@@ -82,7 +82,7 @@ fn relevance_changes(measure: SwapMeasure, relevance: Tensor<2>, k: usize) -> Te
     let found = relevance.clone() * u.clone();
     let [right, wrong] = match measure {
         SwapMeasure::Ap => {
-            let relevant = one_in_place_of_zero(sum_documents(relevance.clone())).unsqueeze_dim::<2>(1);
+            let relevant = one_in_place_of_zero(relevance.clone().sum_dim(1).squeeze_dim(1)).unsqueeze_dim::<2>(1);
             let above = found.cumsum(1);
             let function = |count: Tensor<2>| (count * u.clone() - above.clone()) / relevant.clone();
             [function(count.clone()), function(count + 1.0)]

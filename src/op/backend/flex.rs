@@ -70,10 +70,6 @@ fn value<T: Stored>(call: Call<Flex>) -> Tensors<Flex> {
         Call::IdealDcg { x, mask, discounts } => {
             return Tensors::One(tensor(cpu::ideal_dcg(of(x), of(mask), discounts), [lists]));
         }
-        Call::SumDocuments { x } => return Tensors::One(tensor(cpu::sum_documents(of(x), n), [lists])),
-        Call::Pad { x, lists, width } => {
-            return Tensors::One(tensor(cpu::pad(of(x), lists, *width), [lists.len(), *width]));
-        }
         Call::Select { x, rows } => cpu::select(of(x), of(rows)),
     };
     Tensors::One(tensor(out, shape))
@@ -108,7 +104,6 @@ fn gradient<T: Stored>(call: Call<Flex>, saved: Tensors<Flex>, gradient: FlexTen
             let gradients = cpu::neural_sort_sum_gradient(of(x), of(v), of(mask), g, n, sort);
             return Tensors::new(gradients.map(|gradient| tensor(gradient, shape.clone())));
         }
-        Call::Pad { lists, width, .. } => cpu::pad_gradient(g, lists, *width, n),
         Call::LogSoftmax { mask, .. } => cpu::log_softmax_gradient(of(&outputs[0]), of(mask), g, n),
         _ => return definition::backward(call, saved, gradient),
     };

@@ -28,7 +28,6 @@ mod list;
 mod log_softmax;
 mod long;
 mod order;
-mod pad;
 mod pairs;
 mod parallel;
 mod parameters;
@@ -37,7 +36,6 @@ mod ranks;
 mod real;
 mod score_noise;
 mod sum;
-mod sum_documents;
 mod tiles;
 
 pub use at_rank::at_rank;
@@ -48,7 +46,6 @@ pub use log_softmax::{log_softmax, log_softmax_gradient};
 pub use long::box_cases;
 #[cfg(feature = "_cube")]
 pub use long::levels::STEP as NOISE_STEP;
-pub use pad::{pad, pad_gradient};
 pub use pairs::indicator_sum::{Inputs as IndicatorInputs, indicator_sum, indicator_sum_gradient};
 pub use pairs::neural_sort::{neural_sort_sum, neural_sort_sum_gradient};
 pub use pairs::pair_derivatives::{PairDerivatives, pair_derivatives};
@@ -66,4 +63,3 @@ pub use real::Coefficients;
 pub use real::Real;
 #[cfg(feature = "_cube")]
 pub use score_noise::RANGE as NOISE_RANGE;
-pub use sum_documents::sum_documents;

@@ -15,14 +15,13 @@ pub mod indicator_sum;
 pub mod log2_discount;
 pub mod log_softmax;
 pub mod neural_sort_sum;
-pub mod pad;
 pub mod pair_loss;
 pub mod rank;
 pub mod rows;
 pub mod step_sum;
 mod trials;
 
-use burn::backend::{Backend, TensorMetadata, tensor::FloatTensor};
+use burn::backend::{Backend, tensor::FloatTensor};
 
 use self::array::Array;
 use crate::op::call::{Call, Tensors};
@@ -66,8 +65,6 @@ pub fn forward<B: Backend>(call: Call<B>) -> Tensors<B> {
         Call::Log2Discount { x } => log2_discount::value::<B>(x),
         Call::LogSoftmax { x, mask } => log_softmax::value::<B>(x, mask),
         Call::IdealDcg { x, mask, discounts } => ideal_dcg::value::<B>(x, mask, discounts),
-        Call::SumDocuments { x } => Array::<B>(x).sum(1).0,
-        Call::Pad { x, lists, width } => pad::value::<B>(x, &lists, width),
         Call::Select { x, rows } => asked::<B>(x, &Tensors::One(rows), 0.0),
     })
 }
@@ -103,8 +100,6 @@ pub fn backward<B: Backend>(call: Call<B>, saved: Tensors<B>, gradient: FloatTen
             let [out] = saved.into_array();
             log_softmax::gradient::<B>(out, mask, gradient)
         }
-        Call::SumDocuments { x } => B::float_expand(Array::<B>(gradient).unsqueeze(1).0, x.shape()),
-        Call::Pad { x, lists, .. } => pad::gradient::<B>(&x, &lists, gradient),
         without @ (Call::Rank { .. }
         | Call::AtRank { .. }
         | Call::Exp2 { .. }
