@@ -24,6 +24,10 @@ use burn_rank::metric::RankingMetric;
 use burn_rank::scorer::{LinearScorerConfig, MlpScorerConfig, ScorerConfig};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
+/// The allocator of the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const EPOCHS: usize = 20;
 const QUERIES: usize = 16;
 const LOSS: &str = "list_net";
