@@ -1,4 +1,5 @@
-//! What the command's package, `burn-rank-cli`, needs beside the public names. Other programs have no promise of them.
+//! Names that the command's package, `burn-rank-cli`, needs and that are not public. Other programs get no promise of
+//! them.
 //!
 //! A function here stands for a method, or for a function of a public module, that is not public itself.
 
@@ -61,7 +62,7 @@ pub mod text {
     };
 }
 
-/// What tests of the workbench look at.
+/// Items that tests of the workbench look at.
 pub mod testing {
     use super::{Processes, Range, RankingDataset};
 
@@ -133,7 +134,7 @@ pub fn or_kind(error: DataError, file: &Path, fits: FileKind, expected: &str) ->
     error.or_kind(file, fits, expected)
 }
 
-/// What a feature becomes that a line leaves out, in words.
+/// The value of a feature that a line leaves out, in words.
 pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static str {
     options.absent_in_words()
 }

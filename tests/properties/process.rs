@@ -117,7 +117,7 @@ fn several_readers_are_read_as_files_are() {
     assert_eq!(message, "standard input:1:7: found `x`, expected an integer relevance");
 }
 
-/// Returns the sources of the library and of the workbench without those of the command, each without its tests.
+/// Returns the sources of the library and of the workbench except the command, each without its tests.
 fn library() -> Vec<(String, String)> {
     fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {

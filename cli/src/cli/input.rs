@@ -197,7 +197,7 @@ impl ReadArgs {
         Ok(trained.chain(asked).collect())
     }
 
-    /// What is asked for. If no option says anything about missing values, they are read as in the training data of a
+    /// Returns the options that are asked for. If none says anything about missing values, they are read as in the training data of a
     /// ranker with this configuration.
     fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));

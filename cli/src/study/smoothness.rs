@@ -37,7 +37,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 
 /// The first sigma of the annealing, as in the paper.
 const FIRST_SIGMA: f64 = 64.0;
-/// Training queries and steps for the line of Figure 1, then those of a quick study.
+/// Training queries and steps for the line of Figure 1: in a full study, then in a quick one.
 const LINE: [(usize, usize); 2] = [(30, 60), (8, 30)];
 /// Changes of scale for Lemma 1.
 const SCALES: [f64; 3] = [0.25, 4.0, 10.0];

@@ -77,7 +77,7 @@ fn every_dependency_is_used() {
         let mut found = unused(manifest["dependencies"].as_table().unwrap(), &sources(package, &["src"]));
         found.sort();
         let unnamed: Vec<&str> = unnamed.iter().map(|(name, _)| *name).collect();
-        assert_eq!(found, unnamed, "dependencies that no source names, beside those with a reason");
+        assert_eq!(found, unnamed, "dependencies that no source names, except the ones with a reason");
         let everything = sources(package, &["src", "tests", "examples", "benches"]);
         let found = unused(manifest["dev-dependencies"].as_table().unwrap(), &everything);
         assert!(found.is_empty(), "development dependencies that nothing uses: {found:?}");
@@ -144,7 +144,7 @@ fn nothing_leaks_into_the_build_of_another_program() {
         let parts = parts.as_array().unwrap();
         let has = |part: &str| parts.iter().any(|found| found.as_str() == Some(part));
         assert_eq!(has("burn/tui"), name == "tui", "burn's dashboard has a feature of its own: {name}");
-        assert!(!has("tui"), "burn's dashboard is turned on by the command alone: {name}");
+        assert!(!has("tui"), "only the command turns on burn's dashboard: {name}");
     }
     assert_eq!(manifest["features"]["train"], Value::try_from(["optim", "burn/train"]).unwrap());
 }

@@ -75,7 +75,7 @@ pub enum Kind {
 pub struct Finding {
     /// Whether it is a fault.
     pub level: Level,
-    /// What it is about.
+    /// The subject of the finding.
     pub kind: Kind,
     /// Name of the set.
     pub set: String,

@@ -24,7 +24,7 @@ pub enum Missing {
     Indicator,
 }
 
-/// What a feature becomes that a line leaves out.
+/// The value of a feature that a line leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Absent {
@@ -87,7 +87,7 @@ pub struct ReadOptions {
     pub features: Option<usize>,
     /// What a missing value becomes. Default: an error.
     pub missing: Missing,
-    /// What a feature becomes that a line leaves out. Default: 0.
+    /// The value of a feature that a line leaves out. Default: 0.
     #[serde(skip_serializing_if = "Absent::is_zero")]
     pub absent: Absent,
     /// A number that stands for a missing value in the files, as a 32-bit float. A number beyond their range stands for
@@ -203,7 +203,7 @@ impl ReadOptions {
         if self.absent == Absent::Missing && self.missing != Missing::Zero { f32::NAN } else { 0.0 }
     }
 
-    /// What a feature becomes that a line leaves out, in words.
+    /// The value of a feature that a line leaves out, in words.
     pub(crate) fn absent_in_words(&self) -> &'static str {
         if self.absent_value().is_nan() { "missing" } else { "0" }
     }

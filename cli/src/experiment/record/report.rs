@@ -54,8 +54,7 @@ pub struct TrainReport {
     /// For a ranker of trees, how its scores move with the features of the largest gain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partial_dependence: Vec<PartialDependence>,
-    /// Every query of the test set. Without one, every query of the validation set, and without that of the training
-    /// set.
+    /// Every query of the test set, else of the validation set, else of the training set.
     pub per_query: PerQuery,
     /// The worst and the best of these queries with their documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]

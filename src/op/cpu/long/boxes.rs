@@ -9,7 +9,7 @@
 //! counted.
 //!
 //! A function counts as smooth over a box relative to its own size there ([`Sum::smooth`]). So the sum of a document
-//! far above all others is as precise as that of the others. Boxes depend only on the list, and all sums over one
+//! far above all others is as precise as the other sums. Boxes depend only on the list, and all sums over one
 //! target are added by one thread: results have the same bits with any number of threads.
 
 use std::ops::Range;
