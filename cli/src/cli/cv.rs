@@ -273,9 +273,9 @@ impl CvArgs {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         if self.json {
-            let mut record = burn_rank::workbench::json::json!(result);
+            let mut record = json!(result);
             if let Some(kept) = kept {
-                record["kept"] = burn_rank::workbench::json::json!({"files": kept.files, "bytes": kept.bytes});
+                record["kept"] = json!({"files": kept.files, "bytes": kept.bytes});
             }
             if let Some(refit) = refit {
                 record["refit"] = refit;
@@ -295,11 +295,7 @@ impl CvArgs {
     fn print_part(&self, part: Part, done: PartDone, out: &mut dyn Write) -> Result<(), Failure> {
         let PartDone { fits, all } = done;
         if self.json {
-            writeln!(
-                out,
-                "{}",
-                burn_rank::workbench::json::json!({"part": part.to_string(), "fits": fits, "all": all})
-            )?;
+            writeln!(out, "{}", json!({"part": part.to_string(), "fits": fits, "all": all}))?;
         } else if !self.quiet {
             writeln!(
                 out,

@@ -237,6 +237,8 @@ pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
 
 #[cfg(test)]
 mod tests {
+    use burn_rank::workbench::json::json;
+
     use super::super::agreement::agree;
     use super::super::config::Document;
     use super::super::record::{DataReport, Sets, TrainReport};
@@ -327,7 +329,7 @@ mod tests {
         let (auto, gauss) = (config("auto", "kind = \"linear\""), config("gauss", "kind = \"linear\""));
         let whole = train(&auto, split(), None, None, &OneProcess);
         assert!(whole == train(&gauss, split(), None, None, &OneProcess));
-        assert_eq!(whole.1.config["normalizer"], burn_rank::workbench::json::json!("gauss"));
+        assert_eq!(whole.1.config["normalizer"], json!("gauss"));
     }
 
     #[test]

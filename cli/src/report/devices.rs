@@ -5,13 +5,14 @@ use super::html::{Html, Table, details, element, figure, figures, note, section}
 use super::number;
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 use crate::plot::{Dot, Ink, Line, Lines, Row, Rows, Scale};
+use burn_rank::workbench::json::json;
 
 const NOT_MEASURED: &str = "not measured";
 
 /// Builds the page.
 pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
     let seeds = comparison.devices.iter().map(|row| row.trials.len()).max().unwrap_or(0);
-    let about = burn_rank::workbench::json::json!({
+    let about = json!({
         "description": format!(
             "The configuration {} on {}, {} each. Every device is compared with the first.",
             comparison.name,

@@ -5,6 +5,7 @@ use super::html::{Html, Table, element, figure, figures, note, section};
 use super::number;
 use crate::plot::{Ink, Line, Lines};
 use crate::study::{Claim, Curves, StudyReport, Verdict};
+use burn_rank::workbench::json::json;
 
 /// Builds the page of one study.
 pub(super) fn frame(report: &StudyReport) -> Frame {
@@ -19,9 +20,7 @@ pub(super) fn frame(report: &StudyReport) -> Frame {
     }
     let description = format!("Shows {} ({}). On {}.{}", report.summary, report.paper, about.subject, quick(report));
     let main = element("main", sections(report, "").then(made(report)));
-    let body =
-        header("study", &report.study, &burn_rank::workbench::json::json!({ "description": description }), facts)
-            .then(main);
+    let body = header("study", &report.study, &json!({ "description": description }), facts).then(main);
     Frame { command: "study", name: report.study.clone(), body }
 }
 
@@ -29,7 +28,7 @@ pub(super) fn frame(report: &StudyReport) -> Frame {
 pub(super) fn index(reports: &[StudyReport]) -> Frame {
     let names: Vec<&str> = reports.iter().map(|report| report.study.as_str()).collect();
     let description = format!("The studies {}.", names.join(", "));
-    let about = burn_rank::workbench::json::json!({ "description": description });
+    let about = json!({ "description": description });
     let mut table = Table::new("verdicts by study", ["study", "holds", "fails", "vacuous", "open", "of"]);
     for report in reports {
         let link = Html::text(&report.study).within("a", &[("href", &format!("#{}", report.study))]);

@@ -433,6 +433,8 @@ fn at(path: &Path, text: &str, span: Option<Range<usize>>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use burn_rank::workbench::json::json;
+
     use super::*;
 
     #[derive(Debug, serde::Deserialize, PartialEq)]
@@ -523,7 +525,7 @@ mod tests {
         }
         let json = "learner={\"epochs\": 9223372036854775808}";
         assert_eq!(error("", &[json]), format!("--set {json}: learner.epochs: found 9223372036854775808, {most}"));
-        let value = burn_rank::workbench::json::json!({"learner": {"epochs": u64::MAX}});
+        let value = json!({"learner": {"epochs": u64::MAX}});
         let refused = Document::from_value("config", value, &[]).unwrap().decode::<Outer>().unwrap_err().to_string();
         assert_eq!(refused, format!("config: learner.epochs: found 18446744073709551615, {most}"));
         let least = error("", &["learner.epochs=-9223372036854775809"]);

@@ -65,15 +65,17 @@ pub fn label(point: &Point) -> String {
 
 #[cfg(test)]
 mod tests {
+    use burn_rank::workbench::json::json;
+
     use super::*;
 
     #[test]
     fn all_combinations_in_order() {
-        let grid = burn_rank::workbench::json::json!({"a": [1, 2], "b.c": ["x", "y"]});
+        let grid = json!({"a": [1, 2], "b.c": ["x", "y"]});
         let labels: Vec<String> = points(grid.as_object().unwrap()).unwrap().iter().map(label).collect();
         assert_eq!(labels, ["a=1 b.c=\"x\"", "a=1 b.c=\"y\"", "a=2 b.c=\"x\"", "a=2 b.c=\"y\""]);
         assert_eq!(points(&Map::new()).unwrap().len(), 1);
-        let empty = burn_rank::workbench::json::json!({"k": []});
+        let empty = json!({"k": []});
         let error = points(empty.as_object().unwrap()).unwrap_err().to_string();
         assert_eq!(error, "grid.k: expected a list of values, at least one");
     }
@@ -81,22 +83,16 @@ mod tests {
     #[test]
     fn only_parameters_of_the_fit_are_keys() {
         let error = |grid: Value| check_keys(grid.as_object().unwrap()).unwrap_err().to_string();
-        let good = burn_rank::workbench::json::json!({"normalizer": [], "loss": [], "scorer.hidden": [], "learner.optimizer.kind": []});
+        let good = json!({"normalizer": [], "loss": [], "scorer.hidden": [], "learner.optimizer.kind": []});
         assert_eq!(check_keys(good.as_object().unwrap()), Ok(()));
         let expected = "expected a key that begins with one of normalizer, scorer, loss, learner";
-        assert_eq!(
-            error(burn_rank::workbench::json::json!({"measure.select": ["map"]})),
-            format!("measure.select: {expected}")
-        );
-        assert_eq!(
-            error(burn_rank::workbench::json::json!({"leaner.epochs": [1]})),
-            format!("leaner.epochs: {expected}; did you mean `learner`?")
-        );
+        assert_eq!(error(json!({"measure.select": ["map"]})), format!("measure.select: {expected}"));
+        assert_eq!(error(json!({"leaner.epochs": [1]})), format!("leaner.epochs: {expected}; did you mean `learner`?"));
     }
 
     #[test]
     fn a_small_file_cannot_ask_for_a_large_grid() {
-        let grid: Map = (0..40).map(|key| (format!("k{key}"), burn_rank::workbench::json::json!([1, 2]))).collect();
+        let grid: Map = (0..40).map(|key| (format!("k{key}"), json!([1, 2]))).collect();
         let error = points(&grid).unwrap_err().to_string();
         assert_eq!(error, format!("grid: found {} combinations, expected at most 100000", 1u64 << 40));
     }

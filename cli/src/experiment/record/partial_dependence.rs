@@ -89,6 +89,8 @@ fn quantiles(ascending: &[f32]) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
+    use burn_rank::workbench::json::json;
+
     use super::*;
     use burn_rank::data::{Normalizer, NormalizerKind};
     use burn_rank::measure::Convention;
@@ -97,7 +99,7 @@ mod tests {
     fn ranker(trees: TreeEnsemble) -> Ranker {
         let metadata = Metadata {
             feature_names: None,
-            config: burn_rank::workbench::json::json!({}),
+            config: json!({}),
             convention: Convention::default(),
             measures: Default::default(),
             data_hash: String::new(),
