@@ -1,5 +1,5 @@
-//! `above_recursion`: the expectation of a function of a document's rank times a sum or product over the documents
-//! above it, under noisy scores, trial by trial (softrank-directness, section III, treats only the rank).
+//! The expectation of any function of a rank, times a sum or product over the documents above, under noisy scores. A
+//! recursion over the documents computes it; section III of softrank-directness covers only the rank.
 
 use burn::tensor::Tensor;
 
@@ -10,18 +10,18 @@ use super::{
     shape::{assert_alike, assert_type},
 };
 
-/// `out_i = a_i E[f(R_i) A_i]`, where the rank `R_i`, counted from 0, is the number of documents above `i`, `f` is a function
-/// of each list that `values` gives, 0 beyond the last, and `A_i` is 1, or `b_i` plus the sum of `b_j` over the documents above, or
-/// the product of `1 - b_j` over them; 0 at padding.
+/// Returns `out_i = a_i E[f(R_i) A_i]`, or 0 at padding. The rank `R_i`, counted from 0, is the number of documents
+/// above `i`. Each list has its own function `f`, given by `values` and 0 beyond the last one. The factor `A_i` is 1,
+/// or `b_i` plus the sum of `b_j` over the documents above, or the product of `1 - b_j` over them.
 ///
-/// Each document `j != i` stands above `i` independently, with the chance of a [`Comparison`](super::Comparison); the
-/// expectation is averaged over the comparisons of the noise. [`above_expectation`](super::above_expectation()) is the
-/// same for sums of exponentials, at less cost.
+/// Each document `j != i` ranks above `i` independently, with the probability of a [`Comparison`](super::Comparison).
+/// The expectation is averaged over the comparisons of the noise. For sums of exponentials,
+/// [`above_expectation`](super::above_expectation()) computes the same at less cost.
 ///
-/// Differentiable only in `x`. Documents with `a_i = 0` are skipped: O(Q k n) time for each other document, for `k`
-/// ranks that count and `Q` comparisons; on the CPU, in `f32`, O(k n) for all of them under exact noise. Memory is
-/// O(n + k sqrt n) for each thread on the CPU, outside the memory budget. It is O(k sqrt n) for each row on a GPU, and
-/// O(n + k sqrt n) for each row elsewhere. As many rows as the memory budget allows are computed at a time.
+/// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Every other document needs O(Q k n) time for `k`
+/// ranks with a value and `Q` comparisons. On the CPU in `f32`, exact noise needs only O(k n) time per document. Each
+/// CPU thread needs O(n + k sqrt n) memory, outside the memory budget. A GPU needs O(k sqrt n) memory per row, and
+/// other backends need O(n + k sqrt n). Each chunk has as many rows as the memory budget allows.
 ///
 /// # Shapes
 /// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:
@@ -29,7 +29,7 @@ use super::{
 /// - `values`: `[batch, ranks]`; entries beyond the number of documents are ignored
 ///
 /// # Panics
-/// Inputs differ in shape or type, or `values` has another number of lists.
+/// Panics if inputs differ in shape or type, or if `values` has a different number of lists.
 #[track_caller]
 pub fn above_recursion(
     x: Tensor<2>,

@@ -1,17 +1,17 @@
-//! `at_rank`: values of ranks, such as discounts, at the ranks of documents.
+//! Looks up values of ranks, such as discounts, at the ranks of documents.
 
 use burn::tensor::Tensor;
 
 use super::{call::Call, path::run, shape::assert_entry_per_rank};
 
-/// `table[rank - 1]` at each place. Carries no gradient.
+/// Returns `table[rank - 1]` for each rank. It carries no gradient.
 ///
 /// # Shapes
 /// - `ranks` (whole numbers from 1 to `documents`), output (same float type): `[batch, documents]`
 /// - `table`: one value per rank, as many as documents
 ///
 /// # Panics
-/// A table of another length.
+/// Panics if the table does not have one entry per rank.
 #[track_caller]
 pub fn at_rank(ranks: Tensor<2>, table: Vec<f64>) -> Tensor<2> {
     assert_entry_per_rank("at_rank", ("table", &table), ("ranks", &ranks));

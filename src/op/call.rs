@@ -1,7 +1,7 @@
-//! A call of a primitive as a value, which every backend, the definition and automatic differentiation accept.
+//! `Call`, a primitive with its inputs as a value that backends, definitions and automatic differentiation accept.
 //!
-//! The signature of a primitive is here once: a variant of [`Call`], its tensors in [`Call::map`], and the few
-//! properties below it.
+//! The signature of a primitive appears only here: in a variant of [`Call`], in [`Call::map`] for its tensors, and in a
+//! few properties.
 
 #[cfg(feature = "_cube")]
 use burn::backend::fusion::custom::TensorSpec;
@@ -9,8 +9,8 @@ use burn::backend::{Backend, ExtensionType, tensor::FloatTensor};
 
 use super::cpu::{AboveExpectation, AboveRecursion, NeuralSortMatrix, PairLoss, PairWeight, Step};
 
-/// Up to four tensors of one backend, for optional inputs and for outputs: burn carries neither an `Option` nor a `Vec`
-/// of tensors across its dispatch.
+/// Up to four tensors of one backend, for optional inputs and for outputs. burn's dispatch passes neither an `Option`
+/// nor a `Vec` of tensors.
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub enum Tensors<B: Backend> {
@@ -22,7 +22,7 @@ pub enum Tensors<B: Backend> {
 }
 
 impl<B: Backend> Tensors<B> {
-    /// These tensors, in their order.
+    /// Collects the tensors in their order.
     pub fn new(tensors: impl IntoIterator<Item = FloatTensor<B>>) -> Self {
         let mut rest = tensors.into_iter();
         let first: [Option<FloatTensor<B>>; 4] = std::array::from_fn(|_| rest.next());
@@ -46,13 +46,13 @@ impl<B: Backend> Tensors<B> {
         }
     }
 
-    /// As many tensors as there are, by a pattern that says how many.
+    /// Returns all tensors as an array; panics if there are not `K` of them.
     #[track_caller]
     pub fn into_array<const K: usize>(self) -> [FloatTensor<B>; K] {
         self.into_vec().try_into().unwrap_or_else(|found: Vec<_>| panic!("{} tensors for {K}", found.len()))
     }
 
-    /// The first tensor, if there is one.
+    /// Returns the first tensor, if there is one.
     pub fn first(&self) -> Option<&FloatTensor<B>> {
         match self {
             Self::None => None,
@@ -76,7 +76,8 @@ impl<B: Backend> Tensors<B> {
     }
 }
 
-/// A [`PairWeight`] in tensors of one backend: its form, and its tensors in the order of [`PairWeight::map`].
+/// A [`PairWeight`] with the tensors of one backend. It holds the form of the weight, and its tensors in the order of
+/// [`PairWeight::map`].
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub struct Weight<B: Backend> {
@@ -98,12 +99,12 @@ impl<B: Backend> Weight<B> {
     }
 }
 
-/// A call of a primitive. Its tensors are `[batch, documents]`. If `rows` is given, it is not 0 at the documents whose
-/// sums are needed.
+/// A call of a primitive on tensors of shape `[batch, documents]`. An optional tensor `rows` is nonzero at the
+/// documents whose sums are needed.
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub enum Call<B: Backend> {
-    /// See [`step_sum()`](crate::op::step_sum()); 1/2 at documents that are not needed.
+    /// See [`step_sum()`](crate::op::step_sum()). The output is 1/2 at documents that are not needed.
     StepSum {
         x: FloatTensor<B>,
         v: FloatTensor<B>,
@@ -112,9 +113,9 @@ pub enum Call<B: Backend> {
         alpha: f64,
         step: Step,
     },
-    /// See [`above_expectation()`](crate::op::above_expectation()); for
-    /// [independent ranks](AboveExpectation::of_independent_ranks) also the products of the terms,
-    /// `[batch, documents, terms]`, without a gradient.
+    /// See [`above_expectation()`](crate::op::above_expectation()). For [independent
+    /// ranks](AboveExpectation::of_independent_ranks), a second output without a gradient holds the products of the
+    /// terms, `[batch, documents, terms]`.
     AboveExpectation {
         x: FloatTensor<B>,
         a: FloatTensor<B>,
@@ -122,7 +123,7 @@ pub enum Call<B: Backend> {
         mask: FloatTensor<B>,
         expectation: AboveExpectation,
     },
-    /// See [`above_recursion()`](crate::op::above_recursion()); `values` are `[batch, ranks]`.
+    /// See [`above_recursion()`](crate::op::above_recursion()). The shape of `values` is `[batch, ranks]`.
     AboveRecursion {
         x: FloatTensor<B>,
         a: FloatTensor<B>,
@@ -131,7 +132,8 @@ pub enum Call<B: Backend> {
         values: FloatTensor<B>,
         recursion: AboveRecursion,
     },
-    /// See [`indicator_sum()`](crate::op::indicator_sum()); also the denominator of each softmax, without a gradient.
+    /// See [`indicator_sum()`](crate::op::indicator_sum()). A second output without a gradient holds the denominator of
+    /// each softmax.
     IndicatorSum { x: FloatTensor<B>, a: FloatTensor<B>, mask: FloatTensor<B>, sigma: f64 },
     /// See [`pair_loss()`](crate::op::pair_loss()).
     PairLoss {
@@ -142,7 +144,7 @@ pub enum Call<B: Backend> {
         weight: Weight<B>,
         loss: PairLoss,
     },
-    /// The sums of the distances of each document's score to the others'.
+    /// The sum of the distances from each document's score to all others.
     DistanceSum { x: FloatTensor<B>, mask: FloatTensor<B> },
     /// See [`neural_sort_sum()`](crate::op::neural_sort_sum()).
     NeuralSortSum { x: FloatTensor<B>, v: FloatTensor<B>, mask: FloatTensor<B>, sort: NeuralSortMatrix },
@@ -156,14 +158,14 @@ pub enum Call<B: Backend> {
     Log2Discount { x: FloatTensor<B> },
     /// See [`log_softmax()`](crate::op::log_softmax()).
     LogSoftmax { x: FloatTensor<B>, mask: FloatTensor<B> },
-    /// See [`ideal_dcg()`](crate::op::ideal_dcg()), of the gains `x`: `[batch]`.
+    /// See [`ideal_dcg()`](crate::op::ideal_dcg()). The gains are `x`, and the output has shape `[batch]`.
     IdealDcg { x: FloatTensor<B>, mask: FloatTensor<B>, discounts: Vec<f64> },
-    /// `x` where `rows` is not 0, else 0, whatever `x` holds there.
+    /// Keeps `x` where `rows` is nonzero and replaces every other value by 0, even NaN.
     Select { x: FloatTensor<B>, rows: FloatTensor<B> },
 }
 
 impl<B: Backend> Call<B> {
-    /// The same call in tensors of another backend, or in other tensors of this one.
+    /// Converts the tensors of the call, usually to another backend.
     pub fn map<C: Backend>(self, mut f: impl FnMut(FloatTensor<B>) -> FloatTensor<C>) -> Call<C> {
         match self {
             Self::StepSum { x, v, rows, alpha, step } => {
@@ -195,7 +197,7 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// The first input, which gives device, shape and type.
+    /// Returns the first input, which determines the device, shape and type of the call.
     pub fn x(&self) -> &FloatTensor<B> {
         match self {
             Self::StepSum { x, .. }
@@ -215,7 +217,7 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// The documents that are needed; none if all are.
+    /// Returns the marks of the documents that are needed, or `None` if all are.
     pub fn rows(&self) -> Option<&FloatTensor<B>> {
         match self {
             Self::StepSum { rows, .. } => rows.first(),
@@ -223,7 +225,7 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// The inputs that have a gradient.
+    /// Returns the inputs that have a gradient.
     pub fn differentiated(&self) -> Vec<&FloatTensor<B>> {
         match self {
             Self::Rank { .. } | Self::AtRank { .. } | Self::Exp2 { .. } | Self::IdealDcg { .. } => Vec::new(),
@@ -235,7 +237,7 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// The outputs that the gradient needs.
+    /// Returns the outputs that the gradient needs.
     pub fn saved(&self, mut outputs: Vec<FloatTensor<B>>) -> Tensors<B> {
         match self {
             Self::AboveExpectation { .. } => Tensors::new(outputs.drain(1..)),
@@ -244,15 +246,15 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// Whether a backend without a special kernel computes it in a few of burn's operations, which may be fused with
-    /// their neighbors. None of them is over pairs.
+    /// Returns whether backends without a special kernel compute the call with a few of burn's operations, which may be
+    /// fused with neighboring operations. No call over pairs is composed.
     pub fn is_composed(&self) -> bool {
         let elementwise = matches!(self, Self::AtRank { .. } | Self::Exp2 { .. } | Self::Log2Discount { .. });
         elementwise || matches!(self, Self::LogSoftmax { .. } | Self::IdealDcg { .. } | Self::Select { .. })
     }
 }
 
-/// Shapes and types of the outputs of a call over pairs, for burn's kernel fusion.
+/// Returns the shapes and types of the outputs of a call over pairs, for burn's kernel fusion.
 #[cfg(feature = "_cube")]
 pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsMetadata {
     match call {
@@ -273,7 +275,7 @@ pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsM
     }
 }
 
-/// The same for its gradients; `gradient` has the shape of each of them.
+/// Returns the shapes and types of the gradients of a call over pairs; each matches `gradient`.
 #[cfg(feature = "_cube")]
 pub fn gradients(
     call: &CallMetadata,

@@ -1,4 +1,4 @@
-//! `ideal_dcg`: the largest discounted sum of gains that any order of a list reaches.
+//! The largest discounted sum of gains that any order of a list reaches.
 
 use burn::tensor::Tensor;
 
@@ -8,16 +8,16 @@ use super::{
     shape::{assert_alike, assert_entry_per_rank},
 };
 
-/// `max over orders of sum_i gains_i discounts[rank(i) - 1]` of each list, which descending gains reach when discounts
-/// do not rise. Carries no gradient.
+/// Returns `max over orders of sum_i gains_i discounts[rank(i) - 1]` for each list. If the discounts do not rise, the
+/// order of descending gains reaches it. It carries no gradient.
 ///
 /// # Shapes
 /// - `gains`, `mask` (1 for a document, 0 for padding): `[batch, documents]`
-/// - `discounts`: one per rank, as many as documents
+/// - `discounts`: one value per rank, as many as documents
 /// - output: `[batch]`
 ///
 /// # Panics
-/// Inputs of different shapes or types, discounts of another number.
+/// Panics if inputs differ in shape or type, or if there is not one discount per rank.
 #[track_caller]
 pub fn ideal_dcg(gains: Tensor<2>, mask: Tensor<2>, discounts: Vec<f64>) -> Tensor<1> {
     assert_alike("ideal_dcg", ("gains", &gains), &[("mask", &mask)]);

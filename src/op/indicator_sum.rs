@@ -1,11 +1,11 @@
-//! `indicator_sum`: soft indicators of SmoothRank (smoothrank, section 3), one-dimensional softmax attention.
+//! The soft indicators of SmoothRank (smoothrank, section 3), a one-dimensional softmax attention.
 
 use burn::tensor::Tensor;
 
 use super::{call::Call, path::run, shape::assert_alike};
 
-/// `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, the softmax taken over the documents with `mask = 1`; 0 at
-/// padding.
+/// Returns `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, or 0 at padding. The softmax covers the documents
+/// with `mask = 1`.
 ///
 /// Differentiable in `x` and `a`.
 ///
@@ -13,7 +13,7 @@ use super::{call::Call, path::run, shape::assert_alike};
 /// - `x`, `a`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes or types.
+/// Panics if the inputs differ in shape or type.
 #[track_caller]
 pub fn indicator_sum(x: Tensor<2>, a: Tensor<2>, mask: Tensor<2>, sigma: f64) -> Tensor<2> {
     assert_alike("indicator_sum", ("x", &x), &[("a", &a), ("mask", &mask)]);

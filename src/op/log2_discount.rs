@@ -1,10 +1,10 @@
-//! `log2_discount`: the discount of NDCG at real positions (approximation-framework, equation 21).
+//! The discount of NDCG at real-valued positions (approximation-framework, equation 21).
 
 use burn::tensor::Tensor;
 
 use super::{call::Call, path::run};
 
-/// `1 / log2(1 + p)` at each place.
+/// Returns `1 / log2(1 + p)` at each position `p`.
 ///
 /// Differentiable in the positions.
 ///

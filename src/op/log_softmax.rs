@@ -1,10 +1,10 @@
-//! `log_softmax`: logarithms of the probabilities of documents (listwise losses).
+//! The logarithms of a softmax over the documents of a list, which listwise losses need.
 
 use burn::tensor::Tensor;
 
 use super::{call::Call, path::run, shape::assert_alike};
 
-/// `x_i - log sum_j exp(x_j)` over the documents of each list, 0 at padding.
+/// Returns `x_i - log sum_j exp(x_j)` over the documents of each list, or 0 at padding.
 ///
 /// Differentiable in `x`.
 ///
@@ -12,7 +12,7 @@ use super::{call::Call, path::run, shape::assert_alike};
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes or types.
+/// Panics if the inputs differ in shape or type.
 #[track_caller]
 pub fn log_softmax(x: Tensor<2>, mask: Tensor<2>) -> Tensor<2> {
     assert_alike("log_softmax", ("x", &x), &[("mask", &mask)]);

@@ -1,6 +1,5 @@
-//! The primitives: sums over one list, of which nearly every loss is a short composition. Sums over pairs take most of
-//! the time. Once they are fast, a backend's own operations would be the slowest part, so there are primitives for
-//! these, too.
+//! The primitives, sums over one list from which nearly every loss is composed in a few lines. Sums over pairs need
+//! most of the time. Once they are fast, the backend's own operations dominate, so some of these are primitives, too.
 //!
 //! | primitive | value for document i |
 //! |---|---|
@@ -20,11 +19,11 @@
 //! | [`exp2`] | `2^x_i`, no gradient |
 //! | [`ideal_dcg`] | one value per list: the largest sum of gains times discounts, no gradient |
 //!
-//! Inputs are clean (finite at padded places) and 2-D, `[batch, documents]`. The inputs of a call have one shape.
-//! Otherwise it panics before anything is computed, and names both shapes.
+//! Inputs are two-dimensional, `[batch, documents]`, and finite even at padding. All inputs of a call must have the
+//! same shape. Otherwise the call panics before it computes anything, with both shapes in its message.
 //!
-//! Some losses do their main work with the backend's own operations, and some of these hold tensors over pairs,
-//! `[B, N, N]`, outside the memory budget: ARCHITECTURE.md lists them under "Limits".
+//! Some losses do their main work with the backend's own operations. Some of these losses hold tensors over pairs,
+//! `[B, N, N]`, outside the memory budget. ARCHITECTURE.md lists them under "Limits".
 
 // The layers, each below the one before: a call, who computes it, what it means, and the kernels.
 mod call;

@@ -1,22 +1,22 @@
-//! `neural_sort_sum`: values found at each rank by NeuralSort (Grover et al., Stochastic optimization of sorting networks
-//! via continuous relaxations), with Sinkhorn's scaling (Pobrotyn and Bialobrzeski, NeuralNDCG).
+//! The values that NeuralSort finds at each rank (Grover et al., Stochastic optimization of sorting networks via
+//! continuous relaxations). Sinkhorn's scaling is optional (Pobrotyn and Bialobrzeski, NeuralNDCG).
 
 use burn::tensor::Tensor;
 
 use super::{call::Call, cpu::NeuralSortMatrix, path::run, shape::assert_alike};
 
-/// `out_r = sum_j P_rj v_j` for the ranks `r` of each list, the first rank first, `P` a [`NeuralSortMatrix`]; 0 beyond
-/// the requested ranks and beyond the documents of the list.
+/// Returns `out_r = sum_j P_rj v_j` for the ranks `r` of each list, from the first rank, where `P` is a
+/// [`NeuralSortMatrix`]. The output is 0 beyond the requested ranks and beyond the documents of the list.
 ///
-/// Differentiable in `x` and `v`; two equal scores add 0 to the gradient of their distance. O(iterations n^2) time. The
-/// factors of the columns are kept for each iteration and the factors of the rows are computed again. So the CPU takes
-/// O(iterations n) memory, and other backends the memory of the chunks of rows.
+/// `x` and `v` are differentiable; two equal scores add 0 to the gradient of their distance. The computation needs
+/// O(iterations n^2) time. It keeps the factors of the columns for each iteration and recomputes the factors of the
+/// rows. The CPU therefore needs O(iterations n) memory, and other backends need the memory of their chunks of rows.
 ///
 /// # Shapes
 /// - `x`, `v`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes or types.
+/// Panics if the inputs differ in shape or type.
 #[track_caller]
 pub fn neural_sort_sum(x: Tensor<2>, v: Tensor<2>, mask: Tensor<2>, sort: NeuralSortMatrix) -> Tensor<2> {
     assert_alike("neural_sort_sum", ("x", &x), &[("v", &v), ("mask", &mask)]);

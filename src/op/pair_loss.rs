@@ -1,4 +1,4 @@
-//! `pair_loss`: sums of a convex (or fidelity) loss over the pairs that the labels order.
+//! Sums of a convex loss or the fidelity loss over the pairs that the labels order.
 
 use burn::tensor::Tensor;
 
@@ -9,10 +9,10 @@ use super::{
     shape::assert_alike,
 };
 
-/// The weight of a pair in tensors of `[batch, documents]`. Weights carry no gradient.
+/// The weight of a pair, with tensors of `[batch, documents]`. Weights carry no gradient.
 pub type PairWeight = cpu::PairWeight<Tensor<2>>;
 
-/// `out_i = sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`.
+/// Returns `out_i = sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`.
 ///
 /// Differentiable in `x`.
 ///
@@ -20,7 +20,7 @@ pub type PairWeight = cpu::PairWeight<Tensor<2>>;
 /// - `x`, `labels`, `mask` (1 for a document, 0 for padding), tensors of `weight`, output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes or types.
+/// Panics if the inputs differ in shape or type.
 #[track_caller]
 pub fn pair_loss(x: Tensor<2>, labels: Tensor<2>, mask: Tensor<2>, weight: &PairWeight, loss: PairLoss) -> Tensor<2> {
     assert_alike("pair_loss", ("x", &x), &[("labels", &labels), ("mask", &mask)]);

@@ -1,4 +1,4 @@
-//! Which path a primitive takes.
+//! Chooses whether a primitive runs its backend's kernel or its tensor definition.
 
 use burn::{backend::Dispatch, tensor::Tensor};
 
@@ -7,8 +7,8 @@ use super::call::Call;
 use super::definition::{self, rows::bytes_of_rows};
 use crate::execution::{Execution, PrimitivePath};
 
-/// The first output of a call. It comes from the tensor definition if this thread asks for it, or if another crate
-/// turned the backend on: then there is only the definition and its automatic differentiation.
+/// Returns the first output of a call. The tensor definition computes it if this thread asks for that, or if another
+/// crate turned the backend on. Such a backend has only the definition, under burn's automatic differentiation.
 pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
     let execution = Execution::current();
     let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(call.x());
@@ -16,18 +16,18 @@ pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
     Tensor::from_dispatch(outputs.into_vec().remove(0))
 }
 
-/// The memory that automatic differentiation of a definition would need, if that exceeds the memory budget.
+/// The memory that automatic differentiation of a definition would need, when it exceeds the memory budget.
 #[derive(Debug)]
 pub(crate) struct BeyondBudget {
-    /// The backend, for which this build has no analytic gradients.
+    /// The backend for which this build has no analytic gradients.
     pub unlisted: Unlisted,
-    /// Bytes that are needed, about.
+    /// The approximate number of bytes that are needed.
     pub needed: usize,
-    /// Bytes of the budget.
+    /// The number of bytes in the budget.
     pub budget: usize,
 }
 
-/// Checks that the pairs of `scores` are within the memory budget on a backend where chunks of rows save no memory.
+/// Checks that the pairs of `scores` fit into the memory budget, on a backend where chunks of rows save no memory.
 pub(crate) fn beyond_budget(scores: &Tensor<2>) -> Option<BeyondBudget> {
     let unlisted = unlisted(&scores.clone().into_dispatch())?;
     let [batch, documents] = scores.dims();

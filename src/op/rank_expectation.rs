@@ -1,5 +1,5 @@
-//! `rank_expectation`: expected discounts under the Poisson-binomial rank of SoftRank (softrank-directness, section
-//! III), through the probability generating function, O(M n^2) time.
+//! Expected discounts under SoftRank's Poisson-binomial rank (softrank-directness, section III). The probability
+//! generating function gives them in O(M n^2) time.
 
 use burn::tensor::Tensor;
 
@@ -9,9 +9,9 @@ use super::{
     shape::assert_alike,
 };
 
-/// `out_i = sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))` with
-/// `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`, the probability that `j` beats `i`; 0 at padding. It is
-/// [`above_expectation`](super::above_expectation()) of [`Above::Nothing`].
+/// Returns `out_i = sum_m c_m prod_{j != i} (1 + m_j pi_ji (z_m - 1))`, or 0 at padding. The probability that `j` beats
+/// `i` is `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
+/// [`above_expectation`](super::above_expectation()) with [`Above::Nothing`].
 ///
 /// Differentiable in `x`.
 ///
@@ -19,7 +19,7 @@ use super::{
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes or types.
+/// Panics if the inputs differ in shape or type.
 #[track_caller]
 pub fn rank_expectation(x: Tensor<2>, mask: Tensor<2>, sigma: f64, terms: &[ExponentialTerm]) -> Tensor<2> {
     assert_alike("rank_expectation", ("x", &x), &[("mask", &mask)]);

@@ -1,5 +1,5 @@
-//! `rank_recursion`: expected discounts under the Poisson-binomial rank of SoftRank (softrank-directness, section
-//! III), by its recursion over documents, O(k n^2) time for the first `k` ranks.
+//! Expected discounts under SoftRank's Poisson-binomial rank (softrank-directness, section III). The recursion over
+//! documents gives them in O(k n^2) time for the first `k` ranks.
 
 use burn::tensor::{Tensor, TensorData};
 
@@ -11,10 +11,10 @@ use super::{
     shape::assert_alike,
 };
 
-/// `out_i = sum_{r < k} D_r p_i(r)`, `D` the `k` entries of `discounts` and `p_i` the distribution of the rank of `i`,
-/// counted from 0: the number of successes in trials of the probabilities
-/// `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2` over the documents `j != i`; 0 at padding. It is
-/// [`above_recursion`](super::above_recursion()) of [`Above::Nothing`].
+/// Returns `out_i = sum_{r < k} D_r p_i(r)`, or 0 at padding. `D` are the `k` entries of `discounts`, and `p_i` is the
+/// distribution of the rank of `i`, counted from 0. This rank is the number of successes in one trial for each document
+/// `j != i`, with the probability `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
+/// [`above_recursion`](super::above_recursion()) with [`Above::Nothing`].
 ///
 /// Differentiable in `x`.
 ///
@@ -22,14 +22,14 @@ use super::{
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
 ///
 /// # Panics
-/// Inputs of different shapes or types.
+/// Panics if the inputs differ in shape or type.
 #[track_caller]
 pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f64]) -> Tensor<2> {
     assert_alike("rank_recursion", ("x", &x), &[("mask", &mask)]);
     noisy_rank_recursion(x, mask.clone(), mask, &ScoreNoise::one(Comparison::independent(sigma)), discounts)
 }
 
-/// The mask of the documents with `counted` other than 0, where it is given.
+/// Returns the mask, set to 0 at documents where `counted` is given and 0.
 pub(crate) fn asked(mask: &Tensor<2>, counted: Option<Tensor<2>>) -> Tensor<2> {
     match counted {
         Some(counted) => run(Call::Select { x: mask.clone().into_dispatch(), rows: counted.into_dispatch() }),
@@ -37,8 +37,8 @@ pub(crate) fn asked(mask: &Tensor<2>, counted: Option<Tensor<2>>) -> Tensor<2> {
     }
 }
 
-/// The same, averaged over the comparisons of `noise` and times `asked`, for the documents with `asked` other than 0; 0
-/// for the others.
+/// Computes [`rank_recursion`] averaged over the comparisons of `noise` and multiplied by `asked`. Documents with
+/// `asked` equal to 0 are skipped and receive 0.
 #[track_caller]
 pub(crate) fn noisy_rank_recursion(
     x: Tensor<2>,

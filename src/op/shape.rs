@@ -1,16 +1,16 @@
-//! Shapes and types compared before anything is computed. Without the check, broadcasting and kernels that read several
-//! arrays at once would compute a number from inputs that do not fit together. Both are known on the host: nothing is
+//! Checks of shapes and types before anything is computed. Without them, broadcasting and kernels that read several
+//! arrays would compute a number from inputs that do not fit together. The host knows shapes and types, so nothing is
 //! read from a device.
 
 use burn::tensor::Tensor;
 
-/// Returns the words of an error: `labels are [1, 3], scores [2, 3]`.
+/// Returns an error text such as `labels are [1, 3], scores [2, 3]`.
 pub(crate) fn difference(what: &str, found: &[usize], other: &str, expected: &[usize]) -> String {
     let verb = if what.ends_with('s') { "are" } else { "is" };
     format!("{what} {verb} {found:?}, {other} {expected:?}")
 }
 
-/// Panics unless every other input of `function` has the shape of the first.
+/// Panics unless all inputs of `function` have the same shape.
 #[track_caller]
 pub(crate) fn assert_same<const D: usize>(
     function: &str,
@@ -24,7 +24,7 @@ pub(crate) fn assert_same<const D: usize>(
     }
 }
 
-/// Panics unless every other input of `function` has the shape and the type of the first.
+/// Panics unless all inputs of `function` have the same shape and type.
 #[track_caller]
 pub(super) fn assert_alike<const D: usize>(
     function: &str,
@@ -37,7 +37,7 @@ pub(super) fn assert_alike<const D: usize>(
     }
 }
 
-/// Panics unless another input of `function` has the type of the first.
+/// Panics unless two inputs of `function` have the same type.
 #[track_caller]
 pub(super) fn assert_type<const D: usize>(
     function: &str,
@@ -48,7 +48,7 @@ pub(super) fn assert_type<const D: usize>(
     assert!(found == expected, "{function}: {what} of type {found:?}, {name} of type {expected:?}");
 }
 
-/// Panics unless a table of `function` has one entry for each rank of `ranked`.
+/// Panics unless `table` has one entry for each rank of `ranked`; the message names `function`.
 #[track_caller]
 pub(super) fn assert_entry_per_rank(function: &str, (name, table): (&str, &[f64]), ranked: (&str, &Tensor<2>)) {
     let shape = ranked.1.dims();

@@ -1,4 +1,4 @@
-//! `step_sum`: smoothed counts of the documents ahead (approximation-framework, section 4).
+//! Smoothed counts of the documents ahead (approximation-framework, section 4).
 
 use burn::tensor::Tensor;
 
@@ -9,7 +9,7 @@ use super::{
     shape::assert_alike,
 };
 
-/// `out_i = sum_j v_j phi(alpha (x_j - x_i))`, the term `j = i` (`v_i / 2`) included.
+/// Returns `out_i = sum_j v_j phi(alpha (x_j - x_i))`, including the term `j = i` (`v_i / 2`).
 ///
 /// Differentiable in `x` and `v`.
 ///
@@ -17,7 +17,7 @@ use super::{
 /// - `x`, `v`, output: `[batch, documents]`; give padded documents `v = 0`.
 ///
 /// # Panics
-/// Inputs of different shapes or types.
+/// Panics if the inputs differ in shape or type.
 #[track_caller]
 pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
     assert_alike("step_sum", ("x", &x), &[("v", &v)]);
@@ -25,8 +25,8 @@ pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2>
     run(Call::StepSum { x, v, rows: Tensors::None, alpha, step })
 }
 
-/// [`step_sum`] of the documents with `counted` other than 0; 1/2, the step at 0, in place of the others. Where few count,
-/// it is that much faster on the CPU.
+/// Computes [`step_sum`] only for the documents where `counted` is nonzero; the others receive 1/2, the step at 0.
+/// Fewer counted documents need proportionally less time on the CPU.
 ///
 /// Differentiable in `x` and `v`.
 ///
@@ -34,7 +34,7 @@ pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2>
 /// - `x`, `v`, `counted`, output: `[batch, documents]`; give padded documents `v = 0`.
 ///
 /// # Panics
-/// Inputs of different shapes or types.
+/// Panics if the inputs differ in shape or type.
 #[track_caller]
 pub fn counted_step_sum(x: Tensor<2>, v: Tensor<2>, counted: Tensor<2>, alpha: f64, step: Step) -> Tensor<2> {
     assert_alike("counted_step_sum", ("x", &x), &[("v", &v), ("counted", &counted)]);

@@ -1,5 +1,5 @@
-//! The primitives under automatic differentiation: one kind of node, whose backward pass is the analytic gradient of the
-//! backend below.
+//! The primitives under automatic differentiation. One kind of node serves them all, and its backward pass calls the
+//! analytic gradient of the inner backend.
 
 use burn::backend::{
     Autodiff, AutodiffBackend,
@@ -15,7 +15,8 @@ use super::primitives::{Primitives, backward, forward};
 use crate::execution::Execution;
 use crate::op::call::{Call, Tensors};
 
-/// A call with `N` differentiated inputs. Its state is the call and the outputs that its gradient needs.
+/// The autodiff node of a call with `N` differentiated inputs. Its state is the call and the outputs that the gradient
+/// needs.
 #[derive(Debug)]
 struct Node;
 
@@ -34,7 +35,7 @@ impl<B: Primitives, const N: usize> Backward<B, N> for Node {
     }
 }
 
-/// Registers a call whose inputs `nodes` are differentiated.
+/// Registers the node of a call whose differentiated inputs are `nodes`.
 fn register<B: Primitives, C: CheckpointStrategy, const N: usize>(
     nodes: Vec<NodeGuard>,
     state: (Call<B>, Tensors<B>),
@@ -47,7 +48,7 @@ fn register<B: Primitives, C: CheckpointStrategy, const N: usize>(
     }
 }
 
-/// Returns the first output of a call, the only one with a gradient.
+/// Returns the first output of a call, which is the only one with a gradient.
 fn differentiable<B: Primitives, C: CheckpointStrategy>(
     call: Call<Autodiff<B, C>>,
     execution: Execution,

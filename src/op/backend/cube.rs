@@ -1,4 +1,5 @@
-//! The primitives on burn's `CubeBackend`: kernels for GPUs, and tensor definitions where a device or a type has none.
+//! The primitives on burn's `CubeBackend`. Where a device or type has no kernel, the tensor definition computes the
+//! result.
 
 use burn::backend::tensor::FloatTensor;
 use burn_cubecl::CubeBackend;
@@ -8,7 +9,7 @@ use crate::execution::Execution;
 use crate::op::call::{Call, Tensors};
 use crate::op::{definition, gpu};
 
-/// The outputs of a call, where the device has a kernel.
+/// Returns the outputs of a call, or `None` if the device has no kernel for it.
 fn value(call: &Call<CubeBackend>) -> Option<Tensors<CubeBackend>> {
     let out = match call {
         Call::StepSum { x, v, rows, alpha, step } => gpu::step_sum(x, v, rows.first(), *alpha, *step),
@@ -32,7 +33,7 @@ fn value(call: &Call<CubeBackend>) -> Option<Tensors<CubeBackend>> {
     out.map(Tensors::One)
 }
 
-/// The gradient of a call, where the device has a kernel.
+/// Returns the gradient of a call, or `None` if the device has no kernel for it.
 fn gradient(
     call: &Call<CubeBackend>,
     saved: &Tensors<CubeBackend>,

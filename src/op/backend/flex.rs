@@ -1,4 +1,4 @@
-//! The primitives on Flex: fused kernels for `f32` and `f64`, tensor definitions for any other type.
+//! The primitives on Flex, with fused kernels for `f32` and `f64` and tensor definitions for every other type.
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, tensor::FloatTensor};
 use burn::tensor::{DType, Element, TensorData};
@@ -9,9 +9,9 @@ use crate::op::call::{Call, Tensors};
 use crate::op::cpu::{self, AboveInputs, IndicatorInputs, Real};
 use crate::op::definition;
 
-/// A type whose values can be borrowed from a tensor.
+/// An element type whose values can be borrowed from a tensor.
 pub(crate) trait Stored: Real + Element {
-    /// The values of a contiguous tensor of this type.
+    /// Borrows the values of a contiguous tensor of this type.
     fn of_tensor(tensor: &FlexTensor) -> &[Self];
 }
 
@@ -29,12 +29,12 @@ macro_rules! stored {
 stored!(f32);
 stored!(f64);
 
-/// A tensor with these values.
+/// Creates a tensor with these values.
 pub(crate) fn tensor<T: Stored>(values: Vec<T>, shape: impl Into<burn::tensor::Shape>) -> FlexTensor {
     FlexTensor::from_data(TensorData::new(values, shape))
 }
 
-/// The outputs of a call, by its kernel if it has one.
+/// Returns the outputs of a call, from its kernel if it has one.
 fn value<T: Stored>(call: Call<Flex>) -> Tensors<Flex> {
     let call: Call<Flex> = call.map(|tensor| tensor.to_contiguous());
     let (of, shape) = (T::of_tensor, call.x().shape());
@@ -75,7 +75,7 @@ fn value<T: Stored>(call: Call<Flex>) -> Tensors<Flex> {
     Tensors::One(tensor(out, shape))
 }
 
-/// The gradients of a call, by its kernel if it has one.
+/// Returns the gradients of a call, from its kernel if it has one.
 fn gradient<T: Stored>(call: Call<Flex>, saved: Tensors<Flex>, gradient: FlexTensor) -> Tensors<Flex> {
     let call: Call<Flex> = call.map(|tensor| tensor.to_contiguous());
     let (of, shape) = (T::of_tensor, call.x().shape());
@@ -110,7 +110,7 @@ fn gradient<T: Stored>(call: Call<Flex>, saved: Tensors<Flex>, gradient: FlexTen
     Tensors::One(tensor(to_x, shape))
 }
 
-/// Runs `$fused` with `$T` the type of the tensor `$x`, where there are kernels for it, else `$definition`.
+/// Runs `$fused` with `$T` as the type of the tensor `$x`, or `$definition` if that type has no kernels.
 macro_rules! by_type {
     ($x:expr, $T:ident => $fused:expr, $definition:expr) => {
         match $x.dtype() {

@@ -1,5 +1,5 @@
 //! The backends for which this build implements [`Primitives`](super::primitives::Primitives). Cargo unites the
-//! features of all crates of a program, so a tensor may come from a backend of burn that no feature of this crate
+//! features of all crates in a program. A tensor may therefore come from a burn backend that no feature of this crate
 //! turned on.
 
 // Supported for users of older models.
@@ -7,7 +7,7 @@
 
 use burn::backend::{DispatchTensor, DispatchTensorKind, TensorMetadata};
 
-/// Returns whether the backend of `tensor` is in the list of [`Primitives`](super::primitives::Primitives).
+/// Returns whether [`Primitives`](super::primitives::Primitives) lists the backend of `tensor`.
 pub fn is_listed(tensor: &DispatchTensor) -> bool {
     kind_is_listed(&tensor.kind)
 }
@@ -31,7 +31,7 @@ fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
     }
 }
 
-/// Features of this crate by the names of burn's backends; the graphics cards share one entry.
+/// Maps the names of burn's backends to features of this crate; all graphics cards share one entry.
 const FEATURES: [(&str, &str); 5] = [
     ("Flex", "flex"),
     ("NdArray", "ndarray"),
@@ -40,16 +40,16 @@ const FEATURES: [(&str, &str); 5] = [
     ("Cube", "cuda, rocm, vulkan, wgpu or metal"),
 ];
 
-/// A backend that is not in the list.
+/// A backend for which this build has no [`Primitives`](super::primitives::Primitives).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unlisted {
     /// The backend's name in burn.
     pub backend: String,
-    /// The feature of this crate that would bring it; `None` for a backend that no feature brings.
+    /// The feature of this crate that would add the backend, or `None` if no feature does.
     pub feature: Option<&'static str>,
 }
 
-/// The backend of `tensor`, if it is not in the list.
+/// Returns the backend of `tensor` if this build has no [`Primitives`](super::primitives::Primitives) for it.
 pub fn unlisted(tensor: &DispatchTensor) -> Option<Unlisted> {
     if is_listed(tensor) {
         return None;

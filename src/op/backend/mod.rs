@@ -1,4 +1,4 @@
-//! The primitives on burn's backends: the interface of a backend ([`Primitives`]), and its implementations.
+//! The interface of a backend ([`Primitives`]) and its implementations on burn's backends.
 
 mod autodiff;
 #[cfg(feature = "_cube")]

@@ -1,10 +1,10 @@
-//! `Primitives`: the primitives as a backend extension. The default bodies are the tensor definitions and their
-//! analytic gradients in chunks of rows, so memory is bounded on every backend. A backend overrides the ones for which
+//! `Primitives`, the backend extension for the primitives. The default methods call the tensor definitions and their
+//! analytic gradients in chunks of rows, which bounds the memory on every backend. A backend overrides a method where
 //! it has a faster way.
 //!
-//! Under burn's kernel fusion operations wait in a queue, and neighbors become one kernel. A call over pairs is one
-//! operation of this queue, which fusion runs as it is: our kernel, or the definition on the unfused backend. A
-//! composed call enters the queue as the backend's own operations, one by one, and may be fused.
+//! Under burn's kernel fusion, operations wait in a queue, and neighboring operations become one kernel. A call over
+//! pairs is one operation in this queue. Fusion runs it unchanged, by our kernel or by the definition on the unfused
+//! backend. A composed call enters the queue as separate operations of the backend, which may be fused.
 
 // Supported for users of older models.
 #![cfg_attr(any(feature = "ndarray", feature = "tch"), allow(deprecated))]
@@ -22,10 +22,10 @@ use crate::op::call;
 use crate::op::call::{Call, Tensors};
 use crate::op::definition::{self, array::Array};
 
-/// The primitives on one backend. A backend that is not listed here was turned on by another crate: public functions do
-/// not call the extension on it ([`is_listed`](super::is_listed)).
+/// The primitives on one backend. A backend missing from the list below was turned on by another crate. Public
+/// functions check [`is_listed`](super::is_listed) and never call the extension on such a backend.
 ///
-/// `execution` says how to compute. It is an argument, since fusion's queue is worked off on another thread.
+/// `execution` is an argument because another thread works through the queue of burn's kernel fusion.
 #[backend_extension(
     Autodiff,
     Fusion: cfg(feature = "_cube"),
@@ -36,13 +36,13 @@ use crate::op::definition::{self, array::Array};
     Cube: cfg(feature = "_cube")
 )]
 pub trait Primitives: Backend {
-    /// The outputs of a call over pairs.
+    /// Returns the outputs of a call over pairs.
     #[fusion(meta = call::outputs)]
     fn forward(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
         execution.scope(|| definition::forward(call))
     }
 
-    /// The gradient of a call over pairs, as [`definition::backward`] gives it.
+    /// Returns the gradient of a call over pairs, as defined by [`definition::backward`].
     #[fusion(meta = call::gradients)]
     fn backward(
         #[extension_type] call: Call<Self>,
@@ -53,7 +53,7 @@ pub trait Primitives: Backend {
         execution.scope(|| definition::backward(call, saved, gradient))
     }
 
-    /// The output of a composed call.
+    /// Returns the output of a composed call.
     #[fusion(default)]
     fn composed(#[extension_type] call: Call<Self>, execution: Execution) -> Tensors<Self> {
         execution.scope(|| match call {
@@ -68,7 +68,7 @@ pub trait Primitives: Backend {
         })
     }
 
-    /// The gradient of a composed call.
+    /// Returns the gradient of a composed call.
     #[fusion(default)]
     fn composed_backward(
         #[extension_type] call: Call<Self>,
@@ -89,13 +89,13 @@ impl Primitives for burn::backend::LibTorch {}
 #[cfg(feature = "remote")]
 impl Primitives for burn::backend::Remote {}
 
-/// The outputs of a call.
+/// Returns the outputs of a call.
 pub fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B> {
     if call.is_composed() { B::composed(call, execution) } else { B::forward(call, execution) }
 }
 
-/// Returns the gradients of a call in its [differentiated](Call::differentiated) inputs that are `wanted`, from the
-/// last, each with the number of its input.
+/// Returns the gradients of a call for its [differentiated](Call::differentiated) inputs that are `wanted`. The last
+/// input comes first, and each gradient has the number of its input.
 pub fn backward<B: Primitives>(
     call: Call<B>,
     saved: Tensors<B>,
@@ -122,7 +122,7 @@ pub fn backward<B: Primitives>(
     gradients
 }
 
-/// The gradient in the second input of a sum that is linear in it, which is another sum.
+/// Returns the gradient for the second input of a linear sum; that gradient is itself such a sum.
 fn in_values<B: Primitives>(
     call: &Call<B>,
     saved: &Tensors<B>,

@@ -1,5 +1,4 @@
-//! Expectations of the rank of a document and of the documents above it. See
-//! [`above_expectation`](crate::op::above_expectation()).
+//! The tensor definition of [`above_expectation`](crate::op::above_expectation()) and its gradient.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
@@ -10,7 +9,7 @@ use super::{
 };
 use crate::op::cpu::{Above, AboveExpectation, Comparison, ExponentialTerm};
 
-/// Smallest factor of a product. With a factor of 0, the product of the others cannot be found by a division.
+/// The lower bound of each factor of a product. The gradient divides by factors, which must not be 0.
 const SMALLEST: f64 = 1e-18;
 
 /// Returns the base of one term for every pair: `z_m`, times `1 - b_j` in a product.
@@ -21,7 +20,7 @@ fn base<B: Backend>(term: &ExponentialTerm, b: &Array<B>, above: Above) -> Array
     }
 }
 
-/// `b_i + sum_j b_j pi_ji z / f_j`: the sum over the documents above, where every one of them counts `z` times.
+/// Computes `b_i + sum_j b_j pi_ji z / f_j`, the sum over the documents above, each weighted by `z`.
 fn tilted_sum<B: Backend>(
     ahead: &Array<B>,
     factor: &Array<B>,
@@ -64,9 +63,9 @@ pub fn value<B: Backend>(
     out.0
 }
 
-/// The definition for [independent ranks](AboveExpectation::of_independent_ranks), and the product of every term,
-/// `[batch, documents, terms]`. Near 1 the factors of a long list would all be rounded the same way; their logarithms
-/// keep what makes them differ from 1.
+/// Defines the value for [independent ranks](AboveExpectation::of_independent_ranks) and the product of every term,
+/// `[batch, documents, terms]`. In a long list, rounding would make factors near 1 alike; their logarithms keep the
+/// small differences.
 pub fn of_ranks<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,
@@ -89,9 +88,9 @@ pub fn of_ranks<B: Backend>(
     [out.0, products.0]
 }
 
-/// Gradient with respect to `x`. With `f_j` the factors of a term `m`, `P` their product and `S` the sum above, the
-/// derivative by `pi_ji` is `c_m P / f_j` times `z_m (1 - b_j) - 1` for the product, and times
-/// `(z_m - 1) S + b_j z_m / f_j` for the sum.
+/// Returns the gradient with respect to `x`. Let `f_j` be the factors of a term `m`, `P` their product and `S` the sum
+/// over the documents above. The derivative with respect to `pi_ji` is `c_m P / f_j` times `z_m (1 - b_j) - 1` for the
+/// product, and times `(z_m - 1) S + b_j z_m / f_j` for the sum.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,

@@ -1,5 +1,4 @@
-//! Expectations of the rank of a document and of the documents above it, trial by trial. See
-//! [`above_recursion`](crate::op::above_recursion()).
+//! The tensor definition of [`above_recursion`](crate::op::above_recursion()) and its gradient.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
@@ -10,28 +9,29 @@ use super::{
 };
 use crate::op::cpu::{Above, AboveRecursion};
 
-/// `p(r)` is the chance of `r` documents above, times the mean of the product. `w(r)`, for a sum, is the chance times
-/// the mean of the sum. An array `[batch, rows]` for each rank that can be reached by then.
+/// The state of the recursion, with one array `[batch, rows]` for each rank that can be reached so far. `p(r)` is the
+/// probability of `r` documents above, times the mean of the product over them. `w(r)` is the probability times the
+/// mean of the sum over them, and only a sum has it.
 #[derive(Clone)]
 struct State<B: Backend> {
     p: Vec<Array<B>>,
     w: Vec<Array<B>>,
 }
 
-/// One trial against the rows of a chunk: the chances to be above and not to be, `[batch, rows]`, and for a sum `b_j`,
-/// `[batch, 1]`. For a product the first is multiplied by `1 - b_j`.
+/// One trial against the rows of a chunk. `ahead` and `behind` are the probabilities of being above and below,
+/// `[batch, rows]`. A sum has `b_j` as `b`, `[batch, 1]`, and a product multiplies `ahead` by `1 - b_j`.
 struct Trial<B: Backend> {
     ahead: Array<B>,
     behind: Array<B>,
     b: Option<Array<B>>,
 }
 
-/// The sum of what there is.
+/// Adds the terms that are present.
 fn sum<B: Backend>(terms: impl IntoIterator<Item = Option<Array<B>>>) -> Option<Array<B>> {
     terms.into_iter().flatten().reduce(|sum, term| sum + term)
 }
 
-/// The product with a factor that may be 1.
+/// Multiplies by an optional factor; `None` means 1.
 fn times<B: Backend>(x: Array<B>, factor: Option<&Array<B>>) -> Array<B> {
     match factor {
         Some(factor) => x * factor.clone(),
@@ -40,7 +40,8 @@ fn times<B: Backend>(x: Array<B>, factor: Option<&Array<B>>) -> Array<B> {
 }
 
 impl<B: Backend> State<B> {
-    /// After one more trial, of `ranks` ranks. `x(r) <- x(r) (1 - pi) + x(r - 1) pi`, and `w` gets `p(r - 1) pi b`.
+    /// Returns the state of `ranks` ranks after one more trial. It is `x(r) <- x(r) (1 - pi) + x(r - 1) pi`, and `w`
+    /// also gains `p(r - 1) pi b`.
     fn after(&self, Trial { ahead, behind, b }: &Trial<B>, ranks: usize) -> Self {
         let below = |x: &[Array<B>], rank: usize| Some(x.get(rank.checked_sub(1)?)?.clone() * ahead.clone());
         let here = |x: &[Array<B>], rank: usize| Some(x.get(rank)?.clone() * behind.clone());
@@ -53,7 +54,7 @@ impl<B: Backend> State<B> {
         Self { p, w }
     }
 
-    /// Derivatives before a trial, from those after it.
+    /// Returns the derivatives before a trial from the derivatives after it.
     fn before(&self, Trial { ahead, behind, b }: &Trial<B>) -> Self {
         let above = |x: &[Array<B>], rank: usize| Some(x.get(rank + 1)?.clone() * ahead.clone());
         let last = |x: &[Array<B>], rank: usize| sum([Some(x[rank].clone() * behind.clone()), above(x, rank)]);
@@ -65,8 +66,8 @@ impl<B: Backend> State<B> {
         Self { p, w }
     }
 
-    /// Derivative of the expectation by `pi` from the derivatives after a trial and the state before it, where the document
-    /// leaves `left` of a product.
+    /// Returns the derivative of the expectation with respect to `pi`. It combines the derivatives after a trial with
+    /// the state before it; a document above leaves the factor `left` in a product.
     fn slope(&self, state: &Self, b: Option<&Array<B>>, left: Option<&Array<B>>) -> Option<Array<B>> {
         let moved = |slopes: &[Array<B>], x: &[Array<B>]| {
             let by_rank = slopes.iter().enumerate().take(x.len() + 1).map(|(rank, slope)| {
@@ -82,7 +83,7 @@ impl<B: Backend> State<B> {
     }
 }
 
-/// The trials of all documents against the rows of a chunk, in one comparison.
+/// The trials of all documents against the rows of a chunk, for one comparison.
 struct Trials<B: Backend> {
     trials: [Array<B>; 3],
     b: Option<Array<B>>,
@@ -101,23 +102,24 @@ impl<B: Backend> Trials<B> {
         Some(self.b.as_ref()?.rows((j, j + 1)))
     }
 
-    /// Returns the factor that a document above leaves in a product; 1 for a sum.
+    /// Returns the factor that a document above leaves in a product, or `None` for a sum.
     fn left(&self, j: usize) -> Option<Array<B>> {
         if self.above == Above::Product { Some(self.b(j)? * -1.0 + 1.0) } else { None }
     }
 
-    /// After the trials of some documents.
+    /// Returns the state after the trials of the given documents.
     fn after(&self, documents: std::ops::Range<usize>, start: State<B>) -> State<B> {
         documents.fold(start, |state, j| state.after(&self.of(j), self.ranks))
     }
 
-    /// Returns the state before the first trial, with no document above. `nothing` holds zeros, `[batch, rows]`.
+    /// Returns the state before the first trial, with no document above. `nothing` is an array of zeros,
+    /// `[batch, rows]`.
     fn start(&self, nothing: &Array<B>) -> State<B> {
         let w = if self.above == Above::Sum { vec![nothing.clone()] } else { Vec::new() };
         State { p: vec![nothing.clone() + 1.0], w }
     }
 
-    /// Derivatives of the expectation by the state at the end, `[batch, rows]` each.
+    /// Returns the derivatives of the expectation with respect to the final state, `[batch, rows]` each.
     fn last_slopes(&self, values: &Array<B>, nothing: &Array<B>, rows: (usize, usize)) -> State<B> {
         let value = |rank: usize| nothing.clone() + values.rows((rank, rank + 1));
         let ranks = 0..self.ranks;
@@ -134,7 +136,7 @@ impl<B: Backend> Trials<B> {
     }
 }
 
-/// Returns the contributions of documents; none for a function of the rank alone.
+/// Returns the contributions of the documents, or `None` for a function of only the rank.
 fn contributed<B: Backend>(b: FloatTensor<B>, above: Above) -> Option<Array<B>> {
     (above != Above::Nothing).then_some(Array(b))
 }
@@ -170,8 +172,9 @@ pub fn value<B: Backend>(
     out.0
 }
 
-/// Gradient with respect to `x`: the derivatives by the state go back over the trials, and each trial's are a sum over the
-/// ranks. The states are computed again from every `sqrt(n)`-th one.
+/// Returns the gradient with respect to `x`. The derivatives of the state are propagated backward through the trials,
+/// and the derivative of each trial is a sum over ranks. Only every `sqrt(n)`-th state is kept; the states between are
+/// recomputed.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,

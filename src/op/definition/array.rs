@@ -1,5 +1,5 @@
-//! `Array`: float tensors of any backend with operators, in which the tensor definitions are written once for
-//! plain backends, for autodiff and for the run-time dispatch.
+//! `Array`, a float tensor of any backend with operators. Tensor definitions written with it run on plain backends,
+//! under autodiff and through burn's run-time dispatch.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -9,7 +9,7 @@ use burn::backend::{
 };
 use burn::tensor::Shape;
 
-/// A float tensor of backend `B`; binary operators broadcast.
+/// A float tensor of the backend `B`, whose binary operators broadcast.
 #[derive(Debug)]
 pub struct Array<B: Backend>(pub FloatTensor<B>);
 
@@ -61,7 +61,7 @@ scalar_operator!(Mul, mul, float_mul_scalar);
 functions! {
     exp: float_exp,
     log: float_log,
-    /// `log(1 + x)`, precise for small `x`.
+    /// Returns `log(1 + x)`, precise for small `x`.
     log_1p: float_log1p,
     erf: float_erf,
     atan: float_atan,
@@ -70,13 +70,13 @@ functions! {
     sigmoid: sigmoid,
     log_sigmoid: log_sigmoid,
     relu: relu,
-    /// The same values, without a gradient.
+    /// Returns the same values without a gradient.
     detach: float_detach,
 }
 
 impl<B: Backend> Div<f64> for Array<B> {
     type Output = Self;
-    /// By the reciprocal: autodiff takes the divisor of a division by a number in single precision.
+    /// Multiplies by the reciprocal, because autodiff rounds the divisor of a scalar division to single precision.
     #[allow(clippy::suspicious_arithmetic_impl)]
     fn div(self, other: f64) -> Self {
         self * other.recip()
@@ -103,30 +103,30 @@ impl<B: Backend> Array<B> {
         Self(B::float_clamp_min(self.0, Scalar::Float(least)))
     }
 
-    /// 1 where the value is above `bound`, else 0; carries no gradient.
+    /// Returns 1 where the value is above `bound`, else 0; carries no gradient.
     pub fn above(self, bound: f64) -> Self {
         let dtype = get_or_init_device_settings::<B>(&self.0.device()).bool_dtype;
         let float = self.0.dtype().into();
         Self(B::bool_into_float(B::float_greater_elem(self.0, Scalar::Float(bound), dtype), float))
     }
 
-    /// 1 where the value is 0, else 0; carries no gradient.
+    /// Returns 1 where the value is 0, else 0; carries no gradient.
     pub fn equals_zero(self) -> Self {
         let float = self.0.dtype().into();
         Self(B::bool_into_float(self.zeros(), float))
     }
 
-    /// `other` where this value is not 0, else 0, whatever `other` holds there.
+    /// Returns `other` where this value is nonzero, and 0 elsewhere, even in place of NaN.
     pub fn select(&self, other: Self) -> Self {
         self.select_or(other, 0.0)
     }
 
-    /// `other` where this value is not 0, else `fill`, whatever `other` holds there.
+    /// Returns `other` where this value is nonzero, and `fill` elsewhere, even in place of NaN.
     pub fn select_or(&self, other: Self, fill: f64) -> Self {
         Self(B::float_mask_fill(other.0, self.clone().zeros(), Scalar::Float(fill)))
     }
 
-    /// Largest value along dimension `dim`, which is removed.
+    /// Returns the largest value along dimension `dim`, and removes this dimension.
     pub fn largest(&self, dim: usize) -> Self {
         Self(B::float_max_dim(self.0.clone(), dim)).squeeze(dim)
     }
@@ -136,7 +136,7 @@ impl<B: Backend> Array<B> {
         B::float_equal_elem(self.0, Scalar::Float(0.0), dtype)
     }
 
-    /// `0, 1, .., n - 1` as a `[1, n]` array like this one.
+    /// Returns `0, 1, .., n - 1` as a `[1, n]` array with the type and device of this one.
     pub fn indices(&self, n: usize) -> Self {
         let ones = B::float_ones([1, n].into(), &self.0.device(), self.0.dtype().into());
         Self(B::float_cumsum(ones, 1)) - 1.0
@@ -148,12 +148,12 @@ impl<B: Backend> Array<B> {
         Self(B::float_reshape(self.0, Shape::from(dims)))
     }
 
-    /// Sum over dimension `dim`, which is removed.
+    /// Sums over dimension `dim` and removes it.
     pub fn sum(self, dim: usize) -> Self {
         Self(B::float_sum_dim(self.0, dim)).squeeze(dim)
     }
 
-    /// Product over dimension `dim`, which is removed.
+    /// Multiplies along dimension `dim` and removes it.
     pub fn product(self, dim: usize) -> Self {
         Self(B::float_prod_dim(self.0, dim)).squeeze(dim)
     }
@@ -164,14 +164,14 @@ impl<B: Backend> Array<B> {
         Self(B::float_reshape(self.0, Shape::from(dims)))
     }
 
-    /// The columns `start..end` of a `[batch, documents, ..]` array.
+    /// Returns the columns `start..end` of a `[batch, documents, ..]` array.
     pub fn rows(&self, (start, end): (usize, usize)) -> Self {
         let mut slices = vec![Slice::new(0, None, 1); self.0.shape().num_dims()];
         slices[1] = Slice::new(start as isize, Some(end as isize), 1);
         Self(B::float_slice(self.0.clone(), &slices))
     }
 
-    /// The `m`-th slice along the last dimension of a three-dimensional array, without that dimension.
+    /// Returns the `m`-th slice along the last dimension of a three-dimensional array, without that dimension.
     pub fn slice_last(&self, m: usize) -> Self {
         let all = Slice::new(0, None, 1);
         let one = Slice::new(m as isize, Some(m as isize + 1), 1);
@@ -182,23 +182,23 @@ impl<B: Backend> Array<B> {
         Self(B::float_cat(parts.into_iter().map(|part| part.0).collect(), dim))
     }
 
-    /// Arrays along a new last dimension.
+    /// Stacks arrays along a new last dimension.
     pub fn stack_last(parts: Vec<Self>) -> Self {
         let dim = parts.first().map_or(0, |part| part.0.shape().num_dims());
         Self::concatenate(parts.into_iter().map(|part| part.unsqueeze(dim)).collect(), dim)
     }
 
-    /// A value for each document `j`, for every row `i`: `[B, N]` to `[B, 1, N]`.
+    /// Reshapes `[B, N]` to `[B, 1, N]`, so every row `i` sees the value of each document `j`.
     pub fn columns(&self) -> Self {
         self.clone().unsqueeze(1)
     }
 
-    /// A value for each row `i` of a chunk, for every document `j`: `[B, R]` to `[B, R, 1]`.
+    /// Reshapes `[B, R]` to `[B, R, 1]`, so every document `j` sees the value of each row `i` of a chunk.
     pub fn column(self) -> Self {
         self.unsqueeze(2)
     }
 
-    /// `x_j - x_i` for the rows `i` of a chunk and every document `j`: `[B, R, N]`.
+    /// Returns `x_j - x_i` for the rows `i` of a chunk and every document `j`, `[B, R, N]`.
     pub fn differences(&self, rows: (usize, usize)) -> Self {
         self.columns() - self.rows(rows).column()
     }

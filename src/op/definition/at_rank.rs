@@ -1,4 +1,4 @@
-//! Values of ranks by gathering. See [`at_rank`](crate::op::at_rank()).
+//! The tensor definition of [`at_rank`](crate::op::at_rank()), a gather from a table.
 
 use burn::{
     backend::{Backend, TensorMetadata, get_or_init_device_settings, tensor::FloatTensor},

@@ -1,16 +1,16 @@
-//! The discounted sum of gains in descending order. See [`ideal_dcg`](crate::op::ideal_dcg()).
+//! The tensor definition of [`ideal_dcg`](crate::op::ideal_dcg()), by the ranks of the gains.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{array::Array, at_rank, rank};
 
-/// The tensor definition: the discounts at the ranks by gain.
+/// The tensor definition, which takes the discounts at the ranks of the gains.
 pub fn value<B: Backend>(gains: FloatTensor<B>, mask: FloatTensor<B>, discounts: Vec<f64>) -> FloatTensor<B> {
     let ranks = rank::value::<B>(gains.clone(), mask.clone());
     discounted::<B>(gains, mask, at_rank::value::<B>(ranks, discounts))
 }
 
-/// The sum of gains times discounts at the ranks of their documents.
+/// Returns the sum of gains times discounts, where each document has the discount of its rank.
 pub fn discounted<B: Backend>(
     gains: FloatTensor<B>,
     mask: FloatTensor<B>,

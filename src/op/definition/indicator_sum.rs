@@ -1,16 +1,16 @@
-//! Softmax attention of scores to scores. See [`indicator_sum`](crate::op::indicator_sum()).
+//! The tensor definition of [`indicator_sum`](crate::op::indicator_sum()) and its gradient.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{array::Array, rows::by_rows};
 
-/// `exp(-(x_j - x_i)^2 / sigma)` for the documents `j`: at most 1, and 1 at `j = i`, so that no row of a document
-/// needs its maximum.
+/// Returns `exp(-(x_j - x_i)^2 / sigma)` for the documents `j`. It is at most 1, and 1 at `j = i`, so the softmax need
+/// not subtract a maximum.
 fn kernel<B: Backend>(x: &Array<B>, mask: &Array<B>, rows: (usize, usize), sigma: f64) -> Array<B> {
     (x.differences(rows).square() / -sigma).exp() * mask.columns()
 }
 
-/// The tensor definition: the sum and the denominator of its softmax.
+/// The tensor definition, with the denominators of the softmax as a second output.
 pub fn value<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,
@@ -36,7 +36,7 @@ pub struct Forward<B: Backend> {
     pub total: FloatTensor<B>,
 }
 
-/// Gradient with respect to `x`. With `q_i = g_i / total_i` and `k` the kernel, row `k` is
+/// Returns the gradient with respect to `x`. With `q_i = g_i / total_i` and the kernel `k`, row `k` is
 /// `2 / sigma sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))`.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,

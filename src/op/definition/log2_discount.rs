@@ -1,4 +1,4 @@
-//! The discount of NDCG at real positions. See [`log2_discount`](crate::op::log2_discount()).
+//! The tensor definition of [`log2_discount`](crate::op::log2_discount()) and its gradient.
 
 use std::f64::consts::LN_2;
 
@@ -11,7 +11,7 @@ pub fn value<B: Backend>(positions: FloatTensor<B>) -> FloatTensor<B> {
     (Array::<B>(B::float_log1p(positions)).recip() * LN_2).0
 }
 
-/// Gradient with respect to the positions: with `d` the discounts, `-g d^2 / ((1 + p) ln 2)`.
+/// Returns the gradient with respect to the positions, `-g d^2 / ((1 + p) ln 2)` with the discounts `d`.
 pub fn gradient<B: Backend>(
     positions: FloatTensor<B>,
     out: FloatTensor<B>,

@@ -1,4 +1,4 @@
-//! Logarithms of softmax over the documents of a list. See [`log_softmax`](crate::op::log_softmax()).
+//! The tensor definition of [`log_softmax`](crate::op::log_softmax()) and its gradient.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
@@ -13,7 +13,7 @@ pub fn value<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> FloatTensor
     mask.select(shifted - total.log().unsqueeze(1)).0
 }
 
-/// Gradient with respect to `x`, from the output: `g_i - exp(out_i) sum_j g_j` over the documents.
+/// Returns the gradient with respect to `x`, `g_i - exp(out_i) sum_j g_j` over the documents of a list.
 pub fn gradient<B: Backend>(out: FloatTensor<B>, mask: FloatTensor<B>, gradient: FloatTensor<B>) -> FloatTensor<B> {
     let (out, mask) = (Array::<B>(out), Array::<B>(mask));
     let g = Array::<B>(gradient) * mask.clone();

@@ -1,8 +1,8 @@
-//! The meaning of every primitive, in tensor operations that any burn backend has: its value, and its analytic gradient
-//! where it has one. What holds an array of pairs is computed in chunks of rows within the memory budget.
+//! The definition of every primitive, in tensor operations that any burn backend has: its value, and its analytic
+//! gradient if it has one. Arrays over pairs are computed in chunks of rows within the memory budget.
 //!
-//! Definitions call definitions only, never the primitives of a backend, so that they run on a backend that knows
-//! nothing of this crate.
+//! Definitions call only other definitions, never the primitives of a backend, so they run on backends that do not know
+//! this crate.
 
 pub mod above_expectation;
 pub mod above_recursion;
@@ -26,7 +26,7 @@ use burn::backend::{Backend, tensor::FloatTensor};
 use self::array::Array;
 use crate::op::call::{Call, Tensors};
 
-/// Returns `out` with `fill` in place of the documents that `rows` leaves out. Without `rows`, `out` stays.
+/// Replaces the values of documents that `rows` leaves out by `fill`. Without `rows`, it returns `out` unchanged.
 fn asked<B: Backend>(out: FloatTensor<B>, rows: &Tensors<B>, fill: f64) -> FloatTensor<B> {
     match rows.first() {
         Some(rows) => Array::<B>(rows.clone()).select_or(Array(out), fill).0,
@@ -34,7 +34,7 @@ fn asked<B: Backend>(out: FloatTensor<B>, rows: &Tensors<B>, fill: f64) -> Float
     }
 }
 
-/// The outputs of a call.
+/// Returns the outputs of a call.
 pub fn forward<B: Backend>(call: Call<B>) -> Tensors<B> {
     Tensors::One(match call {
         Call::StepSum { x, v, rows, alpha, step } => asked::<B>(step_sum::value::<B>(x, v, alpha, step), &rows, 0.5),
@@ -69,8 +69,8 @@ pub fn forward<B: Backend>(call: Call<B>) -> Tensors<B> {
     })
 }
 
-/// Returns the gradient of a call in its first input, given the gradient of its output, which is 0 at documents that
-/// are not wanted; NeuralSort's in both inputs. `saved` are the outputs that [`Call::saved`] keeps.
+/// Returns the gradient of a call for its first input, or for both inputs of NeuralSort. The given output gradient is 0
+/// at documents that are not needed. `saved` are the outputs that [`Call::saved`] keeps.
 pub fn backward<B: Backend>(call: Call<B>, saved: Tensors<B>, gradient: FloatTensor<B>) -> Tensors<B> {
     Tensors::One(match call {
         Call::StepSum { x, v, alpha, step, .. } => step_sum::gradient::<B>(x, v, gradient, alpha, step),

@@ -1,7 +1,7 @@
-//! Values found at each rank by NeuralSort. See [`neural_sort_sum`](crate::op::neural_sort_sum()).
+//! The tensor definition of [`neural_sort_sum`](crate::op::neural_sort_sum()) and its gradient.
 //!
-//! Scaling multiplies rows and columns, so the scaled matrix is `a_r e_rj b_j` with the exponentials `e`, which are
-//! computed again for each pass unless they fit into the memory budget.
+//! Sinkhorn's scaling multiplies rows and columns by factors, which gives the matrix `a_r e_rj b_j` with exponentials
+//! `e`. Each pass recomputes the exponentials unless they fit into the memory budget.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
@@ -12,18 +12,18 @@ use super::{
 };
 use crate::op::cpu::NeuralSortMatrix;
 
-/// The exponentials of a batch, in chunks of rows.
+/// The exponentials of NeuralSort's matrices of a batch, computed in chunks of rows.
 struct Exponentials<'a, B: Backend> {
     x: Array<B>,
     mask: Array<B>,
     /// `sum_k |x_j - x_k|`
     spread: Array<B>,
-    /// `n + 1 - 2 r` at each rank, `n` the documents of the list.
+    /// `n + 1 - 2 r` at each rank `r`, for a list of `n` documents.
     slope: Array<B>,
-    /// 1 at the ranks that the documents of a list take, else 0.
+    /// 1 at the ranks that a document of the list takes, else 0.
     ranks: Array<B>,
     sort: &'a NeuralSortMatrix,
-    /// All rows, if they fit.
+    /// The exponentials of all rows, if they fit into the memory budget.
     whole: Option<Array<B>>,
 }
 
@@ -59,12 +59,12 @@ impl<'a, B: Backend> Exponentials<'a, B> {
         self.whole.clone().unwrap_or_else(|| self.computed(rows))
     }
 
-    /// `1 / sum_j e_rj b_j` for the rows of a chunk.
+    /// Returns `1 / sum_j e_rj b_j` for the rows of a chunk.
     fn row_factors(&self, e: &Array<B>, columns: &Array<B>, rows: (usize, usize)) -> Array<B> {
         ((e.clone() * columns.columns()).sum(2) + (-self.ranks.rows(rows) + 1.0)).recip()
     }
 
-    /// Factors of the columns before the first iteration and after each.
+    /// Returns the factors of the columns before the first iteration and after each one.
     fn scalings(&self) -> Vec<Array<B>> {
         let mut scalings = vec![self.mask.clone()];
         for iteration in 0..self.sort.iterations {
@@ -78,13 +78,13 @@ impl<'a, B: Backend> Exponentials<'a, B> {
         scalings
     }
 
-    /// 1 at the ranks that are needed, of those that are computed.
+    /// Returns 1 at the computed ranks that are needed, and 0 at the others.
     fn asked(&self) -> Array<B> {
         let rows = (0, self.rows());
         (-self.ranks.indices(self.rows()) + self.sort.ranks as f64).above(0.0) * self.ranks.rows(rows)
     }
 
-    /// 0 at the ranks that are not computed.
+    /// Extends the values to all ranks, with 0 at ranks that are not computed.
     fn at_all_ranks(&self, found: Array<B>) -> Array<B> {
         let [_, documents] = self.x.dims();
         match self.rows() {
@@ -112,13 +112,14 @@ pub fn value<B: Backend>(
     exponentials.at_all_ranks(found * exponentials.asked()).0
 }
 
-/// Sums over the rows of `e_rj w_r`, and of the same times the slope of the row, `[batch, 1, documents]`.
+/// Sums `e_rj w_r`, and `e_rj w_r` times the slope of the row, over the rows; each sum is `[batch, 1, documents]`.
 fn weigh<B: Backend>(e: &Array<B>, weights: Array<B>, slope: &Array<B>) -> [Array<B>; 2] {
     [weights.clone(), weights * slope.clone()].map(|weights| (e.clone() * weights.column()).sum(1).columns())
 }
 
-/// Gradients with respect to `x` and `v`. A factor is `1` over a sum of entries times the others' factors: its logarithm
-/// falls by the scaled entry for each unit that the logarithm of an entry, or of a factor on the other side, rises.
+/// Returns the gradients with respect to `x` and `v`. Each scaling factor is `1` over a sum of entries times factors of
+/// the other side. If the logarithm of one such entry or factor rises by one unit, the logarithm of the scaling factor
+/// falls by the scaled entry.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     v: FloatTensor<B>,

@@ -1,4 +1,5 @@
-//! Losses of all pairs, those that the labels do not order weighted by 0. See [`pair_loss`](crate::op::pair_loss()).
+//! The tensor definition of [`pair_loss`](crate::op::pair_loss()) and its gradient. Pairs that the labels do not order
+//! have the weight 0.
 
 use burn::backend::{Backend, TensorMetadata, tensor::FloatTensor};
 use burn::tensor::DType;
@@ -7,7 +8,8 @@ use super::{array::Array, rows::by_rows};
 use crate::op::cpu::{Distance, PairLoss, PairWeight, Real};
 
 impl<B: Backend> PairWeight<Array<B>> {
-    /// Weights of the pairs of a chunk of rows: with the row the more relevant document, and with the column.
+    /// Returns two weights for the pairs of a chunk of rows: one for the row as the more relevant document, one for the
+    /// column.
     fn of_rows(&self, ordered: Array<B>, reversed: Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
         match self {
             Self::Unit => (ordered, reversed),
@@ -34,7 +36,7 @@ fn inverse_log2<B: Backend>(x: Array<B>) -> Array<B> {
 }
 
 impl PairLoss {
-    /// `l(t)`; `weight` says which pairs count, so that no other can overflow.
+    /// Returns `l(t)`. Only pairs with a nonzero `weight` count, so no other pair can overflow.
     fn value<B: Backend>(self, t: Array<B>, weight: &Array<B>) -> Array<B> {
         match self {
             PairLoss::Logistic => -t.log_sigmoid(),
@@ -68,7 +70,7 @@ impl PairLoss {
     }
 }
 
-/// [`Real::EXPONENTIAL_BOUND`] of the type of an array.
+/// Returns [`Real::EXPONENTIAL_BOUND`] for the type of an array.
 fn exponential_bound<B: Backend>(t: &Array<B>) -> f64 {
     match t.0.dtype() {
         DType::F64 => f64::EXPONENTIAL_BOUND,
@@ -76,7 +78,8 @@ fn exponential_bound<B: Backend>(t: &Array<B>) -> f64 {
     }
 }
 
-/// 1 for the pairs of documents that the labels order: with the row the more relevant document, and with the column.
+/// Marks the pairs that the labels order, in two arrays of 1 and 0. The first marks pairs whose row is more relevant,
+/// and the second marks pairs whose column is.
 fn order<B: Backend>(labels: &Array<B>, mask: &Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
     let valid = mask.columns() * mask.rows(rows).column();
     let d = labels.differences(rows);
@@ -101,7 +104,7 @@ pub fn value<B: Backend>(
     out.0
 }
 
-/// Gradient with respect to `x`: row `k` is `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
+/// Returns the gradient with respect to `x`. Row `k` is `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     labels: FloatTensor<B>,

@@ -1,4 +1,4 @@
-//! Ranks by counting comparisons. See [`rank`](crate::op::rank()).
+//! The tensor definition of [`rank`](crate::op::rank()), which counts comparisons.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 

@@ -1,4 +1,4 @@
-//! Steps of the differences of all pairs. See [`step_sum`](crate::op::step_sum()).
+//! The tensor definition of [`step_sum`](crate::op::step_sum()) and its gradient.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
@@ -24,7 +24,7 @@ impl Step {
         }
     }
 
-    /// `phi'(t)`, an even function.
+    /// Returns `phi'(t)`, which is an even function.
     fn slope<B: Backend>(self, t: Array<B>) -> Array<B> {
         match self {
             Step::Logistic => t.clone().sigmoid() * (-t).sigmoid(),
@@ -43,7 +43,8 @@ pub fn value<B: Backend>(x: FloatTensor<B>, v: FloatTensor<B>, alpha: f64, step:
     out.0
 }
 
-/// Gradient with respect to `x`; row `k` needs only the pairs of row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`.
+/// Returns the gradient with respect to `x`. Row `k` is `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`, which needs only its
+/// own pairs.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     v: FloatTensor<B>,

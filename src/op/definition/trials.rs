@@ -1,12 +1,12 @@
-//! The trials of documents against each other under noisy scores.
+//! The trials of documents against each other under noisy scores, as arrays over pairs.
 
 use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{array::Array, rows::by_rows_with};
 use crate::op::cpu::Comparison;
 
-/// The trials of the rows `i` of a chunk: `pi_ji`, `1 - pi_ji`, which is 1 where there is no trial, and whether there is
-/// one: a document of the list that is not the row itself.
+/// Returns three arrays for the rows `i` of a chunk: `pi_ji`, `1 - pi_ji`, and 1 where a trial exists. A row has a
+/// trial against every other document of its list. Without a trial, the arrays hold 0, 1 and 0.
 pub fn trials<B: Backend>(
     x: &Array<B>,
     mask: &Array<B>,
@@ -21,14 +21,15 @@ pub fn trials<B: Backend>(
     [beats(t.clone()), beats(-t) + (trial.clone() * -1.0 + 1.0), trial.clone()]
 }
 
-/// Derivative of `pi_ji` by `x_j`, for the rows `i` of a chunk.
+/// Returns the derivative of `pi_ji` with respect to `x_j`, for the rows `i` of a chunk.
 pub fn density<B: Backend>(x: &Array<B>, comparison: Comparison, rows: (usize, usize)) -> Array<B> {
     let t = x.differences(rows) * comparison.rate - comparison.shift;
     (-t.square()).exp() * (0.5 * std::f64::consts::FRAC_2_SQRT_PI * comparison.rate)
 }
 
-/// Gradient in `x` of a mixture of comparisons. `flow` gives the derivatives by the `x_j` of each trial of the rows of a
-/// chunk, from the weight of a comparison; it holds `numbers` for each row.
+/// Returns the gradient with respect to `x` for a mixture of comparisons. `flow` receives the weight of a comparison
+/// and the rows of a chunk, and returns the derivatives with respect to `x_j` for each trial. It holds `numbers` values
+/// for each row.
 pub fn gradient_of_trials<B: Backend>(
     x: &Array<B>,
     mixture: &[(f64, Comparison)],
