@@ -1,4 +1,4 @@
-//! Atomic writing: whatever happens in between, a file is either the old one or the new one, and always whole.
+//! Writes files atomically. Even after a crash, a file holds either its old contents or all of its new contents.
 
 use std::collections::hash_map::RandomState;
 use std::fs::{self, File};
@@ -6,25 +6,25 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Suffix of the name of a file that is not yet whole.
+/// The suffix of a temporary file, whose contents are not yet complete.
 const PARTIAL: &str = ".partial";
 
 /// Lets `fill` write a file under a temporary name in the same folder, syncs it, and renames it to `path`.
 ///
-/// A link is followed: the file that it points to is replaced. A path that is not a regular file (a device, a pipe,
+/// If `path` is a link, the file that it points to is replaced. A path that is not a regular file (a device, a pipe,
 /// `/dev/stdout`) is written to directly, since a rename would put a regular file in its place.
 ///
 /// # Errors
-/// Any error of `fill` or of the file system; a file that was there before is then untouched.
+/// Returns any error of `fill` or of the file system; an existing file is then unchanged.
 pub fn write_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     prepare(path, fill)?.map_or(Ok(()), Pending::commit)
 }
 
-/// Does what [`write_with`] does, except the last step: `path` keeps its contents until [`commit_together`]. Returns
-/// `None` for a path that is not a regular file, to which it has written directly.
+/// Writes a file as [`write_with`] does, but leaves the last step, the rename to `path`, to [`commit_together`].
+/// Returns `None` if `path` is not a regular file, because the contents were then written to it directly.
 ///
 /// # Errors
-/// As [`write_with`].
+/// Returns the same errors as [`write_with`].
 pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Option<Pending>> {
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     match fs::metadata(path) {
@@ -43,12 +43,12 @@ pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     }
 }
 
-/// Gives files that belong together their names, after a call of `before`. A kill between two renames is the only way to
-/// a part of them.
+/// Calls `before`, then renames files that belong together to their final names. Only a process killed between two
+/// renames can leave some files renamed and others not.
 ///
 /// # Errors
-/// The first file that cannot be renamed, or `before` with the path of the first file. The files that were there before
-/// are then as they were.
+/// Returns the path and the error of the first file that cannot be renamed, or the path of the first file and the error
+/// of `before`. Files that existed before keep their old contents after an error.
 pub fn commit_together(
     mut files: Vec<Pending>,
     before: impl FnOnce() -> io::Result<()>,
@@ -71,10 +71,10 @@ pub fn commit_together(
     Ok(())
 }
 
-/// The file that was at a path before another one took its place. Its second name goes when this is dropped.
+/// The file that a rename replaced. Dropping this value removes the file's second name.
 struct Former {
     path: PathBuf,
-    /// A second name of the file that was there.
+    /// A second name of the replaced file.
     kept: Option<PathBuf>,
 }
 
@@ -119,36 +119,36 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }
 
-/// Writes `bytes` to `path` as [`write_with`] does, but replaces a link itself, so that nothing outside the folder is
-/// written to.
+/// Writes `bytes` to `path` as [`write_with`] does. A link at `path` is itself replaced, so nothing outside the folder
+/// is written to.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
 
-/// As [`replace`], with the contents that `fill` writes.
+/// Replaces `path` as [`replace`] does, with the contents that `fill` writes.
 pub fn replace_with(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut pending = Pending::create(path)?;
     fill(&mut pending)?;
     pending.commit()
 }
 
-/// A file under its temporary name. It is removed when dropped, unless it was committed.
+/// A file under its temporary name. A pending file that was not committed is removed when dropped.
 pub struct Pending {
     path: PathBuf,
     temporary: PathBuf,
-    /// None once it has its name.
+    /// The open file; `None` after the rename to the final name.
     file: Option<BufWriter<File>>,
 }
 
 impl Pending {
-    /// Creates the temporary file of a file that will be at `path`.
+    /// Creates the temporary file that will later be renamed to `path`.
     pub fn create(path: &Path) -> io::Result<Self> {
         let temporary = temporary_name(path)?;
         let file = BufWriter::new(File::options().write(true).create_new(true).open(&temporary)?);
         Ok(Self { path: path.to_path_buf(), temporary, file: Some(file) })
     }
 
-    /// Brings what was written to the disk.
+    /// Writes the buffered bytes to the disk.
     fn sync(&mut self) -> io::Result<()> {
         let file = self.file.as_mut().ok_or_else(|| io::Error::other("written already"))?;
         file.flush()?;
@@ -169,7 +169,7 @@ impl Pending {
     }
 }
 
-/// Returns a path next to `path` that no other file has.
+/// Returns a path in the same folder as `path` that no other file has.
 fn temporary_name(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
     let mut temporary = name.to_os_string();
@@ -205,7 +205,7 @@ pub fn unfinished(name: &str) -> Option<&str> {
     (!file.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(file)
 }
 
-/// Makes the new name survive a loss of power, where the system supports it.
+/// Syncs the folder of `path`, so a new name survives a loss of power, where the system supports it.
 pub fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if let Ok(folder) = File::open(folder) {

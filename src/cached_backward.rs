@@ -1,4 +1,4 @@
-//! Gradients of a loss over more documents than a model can hold at once.
+//! Gradients of a loss over more documents than fit in a model's memory at once.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use burn::tensor::Tensor;
 use crate::device::in_host_memory;
 use crate::seed::seed_for;
 
-/// Reason that [`cached_backward`] gives no gradient. Chunks count from 0 in the fields and from 1 in the messages.
+/// The reason why [`cached_backward`] returns no gradient. Fields number the chunks from 0, messages from 1.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CachedBackwardError {
@@ -38,7 +38,7 @@ pub enum CachedBackwardError {
         /// The chunk.
         chunk: usize,
     },
-    /// Another number of scores in the second pass than in the first.
+    /// A chunk with a different number of scores in the second pass than in the first.
     #[error("chunk {}: {second} scores in the second pass, expected the {first} of the first pass", .chunk + 1)]
     Number {
         /// The chunk.
@@ -48,7 +48,7 @@ pub enum CachedBackwardError {
         /// Number of scores in the second pass.
         second: usize,
     },
-    /// A score that differs between the passes: the gradient would belong to neither.
+    /// A score that differs between the two passes, so the gradient would fit neither.
     #[error(
         "chunk {}, score {}: {second} in the second pass, expected the {first} of the first pass: no other thread may draw \
          from burn's generator, and `score` may keep no state",
@@ -58,7 +58,7 @@ pub enum CachedBackwardError {
     Score {
         /// The chunk.
         chunk: usize,
-        /// The score in its chunk, from 0.
+        /// The index of the score in its chunk, from 0.
         score: usize,
         /// The value of the score in the first pass.
         first: f64,
@@ -67,27 +67,30 @@ pub enum CachedBackwardError {
     },
 }
 
-/// The value and the gradient of a loss that sees the scores of all chunks at once, in the memory of one chunk.
+/// Computes the value and the gradient of a loss on the scores of all chunks, with the memory of a single chunk.
 ///
-/// A first pass computes the scores of each chunk and records nothing. The loss gives the gradient by the scores. A
-/// second pass computes the scores of each chunk again, now recorded, and continues the gradient to the parameters. The
-/// chunks are added in their order. So a step of many long lists fits where a few documents do, for about the time of
-/// one more forward pass (Gao et al., Scaling deep contrastive learning batch size under memory limited setup, 2021).
+/// A first pass computes the scores of each chunk without recording operations. The loss then gives its gradient with
+/// respect to the scores. A second pass computes and records the scores of each chunk again, and propagates the
+/// gradient to the parameters. Gradients of the chunks are added in order. A training step on many long lists thus
+/// needs the memory of only a few documents. The cost is about one more forward pass (Gao et al., Scaling deep
+/// contrastive learning batch size under memory limited setup, 2021).
 ///
-/// * `score` gives the scores of a chunk, `[documents]`. It is called twice with the same seed, so dropout, which stays on,
-///   drops the same neurons. The same scores must come back: to the bit on the CPU, within 1e-5 of the largest elsewhere.
-/// * `loss` takes the scores of all chunks, one after another, to `[1]`.
+/// * `score` returns the scores of a chunk, `[documents]`. Both calls of `score` for a chunk use the same seed, so
+///   dropout stays on and drops the same neurons. Both calls must return the same scores: to the bit on the CPU,
+///   elsewhere within 1e-5 of the largest score.
+/// * `loss` maps the concatenated scores of all chunks to a tensor of shape `[1]`, as
 ///   [`forward_packed`](crate::loss::RankingLoss::forward_packed) does.
-/// * Chunk `i` is scored under the seed `seed_for(seed, "chunk", i)` of [`seed_for`]: pass another `seed` in each step.
+/// * Chunk `i` is scored under the seed `seed_for(seed, "chunk", i)` of [`seed_for`]. Pass a different `seed` in each
+///   step.
 ///
-/// Returns the loss, `[1]`, detached, and the gradient of each parameter, as `GradientsParams::from_grads` gives it.
+/// Returns the detached loss, `[1]`, and the gradient of each parameter, as `GradientsParams::from_grads` does.
 ///
 /// # Limits
-/// burn has one generator of random numbers per process: no other thread may draw from it meanwhile. A chunk is all that
-/// batch norm sees at a time, and it sees each chunk twice.
+/// burn has one random number generator per process, and no other thread may draw from it during the call. Batch norm
+/// sees only one chunk at a time, and sees each chunk twice.
 ///
 /// # Errors
-/// [`CachedBackwardError`]; the message names the chunk.
+/// Returns [`CachedBackwardError`], whose message names the chunk.
 ///
 /// ```
 /// use burn::nn::LinearConfig;
@@ -170,7 +173,7 @@ pub fn cached_backward<M: Module, C>(
     Ok((value.detach(), sum.grads()))
 }
 
-/// Draws the parameters of a model that are drawn when they are first used.
+/// A visitor that initializes the parameters that a model would otherwise draw at their first use.
 struct Drawn;
 
 impl ModuleVisitor for Drawn {
@@ -179,10 +182,11 @@ impl ModuleVisitor for Drawn {
     }
 }
 
-/// The largest difference of scores between the passes, over the largest score, on devices that add in any order.
+/// The largest allowed difference between the scores of the two passes, relative to the largest score, on devices that
+/// add in any order.
 const TOLERANCE: f64 = 1e-5;
 
-/// Compares the scores of both passes.
+/// Checks that both passes gave the same scores.
 fn check_same(chunk: usize, first: Tensor<1>, second: Tensor<1>) -> Result<(), CachedBackwardError> {
     let [counts, other] = [first.dims()[0], second.dims()[0]];
     if counts != other {

@@ -1,4 +1,4 @@
-//! Devices by name: the backend is chosen at run time.
+//! Opens devices by name: the backend is chosen at run time.
 //!
 //! | name | backend | cargo feature |
 //! |---|---|---|
@@ -19,19 +19,19 @@ use std::panic::{self, AssertUnwindSafe};
 use burn::tensor::DeviceKind;
 use burn::tensor::{Device, Tensor};
 
-/// A backend this project knows.
+/// A backend that this project supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backend {
     /// First part of a device name.
     pub name: &'static str,
-    /// One-line description.
+    /// A description of one line.
     pub summary: &'static str,
-    /// Whether this build has it.
+    /// Whether this build includes the backend.
     pub built: bool,
 }
 
-/// Every backend, whether or not this build has it.
+/// Every backend, including those that this build lacks.
 pub const BACKENDS: &[Backend] = &[
     Backend { name: "flex", summary: "burn Flex, CPU", built: cfg!(any(feature = "flex", test)) },
     Backend { name: "ndarray", summary: "burn ndarray, CPU", built: cfg!(feature = "ndarray") },
@@ -44,7 +44,7 @@ pub const BACKENDS: &[Backend] = &[
     Backend { name: "metal", summary: "Apple GPU through Metal", built: cfg!(feature = "metal") },
 ];
 
-/// Reason that a device cannot be used.
+/// The reason why a device cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -53,18 +53,18 @@ pub enum DeviceError {
     Unknown {
         /// The device name given.
         found: String,
-        /// The backend whose name is nearest, if one is near.
+        /// The backend with the most similar name, if any name is similar enough.
         nearest: Option<String>,
     },
-    /// A backend that this build was compiled without.
+    /// This build lacks the backend.
     #[error("device `{found}`: this build has no {backend} backend; build with `--features {backend}`")]
     NotBuilt {
         /// The device name given.
         found: String,
-        /// The backend, which is also the cargo feature that brings it.
+        /// The backend's name, which is also the name of its cargo feature.
         backend: &'static str,
     },
-    /// A selector that the backend does not have.
+    /// The backend has no such selector.
     #[error("device `{found}`: selector `{selector}`, expected {expected}")]
     Selector {
         /// The device name given.
@@ -74,7 +74,7 @@ pub enum DeviceError {
         /// The selectors that the backend has.
         expected: &'static str,
     },
-    /// The backend is there, the device is not.
+    /// The backend exists, but the device does not work.
     #[error("device `{found}` cannot be opened: {reason}")]
     Unavailable {
         /// The device name given.
@@ -88,8 +88,8 @@ fn names() -> String {
     BACKENDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the device for small computations that belong to no particular device: the CPU, or burn's default device in
-/// a build without Flex.
+/// Returns the device for small computations that belong to no particular device. It is the CPU, or burn's default
+/// device in a build without Flex.
 pub(crate) fn host() -> Device {
     #[cfg(any(feature = "flex", test))]
     return Device::flex();
@@ -114,17 +114,18 @@ pub(crate) fn in_host_memory(device: &Device) -> bool {
 
 #[cfg(feature = "learners")]
 thread_local! {
-    /// Reads of devices by this thread, as [`count_read`] counts them.
+    /// The number of times that this thread has read from a device, as counted by [`count_read`].
     static READS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts a read, for which the host waits until the device has done all its work.
+/// Counts one read from a device, for which the host waits until the device has finished its work.
 #[cfg(feature = "learners")]
 pub(crate) fn count_read() {
     READS.set(READS.get() + 1);
 }
 
-/// The reads of this thread's training steps so far. Measuring and saving a scorer are not counted.
+/// Returns how often training steps of this thread have read from a device so far. Reads that measure or save a scorer
+/// are not counted.
 #[cfg(feature = "learners")]
 pub(crate) fn reads() -> u64 {
     READS.get()
@@ -132,8 +133,8 @@ pub(crate) fn reads() -> u64 {
 
 /// Opens the device called `name` and checks it with a small computation.
 ///
-/// A missing driver makes a backend panic, on this thread or on one of the backend's own; the panic becomes an error
-/// here. The program's panic hook is left in place and reports such a panic like any other.
+/// A missing driver makes a backend panic, on this thread or on a thread of the backend; this function turns the panic
+/// into an error. The program's panic hook stays in place and reports such a panic like any other.
 ///
 /// # Errors
 /// [`DeviceError`] when the name is unknown, the backend was not built in, or the device does not answer.
@@ -165,17 +166,17 @@ pub fn open(name: &str) -> Result<Device, DeviceError> {
     }
 }
 
-/// Returns the root cause in a backend's error message: one line, without the intermediate causes and the backtraces.
+/// Returns the root cause in a backend's error message, as one line without intermediate causes and backtraces.
 pub(crate) fn root_cause(error: impl Display) -> String {
     let text = error.to_string();
     let root = text.rsplit("Caused by:").next().unwrap_or_default();
     root.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the backend gave no reason").to_owned()
 }
 
-/// Makes the device, or says why it cannot.
+/// A function that creates the device, or says why it cannot.
 type Select = Box<dyn Fn() -> Result<Device, String>>;
 
-/// Returns a selector of a device that cannot fail before its first computation.
+/// Wraps a function that creates a device and cannot fail before the device's first computation.
 #[allow(dead_code, reason = "depends on the features")]
 fn lazy(device: impl Fn() -> Device + 'static) -> Select {
     Box::new(move || Ok(device()))
@@ -230,7 +231,7 @@ fn libtorch(selector: Option<&str>) -> Option<Select> {
     }
 }
 
-/// The first device of the server at `url`.
+/// Returns a function that connects to the first device of the server at `url`.
 #[cfg(feature = "remote")]
 fn remote(url: String) -> Select {
     use burn::remote::RemoteHost;

@@ -1,18 +1,18 @@
-//! The kind of a file, recognized by its first bytes, so that a message about a wrong file can name it.
+//! Recognizes the kind of a file by its first bytes, so a message about a wrong file can name it.
 
 use std::io::Read;
 use std::path::Path;
 
-/// Number of first bytes that are read to recognize the kind.
+/// The number of bytes at the beginning of a file that are read to recognize its kind.
 const BEGINNING: usize = 1 << 16;
 
 /// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "a variant has the name of its kind")]
 pub enum FileKind {
-    /// A ranker of this crate, whole or not.
+    /// A ranker of this crate, complete or truncated.
     Ranker,
-    /// A safetensors file of something else.
+    /// A safetensors file that holds no ranker of this crate.
     Safetensors,
     Onnx,
     LightGbm,
@@ -26,9 +26,9 @@ pub enum FileKind {
     Letor,
     TrecRun,
     Qrels,
-    /// A table with a header, its columns separated by commas.
+    /// A table with a header and columns separated by commas.
     Csv,
-    /// A table with a header, its columns separated by tabs.
+    /// A table with a header and columns separated by tabs.
     Tsv,
     /// One number per line.
     Numbers,
@@ -50,14 +50,14 @@ pub enum FileKind {
     Html,
     Xml,
     Utf16,
-    /// Text of no kind above.
+    /// Text of no known kind.
     Text,
-    /// Other bytes.
+    /// Bytes of no known kind.
     Binary,
     Empty,
 }
 
-/// First bytes that identify one kind.
+/// First bytes that identify a kind of file.
 const MAGIC: [(&[u8], FileKind); 19] = [
     (b"ARROW1", FileKind::Arrow),
     (b"\xff\xff\xff\xff", FileKind::ArrowStream),
@@ -81,7 +81,7 @@ const MAGIC: [(&[u8], FileKind); 19] = [
 ];
 
 impl FileKind {
-    /// The kind of a file that begins so; the first [`BEGINNING`] bytes are enough.
+    /// Returns the kind of a file that begins with `bytes`; the first [`BEGINNING`] bytes are enough.
     pub fn of(bytes: &[u8]) -> Self {
         let beginning = &bytes[..bytes.len().min(BEGINNING)];
         // Before the others: the length of a header, in the first bytes, may be the beginning of another kind.
@@ -107,7 +107,7 @@ impl FileKind {
         }
     }
 
-    /// The kind of a file; `None` of one that cannot be read.
+    /// Returns the kind of a file; `None` if the file cannot be read.
     pub fn of_file(path: &Path) -> Option<Self> {
         if !path.is_file() {
             return None;
@@ -117,7 +117,7 @@ impl FileKind {
         Some(Self::of(&beginning))
     }
 
-    /// Returns the kind in words, for a message about the found file.
+    /// Returns the kind in words, for a message about the file that was found.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Ranker => "a ranker of burn-rank",
@@ -161,7 +161,7 @@ impl FileKind {
         }
     }
 
-    /// Whether the file holds data to rank, or may once it is decompressed.
+    /// Returns whether the file holds data to rank, or may do so once it is decompressed.
     pub fn is_data(self) -> bool {
         use FileKind::{Arrow, ArrowStream, Csv, EncryptedParquet, Feather1, Gzip, Letor, Parquet, Tsv};
         matches!(self, Letor | Csv | Tsv | Gzip | Arrow | ArrowStream | Feather1 | Parquet | EncryptedParquet)
@@ -177,18 +177,18 @@ impl FileKind {
         matches!(self, Ranker | Onnx) || foreign.contains(&self)
     }
 
-    /// Whether the file is text of a known kind that is no configuration.
+    /// Returns whether the kind is known and is not a configuration.
     pub fn is_another_text(self) -> bool {
         !self.is_plain() && self != Self::Configuration
     }
 
-    /// Whether nothing is known of the file that a message about its text does not say better.
+    /// Returns whether the kind adds nothing to a message about the file's text.
     pub fn is_plain(self) -> bool {
         matches!(self, Self::Text | Self::Empty | Self::Gzip)
     }
 }
 
-/// A header of JSON after its length.
+/// Recognizes a JSON header after its length, as in a safetensors file.
 fn safetensors(beginning: &[u8]) -> Option<FileKind> {
     let (length, header) = beginning.split_first_chunk::<8>()?;
     // The longest header that safetensors reads has 100 MB.
@@ -200,7 +200,7 @@ fn safetensors(beginning: &[u8]) -> Option<FileKind> {
     Some(if is_ours { FileKind::Ranker } else { FileKind::Safetensors })
 }
 
-/// A message of protocol buffers whose field 1 is a small version, followed by one of the other fields of a model.
+/// Recognizes a protocol buffers message whose field 1 is a small version number, followed by another field of a model.
 fn is_onnx(beginning: &[u8]) -> bool {
     matches!(beginning, [0x08, 1..=32, 0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42, ..])
 }
@@ -243,7 +243,7 @@ fn of_text(text: &str) -> FileKind {
     }
 }
 
-/// Whether a text begins with names of columns and a row of as many values.
+/// Returns whether a text begins with a row of column names, followed by a row with as many values.
 fn has_header(text: &str, separator: char) -> bool {
     let mut lines = text.lines().filter(|line| !line.is_empty());
     let (Some(header), Some(row)) = (lines.next(), lines.next()) else { return false };
@@ -259,7 +259,8 @@ fn has_header(text: &str, separator: char) -> bool {
     names.len() > 1 && names.len() == values.len() && names.iter().all(|name| name.parse::<f64>().is_err())
 }
 
-/// Whether a line begins as an object or a list does; a list begins with a value, a table of TOML with a name.
+/// Returns whether a line begins a JSON object or list. A JSON list begins with a value; a TOML table begins with a
+/// name.
 fn is_json(line: &str) -> bool {
     let begins_value = |c: char| c.is_ascii_digit() || matches!(c, '[' | '{' | '"' | '-' | ']');
     match line.split_at_checked(1) {

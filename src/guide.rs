@@ -1,4 +1,4 @@
-//! The guide, as in the book.
+//! The guide for users, as in the book.
 //!
 //! # Other pages
 //!
@@ -28,8 +28,8 @@
 //! | `examples` | programs, each with its command in `examples/README.md` |
 //! | `CONTRIBUTING.md` | how to add a loss, a measure or a learner |
 
-/// A page of `docs`. Of two definitions of a link the first one counts: these lead to other modules in place of files,
-/// which this documentation does not have.
+/// Defines a page of `docs`. Markdown uses the first of two definitions of a link. The definitions here lead to modules
+/// of the crate instead of files, which this documentation lacks.
 macro_rules! page {
     ($folder:literal, $name:ident, $about:literal) => {
         #[doc = $about]

@@ -1,7 +1,7 @@
-//! A sum in eight interleaved parts, which the compiler can keep in vector registers. Its order depends only on its
-//! length.
+//! Adds numbers in eight interleaved parts, which the compiler can keep in vector registers. The order of the additions
+//! depends only on the number of terms.
 
-/// `term(0) + .. + term(length - 1)`
+/// Returns `term(0) + .. + term(length - 1)`.
 pub(crate) fn sum(length: usize, term: impl Fn(usize) -> f64) -> f64 {
     let mut parts = [0.0; 8];
     let whole = length - length % 8;

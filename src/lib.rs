@@ -20,16 +20,16 @@
 //! ```
 //!
 //! # Where to go
-//! - **In your own model**: the [`prelude`], then [which loss](loss#which-loss) and [a whole training loop](guide::model);
-//!   [`measure`] has the exact values.
-//! - **From files, without writing Rust**: the [tutorial](guide::train) of the command line, from a LETOR file to a
-//!   ranker.
-//! - **What a number means**: [conventions](guide::conventions).
-//! - **From clicks**: [without position bias](guide::clicks).
+//! - **In your own model**: start with the [`prelude`], then read [which loss](loss#which-loss) and [a whole training
+//!   loop](guide::model); [`measure`] computes the exact values.
+//! - **From files, without writing Rust**: follow the [tutorial](guide::train) of the command line, from a LETOR file
+//!   to a ranker.
+//! - **What a number means**: read the [conventions](guide::conventions).
+//! - **From clicks**: learn [without position bias](guide::clicks).
 //! - **On other hardware**: build with one of the features `cuda`, `rocm`, `vulkan`, `metal`, `wgpu`, then call
-//!   [`device::open`] or use burn's own devices. Every test runs on x86-64 CPUs. Every GPU kernel and every loss agreed
-//!   with its definition on an NVIDIA H100, through Vulkan; CUDA, AMD and Apple have not been run. [Other
-//!   hardware](guide::hardware) says how to check a device.
+//!   [`device::open`] or use burn's own devices. The whole test suite runs on x86-64 CPUs. Every GPU kernel and every
+//!   loss agreed with its definition on an NVIDIA H100 through Vulkan; CUDA, AMD and Apple devices have not been
+//!   tested. [Other hardware](guide::hardware) says how to check a device.
 //!
 //! # Modules
 //! The modules form layers, each of which uses only those below it:
@@ -46,7 +46,7 @@
 //! | [`metric`] | measures of tensors; burn-train metrics with the feature `train` |
 //! | [`measure`] | exact measures and their conventions |
 //!
-//! The command, with configuration files, runs, reports and studies, is another package: `burn-rank-cli`.
+//! The command, with its configuration files, runs, reports and studies, is in a separate package, `burn-rank-cli`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]

@@ -1,16 +1,16 @@
-//! Memory in bytes, as the operating system reports it; `None` on anything but Linux. Code that needs memory in
-//! proportion to a number from a user or a file calls [`ask`] first.
+//! Reports memory in bytes, as the operating system counts it; `None` on systems other than Linux. Code whose memory
+//! grows with a number from a user or a file calls [`ask`] first.
 
 use std::fmt;
 use std::path::Path;
 
-/// Bytes that are allocated without a check of the free memory.
+/// The largest request, in bytes, that is granted without checking the free memory.
 const FEW: u64 = 256 << 20;
 
-/// Most bytes of one array.
+/// The largest size of an array in bytes.
 const MOST: u64 = isize::MAX as u64;
 
-/// More memory than is free. As text: `takes about N bytes (1.5 TiB), M (20.1 GiB) are free`.
+/// A request for more memory than is free. Its text is `takes about N bytes (1.5 TiB), M (20.1 GiB) are free`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortage {
     /// Bytes that were asked for.
@@ -26,7 +26,7 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// A number of bytes in the largest unit that fits into it.
+/// A number of bytes, shown in the largest unit that is not larger.
 struct Size(u64);
 
 impl fmt::Display for Size {
@@ -40,7 +40,7 @@ impl fmt::Display for Size {
 /// Refuses a request for more bytes than are free.
 ///
 /// # Errors
-/// [`Shortage`] if the system has fewer bytes free, or if no system has that many.
+/// Returns [`Shortage`] if fewer bytes are free, or if no system could have that many.
 pub fn ask(needed: u64) -> Result<(), Shortage> {
     if needed <= FEW {
         return Ok(());
@@ -49,13 +49,13 @@ pub fn ask(needed: u64) -> Result<(), Shortage> {
     if needed > free { Err(Shortage { needed, free }) } else { Ok(()) }
 }
 
-/// The product of some numbers, at most the largest that there is.
+/// Returns the product of some numbers, or `u64::MAX` if it would overflow.
 pub fn product<const N: usize>(numbers: [usize; N]) -> u64 {
     numbers.into_iter().fold(1, |product: u64, number| product.saturating_mul(number as u64))
 }
 
-/// Calls `f` and returns its result with the peak of resident memory, in bytes above the memory that was resident
-/// before. The peak is also `None` if it cannot be reset.
+/// Calls `f` and returns its result with the peak of resident memory, in bytes above the memory resident before. The
+/// peak is `None` on systems other than Linux, or if it cannot be reset.
 pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     // 5 resets the peak of the resident set to its present size.
     let reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
@@ -66,12 +66,12 @@ pub fn peak_during<R>(f: impl FnOnce() -> R) -> (R, Option<u64>) {
     (result, above)
 }
 
-/// Returns the largest resident memory so far.
+/// Returns the largest resident memory of this process so far.
 pub fn peak() -> Option<u64> {
     field("VmHWM:")
 }
 
-/// Returns the memory that a process may still use: the free memory of the machine, within the limits of its containers
+/// Returns the memory that this process may still use: the machine's free memory, within the limits of its containers
 /// (control groups).
 pub fn available() -> Option<u64> {
     let machine = field_of("/proc/meminfo", "MemAvailable:")?;
@@ -80,8 +80,8 @@ pub fn available() -> Option<u64> {
     Some(left.map_or(machine, |left| left.min(machine)))
 }
 
-/// Returns the bytes that the control groups of a line of `/proc/self/cgroup` leave, if the group of the process or one
-/// around it has a limit. The group's cached files count as free: the kernel drops them when memory is short.
+/// Returns the bytes that the control groups of a line of `/proc/self/cgroup` leave free, if one of the groups has a
+/// limit. The group's cached files count as free, because the kernel drops them when memory is short.
 fn left_by_group(line: &str, root: &Path) -> Option<u64> {
     let mut parts = line.splitn(3, ':').skip(1);
     // Version 2 has one hierarchy without a name; version 1 has one for each resource.

@@ -1,11 +1,12 @@
-//! The items that a ranking model usually needs: `use burn_rank::prelude::*;`.
+//! The items that a ranking model usually needs, in one import: `use burn_rank::prelude::*;`.
 //!
-//! The trait that gives losses their `forward`, every loss with its configuration, losses by name, [`Segments`] for
-//! flat scores, [`Lists`] with weights or a teacher, the measures, and the conventions ([`Convention::preset`]) in
-//! which they are computed. It shares no names with `burn::prelude`.
+//! The prelude has the trait that gives losses their `forward`, every loss with its configuration, and losses by name.
+//! It also has [`Segments`] for flat scores, [`Lists`] with weights or a teacher, the measures, and their conventions
+//! ([`Convention::preset`]). No name of the prelude collides with `burn::prelude`.
 //!
-//! A loss has the [`Temperature`] that trains scorers from scratch: `SoftNdcgConfig::new()`. The paper's is
-//! `SoftNdcgConfig::paper()`; `SoftNdcgConfig::new().with_sigma(0.5)` sets another one, in scores.
+//! The default [`Temperature`] of a loss, as in `SoftNdcgConfig::new()`, trains scorers from scratch.
+//! `SoftNdcgConfig::paper()` uses the paper's temperature; `SoftNdcgConfig::new().with_sigma(0.5)` sets another one, in
+//! units of the scores.
 //!
 //! ```
 //! use burn::nn::{Linear, LinearConfig};

@@ -1,7 +1,7 @@
 //! Gauss-Legendre quadrature.
 
-/// Computes the nodes on -1..1 and their weights of the rule of `count` nodes, which is exact for polynomials of degree
-/// `2 count - 1`. The nodes are the roots of the Legendre polynomial, found by Newton's method.
+/// Computes the nodes on -1..1 and the weights of the rule with `count` nodes, which is exact for polynomials up to
+/// degree `2 count - 1`. The nodes are the roots of the Legendre polynomial, found by Newton's method.
 pub(crate) fn gauss_legendre(count: usize) -> Vec<(f64, f64)> {
     let degree = count as f64;
     (0..count)

@@ -1,14 +1,14 @@
-//! `Refusal`: the value of a key, and the values that are allowed.
+//! `Refusal`, an error about the value of a key, with the values that are allowed.
 
 use std::fmt::{self, Display};
 
 use crate::memory;
 use crate::text::{did_you_mean, nearest, one_of, shown};
 
-/// A key whose value cannot be used.
+/// An error about a key whose value cannot be used.
 ///
-/// As text it is `key = found: expected ...`; [`message`](Self::message) leaves the key out, for a caller that has
-/// already printed it.
+/// A refusal is printed as `key = found: expected ...`. [`message`](Self::message) leaves the key out, for a caller
+/// that has already printed it.
 ///
 /// ```
 /// use burn_rank::refusal::Refusal;
@@ -19,7 +19,8 @@ use crate::text::{did_you_mean, nearest, one_of, shown};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The dotted key, with positions in lists from 0: `scorer.hidden[0]`. Empty if it is about the whole input.
+    /// The dotted key, with positions in lists from 0: `scorer.hidden[0]`. Empty if the refusal is about the whole
+    /// input.
     pub key: String,
     /// The value found.
     pub found: Found,
@@ -33,13 +34,13 @@ pub struct Refusal {
 pub enum Found {
     /// A value, as it was written.
     Value(String),
-    /// Something without a short form: `a table`, `a list`, `nothing`.
+    /// A value without a short form, described in words: `a table`, `a list`, `nothing`.
     Described(&'static str),
-    /// A name that is not known.
+    /// A name that is not allowed.
     Unknown(Box<UnknownName>),
-    /// Nothing, although this field is required.
+    /// A required field that is missing.
     Missing(String),
-    /// A fault in words.
+    /// A fault described in words.
     Fault(String),
 }
 
@@ -49,7 +50,7 @@ pub enum Found {
 pub struct UnknownName {
     /// The kind of name that was expected: `field`, `variant`, `parameter`.
     pub what: &'static str,
-    /// The thing that should have such a name, if the key does not say.
+    /// The kind of object that should have such a name, if the key does not say.
     pub of: Option<&'static str>,
     /// The name found.
     pub name: String,
@@ -58,24 +59,25 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// The valid name that is nearest, if one is near enough to be meant.
+    /// Returns the most similar valid name, if one is similar enough.
     pub fn nearest(&self) -> Option<String> {
         nearest(&self.name, self.known.iter().map(String::as_str))
     }
 }
 
 impl Refusal {
-    /// A value that is not allowed at `key`.
+    /// Creates a refusal of the value found at `key`.
     pub fn new(key: impl Into<String>, found: impl Display, expected: impl Into<String>) -> Self {
         Self { key: key.into(), found: Found::Value(found.to_string()), expected: expected.into() }
     }
 
-    /// Something without a short form at `key`: `a table`, `a list`, `nothing`.
+    /// Creates a refusal of something without a short form at `key`: `a table`, `a list`, `nothing`.
     pub fn described(key: impl Into<String>, found: &'static str, expected: impl Into<String>) -> Self {
         Self { key: key.into(), found: Found::Described(found), expected: expected.into() }
     }
 
-    /// The name of no `what`. `expected` says which there are; without it, all that are known are named.
+    /// Creates a refusal of the unknown name of a `what`. The message lists the names in `known`, unless `expected`
+    /// says which names are valid.
     pub fn unknown<N: Into<String>>(
         key: impl Into<String>,
         what: &'static str,
@@ -88,7 +90,7 @@ impl Refusal {
         Self { key: key.into(), found, expected: expected.into() }
     }
 
-    /// The same; it is `of` that has no such name.
+    /// Names `of` as the object that has no such name.
     pub fn of(mut self, of: &'static str) -> Self {
         if let Found::Unknown(unknown) = &mut self.found {
             unknown.of = Some(of);
@@ -101,28 +103,28 @@ impl Refusal {
         Self { key: key.into(), found: Found::Fault(words.to_string()), expected: String::new() }
     }
 
-    /// Checks that the memory that the value at `key` makes `what` use is free, before it is used. `advice` says what
-    /// to lower.
+    /// Checks, before the memory is used, that enough is free for what the value at `key` makes `what` use. `advice`
+    /// says what to lower.
     ///
     /// # Errors
-    /// A refusal of the key if the bytes exceed the free memory.
+    /// Returns a refusal of the key if `bytes` exceeds the free memory.
     pub(crate) fn ask_memory(key: &str, what: impl Display, bytes: u64, advice: impl Display) -> Result<(), Refusal> {
         memory::ask(bytes).map_err(|shortage| Self::fault(key, format_args!("{what} {shortage}: {advice}")))
     }
 
-    /// The same, with its key below `table`.
+    /// Puts the key below `table`.
     pub fn under(mut self, table: &str) -> Self {
         let dot = if table.is_empty() || self.key.is_empty() || self.key.starts_with('[') { "" } else { "." };
         self.key = format!("{table}{dot}{}", self.key);
         self
     }
 
-    /// The same, at another key.
+    /// Replaces the key of the refusal.
     pub fn at(self, key: impl Into<String>) -> Self {
         Self { key: key.into(), ..self }
     }
 
-    /// The unknown name, if it is about one.
+    /// Returns the unknown name, if the refusal is about one.
     pub fn unknown_name(&self) -> Option<&UnknownName> {
         match &self.found {
             Found::Unknown(unknown) => Some(unknown),
@@ -130,8 +132,8 @@ impl Refusal {
         }
     }
 
-    /// Returns the found and the expected value as text, without the key, and the nearest valid name for an unknown
-    /// one.
+    /// Returns the found and the expected value as text, without the key. For an unknown name, the text ends with the
+    /// nearest valid name.
     pub fn message(&self) -> String {
         let expected = match self.expected.as_str() {
             "" => String::new(),
@@ -156,7 +158,7 @@ impl Refusal {
         }
     }
 
-    /// `key: message`, as in messages that begin with the place of the key in a file.
+    /// Returns `key: message`, for messages that begin with the place of the key in a file.
     pub fn with_key(&self) -> String {
         if self.key.is_empty() { self.message() } else { format!("{}: {}", shown(&self.key), self.message()) }
     }

@@ -1,4 +1,4 @@
-//! One seed, split by purpose, so that the order of execution never changes a result.
+//! Derives a seed for each purpose from one seed, so the order of execution never changes a result.
 
 use sha2::{Digest, Sha256};
 

@@ -1,5 +1,5 @@
-//! Functions that unit tests of several modules share: a loss of one list, the values of a tensor, and numbers without
-//! structure.
+//! Functions that unit tests of several modules share: the loss of one list, the values of a tensor, and random
+//! numbers.
 
 use std::fmt::Debug;
 
@@ -10,29 +10,29 @@ use rand_chacha::ChaCha8Rng;
 use crate::loss::{Explained, RankingLoss, explain};
 pub(crate) use crate::op::scattered;
 
-/// Value, loss and gradient of one list in float64.
+/// Returns the value and the gradient of a loss on one list, in float64.
 #[track_caller]
 pub(crate) fn explained<L: RankingLoss>(loss: Result<L, impl Debug>, scores: &[f64], labels: &[f64]) -> Explained {
     explain(&loss.unwrap(), scores, labels, DType::F64).unwrap()
 }
 
-/// The value of one list in float64.
+/// Returns the value of a loss on one list, in float64.
 #[track_caller]
 pub(crate) fn value<L: RankingLoss>(loss: Result<L, impl Debug>, scores: &[f64], labels: &[f64]) -> f64 {
     explained(loss, scores, labels).value
 }
 
-/// The values of a tensor, row by row.
+/// Returns the values of a tensor, row by row.
 pub(crate) fn values<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
     tensor.into_data().iter::<f64>().collect()
 }
 
-/// A generator of numbers, the same whenever the seed is.
+/// Returns a random number generator that depends only on the seed.
 pub(crate) fn random(seed: u64) -> ChaCha8Rng {
     ChaCha8Rng::seed_from_u64(seed)
 }
 
-/// `n` independent numbers in [-1, 1), the same whenever the seed is.
+/// Returns `n` independent numbers in [-1, 1) that depend only on the seed.
 pub(crate) fn uniform(seed: u64, n: usize) -> Vec<f64> {
     let mut random = random(seed);
     (0..n).map(|_| random.random_range(-1.0..1.0)).collect()

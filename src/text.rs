@@ -1,14 +1,14 @@
-//! Words for error messages, and text for terminals and markup.
+//! Formats words for error messages, and text for terminals and markup.
 
 use std::borrow::Cow;
 use std::path::Path;
 
-/// Whether a path is `-`: standard input where it is read, standard output where it is written.
+/// Returns whether a path is `-`, which means standard input for reading and standard output for writing.
 pub fn is_standard_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// `text`, cut with an ellipsis after `most` characters.
+/// Returns `text`, cut with an ellipsis after `most` characters.
 pub fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_string(),
@@ -16,13 +16,13 @@ pub fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// Returns `text` as one line that a terminal only prints. Control characters, including line breaks and tabs, become
-/// escapes, as in `\n` and `\u{1b}`. So do characters that turn the direction of writing.
+/// Returns `text` as one line that is safe to print on a terminal. Control characters, including line breaks and tabs,
+/// become escapes, as in `\n` and `\u{1b}`. Characters that change the direction of writing become escapes, too.
 pub fn harmless(text: &str) -> Cow<'_, str> {
     escaped(text, acts_on_terminal)
 }
 
-/// [`harmless`] text that keeps its line breaks and tabs.
+/// Returns `text` as [`harmless`] does, but keeps its line breaks and tabs.
 pub fn harmless_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| acts_on_terminal(c) && !matches!(c, '\n' | '\t'))
 }
@@ -41,18 +41,19 @@ fn escaped(text: &str, escapes: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a terminal acts on a character: a control character (C0, DEL, C1), a line or paragraph separator, or an
-/// embedding, override or isolate of Unicode's bidirectional algorithm (UAX 9).
+/// Returns whether a terminal acts on a character. Such a character is a control character (C0, DEL, C1), a line or
+/// paragraph separator, or an embedding, override or isolate of Unicode's bidirectional algorithm (UAX 9).
 pub(crate) fn acts_on_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Bytes as hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The known name nearest to `found`, if any is near enough to be meant; first of all one with two letters exchanged.
+/// Returns the known name that is most similar to `found`, if any is similar enough. A name with two adjacent letters
+/// exchanged comes first.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let found = found.to_lowercase();
     let similarity = |name: &str| {
@@ -74,7 +75,7 @@ fn sorted(name: &str) -> Vec<char> {
     letters
 }
 
-/// The names, one of which is expected: "`a` or `b`", "one of `a`, `b`, `c`".
+/// Returns the expected names as a list in words: "`a` or `b`", "one of `a`, `b`, `c`".
 pub(crate) fn one_of<N: AsRef<str>>(known: &[N]) -> String {
     let quoted: Vec<String> = known.iter().map(|name| format!("`{}`", name.as_ref())).collect();
     match &quoted[..] {
@@ -85,12 +86,12 @@ pub(crate) fn one_of<N: AsRef<str>>(known: &[N]) -> String {
     }
 }
 
-/// A number with its noun, which is given in the singular: `1 query`, `2 queries`.
+/// Returns a number with its noun, which the caller gives in the singular: `1 query`, `2 queries`.
 pub fn counted(count: usize, one: &str) -> String {
     format!("{count} {}", plural(count, one))
 }
 
-/// Returns the singular or plural of a noun for this count. The noun ends in a consonant, an `e` or a `y`.
+/// Returns the singular or plural of a noun for this count. The noun must end in a consonant, an `e` or a `y`.
 pub fn plural(count: usize, one: &str) -> String {
     match (count, one.strip_suffix('y')) {
         (1, _) => one.to_string(),
@@ -99,20 +100,20 @@ pub fn plural(count: usize, one: &str) -> String {
     }
 }
 
-/// Characters of a value in a message, at most.
+/// The largest number of characters of a value in a message.
 const SHOWN: usize = 200;
 
-/// A value as messages show it: a long one is cut with an ellipsis.
+/// Returns a value as messages show it, cut with an ellipsis if it is long.
 pub fn shown(value: &str) -> String {
     shortened(value, SHOWN)
 }
 
-/// `"; did you mean `x`?"`, or nothing.
+/// Returns `"; did you mean `x`?"`, or an empty string without a nearest name.
 pub fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
-/// `text` for markup: for an element of HTML or SVG, or a quoted attribute.
+/// Escapes `text` for an element of HTML or SVG, or for a quoted attribute.
 pub fn escape_markup(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -130,7 +131,7 @@ pub fn escape_markup(text: &str) -> String {
     escaped
 }
 
-/// `text` for Markdown, in a line or in a cell of a table, without anything that Markdown or HTML interprets.
+/// Escapes `text` for a line or a table cell of Markdown, so neither Markdown nor HTML interprets anything in it.
 #[cfg(feature = "ranker")]
 pub(crate) fn escape_markdown(text: &str) -> String {
     let text = harmless(text);
@@ -148,7 +149,7 @@ pub(crate) fn escape_markdown(text: &str) -> String {
     escaped
 }
 
-/// `text` as code in Markdown where it can be, else as [`escape_markdown`] has it.
+/// Returns `text` as Markdown code where possible, else escaped as by [`escape_markdown`].
 #[cfg(feature = "ranker")]
 pub(crate) fn markdown_code(text: &str) -> String {
     match harmless(text) {

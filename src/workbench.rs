@@ -1,7 +1,7 @@
-//! Names that the command's package, `burn-rank-cli`, needs and that are not public. Other programs get no promise of
-//! them.
+//! Items that are not public but needed by the command's package, `burn-rank-cli`. Other programs must not rely on
+//! these items.
 //!
-//! A function here stands for a method, or for a function of a public module, that is not public itself.
+//! Each function here makes a private method, or a private function of a public module, available to the command.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub use crate::file_kind::FileKind;
 pub use crate::loss::unit_gradients::QUERY_GRADIENTS;
 pub use crate::measure::mean::mean_of;
 
-/// Files that are whole or not there.
+/// Writes files that are either complete or absent.
 #[cfg(feature = "ranker")]
 pub mod atomic_file {
     pub use crate::atomic_file::{
@@ -36,13 +36,13 @@ pub mod atomic_file {
     };
 }
 
-/// Faults of data.
+/// Faults found in data.
 #[cfg(feature = "ranker")]
 pub mod check {
     pub use crate::data::check::{Check, Finding, ISTELLA_MISSING, Kind, Level, Report, SetReport};
 }
 
-/// Notation and tables of JSON.
+/// The JSON notation, and tables in JSON.
 pub mod json {
     pub use crate::__json as json;
     pub use crate::__tagged as tagged;
@@ -62,7 +62,7 @@ pub mod text {
     };
 }
 
-/// Items that tests of the workbench look at.
+/// Items that tests of the workbench inspect.
 pub mod testing {
     use super::{Processes, Range, RankingDataset};
 
@@ -70,26 +70,26 @@ pub mod testing {
     pub use crate::data::parts::CHUNK;
     pub use crate::data::shards::own;
 
-    /// The queries of each part that the documents were cut into.
+    /// Returns the queries of each part that the documents were cut into.
     pub fn parts(data: &RankingDataset) -> Vec<Range<usize>> {
         data.parts().collect()
     }
 
-    /// The documents that a process reads.
+    /// Returns the range of documents that a process reads.
     pub fn own_rows(data: &RankingDataset, processes: &dyn Processes) -> Range<usize> {
         data.features.parts().own_rows(data.documents(), processes)
     }
 }
 
-/// Refuses to take more memory than is free, at a key.
+/// Checks that the memory that the value at `key` needs is free.
 ///
 /// # Errors
-/// A refusal of the key.
+/// Returns a refusal of the key if too little memory is free.
 pub fn ask_memory(key: &str, what: impl Display, bytes: u64, advice: impl Display) -> Result<(), Refusal> {
     Refusal::ask_memory(key, what, bytes, advice)
 }
 
-/// The device for small computations.
+/// Returns the device for small computations.
 pub fn host() -> Device {
     crate::device::host()
 }
@@ -104,37 +104,37 @@ pub fn root_cause(error: impl Display) -> String {
     crate::device::root_cause(error)
 }
 
-/// Queries and longest list of each batch of the first epoch.
+/// Returns the number of queries and the length of the longest list for each batch of the first epoch.
 pub fn batch_shapes(planner: &BatchPlanner) -> Vec<(usize, usize)> {
     planner.shapes()
 }
 
-/// Bytes that a step of training takes on a batch, `[lists, documents]`.
+/// Returns the bytes that a training step needs for a batch, `[lists, documents]`.
 pub fn bytes_in_training(scorer: &ScorerConfig, features: usize, batch: [usize; 2]) -> u64 {
     scorer.bytes_in_training(features, batch)
 }
 
-/// A measure through a relaxation, by the parameters that name them and others.
+/// Returns the loss that joins a measure and a relaxation, from the parameters that name both.
 pub fn joined(params: crate::json::Map) -> LossSpec {
     LossSpec::joined(params)
 }
 
-/// The same refusal, which says of some keys that such columns are not read.
+/// Returns the refusal, or one that says that columns for its key are not read.
 pub fn name_unread(refusal: Refusal) -> Refusal {
     Columns::name_unread(refusal)
 }
 
-/// Whether an input is a file, which may have other files next to it.
+/// Returns whether an input is a file, which may have other files next to it.
 pub fn is_file(input: &Input) -> bool {
     input.is_file()
 }
 
-/// The same error, or one that names the kind of the file where its text is not of the kind that fits.
+/// Returns the error, or an error that names the kind of the file if its text is not of the kind that `fits`.
 pub fn or_kind(error: DataError, file: &Path, fits: FileKind, expected: &str) -> DataError {
     error.or_kind(file, fits, expected)
 }
 
-/// The value of a feature that a line leaves out, in words.
+/// Returns, in words, the value that an omitted feature has.
 pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static str {
     options.absent_in_words()
 }
@@ -143,7 +143,7 @@ pub fn absent_in_words(options: &crate::data::letor::ReadOptions) -> &'static st
 pub mod dataset {
     use super::{DataError, Processes, RankingDataset};
 
-    /// The identifier of a document of a query, or its number there, from 1.
+    /// Returns the identifier of a query's document, or its number in the query, from 1.
     pub fn document_name(data: &RankingDataset, query: usize, place: usize) -> String {
         data.document_name(query, place)
     }
@@ -153,26 +153,26 @@ pub mod dataset {
         data.cut(shards);
     }
 
-    /// Checks values in the processes that share the reading.
+    /// Checks the values of the data in the processes that share the reading.
     ///
     /// # Errors
-    /// [`DataError::Cell`] for the first value that may not be.
+    /// Returns [`DataError::Cell`] for the first value that is not allowed.
     pub fn check_values_in(data: &RankingDataset, processes: &dyn Processes) -> Result<(), DataError> {
         data.check_values_in(processes)
     }
 
-    /// The hash of what each process has by itself.
+    /// Returns the hash of the data that each process holds by itself.
     pub fn own_hash(data: &RankingDataset, processes: &dyn Processes) -> String {
         data.own_hash(processes)
     }
 }
 
-/// Cuts of datasets.
+/// Ways to split datasets.
 pub mod folds {
     use super::{Keys, RankingDataset, Refusal};
     use crate::data::folds::{self, QueryFold};
 
-    /// Folds of queries that stay together by their keys.
+    /// Returns folds in which queries with the same key stay together.
     ///
     /// # Errors
     /// [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
@@ -185,7 +185,7 @@ pub mod folds {
         folds::split_by(dataset, keys, count, seed)
     }
 
-    /// Sets of these shares of the queries.
+    /// Returns sets that hold these shares of the queries.
     pub fn split_by_shares(
         dataset: &RankingDataset,
         keys: Option<&Keys>,
@@ -195,22 +195,22 @@ pub mod folds {
         folds::split_by_shares(dataset, keys, shares, seed)
     }
 
-    /// The number of the part that a file of this name holds.
+    /// Returns the number of the part that a file with this name holds.
     pub fn part_number(name: &str) -> Option<usize> {
         folds::part_number(name)
     }
 }
 
-/// Steps in which a normalizer is fitted.
+/// The steps of fitting a normalizer.
 pub mod normalizer {
     use super::{Normalizer, NormalizerKind, Processes, RankingDataset};
 
-    /// Fits a normalizer to training data that the processes read together where they are streamed.
+    /// Fits a normalizer to the training data; where the data are streamed, the processes read them together.
     pub fn fit_in(train: &RankingDataset, kind: NormalizerKind, processes: &dyn Processes) -> Normalizer {
         Normalizer::fit_in(train, kind, processes)
     }
 
-    /// The same normalizer with the indicators of the training data, which it has been applied to.
+    /// Returns the normalizer with the indicators of the normalized training data.
     pub fn with_indicators(
         normalizer: Normalizer,
         normalized: &RankingDataset,
@@ -219,25 +219,25 @@ pub mod normalizer {
         normalizer.with_indicators(normalized, processes)
     }
 
-    /// Fills missing values of normalized data, and adds the columns that say that they were missing.
+    /// Fills missing values of normalized data, and adds the columns that mark them as missing.
     pub fn fill(normalizer: &Normalizer, normalized: &mut RankingDataset) {
         normalizer.fill(normalized);
     }
 }
 
-/// Generated data in parts.
+/// Generates synthetic data in parts.
 pub mod synth {
     use super::{DataError, Range, RankingDataset, Refusal, SynthConfig, Write};
 
-    /// Asks for the memory of all queries.
+    /// Checks that the memory for all queries is free.
     ///
     /// # Errors
-    /// [`Refusal`] where they take more than is free.
+    /// Returns [`Refusal`] if the queries need more memory than is free.
     pub fn ask_memory(config: &SynthConfig) -> Result<(), Refusal> {
         config.ask_memory()
     }
 
-    /// Generates some of the queries, counted from 0.
+    /// Generates a range of the queries, counted from 0.
     ///
     /// # Errors
     /// The errors of [`SynthConfig::generate`].
@@ -245,7 +245,7 @@ pub mod synth {
         config.generate_part(queries)
     }
 
-    /// Writes as [`SynthConfig::write_part`] does, and tells how many queries are written.
+    /// Writes as [`SynthConfig::write_part`] does, and reports how many queries have been written.
     ///
     /// # Errors
     /// The errors of [`SynthConfig::write`].
@@ -259,23 +259,23 @@ pub mod synth {
     }
 }
 
-/// Comparisons that tell of their progress, and means.
+/// Comparisons that report their progress, and means.
 #[cfg(feature = "significance")]
 pub mod significance {
     pub use crate::measure::significance::systems::compare_all_telling;
 
-    /// The mean; NaN of nothing.
+    /// Returns the mean of the values; NaN if there are none.
     pub fn mean(values: &[f64]) -> f64 {
         crate::measure::significance::mean(values)
     }
 
-    /// The standard error of the mean of two values or more.
+    /// Returns the standard error of the mean of two or more values.
     pub fn standard_error(values: &[f64]) -> f64 {
         crate::measure::significance::standard_error(values)
     }
 }
 
-/// Scores by several processes together, where they can share the work.
+/// Computes scores with several processes that share the work where they can.
 #[cfg(feature = "learners")]
 pub fn predict_in(
     model: &crate::ranker::Model,
@@ -295,17 +295,17 @@ pub mod learner {
     pub use crate::learner::gradient::log::LOG_FILE;
     pub use crate::learner::shared::rounds::STATE_FILE;
 
-    /// Why a fit stopped, in words.
+    /// Says in words why a fit stopped.
     pub fn in_words(stop: StopReason) -> &'static str {
         stop.in_words()
     }
 
-    /// The name of a precision in a configuration.
+    /// Returns the name of a precision in a configuration.
     pub fn precision_name(precision: Precision) -> &'static str {
         precision.name()
     }
 
-    /// The reads of devices by this thread's training steps so far.
+    /// Returns how often training steps of this thread have read from a device so far.
     pub fn device_reads() -> u64 {
         crate::device::reads()
     }

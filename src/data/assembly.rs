@@ -1,4 +1,4 @@
-//! A dataset that grows file by file, whatever the format of each.
+//! Builds one dataset from several files, which may have different formats.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,37 +17,37 @@ use crate::memory::product;
 use crate::refusal::Refusal;
 use crate::text::counted;
 
-/// What to do about data that take more memory than is free.
+/// Advice to a user whose data need more memory than is free.
 const ADVICE: &str = "read fewer documents or features, or stream an Arrow file with `data.memory`";
 
-/// The dataset so far.
+/// The dataset that has been read so far.
 pub(super) struct Assembly<'a> {
     pub options: &'a ReadOptions,
     pub dataset: RankingDataset,
     pub rows: Rows,
-    /// Number of features that blocks of text are laid out for: the number on the first line.
+    /// The number of features on the first line, for which memory is laid out.
     pub columns: Option<usize>,
-    /// Bytes of the files before the current one, as they count for the limit of cells.
+    /// The bytes of the earlier files, as counted for the limit of cells.
     pub bytes: u64,
-    /// Bytes of the files that are still to be read, as far as they are known.
+    /// The bytes of the files still to be read, as far as they are known.
     pub expected_bytes: u64,
-    /// One for each query so far, if there are any.
+    /// The weight of each query read so far; empty without weights.
     pub query_weights: Vec<f32>,
-    /// One for each document so far, if there are any.
+    /// The weight of each document read so far; empty without weights.
     pub document_weights: Vec<f32>,
-    /// Whether a value is NaN.
+    /// Whether the data read so far have a missing value.
     pub missing: bool,
-    /// The values of the only file, which are not copied into `rows`.
+    /// The values of a file that is the only input; they are not copied into `rows`.
     #[cfg(feature = "columnar")]
     pub in_file: Option<InFile>,
     /// Number of files and readers.
     #[cfg(feature = "columnar")]
     pub inputs: usize,
-    /// What the files are compared with.
+    /// The properties that every file must share.
     pub like: &'a Like<'a>,
-    /// What says the number of features, as the end of a refusal of more.
+    /// The source of the number of features, which ends an error about too many features.
     pub features_from: &'static str,
-    /// The names of the features in the tables so far that have a column for each.
+    /// The feature names in the tables so far that have one column per feature.
     #[cfg(feature = "columnar")]
     pub feature_columns: Option<Vec<String>>,
     /// Number of files whose features have names.
@@ -56,25 +56,25 @@ pub(super) struct Assembly<'a> {
     /// The values of the column that splits the queries, one for each run of documents so far.
     #[cfg(feature = "columnar")]
     pub keys: Option<Keys>,
-    /// Whether the column that splits the queries by time has dates or times so far, not numbers.
+    /// Whether the time column that splits the queries has held dates or times so far, rather than numbers.
     #[cfg(feature = "columnar")]
     pub has_dates: Option<bool>,
-    /// Where each query began.
+    /// The place where each query began.
     begun: HashMap<String, Begun>,
-    /// Whether documents of the current file are put together by query.
+    /// Whether documents of the same query in the current file are put together.
     puts_together: bool,
-    /// Runs of documents of the current file that belong to the query of an earlier run, with that run. Until the end
-    /// of the file each run is a query of the dataset.
+    /// Runs of documents in the current file whose query had an earlier run, each with the number of the earlier run.
+    /// Until the end of the file, each run counts as a query of the dataset.
     apart: Vec<(usize, usize)>,
     files: Vec<PathBuf>,
     /// The number of the last feature of each file.
     widths: Vec<usize>,
 }
 
-/// The end of a refusal of more features than an option allows.
+/// The end of an error about more features than the option `features` allows.
 pub(super) const OPTION: &str = " (option `features`)";
 
-/// What was read.
+/// A dataset with facts about the files from which it was read.
 pub struct Assembled {
     pub data: RankingDataset,
     /// The number of the last feature of each file.
@@ -100,14 +100,14 @@ pub(super) fn assemble<'a>(
     assembly.finish()
 }
 
-/// Where a query began: the file (index into `files`), its line or row, and the run of documents.
+/// The place where a query began: its file (an index into `files`), line or row, and run of documents.
 struct Begun {
     file: usize,
     line: usize,
     run: usize,
 }
 
-/// A query that occurs again after another one, and where it began.
+/// A query that occurs again after another one, with the place where it first began.
 pub(super) struct Again {
     pub query: String,
     pub first_path: PathBuf,
@@ -148,7 +148,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Looks up how much there is to read, so that the matrix does not move as it grows.
+    /// Looks up how many bytes there are to read, so the matrix need not move as it grows.
     fn expect(&mut self, inputs: &[Input]) {
         #[cfg(feature = "columnar")]
         {
@@ -159,23 +159,24 @@ impl<'a> Assembly<'a> {
         self.expected_bytes = bytes.fold(0, u64::saturating_add);
     }
 
-    /// Begins a file. With `puts_together`, [`put_together`](Self::put_together) is called at its end.
+    /// Begins a file. If `puts_together` is true, the caller calls [`put_together`](Self::put_together) at the end of
+    /// the file.
     pub fn begin_file(&mut self, path: &Path, puts_together: bool) {
         self.puts_together = puts_together;
         self.files.push(path.to_path_buf());
         self.widths.push(0);
     }
 
-    /// Notes that the current file has so many features.
+    /// Notes that the current file has at least this many features.
     pub fn note_width(&mut self, features: usize) {
         if let Some(width) = self.widths.last_mut() {
             *width = features.max(*width);
         }
     }
 
-    /// Adds consecutive documents of a query that begin at `line`. They join the query before them if it is the same
-    /// and in the same file, which began after `documents_before` documents. It is an error if a query occurs again in
-    /// another file. In the same file it is one unless documents are put together.
+    /// Adds consecutive documents of a query that begin at `line`. They join the previous query if it is the same one
+    /// and belongs to the same file, which began after `documents_before` documents. A query that occurs again in
+    /// another file is an error. In the same file it is also an error, unless documents are put together.
     pub fn add_group(
         &mut self,
         query: String,
@@ -204,8 +205,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Adds a query without an identifier. It gets its number over all files, or the next number that no file used: an
-    /// identifier that another file used would merge two queries.
+    /// Adds a query without an identifier. The query is named by its number over all files. If an earlier query has
+    /// that name, the next free number is taken, because equal identifiers would merge two queries.
     pub fn add_numbered_group(&mut self, documents: usize) {
         let mut number = self.dataset.queries() + 1;
         while self.begun.contains_key(&number.to_string()) {
@@ -217,7 +218,7 @@ impl<'a> Assembly<'a> {
         self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
     }
 
-    /// Adds the identifiers of the next documents, so that there are `documents` in all. An empty `ids` adds none.
+    /// Adds the identifiers of the next documents, so there are `documents` in all. An empty `ids` adds none.
     pub fn add_document_ids(&mut self, ids: &mut Vec<String>, documents: usize) {
         if !ids.is_empty() {
             self.dataset.document_ids.resize(self.dataset.documents(), String::new());
@@ -228,15 +229,15 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Whether a query of the current file came again after another one.
+    /// Returns whether a query of the current file occurred again after another query.
     #[cfg(feature = "columnar")]
     pub fn is_apart(&self) -> bool {
         !self.apart.is_empty()
     }
 
-    /// Moves the documents of each query of the current file to the query's first document, in the order of the file.
-    /// The file began after `documents_before` documents. `refuse` makes the error of values that differ within a query:
-    /// it gets the first such document, from 0, its value, and the value of the documents before.
+    /// Moves the documents of each query in the current file next to the query's first document, in the order of the
+    /// file. The file began after `documents_before` documents. If a value differs within a query, `refuse` makes the
+    /// error. Its arguments are the first such document, from 0, with the value found and the value expected.
     pub fn put_together(
         &mut self,
         documents_before: usize,
@@ -281,8 +282,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Compares the data of a query in all its runs, and keeps one of them. `home` holds, for each run from `first` on,
-    /// the first run of its query.
+    /// Checks that the runs of a query agree in the query's weight and key, and keeps one of each. For each run from
+    /// `first` on, `home` holds the first run of the same query.
     fn check_runs(
         &mut self,
         first: usize,
@@ -321,7 +322,7 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Asks for the memory that documents of the current file take in the matrix.
+    /// Checks that enough memory is free to hold documents of the current file in the matrix.
     pub fn ask_memory(&self, documents: usize, features: usize, bytes: u64) -> Result<(), DataError> {
         let file = self.files.last().map(|path| path.display().to_string()).unwrap_or_default();
         let what = format!("a matrix of {} x {}", counted(documents, "document"), counted(features, "feature"));
@@ -372,7 +373,7 @@ impl<'a> Assembly<'a> {
     }
 }
 
-/// What differs between documents of a query.
+/// The value that differs between documents of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Differs {
     QueryWeight,
@@ -388,8 +389,8 @@ pub(super) struct Differing {
     pub expected: String,
 }
 
-/// Puts the values of the documents from `first` on into an order, which has the document for each place. Does nothing
-/// where no document has a value.
+/// Reorders the values of the documents from `first` on; `order` holds the document for each new place. Does nothing if
+/// no document has a value.
 fn reorder<T: Default>(values: &mut Vec<T>, first: usize, order: &[usize]) {
     if values.len() > first {
         let mut old = values.split_off(first);
@@ -397,7 +398,7 @@ fn reorder<T: Default>(values: &mut Vec<T>, first: usize, order: &[usize]) {
     }
 }
 
-/// Keeps the value of the first run of each query. `home` holds, for each run from `first` on, the first run of its
+/// Keeps only the value of each query's first run. For each run from `first` on, `home` holds the first run of the same
 /// query.
 fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
     let mut run = 0;
@@ -409,7 +410,8 @@ fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
 
 #[cfg(feature = "columnar")]
 impl Assembly<'_> {
-    /// Takes the features of a file. They are looked through only if missing values are to be replaced.
+    /// Uses the features of a file as the features of the dataset. They are read through only if missing values are to
+    /// be replaced.
     fn take_file(&mut self, file: InFile) -> Result<(), DataError> {
         self.missing = false;
         if matches!(self.options.missing, Missing::Zero | Missing::QueryMin) {
@@ -433,7 +435,7 @@ pub(super) fn too_many_cells(path: &Path, most: usize) -> DataError {
     }
 }
 
-/// Replaces NaN by the smallest value of its feature in its query, or by 0 where there is none.
+/// Replaces each NaN by the smallest value of its feature in its query, or by 0 if the query has no such value.
 fn fill_missing(dataset: &mut RankingDataset) {
     let width = dataset.feature_count;
     let features = dataset.features.to_mut();

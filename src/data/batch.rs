@@ -1,9 +1,10 @@
-//! Batches of queries padded to one length: `RankingBatch`, and the `BatchPlanner` that decides which queries share
-//! one.
+//! Puts queries into batches in which all lists have one length. A `RankingBatch` holds padded queries, and the
+//! `BatchPlanner` decides which queries share a batch.
 //!
-//! The size of a batch is limited in padded cells (queries x longest list), not in queries, so its memory is bounded
-//! whatever the list lengths. Queries of similar length share a batch, so there is little padding: lengths fall into
-//! buckets whose bounds grow by a fifth, queries are shuffled within buckets, and then the batches are shuffled.
+//! The size of a batch is limited by its padded cells (queries x longest list), not its queries, so memory is bounded
+//! for lists of any length. Queries of similar length share a batch, which keeps padding small. Lengths fall into
+//! buckets whose bounds grow by at most a quarter. Queries are shuffled within buckets, and then the batches are
+//! shuffled.
 
 use std::collections::HashMap;
 
@@ -31,14 +32,16 @@ pub struct RankingBatch {
     pub mask: Tensor<2, Bool>,
     /// Index in the dataset of each query of the batch.
     pub queries: Vec<usize>,
-    /// `[queries]`; what each query counts in training. `None` if all count the same.
+    /// `[queries]`; the weight of each query in training. `None` if all queries weigh the same.
     pub query_weights: Option<Tensor<1>>,
-    /// `[queries, documents]`; what each document counts in training, 0 at padding. `None` if all count the same.
+    /// `[queries, documents]`; the weight of each document in training, 0 for padding. `None` if all documents weigh
+    /// the same.
     pub document_weights: Option<Tensor<2>>,
 }
 
 impl RankingBatch {
-    /// Pads the given queries (indices) to the length of the longest. Each tensor moves to the device in one copy.
+    /// Pads the queries with the given indices to the length of the longest. Each tensor moves to the device in one
+    /// copy.
     ///
     /// # Panics
     /// If an index is not below [`RankingDataset::queries`].
@@ -59,7 +62,7 @@ impl RankingBatch {
     }
 }
 
-/// The queries that are trained on.
+/// The queries that are used in training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
@@ -76,16 +79,16 @@ pub enum Keep {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BatchPlannerConfig {
-    /// Largest number of padded cells (queries x longest list) per batch; a longer query is a batch by itself. Default:
-    /// 16,384.
+    /// The largest number of padded cells (queries x longest list) in a batch. A longer query forms a batch by itself.
+    /// Default: 16,384.
     pub max_cells: usize,
-    /// Number of queries per batch (the last one may have fewer), instead of `max_cells`.
+    /// The number of queries in a batch, which replaces the limit `max_cells`. The last batch may have fewer.
     pub queries: Option<usize>,
-    /// The queries that are kept. Default: all.
+    /// The queries to keep. Default: all.
     pub keep: Keep,
     /// Whether queries of similar length share a batch. Default: true.
     pub bucket: bool,
-    /// Whether each epoch has its own order. Default: true.
+    /// Whether each epoch has a different order. Default: true.
     pub shuffle: bool,
 }
 
@@ -96,15 +99,15 @@ impl Default for BatchPlannerConfig {
 }
 
 impl BatchPlannerConfig {
-    /// Returns the options for scoring: every query once, in batches by length.
+    /// Returns the options for scoring, with every query once, in batches sorted by length.
     pub fn in_order(max_cells: usize) -> Self {
         Self { max_cells, shuffle: false, ..Self::default() }
     }
 
-    /// Checks the sizes.
+    /// Checks that the sizes are not 0.
     ///
     /// # Errors
-    /// [`Refusal`] of a size of 0.
+    /// Returns [`Refusal`] if a size is 0.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.max_cells == 0 {
             return Err(Refusal::new("max_cells", 0, "at least 1"));
@@ -116,12 +119,12 @@ impl BatchPlannerConfig {
     }
 }
 
-/// Plans the batches of each epoch from only the list lengths.
+/// Plans the batches of each epoch from the list lengths only.
 #[derive(Debug, Clone)]
 pub struct BatchPlanner {
     config: BatchPlannerConfig,
     seed: u64,
-    /// Kept queries with their lengths.
+    /// The kept queries with their lengths.
     queries: Vec<(usize, usize)>,
     dropped: usize,
 }
@@ -130,7 +133,7 @@ impl BatchPlanner {
     /// Creates a planner of the batches of a dataset.
     ///
     /// # Errors
-    /// [`DataError::Refused`] for a size of 0.
+    /// Returns [`DataError::Refused`] if a size is 0.
     pub fn new(dataset: &RankingDataset, config: &BatchPlannerConfig, seed: u64) -> Result<Self, DataError> {
         config.check()?;
         let keep = |q: &usize| match config.keep {
@@ -143,7 +146,7 @@ impl BatchPlanner {
         Ok(Self { config: config.clone(), seed, queries, dropped })
     }
 
-    /// Returns the number of queries that are not kept.
+    /// Returns the number of queries that are left out.
     pub fn dropped(&self) -> usize {
         self.dropped
     }
@@ -153,15 +156,14 @@ impl BatchPlanner {
         self.queries.len()
     }
 
-    /// Queries and longest list of each batch of the first epoch.
+    /// Returns the number of queries and the length of the longest list for each batch of the first epoch.
     pub(crate) fn shapes(&self) -> Vec<(usize, usize)> {
         let lengths: HashMap<usize, usize> = self.queries.iter().copied().collect();
         let longest = |batch: &[usize]| batch.iter().map(|query| lengths[query]).max().unwrap_or(0);
         self.epoch(0).iter().map(|batch| (batch.len(), longest(batch))).collect()
     }
 
-    /// Returns the batches of an epoch, each a list of queries (indices). The same seed and epoch give the same
-    /// batches.
+    /// Returns the batches of an epoch, each as a list of query indices. The same seed and epoch give the same batches.
     pub fn epoch(&self, epoch: u64) -> Vec<Vec<usize>> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch));
         let mut queries = self.queries.clone();
@@ -195,8 +197,8 @@ impl BatchPlanner {
     }
 }
 
-/// Returns the bucket of a length. Buckets are bounded by 1, 2, 4, 8, ..., with three more bounds between each two: at
-/// most a fifth of a list is padding.
+/// Returns the bucket of a list length. Buckets begin at 1, 2, 4, 8, ..., with three more bounds in between, so within
+/// a bucket at most a fifth of a list is padding.
 fn bucket(length: usize) -> usize {
     let power = length.max(1).ilog2() as usize;
     let quarter = ((length.max(1) - (1 << power)) << 2) >> power;

@@ -4,10 +4,10 @@ use super::dataset::RankingDataset;
 use super::error::DataError;
 use crate::refusal::Refusal;
 
-/// The parts of a [`RankingDataset`] that is built from values in memory.
+/// The parts of a [`RankingDataset`] to be built from values in memory.
 ///
-/// Features, labels and the sizes of the queries are required. The default of every other part is none: queries are
-/// then numbered from 1, and all weigh the same.
+/// Features, labels and the sizes of the queries are required. Without identifiers, queries are numbered from 1;
+/// without weights, all weigh the same.
 ///
 /// ```
 /// use burn_rank::data::RankingDataset;
@@ -35,14 +35,14 @@ pub struct RankingDatasetBuilder {
 }
 
 impl RankingDataset {
-    /// Starts a dataset from values in memory.
+    /// Starts to build a dataset from values in memory.
     pub fn builder() -> RankingDatasetBuilder {
         RankingDatasetBuilder::default()
     }
 }
 
 impl RankingDatasetBuilder {
-    /// Sets the features: `[documents x count]`, row-major, NaN where a value is missing.
+    /// Sets the features, `[documents x count]`, row-major, with NaN for a missing value.
     pub fn features(mut self, values: Vec<f32>, count: usize) -> Self {
         (self.data.features, self.data.feature_count) = (values.into(), count);
         self
@@ -94,12 +94,12 @@ impl RankingDatasetBuilder {
         self
     }
 
-    /// Returns the dataset.
+    /// Builds the dataset and checks that its parts fit together.
     ///
     /// # Errors
-    /// [`DataError::Refused`] with the part that does not fit: another number of values than documents x features, of
-    /// labels than the sizes sum to, of identifiers, names or weights; a query without documents, two queries with the
-    /// same identifier, an infinite feature. [`DataError::Label`] for a label that is negative or not finite.
+    /// Returns [`DataError::Refused`] if the number of features, labels, identifiers, names or weights does not fit. It
+    /// is also returned for a query without documents, two queries with the same identifier, or an infinite feature.
+    /// Returns [`DataError::Label`] if a label is negative or not finite.
     pub fn build(self) -> Result<RankingDataset, DataError> {
         let Self { mut data, query_ids, query_weights, document_weights } = self;
         let sum = data.offsets.last().copied().unwrap_or(0);
@@ -130,7 +130,7 @@ impl RankingDatasetBuilder {
 mod tests {
     use super::*;
 
-    /// Three documents with one feature, in two queries.
+    /// Returns a builder of three documents with one feature, in two queries.
     fn three() -> RankingDatasetBuilder {
         RankingDataset::builder().features(vec![1.0, 2.0, 3.0], 1).labels(vec![0.0, 1.0, 2.0]).query_sizes(&[2, 1])
     }

@@ -1,4 +1,4 @@
-//! A number of bytes, as a configuration writes it: `"1 GiB"`.
+//! A number of bytes as written in a configuration: `"1 GiB"`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct ByteSize(u64);
 
-/// Units, largest first.
+/// The units, largest first.
 const UNITS: [(&str, u32); 5] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0)];
 
 impl ByteSize {
-    /// So many MiB.
+    /// Returns a size of `mib` MiB.
     pub const fn mib(mib: u64) -> Self {
         Self(mib << 20)
     }
 
-    /// Returns the number of bytes, at most the largest number of the type.
+    /// Returns the number of bytes, or the largest `usize` if it is smaller.
     pub fn bytes(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }

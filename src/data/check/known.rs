@@ -1,31 +1,31 @@
-//! The published sets that a file may be, by their shapes.
+//! Recognizes published sets by their shapes.
 
 use std::ops::RangeInclusive;
 
 use super::{Finding, Kind, Level, SetReport, features_in_words};
 use crate::text::counted;
 
-/// The number that stands for a missing value in the files of Istella: the largest 64-bit float.
+/// The number that marks a missing value in the files of Istella: the largest 64-bit float.
 pub const ISTELLA_MISSING: f64 = f64::MAX;
 
 /// A published set.
 #[derive(Debug)]
 struct Published {
     name: &'static str,
-    /// Index of the last feature; files may leave out the last ones where they are 0.
+    /// Possible numbers of features; files may leave out the last features where they are 0.
     features: RangeInclusive<usize>,
-    /// Labels are whole numbers from 0 to this one.
+    /// The largest label; labels are whole numbers from 0 to this one.
     label: u32,
-    /// Queries and documents of all its files.
+    /// The number of queries in all files of the set.
     queries: usize,
     documents: usize,
-    /// Features whose values lie between two numbers.
+    /// Features whose values lie in a known range, with its bounds.
     ranges: &'static [(RangeInclusive<usize>, f32, f32)],
-    /// The finding if values lie outside.
+    /// The explanation for values that lie outside their range.
     outside: &'static str,
 }
 
-/// Features 6 to 10 are shares of query terms, 96 to 100 say whether all terms occur.
+/// Bounds of features in MSLR: features 6 to 10 are shares of query terms, and 96 to 100 say whether all terms occur.
 const MSLR: &[(RangeInclusive<usize>, f32, f32)] = &[(6..=10, 0.0, 1.0), (96..=100, 0.0, 1.0)];
 const NORMALIZED: &str = "the set is normalized by query where it says QueryLevelNorm, and this file is not";
 
@@ -133,7 +133,7 @@ const PUBLISHED: [Published; 10] = [
     },
 ];
 
-/// The published sets that the data may be part of, by name, with their differences from the data.
+/// Returns the names of the published sets that the data may be part of, and how the data differ from them.
 pub(super) fn recognize(sets: &[SetReport]) -> (Vec<String>, Vec<Finding>) {
     let features = sets.iter().map(|set| set.statistics.features).max().unwrap_or(0);
     let of_shape: Vec<&Published> = PUBLISHED.iter().filter(|known| known.features.contains(&features)).collect();
@@ -155,7 +155,7 @@ pub(super) fn recognize(sets: &[SetReport]) -> (Vec<String>, Vec<Finding>) {
 }
 
 impl Published {
-    /// Returns the differences of the sets from this one, if they are parts of it.
+    /// Returns how the sets differ from this published set, of which they may be parts.
     fn compare(&self, sets: &[SetReport]) -> Vec<Finding> {
         let mut off = Vec::new();
         let mut add = |of: &SetReport, count: usize, examples: Vec<String>, words: String| {

@@ -1,7 +1,7 @@
-//! Checks of data for faults before anything is trained on them: `burn-rank check`.
+//! Checks data for faults before training, as in `burn-rank check`.
 //!
-//! Sets are added one after another, so only the features of one set are in memory at a time. Numbers of features and
-//! documents count from 1.
+//! Sets are added one after another, so only one set's features are in memory at a time. Features and documents are
+//! numbered from 1.
 
 mod known;
 mod order;
@@ -19,13 +19,13 @@ use crate::distributed::OneProcess;
 use crate::text::{counted, plural};
 pub use known::ISTELLA_MISSING;
 
-/// Values above this size are reported: without a normalizer a scorer would learn only from them.
+/// Larger values are reported, because without a normalizer a scorer would learn only from them.
 const HUGE: f32 = 1e6;
-/// The largest label whose gain `2^y - 1` is a whole 32-bit number, as most tools keep it.
+/// The largest label whose gain `2^y - 1` fits into a signed 32-bit integer, in which most tools keep it.
 const LARGEST_LABEL: f32 = 31.0;
-/// Values that are read at a time.
+/// The number of values that are read at a time.
 const CELLS: usize = 1 << 22;
-/// Most examples of a finding.
+/// The largest number of examples in a finding.
 const EXAMPLES: usize = 5;
 
 /// The severity of a finding.
@@ -34,7 +34,7 @@ const EXAMPLES: usize = 5;
 pub enum Level {
     /// A fault that makes results wrong or training impossible.
     Problem,
-    /// A fact that is good to know.
+    /// A fact that is good to know but is not a fault.
     Note,
 }
 
@@ -42,65 +42,65 @@ pub enum Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A query of an earlier set.
+    /// A query that also occurs in an earlier set.
     SameQuery,
-    /// A document with the features of one of an earlier set.
+    /// A document with the same features as a document of an earlier set.
     SameDocument,
-    /// A set with another number of features.
+    /// A set with a different number of features than the first set.
     FeatureCount,
-    /// A feature that orders documents as their labels do.
+    /// A feature that orders the documents almost as their labels do.
     GivesLabelAway,
-    /// Documents that stand in the order of their labels.
+    /// Documents that are sorted by their labels.
     SortedByLabel,
-    /// A label whose gain is too large, or which is not a whole number.
+    /// A label that is not a whole number, or whose gain is too large.
     LabelLevel,
     /// Queries without a relevant document.
     NoRelevant,
-    /// Queries whose documents have one label.
+    /// Queries whose documents all have the same label.
     OneLabel,
-    /// Documents with the features of another one of their query.
+    /// Documents with the same features as another document of their query.
     DuplicateDocument,
-    /// A feature with one value.
+    /// A feature with only one value.
     ConstantFeature,
-    /// A feature with values above a million in size.
+    /// A feature with values beyond a million in absolute value.
     HugeFeature,
     /// Missing values.
     MissingValue,
-    /// A difference from a published set of this shape.
+    /// A difference from a published set that the data seem to be part of.
     Published,
 }
 
-/// Something that was found in a set.
+/// A fact about a set that users should know.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// Whether it is a fault.
+    /// Whether the finding is a problem or a note.
     pub level: Level,
-    /// The subject of the finding.
+    /// The kind of the finding.
     pub kind: Kind,
     /// Name of the set.
     pub set: String,
-    /// Number of queries, documents or features that it is about.
+    /// The number of queries, documents or features that the finding is about.
     pub count: usize,
-    /// The first of them, by identifier or number.
+    /// The first of these queries, documents or features, by identifier or number.
     pub examples: Vec<String>,
-    /// In words.
+    /// The finding in words.
     pub message: String,
 }
 
-/// The counts of a set.
+/// The statistics of a set.
 #[derive(Debug, Clone, Serialize)]
 pub struct SetReport {
     /// Name of the set.
     pub name: String,
-    /// Counts and values.
+    /// Counts of queries, documents, labels and values.
     #[serde(flatten)]
     pub statistics: Statistics,
-    /// Smallest and largest value of each feature.
+    /// The smallest and the largest value of each feature.
     pub ranges: Vec<(f32, f32)>,
 }
 
 impl SetReport {
-    /// The labels that occur, ascending.
+    /// Returns the labels that occur, in ascending order.
     pub fn labels(&self) -> impl Iterator<Item = f32> {
         self.statistics.labels.iter().map(|(label, _)| *label)
     }
@@ -111,7 +111,7 @@ impl SetReport {
 pub struct Report {
     /// A report for each set.
     pub sets: Vec<SetReport>,
-    /// Published sets of this shape.
+    /// The published sets that the data may be part of.
     pub published: Vec<String>,
     /// Problems first.
     pub findings: Vec<Finding>,
@@ -124,25 +124,25 @@ impl Report {
     }
 }
 
-/// Looks through sets, one after another.
+/// Checks sets for faults, one after another.
 #[derive(Debug, Default)]
 pub struct Check {
     sets: Vec<SetReport>,
     findings: Vec<Finding>,
-    /// The set of each query and of the features of each document, by the hash of the features.
+    /// The set of each query, and the set of each document's features by their hash.
     queries: HashMap<String, usize>,
     documents: HashMap<u64, usize>,
-    /// The names of the features, where the first set has names.
+    /// The names of the features, if the first set has names.
     names: Vec<String>,
 }
 
 impl Check {
-    /// The names of the features, where they are known.
+    /// Returns the names of the features; empty if they are not known.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Looks through a set; a missing value is NaN in it.
+    /// Checks a set, in which missing values are NaN.
     pub fn add(&mut self, name: &str, data: &RankingDataset) {
         if self.sets.is_empty() {
             self.names.clone_from(&data.feature_names);
@@ -170,13 +170,13 @@ impl Check {
         self.sets.push(set);
     }
 
-    /// Adds what the reader of a set had to know of it.
+    /// Adds a problem that was found while a set was being read.
     pub fn note(&mut self, set: &str, kind: Kind, message: String) {
         let set = set.to_string();
         self.findings.push(Finding { level: Level::Problem, kind, set, count: 1, examples: Vec::new(), message });
     }
 
-    /// Puts together what was found.
+    /// Finishes the checks and returns the findings, problems first.
     pub fn finish(mut self) -> Report {
         let (published, off) = known::recognize(&self.sets);
         self.findings.extend(off);
@@ -191,13 +191,13 @@ impl Check {
         self.findings.push(Finding { level, kind, set, count, examples, message });
     }
 
-    /// Returns the names of features, or their numbers.
+    /// Returns the names of features, or their numbers if they have no names.
     fn called(&self, features: &[usize]) -> Vec<String> {
         let name = |feature: &usize| self.names.get(feature - 1).cloned().unwrap_or_else(|| feature.to_string());
         features.iter().map(name).collect()
     }
 
-    /// Features in words, by their names where they are known.
+    /// Describes features in words, by name if names are known.
     fn in_words(&self, features: &[usize]) -> String {
         if self.names.is_empty() {
             return features_in_words(features);
@@ -366,7 +366,7 @@ impl Check {
         }
     }
 
-    /// Compares the set with those before it.
+    /// Compares the set with the sets before it.
     fn check_overlap(&mut self, set: &SetReport, data: &RankingDataset, hashes: &[u64]) {
         let this = self.sets.len();
         let mut again: Vec<Vec<String>> = vec![Vec::new(); this];
@@ -401,10 +401,11 @@ impl Check {
     }
 }
 
-/// The hash of documents in which every value is 0: they are equal wherever they are.
+/// The hash of documents in which every value is 0; such documents are equal in any set.
 const EMPTY: u64 = 0;
 
-/// A hash of the features of each document. Equal values have one hash, -0 and 0 and all missing values among them.
+/// Returns a hash of the features of each document. Equal values have the same hash, as do -0 and 0, and all missing
+/// values.
 fn hashes(data: &RankingDataset) -> Vec<u64> {
     let width = data.feature_count;
     let of_row = |row: &[f32]| {
@@ -431,12 +432,12 @@ fn hashes(data: &RankingDataset) -> Vec<u64> {
     hashes
 }
 
-/// `, as in A`, where there is one.
+/// Returns `, as in A`, where A is the first example, or nothing without examples.
 fn as_in(examples: &[String]) -> String {
     examples.first().map(|example| format!(", as in {example}")).unwrap_or_default()
 }
 
-/// `, as in query A`, where there is one.
+/// Returns `, as in query A`, where A is the first identifier, or nothing without identifiers.
 fn as_in_query(ids: &[String]) -> String {
     ids.first().map(|id| format!(", as in query {id}")).unwrap_or_default()
 }
@@ -445,9 +446,9 @@ fn have(count: usize) -> &'static str {
     if count == 1 { "has" } else { "have" }
 }
 
-/// Ascending numbers of features in words, neighbors together: "features 1, 3 to 5 and 9".
+/// Returns ascending feature numbers in words, with neighbors joined: "features 1, 3 to 5 and 9".
 pub(super) fn features_in_words(features: &[usize]) -> String {
-    /// Most numbers and ranges that are named.
+    /// The largest number of numbers and ranges that are listed.
     const NAMED: usize = 8;
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &feature in features {
@@ -469,7 +470,7 @@ pub(super) fn features_in_words(features: &[usize]) -> String {
     format!("{} {}", plural(features.len(), "feature"), listed(&named))
 }
 
-/// "a, b and c".
+/// Lists words as in "a, b and c".
 fn listed(words: &[String]) -> String {
     match words.split_last() {
         Some((last, [])) => last.clone(),

@@ -1,27 +1,27 @@
-//! The share of pairs of documents that a column of values orders as their labels do.
+//! Measures how well a column of values orders documents by their labels.
 
 use rayon::prelude::*;
 
 use crate::data::RankingDataset;
 
-/// Most documents that are looked at, apart from the last query.
+/// The number of documents to sample, roughly.
 const DOCUMENTS: usize = 100_000;
 
-/// Pairs of documents of a query with different labels, counted over queries.
+/// Pairs of a query's documents with different labels, counted over queries.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pairs {
     all: u64,
-    /// The pairs that are ordered as the labels are.
+    /// The pairs that the values order as the labels do.
     alike: u64,
-    /// The pairs that are ordered the other way; ties are neither.
+    /// The pairs that the values order the other way; ties count in neither direction.
     reversed: u64,
 }
 
-/// Fewer pairs show nothing.
+/// The smallest number of pairs from which conclusions are drawn.
 const PAIRS: u64 = 50;
-/// The least share of pairs that are not tied.
+/// The smallest share of all pairs in which the values must differ.
 const TOLD_APART: f64 = 0.5;
-/// The smallest share of them that a column must order as the labels do, or in reverse.
+/// The smallest share of pairs with different values that a column must order as the labels do, or in reverse.
 const ORDERED: f64 = 0.98;
 
 impl Pairs {
@@ -29,8 +29,8 @@ impl Pairs {
         Self { all: self.all + other.all, alike: self.alike + other.alike, reversed: self.reversed + other.reversed }
     }
 
-    /// Returns the share of the untied pairs that one direction orders correctly, if it is so large that the values
-    /// give the labels away.
+    /// Returns the share of untied pairs that follow the labels, in the better direction. Returns `None` if the share
+    /// is too small to give the labels away.
     pub fn gives_away(&self) -> Option<f64> {
         let told_apart = self.alike + self.reversed;
         if self.all < PAIRS || (told_apart as f64) < TOLD_APART * self.all as f64 {
@@ -39,13 +39,14 @@ impl Pairs {
         Some(self.alike.max(self.reversed) as f64 / told_apart as f64).filter(|share| *share >= ORDERED)
     }
 
-    /// The share of all pairs that are ordered as the labels are, if it is that large.
+    /// Returns the share of all pairs that are ordered as the labels are, or `None` if the share is small.
     pub fn sorted(&self) -> Option<f64> {
         let share = self.alike as f64 / self.all.max(1) as f64;
         Some(share).filter(|share| self.all >= PAIRS && *share >= ORDERED)
     }
 
-    /// The pairs of one query. `levels` are the labels by their places among all labels of the query.
+    /// Counts the pairs of one query. `levels` holds, for each document, the rank of its label among the query's
+    /// labels.
     fn of_query(values: impl Iterator<Item = f32>, levels: &[usize], order: &mut Vec<(f32, usize)>) -> Self {
         order.clear();
         order.extend(values.zip(levels.iter().copied()).filter(|(value, _)| !value.is_nan()));
@@ -68,7 +69,8 @@ impl Pairs {
     }
 }
 
-/// The pairs that each feature orders, and the pairs that the order of the file orders, with the best documents first.
+/// Returns the counts of pairs for each feature, and the counts for the order of the file, with the best documents
+/// first.
 pub(super) fn pairs(data: &RankingDataset) -> (Vec<Pairs>, Pairs) {
     let queries = sample(data);
     let width = data.feature_count;
@@ -91,7 +93,7 @@ pub(super) fn pairs(data: &RankingDataset) -> (Vec<Pairs>, Pairs) {
     queries.par_iter().map(of_query).reduce(nothing, add)
 }
 
-/// Returns the place of each label among the labels of its query.
+/// Returns the rank of each label among the distinct labels of its query.
 fn levels(labels: &[f32]) -> Vec<usize> {
     let mut all = labels.to_vec();
     all.sort_unstable_by(f32::total_cmp);
@@ -99,8 +101,8 @@ fn levels(labels: &[f32]) -> Vec<usize> {
     labels.iter().map(|label| all.partition_point(|other| other < label)).collect()
 }
 
-/// Returns queries that have at least two different labels, picked at equal distances from all of the data. They have
-/// about [`DOCUMENTS`] documents or fewer.
+/// Returns evenly spaced queries that have at least two different labels. The queries have about [`DOCUMENTS`]
+/// documents or fewer.
 fn sample(data: &RankingDataset) -> Vec<usize> {
     let stride = data.documents().div_ceil(DOCUMENTS).max(1);
     (0..data.queries()).step_by(stride).filter(|q| data.has_two_labels(*q)).collect()
