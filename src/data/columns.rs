@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 
-/// The columns of a table by name. Without a name, the usual columns are taken: `label`, `query` or `qid`, `document`
-/// or `docid`, `weight`. Every column that has no name here is a feature, unless it is dropped.
+/// Names the columns of a table by their roles. Roles without a name have the usual columns: `label`, `query` or `qid`,
+/// `document` or `docid`, and `weight`. Every other column is a feature, unless it is dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -28,13 +28,12 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Returns whether no column is named.
+    /// Returns whether no column is named or dropped.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the same refusal. If it is about a key for which other systems have columns, it says that such columns
-    /// are not read.
+    /// Returns the refusal. If other systems have columns for its key, the refusal says that such columns are not read.
     pub(crate) fn name_unread(refusal: Refusal) -> Refusal {
         const UNREAD: [(&str, &str); 3] = [
             ("teacher", "scores of a teacher are not read from a table"),
@@ -49,28 +48,30 @@ impl Columns {
     }
 }
 
-/// The properties that the files of a set are compared with, in addition to the options.
+/// Properties that the files of a set must share, in addition to the options.
 #[derive(Debug, Clone, Default)]
 pub struct Like<'a> {
-    /// The source of the number of features, as the end of an error about more features; the option if `None`.
+    /// The source of the number of features, which ends an error about additional features. If `None`, the option is
+    /// the source.
     pub features_from: Option<&'static str>,
-    /// The names of the features; a table with a column for each has these. None are known if it is empty.
+    /// The names of the features; empty if they are not known. A table with one column per feature must have these
+    /// names.
     pub feature_names: &'a [String],
-    /// The columns of the training data of the ranker that scores the data, if there is one. A table need not have
-    /// them. Columns that are not features of the ranker are not read.
+    /// The columns in the training data of the ranker that scores the data, if there is one. A table may lack these
+    /// columns. Columns that are not features of the ranker are not read.
     pub ranker: Option<Columns>,
-    /// Whether a table may have no column of labels: its documents then have the label 0, which nobody reads.
+    /// Whether a table may lack a column of labels. Documents without labels get the label 0, which is never used.
     pub may_lack_labels: bool,
-    /// The column that splits the queries, which is no feature.
+    /// The column that splits the queries; it is not a feature.
     pub key: Option<&'a KeyColumn>,
 }
 
 /// A column by which queries are split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyColumn {
-    /// Text or integers; the rows of a query have the same.
+    /// A column of text or integers, which is the same in all rows of a query.
     Group(String),
-    /// Numbers, dates or times; a query has the value of its latest row.
+    /// A column of numbers, dates or times; the latest row of a query counts.
     Time(String),
 }
 

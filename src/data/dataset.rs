@@ -1,5 +1,5 @@
-//! `RankingDataset`: documents grouped by query, features flat and row-major. A query is a range of documents, never a
-//! column.
+//! `RankingDataset` holds documents grouped by query, with flat row-major features. A query is a range of documents,
+//! not a column.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -17,16 +17,16 @@ use crate::measure::Rankings;
 use crate::refusal::Refusal;
 use crate::text::{counted, hexadecimal};
 
-/// Documents grouped by query.
+/// A dataset of documents grouped by query.
 ///
-/// Readers make one, and [`RankingDataset::builder`] makes one of values in memory. A change of a field may make the
-/// fields contradict each other; [`RankingDataset::check`] finds that.
+/// Readers create datasets from files, and [`RankingDataset::builder`] creates one from values in memory. Changing a
+/// field may make the fields contradict each other, which [`RankingDataset::check`] detects.
 #[non_exhaustive]
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RankingDataset {
     /// `[documents x features]`, row-major; NaN where a value is missing.
     pub features: Features,
-    /// Number of features of a document.
+    /// The number of features of each document.
     pub feature_count: usize,
     /// One label per document.
     pub labels: Vec<f32>,
@@ -36,30 +36,32 @@ pub struct RankingDataset {
     pub query_ids: Vec<String>,
     /// The identifier (or comment) of each document; empty when the source has none.
     pub document_ids: Vec<String>,
-    /// The weight of each query in training, 0 or above; empty when all weigh the same. Measures do not read it.
+    /// The weight of each query in training, 0 or above; empty if all queries weigh the same. Measures ignore query
+    /// weights.
     pub query_weights: Vec<f32>,
-    /// The weight of each document in training, 0 or above; empty when all weigh the same. Measures do not read it.
+    /// The weight of each document in training, 0 or above; empty if all documents weigh the same. Measures ignore
+    /// document weights.
     pub document_weights: Vec<f32>,
     /// The name of each feature; empty when the source has none.
     pub feature_names: Vec<String>,
-    /// The place of each document among those read, from 0, if reading put rows together by query; empty when the
-    /// documents are in the order in which they were read.
+    /// The original place of each document, from 0, if rows were put together by query. Empty if the documents are in
+    /// their original order.
     pub read_order: Vec<usize>,
 }
 
 impl RankingDataset {
-    /// Returns the queries as ranked by `scores`, one per document, for [measures](crate::measure).
+    /// Returns the queries as ranked by `scores`, one per document, for use by [measures](crate::measure).
     pub fn rankings<'a>(&'a self, scores: &'a [f32]) -> Rankings<'a> {
         let Self { labels, offsets, document_ids, .. } = self;
         Rankings { scores, labels, offsets, document_ids }
     }
 
-    /// Refuses a dataset whose parts contradict each other.
+    /// Checks that the parts of the dataset do not contradict each other.
     ///
     /// # Errors
-    /// [`DataError::Refused`] for lengths that do not fit, offsets that do not ascend from 0 to the number of documents,
-    /// an empty query, two queries with the same identifier or an infinite feature; [`DataError::Label`] for a label
-    /// that is negative or not finite.
+    /// Returns [`DataError::Refused`] if lengths do not fit, or offsets do not ascend from 0 to the number of
+    /// documents. It is also returned for an empty query, two queries with the same identifier, or an infinite feature.
+    /// Returns [`DataError::Label`] if a label is negative or not finite.
     pub fn check(&self) -> Result<(), DataError> {
         let documents = self.documents();
         if Some(self.features.len()) != documents.checked_mul(self.feature_count) {
@@ -114,18 +116,19 @@ impl RankingDataset {
         Ok(())
     }
 
-    /// Checks features that are used where they lie in a file. Reading leaves this to the first use: this crate's
-    /// learners, rankers and writers do it. It is done once for a dataset and its clones; other features were looked
-    /// through when they were read.
+    /// Checks the values of features that stay in a file. Reading leaves this check to the first use by this crate's
+    /// learners, rankers and writers. A dataset and its clones are checked only once; other features were already
+    /// checked during reading.
     ///
     /// # Errors
-    /// [`DataError::Cell`] for the first value that is infinite, or missing where that is an error.
+    /// Returns [`DataError::Cell`] for the first value that is infinite, or that is missing although missing values are
+    /// errors.
     pub fn check_values(&self) -> Result<(), DataError> {
         self.check_values_in(&OneProcess)
     }
 
-    /// [`check_values`](Self::check_values) in the processes that share the reading. Each checks its share. All find
-    /// the same error.
+    /// Does what [`check_values`](Self::check_values) does in the processes that share the reading. Each process checks
+    /// its share, and all return the same error.
     pub(crate) fn check_values_in(&self, processes: &dyn Processes) -> Result<(), DataError> {
         if self.features.window().is_some() && self.features.in_file().is_some_and(|file| !file.is_known()) {
             // Whoever streams data also wants their hash: one pass makes both.
@@ -134,28 +137,28 @@ impl RankingDataset {
         self.features.check()
     }
 
-    /// Cuts the documents into the parts that passes over the features go through, one part for each shard of the
-    /// queries. Processes that share the reading of streamed features then read whole parts. Sums and hashes combine
-    /// the sums and hashes of the parts.
+    /// Cuts the documents into parts, one for each shard of the queries, which passes over the features process one by
+    /// one. Processes that share the reading of streamed features then read whole parts. Sums and hashes over all
+    /// features are combined from those of the parts.
     pub(crate) fn cut(&mut self, shards: usize) {
         self.features.cut(Parts::new(&self.offsets, &Shards::new(self.queries(), shards)));
     }
 
-    /// The queries of each part that the documents were cut into.
+    /// Returns the queries of each part that the documents were cut into.
     #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
         let shards = Shards::new(self.queries(), self.features.parts().count());
         (0..shards.count()).map(move |shard| shards.range(shard))
     }
 
-    /// Streams the features of a mapped file from now on: a [`Normalizer`](super::Normalizer) is applied to values
-    /// where they are used, the learner `gradient` shuffles queries within windows of `window` bytes of features, and
-    /// at most `memory` bytes of the file are in memory. A file that fits into `memory` stays mapped; a larger one is
-    /// read. A call that returns all features as a slice still loads them all into memory.
+    /// Streams the features of a mapped file from now on. A [`Normalizer`](super::Normalizer) is then applied where
+    /// values are used, and the learner `gradient` shuffles queries within windows of `window` bytes of features. At
+    /// most `memory` bytes of the file are in memory; a file that fits stays mapped. A call that returns all features
+    /// as a slice still loads them all into memory.
     ///
     /// # Errors
-    /// [`DataError::Inconsistent`] for features that are in memory, and for queries of weight 0, which would have to be
-    /// left out of a copy.
+    /// Returns [`DataError::Inconsistent`] if the features are in memory. Also returned if a query has weight 0,
+    /// because leaving it out would need a copy.
     pub fn stream(&mut self, memory: ByteSize, window: ByteSize) -> Result<(), DataError> {
         if self.query_weights.contains(&0.0) {
             return Err(inconsistent("the weight of a query", 0, "above 0 in data that are streamed"));
@@ -178,14 +181,14 @@ impl RankingDataset {
         self.labels.len()
     }
 
-    /// Returns the identifier of a document of a query, by its place from 0. A document without one gets its number,
-    /// from 1.
+    /// Returns the identifier of a document of a query, by its place from 0. A document without an identifier gets its
+    /// number, from 1.
     pub(crate) fn document_name(&self, query: usize, place: usize) -> String {
         let id = self.document_ids.get(self.offsets[query] + place).filter(|id| !id.is_empty());
         id.cloned().unwrap_or_else(|| (place + 1).to_string())
     }
 
-    /// Returns where the first missing value is, document and feature, both from 0.
+    /// Returns the document and the feature of the first missing value, both counted from 0.
     pub fn first_missing(&self) -> Option<(usize, usize)> {
         let at = match self.features.in_file() {
             Some(file) => file.first_missing(),
@@ -194,14 +197,14 @@ impl RankingDataset {
         Some((at / self.feature_count, at % self.feature_count))
     }
 
-    /// Returns the query of document `d`, and the place of the document in it, from 0.
+    /// Returns the identifier of the query of document `d`, and the document's place in the query, from 0.
     #[cfg(feature = "ranker")]
     pub(crate) fn place_of(&self, d: usize) -> (&str, usize) {
         let query = self.offsets.partition_point(|&offset| offset <= d).saturating_sub(1);
         (&self.query_ids[query], d - self.offsets[query])
     }
 
-    /// Returns the number of documents that belong to a query so far, while the dataset is being assembled.
+    /// Returns the number of documents that belong to a query so far, while the dataset is being built.
     pub(crate) fn documents_grouped(&self) -> usize {
         self.offsets.last().copied().unwrap_or(0)
     }
@@ -216,7 +219,7 @@ impl RankingDataset {
         &self.labels[self.range(q)]
     }
 
-    /// Returns the features of document `d`, of all that [`Features::to_slice`] brings into memory.
+    /// Returns the features of document `d`; [`Features::to_slice`] first loads all features into memory.
     pub fn row(&self, d: usize) -> &[f32] {
         &self.features.to_slice()[d * self.feature_count..(d + 1) * self.feature_count]
     }
@@ -224,7 +227,7 @@ impl RankingDataset {
     /// Returns one value per document, such as scores, in the order in which the documents were read.
     ///
     /// # Panics
-    /// If there is another number of values than of documents, and the documents are in another order.
+    /// Panics if the documents were reordered and the numbers of values and documents differ.
     pub fn in_read_order<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
         if self.read_order.is_empty() {
             return values.to_vec();
@@ -234,11 +237,11 @@ impl RankingDataset {
         read
     }
 
-    /// Returns one value per document in the order of the dataset, of values in the order in which the documents were
+    /// Returns one value per document in the order of the dataset, from values in the order in which documents were
     /// read.
     ///
     /// # Panics
-    /// If the documents were reordered and there are fewer values than documents.
+    /// Panics if the documents were reordered and there are fewer values than documents.
     pub fn from_read_order<T: Copy>(&self, read: &[T]) -> Vec<T> {
         match &self.read_order[..] {
             [] => read.to_vec(),
@@ -246,7 +249,7 @@ impl RankingDataset {
         }
     }
 
-    /// Returns the number of documents that were not next to the first documents of their query when they were read.
+    /// Returns the number of documents that were originally not next to the first documents of their query.
     pub fn moved(&self) -> usize {
         let apart = |q: usize| {
             let places = &self.read_order[self.range(q)];
@@ -256,8 +259,8 @@ impl RankingDataset {
         if self.read_order.is_empty() { 0 } else { (0..self.queries()).map(apart).sum() }
     }
 
-    /// Returns the features of query `q`: `[documents of the query x features]`, row-major, of all that
-    /// [`Features::to_slice`] brings into memory.
+    /// Returns the features of query `q` as row-major `[documents of the query x features]`; [`Features::to_slice`]
+    /// first loads all features into memory.
     pub fn query_features(&self, q: usize) -> &[f32] {
         let range = self.range(q);
         &self.features.to_slice()[range.start * self.feature_count..range.end * self.feature_count]
@@ -268,7 +271,7 @@ impl RankingDataset {
         (0..self.queries()).map(|q| self.range(q).len()).max().unwrap_or(0)
     }
 
-    /// Returns the given queries (indices), in the order given.
+    /// Returns a dataset of the queries with the given indices, in the given order.
     ///
     /// # Panics
     /// If an index is not below [`RankingDataset::queries`].
@@ -299,19 +302,20 @@ impl RankingDataset {
         out
     }
 
-    /// Keeps at most so many bytes of features that are used where they lie in a mapped file; the system may keep more.
+    /// Keeps at most this many bytes of features from a mapped file in memory; the system's cache may hold more.
     #[cfg(feature = "ranker")]
     pub fn keep_in_memory(&self, bytes: ByteSize) {
         self.features.keep(bytes.bytes());
     }
 
-    /// Cuts the queries into consecutive blocks of at most `cells` values (documents x features), or of one query.
+    /// Cuts the queries into consecutive blocks. A block has at most `cells` values (documents x features), or a single
+    /// query.
     #[cfg(feature = "ranker")]
     pub(crate) fn blocks(&self, cells: usize) -> Vec<Range<usize>> {
         self.blocks_of(0..self.queries(), cells)
     }
 
-    /// [`blocks`](Self::blocks) of some queries.
+    /// Cuts a range of queries into blocks, as [`blocks`](Self::blocks) does.
     #[cfg(feature = "ranker")]
     pub(crate) fn blocks_of(&self, queries: Range<usize>, cells: usize) -> Vec<Range<usize>> {
         let mut blocks: Vec<Range<usize>> = Vec::new();
@@ -329,7 +333,7 @@ impl RankingDataset {
     /// Joins the queries of several datasets, in order.
     ///
     /// # Errors
-    /// [`DataError::Inconsistent`] if their numbers of features differ or a query identifier occurs twice.
+    /// Returns [`DataError::Inconsistent`] if the numbers of features differ or a query identifier occurs twice.
     pub fn concat(parts: &[&RankingDataset]) -> Result<RankingDataset, DataError> {
         let mut out = RankingDataset { offsets: vec![0], ..RankingDataset::default() };
         let mut features = Vec::with_capacity(parts.iter().map(|part| part.features.len()).sum());
@@ -374,10 +378,10 @@ impl RankingDataset {
         Ok(out)
     }
 
-    /// Refuses labels that are not integers from 0 to `largest`, as measures and losses with the gain `2^y - 1` do.
+    /// Checks that labels are integers from 0 to `largest`, as measures and losses with the gain `2^y - 1` require.
     ///
     /// # Errors
-    /// [`DataError::Label`] with the first such document.
+    /// Returns [`DataError::Label`] for the first document with another label.
     pub fn check_integer_labels(&self, largest: u32) -> Result<(), DataError> {
         let allowed = |label: f32| label >= 0.0 && label.fract() == 0.0 && f64::from(label) <= f64::from(largest);
         self.check_labels(allowed, &format!("an integer from 0 to {largest}"))
@@ -397,14 +401,14 @@ impl RankingDataset {
         Ok(())
     }
 
-    /// Returns the SHA-256 of everything that the dataset holds, in hexadecimal. It does not depend on file names,
-    /// compression, line ends or the way numbers were written.
+    /// Returns the SHA-256 hash of the dataset's entire contents, in hexadecimal. The hash does not depend on file
+    /// names, compression, line ends or how numbers were written.
     pub fn data_hash(&self) -> String {
         self.hash_with(|hash| self.features.hash_into(hash, &OneProcess))
     }
 
-    /// The [hash](Self::data_hash) of the data that each process holds completely: without the features that processes
-    /// read together.
+    /// Returns the [hash](Self::data_hash) of the data that each process holds completely, without features that
+    /// processes read together.
     pub(crate) fn own_hash(&self, processes: &dyn Processes) -> String {
         match self.features.readers(processes).count() {
             1 => self.data_hash(),
@@ -412,15 +416,15 @@ impl RankingDataset {
         }
     }
 
-    /// Returns what identifies the dataset: its [hash](Self::data_hash). If features are normalized where they are
-    /// used, it is a hash of the values in the file and of the normalizer. The second needs no pass over a file that
-    /// was hashed before.
+    /// Returns an identification of the dataset. Usually it is the [hash](Self::data_hash). If features are normalized
+    /// where they are used, it is a hash of the values in the file and of the normalizer. That hash needs no pass over
+    /// a file that was hashed before.
     #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {
         self.hash_with(|hash| self.features.fingerprint_into(hash))
     }
 
-    /// Returns the hash of everything; `features` adds the hash of the features.
+    /// Returns the hash of the dataset; `features` adds the features to the hash.
     fn hash_with(&self, features: impl FnOnce(&mut Sha256)) -> String {
         let mut hash = Sha256::new();
         let text = |text: &str, hash: &mut Sha256| {

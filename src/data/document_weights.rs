@@ -1,19 +1,19 @@
-//! Weights of documents in training, for the losses that take such weights.
+//! Weights of documents in training, for losses that support such weights.
 //!
-//! The loss decides the quantity that a weight multiplies
-//! ([`About::document_weights`](crate::loss::About::document_weights)). The weights are used as they are:
-//! twice the weights are twice the loss, where it is a sum over documents.
+//! The loss decides which quantity a weight multiplies
+//! ([`About::document_weights`](crate::loss::About::document_weights)). Weights are not rescaled: if the loss is a sum
+//! over documents, doubling all weights doubles it.
 
 use super::dataset::RankingDataset;
 use super::error::DataError;
 use super::weights::{check, given};
 
 impl RankingDataset {
-    /// Gives each document a weight in training. Weights that are all 1 are not kept.
+    /// Sets the weight of each document in training. Weights that are all 1 are not stored.
     ///
     /// # Errors
-    /// [`DataError::Refused`] for another number of weights than of documents, a weight that is negative or not
-    /// finite, and weights that are all 0.
+    /// Returns [`DataError::Refused`] if the numbers of weights and documents differ, a weight is negative or not
+    /// finite, or all weights are 0.
     pub fn with_document_weights(mut self, weights: Vec<f32>) -> Result<Self, DataError> {
         self.document_weights = given("document", weights, self.documents())?;
         Ok(self)

@@ -1,4 +1,4 @@
-//! Appends the rows of a table to a dataset, and finds the first value that cannot be used.
+//! Appends the rows of a table to a dataset, and reports the first value that cannot be used.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -26,15 +26,15 @@ use crate::text::counted;
 /// Number of rows that are converted at a time.
 const ROWS: usize = 1 << 16;
 
-/// A dataset to which the rows of a file are appended.
+/// Appends the rows of a file to a dataset.
 pub(super) struct Appender<'a, 'b> {
     assembly: &'a mut Assembly<'b>,
     path: &'a Path,
     pub layout: Layout,
-    /// Largest number of cells of the dataset.
+    /// The largest number of cells that the dataset may have.
     most_cells: usize,
     documents_before: usize,
-    /// The features so far, where they stay in the file.
+    /// The features so far, if they stay in the file.
     stored: Option<Stored>,
 }
 
@@ -44,8 +44,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Self { assembly, path, layout, most_cells, documents_before, stored: None }
     }
 
-    /// Leaves the features of a file where they are, if they lie in it as the dataset has them: lists of 32-bit floats,
-    /// in the only file.
+    /// Lets features stay in their file instead of copying them, if possible. They must be lists of 32-bit floats in
+    /// the only input.
     pub fn leave_in_place(&mut self, map: Option<Arc<FileMap>>, schema: &Schema) {
         let Features::List(column) = self.layout.features else { return };
         let asked = self.assembly.options.features;
@@ -68,7 +68,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         }
     }
 
-    /// Makes room for `rows` rows, unless their features stay in place.
+    /// Reserves memory for `rows` rows, unless their features stay in the file.
     pub fn expect(&mut self, rows: usize) -> Result<(), DataError> {
         self.check_columns()?;
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
@@ -82,18 +82,18 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.dataset.labels.try_reserve_exact(rows).map_err(no_memory)
     }
 
-    /// The options of the reader.
+    /// Returns the options of the reader.
     pub fn options(&self) -> &ReadOptions {
         self.assembly.options
     }
 
-    /// Sets the largest number of cells of the dataset, which grows with the text that is read.
+    /// Sets the largest number of cells of the dataset, which grows as more text is read.
     pub fn allow(&mut self, most_cells: usize) {
         self.most_cells = most_cells;
     }
 
-    /// Makes room for `rows` rows. Before the first row it makes room for all files, estimated from the `bytes` bytes
-    /// that hold these rows.
+    /// Reserves memory for `rows` rows. Before the first row, it reserves memory for all files, estimated from the
+    /// `bytes` bytes that hold these rows.
     pub fn expect_like(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);
         let documents = self.assembly.dataset.documents();
@@ -108,7 +108,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.assembly.ask_memory(documents.saturating_add(rows), width, growth)
     }
 
-    /// Refuses a table that lacks columns of features or has additional ones: the columns after them would be mistaken
+    /// Refuses a table with missing or additional columns of features, because the columns after them would be mistaken
     /// for others.
     pub fn check_columns(&mut self) -> Result<(), DataError> {
         let Features::Each(columns) = &self.layout.features else { return Ok(()) };
@@ -138,7 +138,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         })
     }
 
-    /// Appends a batch.
+    /// Appends a batch of rows.
     pub fn append(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         if batch.num_rows() > 0 {
             self.store(batch)?;
@@ -149,7 +149,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Leaves the features of a batch where they are; if they have nulls, all are copied from now on.
+    /// Lets the features of a batch stay in the file. From the first batch with nulls on, all features are copied.
     fn store(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         let Features::List(column) = self.layout.features else { return Ok(()) };
         if self.stored.is_none() {
@@ -173,7 +173,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Copies the features of the batches before, which were left where they are.
+    /// Copies the features of the earlier batches, which stayed in the file until now.
     fn copy_stored(&mut self, stored: Stored, width: usize) -> Result<(), DataError> {
         let file = InFile::new(Box::new(stored), width);
         file.check()?;
@@ -188,8 +188,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Compares the number of rows with the number that the file states, puts the rows together by query, and hands
-    /// over the features that stay in the file.
+    /// Finishes the file. Compares the number of rows with the number that the file states, puts rows of the same query
+    /// together, and hands over the features that stay in the file.
     pub fn finish(mut self, rows: Option<usize>) -> Result<(), DataError> {
         let found = self.assembly.dataset.documents() - self.documents_before;
         if let Some(rows) = rows.filter(|rows| found != *rows) {
@@ -294,7 +294,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Notes what splits the queries: the group of each run of rows, or its latest time.
+    /// Records the value that splits the queries for each run of rows: its group, or its latest time.
     fn append_keys(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
         let (Some(key), Some(column)) = (self.assembly.like.key, self.layout.key) else { return Ok(()) };
         let before = self.assembly.dataset.documents();
@@ -344,7 +344,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Returns a column of finite numbers of at least 0.
+    /// Returns a column of finite numbers, each at least 0.
     fn numbers(&self, batch: &RecordBatch, column: usize, expected: &str) -> Result<ScalarBuffer<f32>, DataError> {
         let numbers = floats(batch.column(column)).map_err(|error| self.unreadable(error))?;
         let values = with_nan(&numbers);
@@ -383,7 +383,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         Ok(())
     }
 
-    /// Returns the length of the lists. If the type does not state it, the first list does.
+    /// Returns the length of the lists, from their type or from the first list.
     fn list_width(&mut self, lists: &dyn Array) -> Result<usize, DataError> {
         if self.layout.width.is_none() {
             self.layout.width = Some(first_length(lists));
@@ -405,7 +405,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         floats(&items).map(|items| with_nan(&items)).map_err(|error| self.unreadable(error))
     }
 
-    /// Refuses the first value that is infinite, or that is missing and may not be.
+    /// Refuses the first value that is infinite, or that is missing although missing values are errors.
     fn check_values(&self, batch: &RecordBatch, values: &[f32], width: usize) -> Result<(), DataError> {
         let refuses_missing = self.assembly.options.missing == Missing::Error;
         let unusable = |value: &f32| value.is_infinite() || (value.is_nan() && refuses_missing);
@@ -424,7 +424,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         }
     }
 
-    /// The number of a row of the present part in the file, from 1.
+    /// Returns the number in the file of a row of the current part, from 1.
     fn row(&self, row: usize) -> usize {
         self.assembly.dataset.documents() - self.documents_before + row + 1
     }
@@ -445,7 +445,7 @@ impl<'a, 'b> Appender<'a, 'b> {
     }
 }
 
-/// Returns the requirement on a number, with the largest size if the number is beyond 32 bits.
+/// Returns the requirement on a number. If the number exceeds 32 bits, the requirement includes the largest size.
 pub(super) fn or_largest(found: &str, expected: &str) -> String {
     match found.parse::<f64>() {
         Ok(number) if number.is_finite() && (number as f32).is_infinite() => format!("{expected} {LARGEST}"),

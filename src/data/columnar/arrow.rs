@@ -1,6 +1,7 @@
-//! Arrow's IPC file format: a footer with the places of the batches, and batches whose buffers are used where they lie.
+//! Reads Arrow's IPC file format, in which a footer states where the batches are. Buffers of the batches are used
+//! without copying them.
 //!
-//! The decoder of the crate `arrow-ipc` trusts offsets and lengths, so they are compared with the file first.
+//! The decoder of the crate `arrow-ipc` trusts offsets and lengths, so this module first compares them with the file.
 
 use std::sync::Arc;
 
@@ -14,26 +15,26 @@ use bytes::Bytes;
 
 use super::{COUNTED_RATIO, Table};
 
-/// Bytes behind the footer: its length and `ARROW1`.
+/// The number of bytes after the footer, which hold its length and `ARROW1`.
 const TRAILER: usize = 10;
 
-/// A checked file.
+/// An Arrow file whose sizes have been checked.
 pub(super) struct ArrowFile {
     bytes: Buffer,
     schema: Arc<Schema>,
     decoder: FileDecoder,
-    /// Decoded with the batches, when the size of all of them is known to be allowed.
+    /// The places of the dictionaries, which are decoded with the batches once their total size is known to be allowed.
     dictionaries: Vec<Block>,
     batches: Vec<Block>,
     rows: usize,
     decompressed: u64,
 }
 
-/// The reason that a file is not read.
+/// The reason why an Arrow file cannot be read.
 pub(super) enum Fault {
-    /// It is not what was written.
+    /// The file is damaged.
     Damaged(String),
-    /// It is whole, and includes columns that are not read.
+    /// The file is intact but includes columns that cannot be read.
     Unread(String),
 }
 
@@ -72,7 +73,7 @@ impl ArrowFile {
         Ok(Self { schema, decoder, dictionaries, batches, rows, decompressed, bytes })
     }
 
-    /// Number of bytes that its compressed buffers take.
+    /// Returns the number of bytes that the compressed buffers need once they are decompressed.
     pub fn decompressed_bytes(&self) -> u64 {
         self.decompressed
     }
@@ -113,7 +114,7 @@ impl Table for ArrowFile {
     }
 }
 
-/// The type of a column that the decoder does not know.
+/// Returns, in words, the type of a column that the decoder does not know.
 fn type_in_words(error: ArrowError) -> String {
     match error {
         ArrowError::ParseError(words) | ArrowError::NotYetImplemented(words) => format!("a type of column ({words})"),
@@ -121,12 +122,12 @@ fn type_in_words(error: ArrowError) -> String {
     }
 }
 
-/// The message and body of a block that was checked.
+/// Returns the message and the body of a block that was checked.
 fn of_block(bytes: &Buffer, block: &Block) -> Buffer {
     bytes.slice_with_length(block.offset() as usize, block.metaDataLength() as usize + block.bodyLength() as usize)
 }
 
-/// The totals that the messages so far have stated.
+/// The totals that the messages read so far have stated.
 struct Checked<'a> {
     bytes: &'a [u8],
     rows: usize,
@@ -188,7 +189,7 @@ impl Checked<'_> {
     }
 }
 
-/// The message at the start of a block, behind its length.
+/// Returns the message at the start of a block, after its length.
 fn message(header: &[u8]) -> Result<Message<'_>, String> {
     let skipped = if header.starts_with(&[0xff; 4]) { 8 } else { 4 };
     let message = header.get(skipped..).ok_or("a message is too short")?;

@@ -1,4 +1,4 @@
-//! Blocks of a file that are held in memory, the ones used last.
+//! Keeps recently used blocks of a file in memory.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,23 +7,23 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bytemuck::{Pod, Zeroable};
 use lru::LruCache;
 
-/// Size of a block in bytes.
+/// The size of a block in bytes.
 pub(super) const BLOCK: usize = 512 << 10;
 
-/// Memory into which a disk may write directly, without the system's cache. Its address and size are multiples of the
-/// block size of any disk. Pages are only allocated on the heap (`bytemuck::zeroed_vec`): with one on the stack, an
-/// optimized build was seen to return through a frame that it had not set up (LLVM 22).
+/// A piece of memory into which a disk may write directly, without the system's cache. Its address and size are
+/// multiples of the block size of any disk. Pages are allocated only on the heap (`bytemuck::zeroed_vec`). With a page
+/// on the stack, an optimized build was seen to return through a frame that it had not set up (LLVM 22).
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(4096))]
 pub(super) struct Page([u8; 4096]);
 
-/// At most so many blocks of a file.
+/// The most recently used blocks of a file, up to a limit.
 pub(super) struct Blocks {
     is_limited: AtomicBool,
     held: Mutex<LruCache<usize, Pages>>,
 }
 
-/// Filled by the first thread that wants them, while others wait.
+/// The pages of a block. The first thread that needs them fills them, while other threads wait.
 type Pages = Arc<OnceLock<Vec<Page>>>;
 
 impl Default for Blocks {
@@ -33,20 +33,20 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Holds at most so many bytes from now on, and at least one block.
+    /// Limits the blocks in memory to this many bytes, but to no less than one block.
     pub fn keep(&self, bytes: usize) {
         let most = NonZeroUsize::new(bytes / BLOCK).unwrap_or(NonZeroUsize::MIN);
         self.held.lock().unwrap_or_else(PoisonError::into_inner).resize(most);
         self.is_limited.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether there is a largest number of blocks.
+    /// Returns whether the number of blocks is limited.
     pub fn is_limited(&self) -> bool {
         self.is_limited.load(Ordering::Relaxed)
     }
 
-    /// Calls `of_bytes` with the bytes of a block. If they are not held, the least recently used block is dropped.
-    /// `read` fills its pages, or other pages if somebody still uses them.
+    /// Calls `of_bytes` with the bytes of a block. If the block is not in memory, it replaces the least recently used
+    /// one. `read` fills the pages of the replaced block, or new pages if another thread still uses those.
     pub fn with<T>(
         &self,
         block: usize,

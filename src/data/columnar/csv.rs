@@ -1,7 +1,7 @@
-//! CSV and TSV files with a header: blocks of whole rows, decoded at the same time, each by another thread.
+//! Reads CSV and TSV files with a header. Blocks of whole rows are decoded in parallel.
 //!
-//! The decoder reads most blocks into numbers at once. A block with other spellings of a number, or with a fault, is
-//! decoded as text, so that a message can name the place.
+//! The decoder reads most blocks directly into numbers. A block with a fault or an unusual spelling of a number is
+//! decoded as text, so a message can name the place.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::data::error::{DataError, quoted};
 use crate::data::input::Input;
 use crate::data::text::source::Source;
 
-/// Number of rows that decide whether a column holds numbers or text.
+/// The number of rows that decide whether a column holds numbers or text.
 const SAMPLE: usize = 1000;
 
-/// Reads a file or reader of columns between separators, and appends it to the dataset.
+/// Reads a file or reader with separated columns, and appends it to the dataset.
 pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator: u8) -> Result<(), DataError> {
     let path = &input.name().to_path_buf();
     check_groups(assembly.options, path)?;
@@ -77,7 +77,8 @@ pub(in crate::data) fn read_csv(assembly: &mut Assembly, input: Input, separator
     Ok(())
 }
 
-/// Replaces `block` by the next whole rows; empty at the end. A row ends where a line ends outside of quotes.
+/// Replaces `block` by the next whole rows, or leaves it empty at the end of the input. A row ends at a line end
+/// outside quotes.
 fn next_rows(source: &mut Source, block: &mut Vec<u8>, path: &Path, most: usize) -> Result<(), DataError> {
     source.next_block(block)?;
     source.check_lines(block)?;
@@ -102,7 +103,7 @@ fn next_rows(source: &mut Source, block: &mut Vec<u8>, path: &Path, most: usize)
     Ok(())
 }
 
-/// Takes the first row off a block: the names of the columns.
+/// Removes the first row from a block and returns the names of the columns that it holds.
 fn take_header(block: &mut Vec<u8>, separator: u8, path: &Path) -> Result<Vec<String>, DataError> {
     let mut is_quoted = false;
     let end = block.iter().position(|&byte| {
@@ -131,14 +132,15 @@ fn take_header(block: &mut Vec<u8>, separator: u8, path: &Path) -> Result<Vec<St
     Ok(names)
 }
 
-/// The fields of a row; `None` if it is not text.
+/// Returns the fields of a row; `None` if the row is not valid text.
 fn fields(row: &[u8], separator: u8) -> Option<Vec<String>> {
     let format = Format::default().with_header(true).with_delimiter(separator);
     let (schema, _) = format.infer_schema(row, Some(0)).ok()?;
     Some(schema.fields().iter().map(|field| field.name().clone()).collect())
 }
 
-/// The columns, each of numbers or of text: a column is text if it has to be, or if its first value is not a number.
+/// Returns the types of the columns. A column holds text if its role requires text, or if its first value is not a
+/// number.
 fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &Assembly) -> Result<Schema, DataError> {
     let columns = (0..names.len()).collect();
     let decoder = Decoder { types: texts_of(names), columns, separator, path };
@@ -158,22 +160,22 @@ fn types(names: &[String], block: &[u8], separator: u8, path: &Path, assembly: &
     Ok(Schema::new(names.iter().enumerate().map(typed).collect::<Vec<_>>()))
 }
 
-/// The same columns as text.
+/// Returns a schema in which all columns are text.
 fn texts_of(names: &[impl AsRef<str>]) -> Arc<Schema> {
     Arc::new(Schema::new(names.iter().map(|name| Field::new(name.as_ref(), DataType::Utf8, true)).collect::<Vec<_>>()))
 }
 
-/// The fault of a row of a block, counted from 0.
+/// A fault in a row of a block, counted from 0.
 struct Fault {
     row: usize,
-    /// The column, unless it is the row.
+    /// The column with the fault, unless the whole row is at fault.
     column: Option<String>,
     found: String,
     expected: String,
 }
 
 impl Fault {
-    /// The error, in a block that begins after `rows` rows.
+    /// Returns the error for this fault, in a block that begins after `rows` rows.
     fn at(self, rows: usize, path: &Path) -> DataError {
         let Self { row, column, found, expected } = self;
         match column {
@@ -183,10 +185,10 @@ impl Fault {
     }
 }
 
-/// The decoder of blocks.
+/// Decodes blocks of rows.
 struct Decoder<'a> {
     types: Arc<Schema>,
-    /// The columns that are decoded, ascending.
+    /// The columns to decode, in ascending order.
     columns: Vec<usize>,
     separator: u8,
     path: &'a Path,
@@ -206,7 +208,7 @@ impl Decoder<'_> {
         Schema::new(self.columns.iter().map(|&column| self.types.field(column).clone()).collect::<Vec<_>>())
     }
 
-    /// Decodes at most so many rows of a block, if all can be decoded.
+    /// Decodes at most `rows` rows of a block, provided that all of them can be decoded.
     fn records(&self, block: &[u8], types: &Arc<Schema>, rows: usize) -> Result<Option<RecordBatch>, ()> {
         let reader = ReaderBuilder::new(types.clone()).with_delimiter(self.separator).with_batch_size(rows.max(1));
         let mut decoder = reader.with_projection(self.columns.clone()).build_decoder();
@@ -226,14 +228,14 @@ impl Decoder<'_> {
         decoder.flush().map_err(|_| ())
     }
 
-    /// Decodes at most so many rows of a block as text.
+    /// Decodes at most `rows` rows of a block as text.
     fn texts(&self, block: &[u8], rows: usize) -> Result<Option<RecordBatch>, ()> {
         let names: Vec<&String> = self.types.fields().iter().map(|field| field.name()).collect();
         self.records(block, &texts_of(&names), rows)
     }
 
-    /// Shows an infinite number of an error as the file has it, for it may only be beyond 32 bits. The block begins after
-    /// `rows` rows.
+    /// Replaces an infinite number in an error by the number as written in the file, which may merely exceed 32 bits.
+    /// The block begins after `rows` rows.
     fn as_written(&self, error: DataError, block: &[u8], rows: usize) -> DataError {
         let DataError::Cell { path, row, column, found, expected } = error else { return error };
         let written = || {
@@ -246,7 +248,7 @@ impl Decoder<'_> {
         DataError::Cell { path, row, column, expected: or_largest(&found, &expected), found }
     }
 
-    /// Decodes a block as text, and reads the numbers in it.
+    /// Decodes a block as text, then converts the text to numbers.
     fn decode_text(&self, block: &[u8], rows: usize) -> Result<RecordBatch, Fault> {
         let texts = self.texts(block, rows).map_err(|()| self.fault(block))?;
         let types = Arc::new(self.decoded_types());
@@ -282,8 +284,8 @@ impl Decoder<'_> {
         Fault { row: 0, column: None, found: error.to_string(), expected }
     }
 
-    /// Returns the fault of a block that cannot be decoded: a row with another number of fields, or a row that is not
-    /// text.
+    /// Returns the fault of a block that cannot be decoded. It is a row with a wrong number of fields, or a row that is
+    /// not valid text.
     fn fault(&self, block: &[u8]) -> Fault {
         let count = self.types.fields().len();
         let (mut row, mut start, mut is_quoted) = (0, 0, false);
@@ -315,13 +317,13 @@ impl Decoder<'_> {
     }
 }
 
-/// Whether a field stands for a missing value.
+/// Returns whether a field stands for a missing value.
 fn is_missing(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || ["null", "nan", "na", "n/a", "none"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// Reads a number, or a truth value as 0 or 1.
+/// Reads a number; a truth value becomes 0 or 1.
 fn number(text: &str) -> Option<f32> {
     let text = text.trim();
     match text.parse() {

@@ -1,4 +1,4 @@
-//! The bytes of an input: a file is mapped into memory, anything else is read.
+//! Provides the bytes of an input: a file is mapped into memory, and other inputs are read.
 
 #![allow(unsafe_code)]
 
@@ -15,9 +15,9 @@ use super::blocks::{BLOCK, Blocks, Page};
 use crate::data::error::DataError;
 use crate::data::input::Input;
 
-/// A mapped file. If only a number of its bytes may be in memory, they are read instead of mapped, past the system's
-/// cache if the file system can. The cache would read as much again around every request. A mapping that is given back
-/// page by page, under a limit of memory, is twenty times as slow as reading.
+/// A mapped file. If only part of the file may be in memory, bytes are read instead of mapped. Reads bypass the
+/// system's cache if the file system allows it, since the cache would read as much again around each request. Releasing
+/// a mapping page by page under a memory limit is twenty times as slow as reading.
 pub(super) struct FileMap {
     map: Mmap,
     file: File,
@@ -34,14 +34,14 @@ impl FileMap {
         Ok(Self { map, file, blocks: Blocks::default() })
     }
 
-    /// Returns the bytes that values take in the file, if they lie in it.
+    /// Returns the byte range of the values in the file, if they lie in the mapping.
     pub fn place_of(&self, values: &[f32]) -> Option<Range<usize>> {
         let start = (values.as_ptr() as usize).checked_sub(self.map.as_ptr() as usize)?;
         let end = start.checked_add(size_of_val(values))?;
         (end <= self.map.len()).then_some(start..end)
     }
 
-    /// Keeps at most so many bytes from now on. A file that fits stays mapped.
+    /// Keeps at most this many bytes of the file in memory from now on. A file that fits stays mapped.
     pub fn keep(&self, bytes: usize) {
         if bytes < self.map.len() {
             self.blocks.keep(bytes);
@@ -49,12 +49,12 @@ impl FileMap {
         }
     }
 
-    /// Returns whether bytes are read in place of the mapping.
+    /// Returns whether bytes are read instead of mapped.
     pub fn is_read(&self) -> bool {
         self.blocks.is_limited()
     }
 
-    /// Copies bytes out of blocks that are kept for the next time.
+    /// Copies bytes from blocks, which stay in memory for later use.
     pub fn copy(&self, bytes: Range<usize>, mut out: &mut [u8]) {
         for block in blocks_of(&bytes) {
             let whole = self.whole(block);
@@ -66,12 +66,12 @@ impl FileMap {
         }
     }
 
-    /// Reads blocks that are used soon.
+    /// Reads blocks that will be used soon.
     pub fn expect(&self, bytes: Range<usize>) {
         blocks_of(&bytes).for_each(|block| self.blocks.with(block, |pages| self.fill(block, pages), |_| ()));
     }
 
-    /// Reads bytes that are used once.
+    /// Reads bytes that are used only once.
     pub fn read(&self, bytes: Range<usize>, mut out: &mut [u8]) {
         let mut pages = Vec::new();
         for block in blocks_of(&bytes) {
@@ -85,7 +85,7 @@ impl FileMap {
         }
     }
 
-    /// Reads a block into pages.
+    /// Reads a block of the file into pages.
     fn fill(&self, block: usize, mut pages: Vec<Page>) -> Vec<Page> {
         let whole = self.whole(block);
         if pages.is_empty() {
@@ -110,8 +110,8 @@ fn blocks_of(bytes: &Range<usize>) -> Range<usize> {
     bytes.start / BLOCK..bytes.end.div_ceil(BLOCK)
 }
 
-/// Reads bytes of a file to the beginning of `out`, which has room for whole pages: past the cache nothing else is
-/// read.
+/// Reads bytes of a file to the beginning of `out`. `out` has room for whole pages, because reads that bypass the cache
+/// need them.
 #[cfg(unix)]
 fn read_at(file: &File, bytes: Range<usize>, out: &mut [u8]) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
@@ -133,8 +133,8 @@ fn read_at(_: &File, _: Range<usize>, _: &mut [u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Has the file be read past the system's cache. If the file system cannot do that, the cache at least reads nothing
-/// around a request.
+/// Makes reads of the file bypass the system's cache. If the file system does not support that, the cache at least
+/// reads nothing beyond a request.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn pass_by_cache(file: &File) {
     use rustix::fs::{Advice, OFlags, fadvise, fcntl_getfl, fcntl_setfl};
@@ -153,7 +153,7 @@ fn pass_by_cache(file: &File) {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn pass_by_cache(_: &File) {}
 
-/// Takes bytes out of the system's cache.
+/// Removes bytes of the file from the system's cache.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn forget(file: &File, bytes: Range<usize>) {
     let length = std::num::NonZeroU64::new(bytes.len() as u64);
@@ -164,7 +164,7 @@ fn forget(file: &File, bytes: Range<usize>) {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn forget(_: &File, _: Range<usize>) {}
 
-/// The owner of the bytes of a mapped file.
+/// The owner of a mapped file's bytes.
 struct Owner(Arc<FileMap>);
 
 impl AsRef<[u8]> for Owner {
@@ -173,7 +173,7 @@ impl AsRef<[u8]> for Owner {
     }
 }
 
-/// Returns the bytes of an input, and the map of a file; of a reader at most `most` bytes.
+/// Returns the bytes of an input, with the map if the input is a file. A reader may provide at most `most` bytes.
 pub(super) fn bytes_of(input: Input, most: u64) -> Result<(Bytes, Option<Arc<FileMap>>), DataError> {
     let (path, reader) = input.into_parts();
     let Some(reader) = reader else {

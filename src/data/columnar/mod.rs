@@ -1,4 +1,4 @@
-//! Arrow, Parquet, CSV and TSV files: a table with one row per document.
+//! Reads Arrow, Parquet, CSV and TSV files: tables with one row per document.
 //!
 //! | column | contents |
 //! |---|---|
@@ -9,29 +9,30 @@
 //! | `query_weight` | optional: the weight of the query, the same in each of its rows, with [`Weights::File`](super::letor::Weights::File) |
 //! | `features` | the features: a list of numbers, of the same length in each row |
 //!
-//! [`Columns`](super::Columns) gives columns other names, and drops some. Without a column `features` of lists, every
-//! other column is a feature, in the order of the file, and holds numbers; next to one, other columns are not read.
-//! Files of a set with a column for each feature have the same names of features, in any order. Rows of a query that
-//! are not consecutive are put together, and [`read_order`](crate::data::RankingDataset::read_order) says where they
-//! were. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and becomes the nearest `f32`. A null and
-//! NaN are a missing value ([`Missing`](super::letor::Missing)); an infinite value is an error, and so is one that is
-//! infinite as `f32`. A table and the same text have equal rows: [`data_hash`](crate::data::RankingDataset::data_hash)
-//! is the same.
+//! [`Columns`](super::Columns) gives columns other names, or drops columns. Without a column `features` of lists, every
+//! other column is a feature and must hold numbers. With a column `features` of lists, other columns are not read. If
+//! each feature has a column, all files of a set must have the same feature names, in any order. Rows of a query that
+//! are not consecutive are put together; [`read_order`](crate::data::RankingDataset::read_order) holds their original
+//! places. A number is an integer, a float of 16, 32 or 64 bits or a boolean, and becomes the nearest `f32`. A null or
+//! NaN is a missing value ([`Missing`](super::letor::Missing)). An infinite value is an error, and so is a value that
+//! is infinite as `f32`. Rows of a table equal the rows of the same data in text, and both have the same
+//! [`data_hash`](crate::data::RankingDataset::data_hash).
 //!
-//! An Arrow file is one in the IPC file format, called Feather too; its buffers may be compressed by LZ4 or Zstandard.
-//! It is mapped into memory, so another program may replace it while it is read, but must not change it in place. Of a
-//! Parquet file a part is decoded at a time.
+//! An Arrow file must be in the IPC file format, also called Feather. Its buffers may be compressed by LZ4 or
+//! Zstandard. Arrow files are mapped into memory. Another program may replace such a file while it is read, but must
+//! not change it in place. Parquet files are decoded part by part.
 //!
-//! CSV has a header, columns separated by commas, and fields in `"` where they hold commas or line ends; TSV has tabs.
-//! Either may be compressed by gzip. An empty field, `nan`, `null` and `NA` are missing, `true` is 1 and `false` is 0.
+//! A CSV file has a header and columns separated by commas; fields that hold commas or line ends are in `"`. A TSV file
+//! is separated by tabs. Both may be compressed by gzip. An empty field, `nan`, `null` or `NA` is a missing value;
+//! `true` is 1, and `false` is 0.
 //!
-//! Features stay in the file ([`Features`](super::Features)) if it is an uncompressed Arrow file, the only one of its
-//! set, with lists of 32-bit floats without nulls and consecutive rows for each query. They are looked through when
-//! they are first used ([`check_values`](crate::data::RankingDataset::check_values)); other values are when the file is
-//! read.
+//! Features stay in the file ([`Features`](super::Features)) if it is an uncompressed Arrow file and the only file of
+//! its set. It must hold lists of 32-bit floats without nulls, and consecutive rows for each query. Values that stay in
+//! the file are checked at their first use ([`check_values`](crate::data::RankingDataset::check_values)); all other
+//! values are checked during reading.
 //!
-//! Sizes that a file states are compared with what it holds before memory is asked for, and the limits of
-//! [`ReadOptions`] hold as for compressed text.
+//! Sizes that a file states are compared with its contents before memory is allocated. The limits of [`ReadOptions`]
+//! apply as for compressed text.
 
 mod append;
 mod arrow;
@@ -62,17 +63,17 @@ pub(super) use csv::read_csv;
 use schema::Layout;
 pub(super) use write::TableWriter;
 
-/// A format of tables.
+/// A file format of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// The IPC file format of Arrow.
+    /// Arrow's IPC file format.
     Arrow,
     /// Apache Parquet.
     Parquet,
 }
 
 impl Format {
-    /// Returns the format that the name of a file says: `.arrow`, `.feather` and `.ipc`, or `.parquet`.
+    /// Returns the format for a file name: Arrow for `.arrow`, `.feather` and `.ipc`, Parquet for `.parquet`.
     pub fn from_path(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "arrow" | "feather" | "ipc" => Some(Self::Arrow),
@@ -91,22 +92,22 @@ impl fmt::Display for Format {
     }
 }
 
-/// A file whose schema is known and whose rows are not decoded yet.
+/// A file with a known schema whose rows are not decoded yet.
 trait Table {
     fn schema(&self) -> &Schema;
 
-    /// Number of rows that the file states.
+    /// Returns the number of rows that the file states.
     fn rows(&self) -> usize;
 
-    /// Whether the buffers of the file are used where they lie.
+    /// Returns whether the buffers of the file are used without copying them.
     fn is_in_place(&self) -> bool {
         false
     }
 
-    /// Number of bytes of text that the file counts as, for limits that depend on the size of a text.
+    /// Returns the number of bytes of text that the file counts as, for limits that depend on the size of text.
     fn bytes_that_count(&self) -> u64;
 
-    /// Decodes the columns at `columns` (ascending), part by part.
+    /// Decodes the columns with the indices `columns`, in ascending order, part by part.
     #[allow(clippy::type_complexity)]
     fn batches(
         self: Box<Self>,
@@ -114,10 +115,10 @@ trait Table {
     ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError>;
 }
 
-/// Number of features, and of bytes of text, that one byte of a compressed file may stand for.
+/// The number of bytes of text that one byte of a compressed file counts as, for limits on features and cells.
 const COUNTED_RATIO: u64 = 4;
 
-/// Reads a file or reader of the format and appends it to the dataset.
+/// Reads a file or reader in the given format, and appends it to the dataset.
 pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Result<(), DataError> {
     let path = &input.name().to_path_buf();
     let options = assembly.options;
@@ -147,7 +148,7 @@ pub(super) fn read(assembly: &mut Assembly, input: Input, format: Format) -> Res
     Ok(())
 }
 
-/// Rejects the option to take the queries of a table from a file next to it.
+/// Refuses the option `groups = "query-file"`, because a table has its own column of queries.
 fn check_groups(options: &ReadOptions, path: &Path) -> Result<(), DataError> {
     if options.groups == Groups::QueryFile {
         let expected = format!("`auto` or `qid`: {} has a column of queries", path.display());
@@ -184,14 +185,14 @@ fn open(bytes: Bytes, format: Format, path: &Path, assembly: &Assembly) -> Resul
     })
 }
 
-/// The tables that are read.
+/// The kinds of tables that can be read.
 const READ: &str =
     "numbers and text, uncompressed or compressed by LZ4 or Zstandard, in a Parquet file by Snappy or gzip too";
 
-/// Size in bytes to which a compressed file may always grow; beyond it, the ratio counts.
+/// The size in bytes to which any compressed file may grow; beyond it, the ratio is limited.
 const UNSUSPICIOUS: u64 = 64 << 20;
 
-/// Refuses a file whose buffers would take far more memory than the file, as compressed text is refused.
+/// Refuses a file whose decompressed buffers would need far more memory than the file, as for compressed text.
 fn check_decompressed(path: &Path, found: u64, size: u64, options: &ReadOptions) -> Result<(), DataError> {
     let by_ratio = size.saturating_mul(options.max_compression_ratio).max(UNSUSPICIOUS);
     let (limit, option) = if by_ratio < options.max_decompressed_bytes {
@@ -206,7 +207,7 @@ fn check_decompressed(path: &Path, found: u64, size: u64, options: &ReadOptions)
     Err(DataError::Limit { path: path.to_path_buf(), found, limit, option })
 }
 
-/// Runs a decoder of a file that may be damaged. Some damage makes the decoders panic, which becomes an error as well.
+/// Runs a decoder on a file that may be damaged. If damage makes the decoder panic, the panic becomes an error, too.
 fn guarded<T>(path: &Path, format: Format, decode: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, DataError> {
     // A reason may quote any bytes of the file.
     let harmless = |reason: &str| reason.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();

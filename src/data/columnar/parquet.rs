@@ -1,4 +1,4 @@
-//! Parquet files, decoded a part at a time.
+//! Reads Parquet files, decoding one part at a time.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{COUNTED_RATIO, Table};
 /// Number of rows that are decoded at a time.
 const ROWS: usize = 8192;
 
-/// A file whose footer is read.
+/// A Parquet file whose footer has been read.
 pub(super) struct ParquetFile {
     builder: ParquetRecordBatchReaderBuilder<Bytes>,
     bytes: Bytes,
@@ -25,15 +25,15 @@ pub(super) struct ParquetFile {
 }
 
 impl ParquetFile {
-    /// Reads the footer.
+    /// Reads the footer of a Parquet file.
     ///
     /// # Errors
-    /// [`ArrowError::NotYetImplemented`] for a whole file with content that is not supported.
+    /// Returns [`ArrowError::NotYetImplemented`] if the file is intact but holds unsupported content.
     pub fn open(bytes: Bytes) -> Result<Self, ArrowError> {
         Self::open_with(bytes, ArrowReaderOptions::new())
     }
 
-    /// Reads the footer, without the types that Arrow notes in it: the types of Parquet are fewer.
+    /// Reads the footer of a Parquet file, but ignores the Arrow types noted there. Parquet has fewer types.
     pub fn open_without_arrow(bytes: Bytes) -> Result<Self, ArrowError> {
         Self::open_with(bytes, ArrowReaderOptions::new().with_skip_arrow_metadata(true))
     }
@@ -71,12 +71,13 @@ impl ParquetFile {
         Ok(Self { builder, bytes, rows, decompressed })
     }
 
-    /// Number of bytes that its columns take, as it states it.
+    /// Returns the number of bytes that the decompressed columns need, as the file states.
     pub fn decompressed_bytes(&self) -> u64 {
         self.decompressed
     }
 
-    /// Refuses a dictionary that states more values than it has bytes: the decoder takes memory for as many.
+    /// Refuses a dictionary that states more values than it has bytes, because the decoder allocates memory for the
+    /// stated number.
     fn check_dictionaries(&self, columns: &ProjectionMask) -> Result<(), ArrowError> {
         for group in self.builder.metadata().row_groups() {
             let decoded = group.columns().iter().enumerate().filter(|(leaf, _)| columns.leaf_included(*leaf));
@@ -99,7 +100,7 @@ impl ParquetFile {
     }
 }
 
-/// The codec of a column that is not read.
+/// Returns the name of a codec that this crate does not read.
 fn unread(codec: Compression) -> Option<&'static str> {
     match codec {
         Compression::BROTLI(_) => Some("Brotli"),

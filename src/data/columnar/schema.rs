@@ -1,4 +1,4 @@
-//! The meaning of each column of a table.
+//! Finds the role of each column of a table.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::data::error::{DataError, quoted};
 use crate::data::text::options::Weights;
 use crate::text::{counted, did_you_mean, nearest};
 
-/// The places of the columns: in the file, and in its batches after [`Layout::project`].
+/// The indices of the columns, in the file, or after [`Layout::project`] in its batches.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// None in a table of documents without labels, if no labels are needed.
+    /// The index of the label column. `None` if the table has no labels and none are needed.
     pub label: Option<usize>,
     pub query: usize,
     pub document: Option<usize>,
@@ -24,7 +24,7 @@ pub(super) struct Layout {
     /// The column that splits the queries.
     pub key: Option<usize>,
     pub features: Features,
-    /// Number of features, unless the first row says it.
+    /// The number of features; `None` if only the first row tells it.
     pub width: Option<usize>,
     /// The names of the features, if each feature has a column and no two columns have the same name.
     pub names: Option<Vec<String>>,
@@ -33,13 +33,13 @@ pub(super) struct Layout {
 /// The columns of the features.
 #[derive(Debug)]
 pub(super) enum Features {
-    /// One column of lists.
+    /// One column that holds lists.
     List(usize),
-    /// One column each.
+    /// One column for each feature.
     Each(Vec<usize>),
 }
 
-/// The role of a column: the option that names it, and its usual names.
+/// The role of a column, with the option that names the column and its usual names.
 struct Role {
     option: &'static str,
     usual: &'static [&'static str],
@@ -54,7 +54,7 @@ const ROLES: [Role; 5] = [LABEL, QUERY, DOCUMENT, WEIGHT, QUERY_WEIGHT];
 const FEATURES: &str = "features";
 
 impl Role {
-    /// The name that columns have for it.
+    /// Returns the name that the option gives to the column of this role.
     fn named<'a>(&self, columns: &'a Columns) -> Option<&'a str> {
         let Columns { label, query, id, weight, .. } = columns;
         let names = [("label", label), ("query", query), ("id", id), ("weight", weight)];
@@ -62,7 +62,7 @@ impl Role {
     }
 }
 
-/// Returns whether a column of this name holds text, whatever its values look like.
+/// Returns whether a column with this name holds text, whatever its values look like.
 pub(super) fn is_text(name: &str, assembly: &Assembly) -> bool {
     let options = &assembly.options.columns;
     let ranker = assembly.like.ranker.as_ref();
@@ -74,7 +74,7 @@ pub(super) fn is_text(name: &str, assembly: &Assembly) -> bool {
 }
 
 impl Layout {
-    /// Finds the columns and checks their types.
+    /// Finds the columns of each role and checks their types.
     pub fn of(schema: &Schema, path: &Path, assembly: &Assembly) -> Result<Self, DataError> {
         let (options, like) = (assembly.options, assembly.like);
         let columns = Table { schema, path, options: &options.columns, like };
@@ -105,7 +105,8 @@ impl Layout {
         Ok(Self { label, query, document, weight, query_weight, key, features, width, names })
     }
 
-    /// Returns the columns in use, in the order of the file, and counts among these from now on.
+    /// Returns the columns in use, in the order of the file. From now on, the layout's indices refer to these columns
+    /// only.
     pub fn project(&mut self) -> Vec<usize> {
         let Self { label, query, document, weight, query_weight, key, features, .. } = self;
         let mut places = vec![query];
@@ -137,7 +138,7 @@ pub(super) fn check_width(path: &Path, width: Option<usize>, assembly: &Assembly
     }
 }
 
-/// The columns of a table, and the requirements on them.
+/// A table's columns and the requirements on them.
 struct Table<'a> {
     schema: &'a Schema,
     path: &'a Path,
@@ -154,7 +155,7 @@ impl Table<'_> {
         self.names().position(|other| other == name)
     }
 
-    /// Whether a column is not read. What a ranker did not read in training is not read either.
+    /// Returns whether a column is not read. Columns that a ranker did not read in training are not read either.
     fn is_dropped(&self, name: &str) -> bool {
         let ranker = self.like.ranker.as_ref().map(|columns| &columns.drop);
         [Some(&self.options.drop), ranker]
@@ -163,8 +164,8 @@ impl Table<'_> {
             .any(|dropped| dropped.iter().any(|other| other == name))
     }
 
-    /// Refuses to drop a column that is not there: if its name is misspelled, the real column becomes a feature. If the
-    /// features are known, this cannot happen.
+    /// Refuses to drop a column that does not exist, because the real column of a misspelled name would become a
+    /// feature. If the features are known, this cannot happen.
     fn check_dropped(&self) -> Result<(), DataError> {
         if !self.like.feature_names.is_empty() {
             return Ok(());
@@ -219,7 +220,7 @@ impl Table<'_> {
         if fits(self.schema.field(column).data_type()) { Ok(column) } else { Err(self.of_type(column, expected)) }
     }
 
-    /// The error of a table that lacks a column.
+    /// Returns the error for a table that lacks a column.
     fn lacks(&self, name: &str, expected: &str) -> DataError {
         const SHOWN: usize = 8;
         let there = self.schema.fields().len();
@@ -270,7 +271,7 @@ impl Table<'_> {
         Ok((Features::Each(each), Some(width), are_names.then_some(names)))
     }
 
-    /// Refuses columns that cannot be features: they hold no numbers, or their name has another use.
+    /// Refuses a column that cannot be a feature, because it holds no numbers or its name has another use.
     fn check_features(&self, each: &[usize]) -> Result<(), DataError> {
         let fields = self.schema.fields();
         let no_numbers = |column: &&usize| !is_number(fields[**column].data_type());
@@ -293,15 +294,15 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// Returns a hint for an error message: the option `columns.drop` with `names` added to the columns that it already
-    /// drops.
+    /// Returns a hint for an error message: the option `columns.drop`, with `names` added to the columns that are
+    /// already dropped.
     fn to_drop(&self, names: &[&str]) -> String {
         let dropped = self.options.drop.iter().map(String::as_str).chain(names.iter().copied());
         let quoted: Vec<String> = dropped.map(|name| format!("{name:?}")).collect();
         format!("(option `columns.drop` = [{}] leaves it out)", quoted.join(", "))
     }
 
-    /// Returns the columns of features in the order of the names that are known.
+    /// Returns the columns of features in the order of the known feature names.
     fn in_order(&self, each: &[usize], known: &[String], of: &str) -> Result<Vec<usize>, DataError> {
         let fields = self.schema.fields();
         let named = |name: &str| each.iter().copied().find(|&column| fields[column].name() == name);
@@ -343,21 +344,21 @@ impl Table<'_> {
     }
 }
 
-/// Keys of a field's metadata: the row of its first text, from 1, and the text as messages quote it.
+/// The keys of a field's metadata: the row of its first text, from 1, and the text as quoted in messages.
 const ROW: &str = "row";
 const TEXT: &str = "text";
 
-/// Notes in a column of text, in a file without types, an example: a text and its row, from 1.
+/// Records an example text of a column with its row, from 1, for a file without types.
 pub(super) fn with_example(field: Field, row: usize, text: &str) -> Field {
     field.with_metadata([(ROW, row.to_string()), (TEXT, quoted(text.as_bytes()))])
 }
 
-/// A name as messages quote it.
+/// Returns a name as quoted in messages.
 fn shown(name: &str) -> String {
     format!("`{}`", name.escape_debug())
 }
 
-/// The type of the items, if a column holds lists.
+/// Returns the type of the items if a column holds lists.
 fn item(data_type: &DataType) -> Option<&DataType> {
     match data_type {
         DataType::FixedSizeList(item, _) | DataType::List(item) | DataType::LargeList(item) => Some(item.data_type()),

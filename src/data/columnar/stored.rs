@@ -1,4 +1,4 @@
-//! Features that are used where they lie in an Arrow file.
+//! Gives access to features that stay in an Arrow file.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ use crate::data::error::DataError;
 use crate::data::in_file::Source;
 use crate::data::text::options::MISSING_HINT;
 
-/// The column of features of a file, batch by batch.
+/// A file's column of features, batch by batch.
 pub(super) struct Stored {
     pub(super) parts: Vec<Part>,
-    /// The file, unless it was read from a reader.
+    /// The file; `None` if it was read from a reader.
     pub(super) map: Option<Arc<FileMap>>,
     pub(super) path: PathBuf,
     /// Name of the column.
@@ -26,10 +26,10 @@ pub(super) struct Stored {
     pub(super) width: usize,
 }
 
-/// The values of a batch.
+/// The feature values of a batch.
 pub(super) struct Part {
     pub(super) values: ScalarBuffer<f32>,
-    /// The place of the values in the map, in bytes.
+    /// The byte range of the values in the map.
     place: Option<Range<usize>>,
 }
 
@@ -40,7 +40,7 @@ impl Stored {
         self.parts.push(Part { values, place });
     }
 
-    /// Returns the bytes of values, if they are to be read in place of the mapping.
+    /// Returns the byte range of values, if they are to be read instead of mapped.
     fn bytes_to_read(&self, part: usize, values: &Range<usize>) -> Option<(&FileMap, Range<usize>)> {
         let map = self.map.as_deref().filter(|map| map.is_read())?;
         let start = self.parts[part].place.as_ref()?.start;

@@ -1,4 +1,4 @@
-//! Columns of any type as floats or text.
+//! Converts columns of any type to floats or text.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
@@ -10,13 +10,13 @@ use rayon::prelude::*;
 
 use crate::text::shortened;
 
-/// Characters of a value that a message shows.
+/// The largest number of characters of a value in a message.
 const SHOWN: usize = 40;
 
-/// Number of rows that a thread transposes at a time.
+/// The number of rows that a thread transposes at a time.
 const BLOCK: usize = 256;
 
-/// Returns a column as floats, each the nearest one; nulls stay nulls.
+/// Converts a column to the nearest floats; nulls stay nulls.
 pub(super) fn floats(column: &dyn Array) -> Result<Float32Array, ArrowError> {
     let as_floats = match column.as_primitive_opt::<Float32Type>() {
         Some(floats) => return Ok(floats.clone()),
@@ -25,13 +25,13 @@ pub(super) fn floats(column: &dyn Array) -> Result<Float32Array, ArrowError> {
     Ok(as_floats.as_primitive::<Float32Type>().clone())
 }
 
-/// Returns a column of identifiers as text; nulls stay nulls.
+/// Converts a column of identifiers to text; nulls stay nulls.
 pub(super) fn texts(column: &dyn Array) -> Result<LargeStringArray, ArrowError> {
     Ok(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone())
 }
 
-/// Returns a column of numbers, dates or times as numbers that ascend with time, and whether they are dates or times;
-/// text is read as either. What cannot be read becomes null.
+/// Converts a column of numbers, dates or times to numbers that ascend with time. Also returns whether it holds dates
+/// or times. Text is read as a number, date or time. Values that cannot be read become null.
 pub(super) fn times(column: &dyn Array) -> Result<(Float64Array, bool), ArrowError> {
     let seconds = DataType::Timestamp(TimeUnit::Microsecond, None);
     let numbers = |column: &dyn Array| -> Result<Float64Array, ArrowError> {
@@ -54,7 +54,7 @@ pub(super) fn times(column: &dyn Array) -> Result<(Float64Array, bool), ArrowErr
     Ok((numbers(&cast(&cast(column, &seconds)?, &DataType::Int64)?)?, true))
 }
 
-/// Returns floats with NaN in place of nulls; without nulls, the values of the array itself.
+/// Returns floats with NaN in place of nulls. Without nulls, the array's own values are returned.
 pub(super) fn with_nan(floats: &Float32Array) -> ScalarBuffer<f32> {
     if floats.null_count() == 0 {
         return floats.values().clone();
@@ -62,7 +62,7 @@ pub(super) fn with_nan(floats: &Float32Array) -> ScalarBuffer<f32> {
     floats.iter().map(|value| value.unwrap_or(f32::NAN)).collect::<Vec<f32>>().into()
 }
 
-/// A value as it is written in a message.
+/// Returns a value as written in messages.
 pub(super) fn shown(column: &dyn Array, row: usize) -> String {
     if column.is_null(row) {
         return "null".to_owned();
@@ -74,13 +74,13 @@ pub(super) fn shown(column: &dyn Array, row: usize) -> String {
     }
 }
 
-/// Lists that differ in length, or one that is null: the row of the first, and its length.
+/// The first list that is null or has a different length: its row and its length.
 pub(super) struct Uneven {
     pub row: usize,
     pub length: Option<usize>,
 }
 
-/// Returns the items of lists that all have the length `width`.
+/// Returns the items of a column whose lists all have the length `width`.
 pub(super) fn items(column: &dyn Array, width: usize) -> Result<ArrayRef, Uneven> {
     if let Some(row) = (0..column.len()).find(|&row| column.is_null(row)).filter(|_| column.null_count() > 0) {
         return Err(Uneven { row, length: None });
@@ -99,14 +99,14 @@ pub(super) fn items(column: &dyn Array, width: usize) -> Result<ArrayRef, Uneven
     }
 }
 
-/// Returns the items of lists of `width` floats without nulls, where they lie.
+/// Returns the items of lists of `width` floats, if there are no nulls, without copying them.
 pub(super) fn plain_items(column: &dyn Array, width: usize) -> Option<ScalarBuffer<f32>> {
     let items = items(column, width).ok()?;
     let floats = items.as_primitive_opt::<Float32Type>()?;
     (floats.null_count() == 0).then(|| floats.values().clone())
 }
 
-/// The length of the first list.
+/// Returns the length of the first list.
 pub(super) fn first_length(column: &dyn Array) -> usize {
     let lists = |lists: Option<usize>| lists.unwrap_or(0);
     match column.as_list_opt::<i32>() {
@@ -115,7 +115,7 @@ pub(super) fn first_length(column: &dyn Array) -> usize {
     }
 }
 
-/// Returns columns side by side, row-major, with NaN in place of nulls.
+/// Joins columns into row-major values, with NaN in place of nulls.
 pub(super) fn side_by_side(batch: &RecordBatch, columns: &[usize]) -> Result<ScalarBuffer<f32>, ArrowError> {
     let width = columns.len();
     let floats = |&column: &usize| Ok(with_nan(&floats(batch.column(column))?));

@@ -18,24 +18,25 @@ use crate::data::dataset::RankingDataset;
 use crate::data::dataset::inconsistent;
 use crate::data::error::DataError;
 
-/// Most rows that are handed to the writer of a Parquet file at a time.
+/// The largest number of rows that are given to the writer of a Parquet file at a time.
 const ROWS: usize = 1 << 16;
 
-/// Most cells (documents x features) that are handed to the writer of a Parquet file at a time: 64 MiB.
+/// The largest number of cells (documents x features) that are given to the writer of a Parquet file at a time: 64 MiB.
 const CELLS: usize = 1 << 24;
 
-/// Bytes that the writer of a Parquet file holds before it ends a group of rows.
+/// The number of bytes that the writer of a Parquet file may hold before it ends a group of rows.
 const GROUP: usize = 256 << 20;
 
 impl RankingDataset {
-    /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit, with weights
-    /// in the columns `weight` and `query_weight` where there are any. A missing value is written as NaN.
+    /// Writes a table that [`data::read`](crate::data::read) reads back as the same dataset, bit for bit. Weights, if
+    /// any, go to the columns `weight` and `query_weight`. A missing value is written as NaN.
     ///
-    /// An Arrow file has one batch, of the dataset's own memory; a Parquet file is compressed by Zstandard.
+    /// An Arrow file has one batch, which uses the dataset's own memory. A Parquet file is compressed by Zstandard.
     ///
     /// # Errors
-    /// [`DataError::Inconsistent`] for what [`RankingDataset::check`] refuses, for more features than a list may have,
-    /// and for data without features in a Parquet file; [`DataError::Io`], with an empty path, for a failed write.
+    /// Returns [`DataError::Inconsistent`] if [`RankingDataset::check`] fails, if a list cannot hold that many
+    /// features, or if data for a Parquet file have no features. Returns [`DataError::Io`], with an empty path, if a
+    /// write fails.
     pub fn write_columnar(self, format: Format, output: &mut dyn Write) -> Result<(), DataError> {
         TableWriter::create(self, format, output)?.finish()
     }
@@ -56,7 +57,7 @@ impl RankingDataset {
         Schema::new(fields)
     }
 
-    /// The rows of some documents, whose features are given.
+    /// Returns the rows of some documents, whose features are given.
     fn batch(
         &self,
         schema: &Arc<Schema>,
@@ -90,14 +91,14 @@ impl RankingDataset {
     }
 }
 
-/// A table that is written part by part.
+/// Writes a table part by part.
 pub(in crate::data) struct TableWriter<'a> {
     schema: Arc<Schema>,
     width: i32,
     writer: Writer<'a>,
 }
 
-/// The writer of a format.
+/// The writer of one file format.
 enum Writer<'a> {
     Arrow(FileWriter<&'a mut dyn Write>),
     Parquet { writer: ArrowWriter<Written>, written: Written, output: &'a mut dyn Write },
@@ -132,7 +133,7 @@ impl<'a> TableWriter<'a> {
         Ok(table)
     }
 
-    /// Appends rows with the columns of the first ones.
+    /// Appends rows, which must have the columns of the first rows.
     ///
     /// # Errors
     /// The errors of [`RankingDataset::write_columnar`].
@@ -162,10 +163,10 @@ impl<'a> TableWriter<'a> {
         }
     }
 
-    /// Ends the table.
+    /// Writes the end of the table.
     ///
     /// # Errors
-    /// [`DataError::Io`], with an empty path, for a failed write.
+    /// Returns [`DataError::Io`], with an empty path, if a write fails.
     pub fn finish(self) -> Result<(), DataError> {
         match self.writer {
             Writer::Arrow(mut writer) => writer.finish().map_err(failed),
@@ -177,8 +178,8 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// The bytes that a writer has written and the output has not received yet. The writer needs an output that may go to
-/// another thread.
+/// The bytes that the writer has produced and the output has not yet received. The writer needs an output that can be
+/// sent to another thread.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -200,7 +201,7 @@ impl Write for Written {
     }
 }
 
-/// Returns the error of a failed write: the output's error, if the output caused it.
+/// Returns the error of a failed write, or the output's own error if the output caused it.
 fn failed(error: ArrowError) -> DataError {
     let source = match error {
         ArrowError::IoError(_, source) => source,
