@@ -1,23 +1,23 @@
-//! Kernels compiled for every instruction set of [`Instructions`](crate::execution::Instructions), and the choice among
-//! them at run time.
+//! Compiles kernels for every instruction set of [`Instructions`](crate::execution::Instructions) and chooses one at
+//! run time.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use crate::execution::Instructions;
 use crate::execution::{Execution, Target};
 
-/// A loop nest that is compiled once for each instruction set. `run` must be `#[inline(always)]`, so that it takes the
-/// instruction set of its caller; `FMA` says whether a fused multiply-add is one instruction.
+/// A loop nest that is compiled once for each instruction set. `run` must be `#[inline(always)]`, so the compiler
+/// builds it for the instruction set of its caller. `FMA` tells it whether a fused multiply-add is one instruction.
 pub trait Kernel {
     fn run<const FMA: bool>(self);
 }
 
-/// The instructions that the calling thread asks for. A primitive reads it once, before it hands work to other threads:
-/// they may have another execution or none.
+/// Returns the instruction set that the calling thread asks for. A primitive reads it before it hands work to other
+/// threads, which may have a different execution or none.
 pub fn target() -> Target {
     Execution::current().target()
 }
 
-/// Runs a kernel with these instructions.
+/// Runs a kernel with the instruction set of `target`.
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(unused_variables))]
 pub fn dispatch<K: Kernel>(target: Target, kernel: K) {
     #[cfg(target_arch = "x86_64")]

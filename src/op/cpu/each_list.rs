@@ -1,4 +1,4 @@
-//! The frames of kernels: over the lists of a batch, and over stripes of the rows of a list.
+//! Loops that run a kernel on every list of a batch, or on stripes of the rows of one list.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use super::parallel::for_each;
 use super::real::Real;
 use super::tiles::{TILE, stripes};
 
-/// Runs a kernel on every list of `n` documents: with its number, its part of each input, and its part of the output,
-/// which starts as `fill`.
+/// Runs a kernel on every list of `n` documents. The kernel receives the number of the list, its part of each input,
+/// and its part of the output, which is initially `fill`.
 pub fn each_list<T: Real, const K: usize>(
     inputs: [&[T]; K],
     n: usize,
@@ -23,8 +23,9 @@ pub fn each_list<T: Real, const K: usize>(
     out
 }
 
-/// The same without padding: the kernel gets only the documents of a list and a row of zeros for its results, and
-/// outputs at padding are 0. A list whose first input, the scores, is not finite becomes NaN without a call.
+/// Runs a kernel on every list without its padding. The kernel receives only the documents of the list and zeros for
+/// its results; outputs at padding are 0. The first input holds the scores. If a score is not finite, the list becomes
+/// NaN and the kernel does not run.
 pub fn each_list_of_documents<T: Real, const K: usize>(
     mask: &[T],
     inputs: [&[T]; K],
@@ -35,7 +36,7 @@ pub fn each_list_of_documents<T: Real, const K: usize>(
     each_wide_list_of_documents(mask, inputs, (n, 1), work, kernel)
 }
 
-/// The same with outputs of several numbers per document, `(n, width)`.
+/// Runs like [`each_list_of_documents`], with several outputs per document, `(n, width)`.
 pub fn each_wide_list_of_documents<T: Real, const K: usize>(
     mask: &[T],
     inputs: [&[T]; K],
@@ -58,9 +59,9 @@ pub fn each_wide_list_of_documents<T: Real, const K: usize>(
     out
 }
 
-/// Runs the kernel of a gradient on stripes of rows. It gets the range of the rows, their part of `to_rows`, and a row
-/// of zeros for what they add to all documents. Returns these rows, to be added in order, so that sums have the same
-/// bits with any number of threads.
+/// Runs a gradient kernel on stripes of rows. The kernel receives the range of rows, their part of `to_rows`, and zeros
+/// for its contributions to all documents. Returns the contributions of every stripe. Callers add them in order, so
+/// sums have the same bits with any number of threads.
 pub fn each_stripe<T: Real>(
     to_rows: &mut [T],
     documents: usize,

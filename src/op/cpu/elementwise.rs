@@ -1,13 +1,13 @@
-//! One function of each element: [`exp2`](crate::op::exp2()) and [`log2_discount`](crate::op::log2_discount()).
+//! Functions of single elements: [`exp2`](crate::op::exp2()) and [`log2_discount`](crate::op::log2_discount()).
 
 use super::dispatch::{Kernel, dispatch, target};
 use super::parallel::for_each;
 use super::real::Real;
 
-/// Elements of a task: work enough to share out.
+/// The number of elements in a task, enough work to share among threads.
 const CHUNK: usize = 1 << 14;
 
-/// A function of one element, free of branches.
+/// A function of one element, without branches.
 trait Function<T>: Copy + Send + Sync {
     fn of<const FMA: bool>(self, x: T) -> T;
 }
@@ -45,7 +45,7 @@ impl<T: Real> Function<T> for Exp2 {
     }
 }
 
-/// `2^x`
+/// Returns `2^x` of every element.
 pub fn exp2<T: Real>(x: &[T]) -> Vec<T> {
     map(x, Exp2)
 }
@@ -60,12 +60,12 @@ impl<T: Real> Function<T> for Log2Discount {
     }
 }
 
-/// `1 / log2(1 + p)`
+/// Returns `1 / log2(1 + p)` of every position `p`.
 pub fn log2_discount<T: Real>(positions: &[T]) -> Vec<T> {
     map(positions, Log2Discount)
 }
 
-/// `x` where `rows` is other than 0, else 0.
+/// Returns `x` where `rows` is nonzero, else 0.
 pub fn select<T: Real>(x: &[T], rows: &[T]) -> Vec<T> {
     let select = |(&x, &rows): (&T, &T)| if rows == T::ZERO { T::ZERO } else { x };
     x.iter().zip(rows).map(select).collect()

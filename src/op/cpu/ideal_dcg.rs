@@ -1,10 +1,11 @@
-//! [`ideal_dcg`](crate::op::ideal_dcg()) by ordering gains.
+//! Computes [`ideal_dcg`](crate::op::ideal_dcg()) by sorting the gains.
 
 use super::order::runs;
 use super::parallel::for_each;
 use super::real::Real;
 
-/// The sum of gains in descending order times the discounts of their ranks, for lists of `discounts.len()` documents.
+/// Returns the sum of gains in descending order times the discounts of their ranks, for lists of `discounts.len()`
+/// documents.
 pub fn ideal_dcg<T: Real>(gains: &[T], mask: &[T], discounts: &[f64]) -> Vec<T> {
     let n = discounts.len();
     let discounts: Vec<T> = discounts.iter().map(|&discount| T::from_f64(discount)).collect();

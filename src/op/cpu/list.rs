@@ -1,8 +1,8 @@
-//! One list of a batch: its documents without padding, and whether its scores are finite.
+//! Helpers for one list of a batch, which find its documents and check that its scores are finite.
 
 use super::real::Real;
 
-/// Positions of the documents of one list.
+/// Returns the positions of the documents of one list.
 pub fn documents<T: Real>(mask: &[T]) -> Vec<usize> {
     (0..mask.len()).filter(|&i| mask[i] > T::ZERO).collect()
 }
@@ -11,7 +11,8 @@ pub fn gather<T: Real>(values: &[T], positions: &[usize]) -> Vec<T> {
     positions.iter().map(|&i| values[i]).collect()
 }
 
-/// The places with a value other than 0. It has no branch for each value, since labels make branches hard to predict.
+/// Returns the positions of the nonzero values. It does not branch on a value, because branches on labels are hard to
+/// predict.
 pub fn counting<T: Real>(values: &[T]) -> Vec<usize> {
     let (mut places, mut length) = (vec![0; values.len()], 0);
     for (place, &value) in values.iter().enumerate() {
@@ -28,8 +29,8 @@ pub fn scatter<T: Real>(out: &mut [T], positions: &[usize], values: &[T]) {
     }
 }
 
-/// Whether a score is NaN or infinite. `out` is then NaN. The tensor definitions take the difference of every score
-/// from itself, which the kernels leave out.
+/// Returns whether any score is NaN or infinite, and fills `out` with NaN if so. Tensor definitions need no such check;
+/// they subtract every score from itself, which the kernels skip.
 pub fn diverged<T: Real>(x: &[T], out: &mut [T]) -> bool {
     // To the end in any case, so that it vectorizes; 0 times what is not finite is NaN.
     let finite = x.iter().fold(true, |finite, &x| finite & (x * T::ZERO == T::ZERO));

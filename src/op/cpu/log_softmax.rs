@@ -1,11 +1,12 @@
-//! Fused [`log_softmax`](crate::op::log_softmax()): one pass for the maximum, one for the exponentials, one to shift.
+//! The fused kernel of [`log_softmax`](crate::op::log_softmax()). One pass finds the maximum, one adds the
+//! exponentials, and one shifts the scores.
 
 use super::dispatch::{Kernel, dispatch, target};
 use super::each_list::each_list;
 use super::real::Real;
 use super::sum::{largest, sum};
 
-/// One list.
+/// The log-softmax of one list.
 struct Value<'a, T> {
     x: &'a [T],
     mask: &'a [T],
@@ -34,13 +35,13 @@ impl<T: Real> Kernel for Value<'_, T> {
     }
 }
 
-/// `x_i - log sum_j exp(x_j)` for lists of `n` documents, 0 at padding.
+/// Returns `x_i - log sum_j exp(x_j)` for lists of `n` documents, or 0 at padding.
 pub fn log_softmax<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
     let target = target();
     each_list([x, mask], n, x.len(), T::ZERO, |_, [x, mask], out| dispatch(target, Value { x, mask, out }))
 }
 
-/// Gradient of one list.
+/// The gradient of one list.
 struct Gradient<'a, T> {
     out: &'a [T],
     mask: &'a [T],
@@ -65,7 +66,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// Gradient of [`log_softmax`] in `x`, given its output and that output's gradient.
+/// Returns the gradient of [`log_softmax`] with respect to `x`, from its output and the gradient of that output.
 pub fn log_softmax_gradient<T: Real>(out: &[T], mask: &[T], g: &[T], n: usize) -> Vec<T> {
     let target = target();
     each_list([out, mask, g], n, out.len(), T::ZERO, |_, [out, mask, g], to_x| {

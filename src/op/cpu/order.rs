@@ -1,17 +1,18 @@
-//! Descending order of scores, and of values that are mostly small whole numbers, as labels and their gains are. Small
-//! whole numbers are counted, other values are sorted.
+//! Sorts scores, labels and gains in descending order. Small whole numbers, such as most labels and gains, are counted;
+//! other values are sorted.
 
 use super::real::Real;
 
-/// Whole numbers below this are counted.
+/// The bound below which whole numbers are counted.
 const LEVELS: usize = 64;
 
-/// Bits of a digit, and documents from which on their digits are sorted one after another.
+/// The number of bits in a digit, and the number of documents from which radix sort is used.
 const DIGIT: u32 = 11;
 const LONG: usize = 1024;
 
-/// The documents by descending values, ties by index. A long list takes a few passes, each a sort by one digit of the
-/// values that keeps the order of equal ones (Knuth, The Art of Computer Programming 3, section 5.2.5).
+/// Returns the documents by descending value, with ties by index. A long list needs a few passes. Each pass sorts by
+/// one digit of the values and keeps the order of equal digits (Knuth, The Art of Computer Programming 3, section
+/// 5.2.5).
 pub(super) fn descending<T: Real>(documents: impl Iterator<Item = (u32, T)>) -> Vec<u32> {
     let mut keys: Vec<T::Key> = documents.map(|(i, value)| value.descending_key(i)).collect();
     if keys.len() < LONG {
@@ -22,7 +23,7 @@ pub(super) fn descending<T: Real>(documents: impl Iterator<Item = (u32, T)>) -> 
     keys.into_iter().map(T::index_of).collect()
 }
 
-/// Sorts keys, whose indices ascend, by their values.
+/// Sorts keys by their values; the indices of the keys must ascend.
 fn sort_digits<T: Real>(keys: &mut Vec<T::Key>) {
     let mut sorted = keys.clone();
     for shift in (0..8 * size_of::<T>() as u32).step_by(DIGIT as usize) {
@@ -46,7 +47,7 @@ fn sort_digits<T: Real>(keys: &mut Vec<T::Key>) {
     }
 }
 
-/// Returns the number of occurrences of each whole number; `None` if there is any other value.
+/// Returns the number of occurrences of each small whole number, or `None` if there is any other value.
 fn counts<T: Real>(values: impl Iterator<Item = T>) -> Option<[usize; LEVELS]> {
     let mut counts = [0; LEVELS];
     for value in values {
@@ -60,7 +61,7 @@ fn level<T: Real>(value: T) -> Option<usize> {
     (level < LEVELS && T::from_f64(level as f64) == value).then_some(level)
 }
 
-/// The values in descending order, each with the number of times that it occurs.
+/// Returns the values in descending order, each with the number of its occurrences.
 pub(super) fn runs<T: Real>(values: impl Iterator<Item = T> + Clone) -> Vec<(T, usize)> {
     if let Some(counts) = counts(values.clone()) {
         let runs = counts.iter().enumerate().rev().filter(|(_, count)| **count > 0);
@@ -71,7 +72,7 @@ pub(super) fn runs<T: Real>(values: impl Iterator<Item = T> + Clone) -> Vec<(T, 
     values.into_iter().map(|value| (value, 1)).collect()
 }
 
-/// `members` in descending order of their values, equal ones as they were.
+/// Sorts `members` by descending value and keeps the order of equal values.
 pub(super) fn by_descending_value<T: Real>(members: &mut Vec<usize>, values: &[T]) {
     let Some(counts) = counts(members.iter().map(|&i| values[i])) else {
         // Adding 0 makes the two zeros one.

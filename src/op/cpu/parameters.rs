@@ -1,8 +1,8 @@
-//! Parameters of primitives, apart from tensors, on every backend.
+//! The parameters of primitives other than tensors, shared by every backend.
 
 use serde::{Deserialize, Serialize};
 
-/// A smooth step `phi`, rising from 0 to 1 with `phi(0) = 1/2`.
+/// A smooth step `phi` that rises from 0 to 1, with `phi(0) = 1/2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
@@ -15,37 +15,37 @@ pub enum Step {
     Erf,
     /// `1/2 + arctan(t) / pi`
     Arctan,
-    /// `exp(t) / 2` for `t < 0`, `1 - exp(-t) / 2` for others: the Laplace distribution function.
+    /// The Laplace distribution function, `exp(t) / 2` for `t < 0` and `1 - exp(-t) / 2` otherwise.
     Laplace,
 }
 
-/// One term `c z^r` of a discount written as a sum of exponentials, `D(r) = sum_m c_m z_m^r`, `r = 0, 1, ...`.
+/// One term `c z^r` of a discount that is a sum of exponentials, `D(r) = sum_m c_m z_m^r` for `r = 0, 1, ...`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExponentialTerm {
-    /// Coefficient `c_m`.
+    /// The coefficient `c_m` of the term.
     pub coefficient: f64,
-    /// Base `z_m` in (0, 1).
+    /// The base `z_m` of the term, in (0, 1).
     pub base: f64,
 }
 
-/// The comparison of a noisy document with the others: document `j` beats `i` with the chance
+/// The comparison of a noisy document `i` with the others. Document `j` beats `i` with probability
 /// `(1 + erf(rate (x_j - x_i) - shift)) / 2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// Steepness per unit of score, above 0.
+    /// The steepness per unit of score, above 0.
     pub rate: f64,
-    /// Head start of `i`: 0, or its own noise where that is given.
+    /// The head start of `i`: its own noise if that is known, else 0.
     pub shift: f64,
 }
 
 impl Comparison {
-    /// Two scores with independent normal noise of standard deviation `sigma` each.
+    /// Compares two scores with independent normal noise of standard deviation `sigma` each.
     pub fn independent(sigma: f64) -> Self {
         Self { rate: 0.5 / sigma, shift: 0.0 }
     }
 
-    /// Creates a comparison in which the noise of `i` is given, `noise` times `sigma`, and the noise of `j` is normal
-    /// with standard deviation `sigma`.
+    /// Compares a score `i` of known noise, `noise` times `sigma`, with scores `j` of normal noise with standard
+    /// deviation `sigma`.
     pub fn given(noise: f64, sigma: f64) -> Self {
         use std::f64::consts::FRAC_1_SQRT_2;
         Self { rate: FRAC_1_SQRT_2 / sigma, shift: noise * FRAC_1_SQRT_2 }
@@ -55,23 +55,23 @@ impl Comparison {
 /// The noise with which documents are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScoreNoise {
-    /// By each of some comparisons, with weights that add up to 1. Without any, expectations are 0.
+    /// Averages over the listed comparisons, whose weights add up to 1. Without comparisons, expectations are 0.
     Mixture(Vec<(f64, Comparison)>),
-    /// By independent normal noise of the score of every document, with this standard deviation, above 0. Given the noise
-    /// of a document, others beat it independently; expectations are averaged over that noise.
+    /// Adds independent normal noise to every score. Given the noise of a document, the others beat it independently;
+    /// expectations are averaged over this noise.
     Exact {
-        /// Standard deviation of a score.
+        /// The standard deviation of the noise of a score, above 0.
         sigma: f64,
     },
 }
 
 impl ScoreNoise {
-    /// By one comparison.
+    /// Returns the noise of a single comparison.
     pub fn one(comparison: Comparison) -> Self {
         Self::Mixture(vec![(1.0, comparison)])
     }
 
-    /// Standard deviation of exact noise.
+    /// Returns the standard deviation of exact noise, or `None` for a mixture.
     pub fn deviation(&self) -> Option<f64> {
         match self {
             Self::Mixture(_) => None,
@@ -80,10 +80,10 @@ impl ScoreNoise {
     }
 }
 
-/// The contribution of the documents above a document to an expectation.
+/// The factor that the documents above a document contribute to an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
-    /// 1, whatever is above: a function of only the rank. `b` is not read.
+    /// 1 in every case, for a function of only the rank. `b` is not read.
     Nothing,
     /// `b_i + sum of b_j over j above i`
     Sum,
@@ -92,31 +92,31 @@ pub enum Above {
 }
 
 impl Above {
-    /// Returns the factor of a document above with the value `b`.
+    /// Returns the factor that a document above with the value `b` leaves in a product.
     pub(crate) fn left(self, b: f64) -> f64 {
         if self == Self::Product { 1.0 - b } else { 1.0 }
     }
 
-    /// Returns the contribution of no document.
+    /// Returns the contribution when no document is above.
     pub(crate) fn nobody(self) -> f64 {
         if self == Self::Sum { 0.0 } else { 1.0 }
     }
 }
 
-/// A function of a document's rank and of the documents above it, to be averaged over noisy scores.
+/// A function of a document's rank and of the documents above it, whose expectation is taken over noisy scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveExpectation {
     /// The noise with which documents are compared.
     pub noise: ScoreNoise,
-    /// The function of the rank, counted from 0, as a sum of exponentials.
+    /// The function of the rank, counted from 0, written as a sum of exponentials.
     pub terms: Vec<ExponentialTerm>,
     /// The contribution of the documents above.
     pub above: Above,
 }
 
 impl AboveExpectation {
-    /// The comparison, if only the rank counts and there is one comparison of independent noise. The products of the
-    /// terms are outputs then, which the gradient takes.
+    /// Returns the comparison if only the rank counts and there is a single comparison with independent noise. The
+    /// primitive then also returns the products of the terms, which the gradient needs.
     pub(crate) fn of_independent_ranks(&self) -> Option<Comparison> {
         match (&self.noise, self.above) {
             (ScoreNoise::Mixture(mixture), Above::Nothing) => match mixture[..] {
@@ -128,8 +128,8 @@ impl AboveExpectation {
     }
 }
 
-/// Any function of a document's rank times a sum or product over the documents above it, to be averaged over noisy
-/// scores.
+/// Any function of a document's rank times a sum or product over the documents above it. Its expectation is taken over
+/// noisy scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveRecursion {
     /// The noise with which documents are compared.
@@ -138,33 +138,34 @@ pub struct AboveRecursion {
     pub above: Above,
 }
 
-/// NeuralSort's matrix of a list of `n` documents, `P_rj = softmax_j(((n + 1 - 2 r) x_j - sum_k |x_j - x_k|) /
-/// temperature)`, and Sinkhorn's scaling of it.
+/// NeuralSort's matrix of a list of `n` documents, optionally with Sinkhorn's scaling. Its entries are
+/// `P_rj = softmax_j(((n + 1 - 2 r) x_j - sum_k |x_j - x_k|) / temperature)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NeuralSortMatrix {
-    /// Temperature of the relaxed sort, in scores, above 0.
+    /// The temperature of the relaxed sort, in units of the score, above 0.
     pub temperature: f64,
-    /// Iterations of Sinkhorn's scaling, each of the columns and of the rows; 0 for none.
+    /// The number of iterations of Sinkhorn's scaling, each of which scales the columns and the rows; 0 for no scaling.
     pub iterations: usize,
-    /// Scale the rows first in each iteration, as scaling the transposed matrix does, else the columns.
+    /// Whether an iteration scales the rows first, like scaling the transposed matrix, instead of the columns.
     pub transposed: bool,
-    /// Ranks that are needed, from the first.
+    /// The number of ranks that are needed, from the first.
     pub ranks: usize,
 }
 
 impl NeuralSortMatrix {
-    /// The iteration whose scaling of the columns comes before the last scaling of the rows; 0 is before the first.
+    /// Returns the iteration whose column scaling comes right before the last row scaling; 0 means before the first
+    /// iteration.
     pub fn last_rows(&self) -> usize {
         if self.transposed { self.iterations.saturating_sub(1) } else { self.iterations }
     }
 
-    /// Number of rows that are computed in a list of `documents`: scaling needs every row.
+    /// Returns the number of rows that a list of `documents` needs; scaling needs every row.
     pub fn rows(&self, documents: usize) -> usize {
         if self.iterations == 0 { self.ranks.min(documents) } else { documents }
     }
 }
 
-/// The loss `l(t)` of one pair with score difference `t = x_i - x_j`, `i` the more relevant document.
+/// The loss `l(t)` of one pair with the score difference `t = x_i - x_j`, where `i` is the more relevant document.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairLoss {
@@ -172,16 +173,16 @@ pub enum PairLoss {
     Logistic,
     /// `max(0, margin - t)` (RankSVM)
     Hinge {
-        /// Difference of scores from which a pair costs nothing.
+        /// The difference of scores from which a pair costs nothing.
         margin: f64,
     },
     /// `max(0, margin - t)^2`
     SquaredHinge {
-        /// Difference of scores from which a pair costs nothing.
+        /// The difference of scores from which a pair costs nothing.
         margin: f64,
     },
-    /// `exp(-t)` (RankBoost). Below `t = -60` in float32, `t = -680` in float64, its tangent continues it, so that it
-    /// stays finite
+    /// `exp(-t)` (RankBoost). Below `t = -60` in float32 or `t = -680` in float64, the tangent replaces it, so it stays
+    /// finite.
     Exponential,
     /// `1 - sqrt(sigmoid(t))` (FRank)
     Fidelity,

@@ -1,10 +1,10 @@
-//! [`rank`](crate::op::rank()) by sorting.
+//! Computes [`rank`](crate::op::rank()) by sorting.
 
 use super::each_list::each_list;
 use super::order::descending;
 use super::real::Real;
 
-/// Ranks by descending `x` of lists of `n` documents, ties by index, padding last.
+/// Returns the ranks by descending `x` for lists of `n` documents, with ties by index and padding last.
 pub fn rank<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
     each_list([x, mask], n, x.len() * 64, T::ZERO, |_, [x, mask], out| {
         let documents = (0..).zip(x).filter(|&(i, _)| mask[i as usize] > T::ZERO).map(|(i, &x)| (i, x));

@@ -1,5 +1,5 @@
-//! `Real`: what the kernels need of `f32` and `f64`, with elementary functions free of branches, so that loops over
-//! them vectorize. Every one of them takes NaN to NaN, so that a run that has diverged shows it.
+//! `Real`, the operations of `f32` and `f64` that the kernels need. Elementary functions have no branches, so loops
+//! over them vectorize. Every function returns NaN for NaN, so a diverged run is visible.
 
 // Coefficients keep the digits that they were fitted with.
 #![allow(clippy::excessive_precision)]
@@ -7,7 +7,7 @@
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Horner's rule, highest degree first.
+/// Evaluates a polynomial by Horner's rule, with the highest degree first.
 macro_rules! polynomial {
     ($x:expr; $highest:expr $(, $coefficient:expr)*) => {{
         let x = $x;
@@ -17,7 +17,7 @@ macro_rules! polynomial {
     }};
 }
 
-/// `f32` or `f64`.
+/// The number type of a kernel, `f32` or `f64`.
 pub trait Real:
     Copy
     + Debug
@@ -32,18 +32,19 @@ pub trait Real:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
-    /// An integer that sorts values in descending order, equal ones by index.
+    /// An integer that sorts values in descending order, and equal values by index.
     type Key: Ord + Copy + Send;
 
     const ZERO: Self;
     const ONE: Self;
     const HALF: Self;
-    /// Exponents in `[-RANGE / 2, RANGE / 2]` may be multiplied in pairs without leaving the normal numbers.
+    /// The width of the exponent range: the product of two exponentials of arguments in `[-RANGE / 2, RANGE / 2]` is a
+    /// normal number.
     const RANGE: Self;
-    /// Smallest factor of a product of two that stays a normal number.
+    /// The smallest factor for which a product of two remains a normal number.
     const SMALLEST_FACTOR: Self;
-    /// `-t` beyond which [`PairLoss::Exponential`](super::parameters::PairLoss::Exponential) is its tangent: the sum over
-    /// `10^8` pairs of scores up to `10^4` is finite.
+    /// The `-t` beyond which [`PairLoss::Exponential`](super::parameters::PairLoss::Exponential) continues as its
+    /// tangent. The sum over `10^8` pairs of scores up to `10^4` then remains finite.
     const EXPONENTIAL_BOUND: Self;
 
     fn from_f64(value: f64) -> Self;
@@ -54,34 +55,35 @@ pub trait Real:
     fn total_cmp(&self, other: &Self) -> std::cmp::Ordering;
     fn descending_key(self, index: u32) -> Self::Key;
     fn index_of(key: Self::Key) -> u32;
-    /// `bits` bits of the value in a key, from bit `shift` on.
+    /// Returns `bits` bits of the value in a key, beginning at bit `shift`.
     fn digit(key: Self::Key, shift: u32, bits: u32) -> usize;
 
-    /// Coefficients of [`exponential`](Self::exponential), [`scaled_erfc`](Self::scaled_erfc) and
-    /// [`log_1p`](Self::log_1p), highest degree first, for kernels that are not written over this trait.
+    /// The coefficients of [`exponential`](Self::exponential), [`scaled_erfc`](Self::scaled_erfc) and
+    /// [`log_1p`](Self::log_1p), highest degree first. Kernels that do not use this trait read them.
     #[cfg(feature = "_cube")]
     const COEFFICIENTS: Coefficients<Self>;
 
-    /// `self a + b`, in one rounding if `FMA`.
+    /// Returns `self a + b`, rounded once if `FMA` is set.
     fn fma<const FMA: bool>(self, a: Self, b: Self) -> Self;
 
-    /// `e^self` to 2 units in the last place; 0 below and infinity above the normal numbers.
+    /// Returns `e^self` to 2 units in the last place; results below the normal numbers become 0, and those above become
+    /// infinity.
     fn exponential<const FMA: bool>(self) -> Self;
 
-    /// `exp(x^2) erfc(x)` for `x >= 0`, to 2e-7 (`f32`) or 1e-13 (`f64`).
+    /// Returns `exp(x^2) erfc(x)` for `x >= 0`, with an error of 2e-7 (`f32`) or 1e-13 (`f64`).
     fn scaled_erfc<const FMA: bool>(self) -> Self;
 
-    /// `2^self` to 2 units in the last place, exact for integers; 0 below and infinity above the exponents of normal
-    /// numbers.
+    /// Returns `2^self` to 2 units in the last place, exactly for integers. Results below the normal numbers become 0,
+    /// and those above become infinity.
     fn power_of_two<const FMA: bool>(self) -> Self;
 
-    /// `log(1 + self)` for arguments in `[0, 1]`, to 2 units in the last place.
+    /// Returns `log(1 + self)` for arguments in `[0, 1]`, to 2 units in the last place.
     fn log_1p<const FMA: bool>(self) -> Self;
 
-    /// `log(self)` for normal numbers above 0, to 2 units in the last place of `max(1, |log(self)|)`.
+    /// Returns `log(self)` for normal numbers above 0, to 2 units in the last place of `max(1, |log(self)|)`.
     fn logarithm<const FMA: bool>(self) -> Self;
 
-    /// The larger of the two, NaN if `self` is.
+    /// Returns the larger of the two numbers, or NaN if `self` is NaN.
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
         if self < other { other } else { self }
@@ -273,7 +275,7 @@ real!(
     ]
 );
 
-/// 0 in place of values so small that arithmetic on them is slow, and that no sum would show.
+/// Replaces values by 0 if they are so small that arithmetic on them is slow and no sum would change.
 #[inline(always)]
 pub fn flushed<T: Real>(value: T) -> T {
     if value.abs() < T::SMALLEST_FACTOR * T::SMALLEST_FACTOR { T::ZERO } else { value }
@@ -283,7 +285,7 @@ pub fn flushed<T: Real>(value: T) -> T {
 mod tests {
     use super::*;
 
-    /// Largest error of `f` relative to `exact`, over 20,001 arguments between `low` and `high`.
+    /// Returns the largest error of `f` relative to `exact`, over 20,001 arguments between `low` and `high`.
     fn error<T: Real>(low: f64, high: f64, f: impl Fn(T) -> T, exact: impl Fn(f64) -> f64) -> f64 {
         (0..=20_000)
             .map(|i| {

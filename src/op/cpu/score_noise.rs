@@ -1,20 +1,20 @@
-//! The comparisons of documents that an expectation over noisy scores averages.
+//! The comparisons of documents over which an expectation under noisy scores is averaged.
 
 use std::borrow::Cow;
 
 use super::long::levels::step;
 use super::parameters::{Comparison, ScoreNoise};
 
-/// Range of a document's own noise, in standard deviations. Beyond it lies a chance below 1e-10.
+/// The range of a document's own noise, in standard deviations; the probability beyond it is below 1e-10.
 pub const RANGE: f64 = 6.5;
 
-/// Nodes of the trapezoidal rule for lists of `n` documents.
+/// Returns the number of nodes of the trapezoidal rule for lists of `n` documents.
 fn nodes(n: usize) -> usize {
     1 + (2.0 * RANGE / step(n)).ceil() as usize
 }
 
 impl ScoreNoise {
-    /// The number of comparisons in lists of `n` documents.
+    /// Returns the number of comparisons in lists of `n` documents.
     pub(crate) fn comparisons(&self, n: usize) -> usize {
         match self {
             Self::Mixture(mixture) => mixture.len(),
@@ -22,8 +22,8 @@ impl ScoreNoise {
         }
     }
 
-    /// The comparisons in lists of `n` documents, with weights that add up to 1. Exact noise is compared at about
-    /// `29 sqrt(1 + ln n)` values of it.
+    /// Returns the comparisons in lists of `n` documents, with weights that add up to 1. Exact noise is evaluated at
+    /// about `29 sqrt(1 + ln n)` values.
     pub fn mixture(&self, n: usize) -> Cow<'_, [(f64, Comparison)]> {
         match self {
             Self::Mixture(mixture) => Cow::Borrowed(mixture),
@@ -44,8 +44,8 @@ mod tests {
     use super::super::ranks::beats::beats;
     use super::*;
 
-    /// Sum over the documents of the chance to be the first, for scores that each occur several times. It is 1 whatever
-    /// the scores are.
+    /// Returns the sum over the documents of the probability to be first, for scores that each occur several times.
+    /// This sum is 1 for any scores.
     fn first(scores: &[(f64, usize)]) -> f64 {
         let n = scores.iter().map(|(_, count)| count).sum();
         let chance = |own: f64| -> f64 {

@@ -2,13 +2,13 @@
 
 use super::real::Real;
 
-/// Sum in a fixed order that vectorizes.
+/// Sums the values in a fixed order that vectorizes.
 #[inline(always)]
 pub fn sum<T: Real>(values: &[T]) -> T {
     combine(values, T::ZERO, |a, b| a + b)
 }
 
-/// `sum a b` in a fixed order that vectorizes.
+/// Returns the dot product of `a` and `b`, added in a fixed order that vectorizes.
 #[inline(always)]
 pub fn dot<T: Real, const FMA: bool>(a: &[T], b: &[T]) -> T {
     const LANES: usize = 32;
@@ -26,13 +26,13 @@ pub fn dot<T: Real, const FMA: bool>(a: &[T], b: &[T]) -> T {
     sum(&lanes)
 }
 
-/// Largest of `values` and `least`.
+/// Returns the largest of `values` and `least`.
 #[inline(always)]
 pub fn largest<T: Real>(values: &[T], least: T) -> T {
     combine(values, least, T::larger)
 }
 
-/// `values` combined in a fixed order that vectorizes; `neutral` changes no value.
+/// Combines `values` by `of` in a fixed order that vectorizes; `neutral` must not change a value.
 #[inline(always)]
 fn combine<T: Real>(values: &[T], neutral: T, of: impl Fn(T, T) -> T) -> T {
     const LANES: usize = 16;

@@ -1,29 +1,30 @@
-//! Tiling of the pairs of a list: rows into tiles and stripes, documents into blocks.
+//! Splits the pairs of a list, rows into tiles and stripes, and documents into blocks.
 
 use std::ops::Range;
 
 use super::real::Real;
 
-/// Rows of a tile: a few arrays of this length stay in the first-level cache.
+/// The number of rows in a tile; a few arrays of this length fit in the first-level cache.
 pub const TILE: usize = 128;
 
-/// Documents whose terms are summed apart, so that rounding grows with the square root of a long list.
+/// The number of documents whose terms are summed separately. Rounding errors then grow with the square root of the
+/// length of a list.
 pub const BLOCK: usize = 128;
 
-/// Most stripes of rows with separate partial sums in one list.
+/// The largest number of stripes, ranges of rows with separate partial sums, in one list.
 const STRIPES: usize = 16;
 
-/// Documents that a block leaves out: none. The feature `_broken_kernel` loses one, so that a test can see that
-/// `devices compare` finds a wrong kernel.
+/// The number of documents that a block leaves out, normally none. The feature `_broken_kernel` drops one, which lets a
+/// test check that `devices compare` finds a wrong kernel.
 pub const LOST: usize = cfg!(feature = "_broken_kernel") as usize;
 
-/// The rows of a list in at most [`STRIPES`] ranges of whole tiles.
+/// Splits the rows of a list into at most [`STRIPES`] ranges of whole tiles.
 pub fn stripes(rows: usize) -> Vec<Range<usize>> {
     let tiles = rows.div_ceil(TILE).div_ceil(STRIPES).max(1);
     (0..rows).step_by(tiles * TILE).map(|start| start..(start + tiles * TILE).min(rows)).collect()
 }
 
-/// The documents in blocks of at most [`BLOCK`].
+/// Splits the documents into blocks of at most [`BLOCK`].
 #[inline(always)]
 pub fn blocks(documents: usize) -> impl Iterator<Item = Range<usize>> {
     (0..documents).step_by(BLOCK).map(move |start| start..(start + BLOCK).min(documents) - LOST)
@@ -37,7 +38,7 @@ pub fn add<T: Real>(sums: &mut [T], partial: &[T]) {
     }
 }
 
-/// Adds `partial` sums of each stripe over its rows into `out`, in order.
+/// Adds the partial sums of all stripes to `out`, in order.
 pub fn reduce<T: Real>(out: &mut [T], partials: &[Vec<T>]) {
     for partial in partials {
         add(out, partial);

@@ -1,4 +1,4 @@
-//! `ByLabel`: one list sorted by descending label, and the weights of its pairs.
+//! `ByLabel`, one list sorted by descending label, with the weights of its pairs.
 
 use std::ops::Range;
 
@@ -10,21 +10,21 @@ use crate::op::cpu::{
     tiles::TILE,
 };
 
-/// Rows of the widest vector. A loop over a multiple of them has no slow remainder, which would be most of the work in
-/// many lists.
+/// The number of elements in the widest vector. Loops over a multiple of it have no remainder, which would be slow and
+/// dominate short loops.
 const LANES: usize = 16;
 
-/// The role of a document in its pairs.
+/// The role of a document in a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The more relevant one: it is paired with documents of lower labels.
+    /// The more relevant document, which is paired with documents of lower labels.
     Row,
-    /// The less relevant one: it is paired with documents of higher labels.
+    /// The less relevant document, which is paired with documents of higher labels.
     Column,
 }
 
 impl Role {
-    /// The levels that a document of this level is paired with, of `count` in all.
+    /// Returns the levels, out of `count`, that a document of this level is paired with.
     #[inline(always)]
     pub fn others(self, level: usize, count: usize) -> Range<usize> {
         match self {
@@ -34,14 +34,14 @@ impl Role {
     }
 }
 
-/// One list sorted by descending label. Arrays of numbers are filled up with zeros to whole blocks of [`LANES`].
+/// One list sorted by descending label. Zeros extend its arrays of numbers to whole blocks of [`LANES`].
 pub struct ByLabel<T> {
     pub members: Vec<usize>,
     pub x: Vec<T>,
     pub weight: PairWeight<Vec<T>>,
-    /// Number of documents, from the first on, with a higher label than document `j`.
+    /// The number of documents at the start of the list whose label is higher than that of document `j`.
     pub above: Vec<usize>,
-    /// `gap (D(r) - D(r + 1))` by rank difference, the first two the same; empty without a gap.
+    /// `gap (D(r) - D(r + 1))` for each difference of ranks; the first two entries are equal. Empty without a gap.
     steps: Vec<T>,
 }
 
@@ -66,17 +66,17 @@ impl<T: Real> ByLabel<T> {
         self.above.iter().sum()
     }
 
-    /// Returns the number of documents before each label in the list, the highest label first.
+    /// Returns the number of documents before each label of the list, from the highest label.
     pub fn starts(&self) -> Vec<usize> {
         (0..self.above.len()).filter(|&j| self.above[j] == j).collect()
     }
 
-    /// Number of different labels.
+    /// Returns the number of different labels.
     pub fn levels(&self) -> usize {
         self.starts().len()
     }
 
-    /// Level of each document: 0 for the lowest label.
+    /// Returns the level of each document, counted from 0 for the lowest label.
     pub fn level_of_each(&self) -> Vec<u32> {
         let starts = self.starts();
         let mut levels = vec![0; self.above.len()];
@@ -86,7 +86,7 @@ impl<T: Real> ByLabel<T> {
         levels
     }
 
-    /// The factor of each document in the weights of the pairs in which it is the more relevant one.
+    /// Returns the factor that each document contributes to the weights of the pairs in which it is more relevant.
     pub fn row_weights(&self) -> Vec<f64> {
         let n = self.above.len();
         match &self.weight {
@@ -96,7 +96,8 @@ impl<T: Real> ByLabel<T> {
         }
     }
 
-    /// Weights of the pairs of document `j` with the `length` rows from `start` on, 0 for the rest of their last block.
+    /// Writes the weights of the pairs of document `j` with `length` rows, beginning at row `start`. The rest of the
+    /// last block becomes 0.
     #[inline(always)]
     pub fn weights<'a>(&self, j: usize, start: usize, length: usize, out: &'a mut [T; TILE]) -> &'a mut [T] {
         let out = &mut out[..length.next_multiple_of(LANES)];
@@ -123,13 +124,13 @@ impl<T: Real> ByLabel<T> {
     }
 }
 
-/// `values` and zeros to whole blocks of [`LANES`].
+/// Extends `values` with zeros to whole blocks of [`LANES`].
 pub fn filled<T: Real>(mut values: Vec<T>) -> Vec<T> {
     values.resize(values.len().next_multiple_of(LANES), T::ZERO);
     values
 }
 
-/// `gap (D(r) - D(r + 1))` for `r = max(|r_i - r_j|, 1)`, up to the largest difference of ranks.
+/// Returns `gap (D(r) - D(r + 1))` for `r = max(|r_i - r_j|, 1)`, up to the largest difference of ranks.
 fn steps<T: Real>(ranks: &[T], gap: f64) -> Vec<T> {
     let largest = ranks.iter().fold(0.0, |largest, rank| rank.to_f64().max(largest));
     let discount = |r: f64| 1.0 / (1.0 + r).log2();

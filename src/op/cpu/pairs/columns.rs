@@ -1,4 +1,4 @@
-//! `Columns`: the documents that the rows of a list are paired with.
+//! `Columns`, the documents that the rows of a list are paired with.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use crate::op::cpu::{
     tiles::{BLOCK, LOST},
 };
 
-/// `W` numbers for each document that rows are paired with. Those that are left out add 0 to every row. Those that are
-/// kept are in the same blocks and pairs as with all documents, so sums over them have the same bits.
+/// `W` numbers for each document that rows are paired with. Documents are left out only if they add 0 to every row. The
+/// others remain in their blocks and pairs, so sums over them keep the same bits.
 pub struct Columns<'a, T: Real, const W: usize> {
     values: [Cow<'a, [T]>; W],
     /// The end of each block.
@@ -16,14 +16,14 @@ pub struct Columns<'a, T: Real, const W: usize> {
 }
 
 impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
-    /// All documents.
+    /// Selects all documents of a list.
     pub fn all(values: [&'a [T]; W]) -> Self {
         let n = values[0].len();
         let ends = (0..n).step_by(BLOCK).map(|start| (start + BLOCK).min(n)).collect();
         Self { values: values.map(Cow::Borrowed), ends }
     }
 
-    /// The neighbors, two by two, of which `meets` holds for at least one.
+    /// Selects pairs of neighboring documents in which `meets` holds for at least one of the two.
     pub fn met(values: [&[T]; W], meets: impl Fn(usize) -> bool) -> Self {
         let n = values[0].len();
         let (mut kept, mut ends) = (Vec::with_capacity(n + 1), Vec::new());
@@ -41,12 +41,12 @@ impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
         Self { values: values.map(|values| kept.iter().map(|&i| values[i]).collect()), ends }
     }
 
-    /// Number of documents.
+    /// Returns the number of selected documents.
     pub fn len(&self) -> usize {
         self.values[0].len()
     }
 
-    /// The numbers block by block.
+    /// Returns the numbers of the selected documents, block by block.
     #[inline(always)]
     pub fn blocks(&self) -> impl Iterator<Item = [&[T]; W]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());

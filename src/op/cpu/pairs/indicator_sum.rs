@@ -1,6 +1,6 @@
-//! Fused [`indicator_sum`](crate::op::indicator_sum()): one-dimensional softmax attention, one exponential per pair.
-//! Long lists take [boxes](crate::op::cpu::long::indicator_boxes). A gradient of 0 does not flow: its pairs are not
-//! visited.
+//! The fused kernel of [`indicator_sum`](crate::op::indicator_sum()), a one-dimensional softmax attention with one
+//! exponential per pair. Long lists are computed by [boxes](crate::op::cpu::long::indicator_boxes). Pairs whose
+//! incoming gradient is 0 are not visited.
 
 use super::by_label::filled;
 use super::columns::Columns;
@@ -15,7 +15,7 @@ use crate::op::cpu::{
     tiles::{TILE, add, blocks},
 };
 
-/// Numerator and denominator of the rows of one tile.
+/// The numerators and denominators for the rows of one tile.
 struct Sums<'a, T> {
     x: &'a [T],
     a: &'a [T],
@@ -52,7 +52,7 @@ impl<T: Real> Kernel for Sums<'_, T> {
     }
 }
 
-/// `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` for lists of `n` documents, and the denominators.
+/// Returns `sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)` for lists of `n` documents, and the denominators.
 pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64) -> (Vec<T>, Vec<T>) {
     let (mut out, mut total) = (vec![T::ZERO; x.len()], vec![T::ONE; x.len()]);
     let (rate, target) = (T::from_f64(-1.0 / sigma), target());
@@ -78,7 +78,7 @@ pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64
     (out, total)
 }
 
-/// Inputs of a gradient, each `[batch, documents]`; `out` and `total` come from the forward pass.
+/// The inputs of the gradient, each `[batch, documents]`. The forward pass computed `out` and `total`.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a, T> {
     pub x: &'a [T],
@@ -89,11 +89,11 @@ pub struct Inputs<'a, T> {
     pub g: &'a [T],
 }
 
-/// Gradient of one tile of rows.
+/// The gradient for one tile of rows.
 struct Gradient<'a, T: Real> {
-    /// Scores, `a`, the sums of the forward pass, and `q`: the gradients over the denominators.
+    /// For each column: the score, `a`, the sum of the forward pass, and `q`, the gradient over the denominator.
     columns: &'a Columns<'a, T, 4>,
-    /// The same of the rows.
+    /// The four values of `columns`, for each row.
     rows: [&'a [T]; 4],
     rate: T,
     to_x: &'a mut [T],
@@ -125,8 +125,8 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// The rows that each document is paired with: all of them where a gradient comes in, otherwise the rows with a
-/// gradient.
+/// A group of rows with the documents that they are paired with. Rows that receive a gradient meet all documents; the
+/// other rows meet only documents that receive one.
 struct Meeting<'a, T: Real> {
     /// Positions of the rows in the list.
     members: Vec<usize>,
@@ -141,7 +141,7 @@ impl<'a, T: Real> Meeting<'a, T> {
     }
 }
 
-/// The rows of these columns in tiles.
+/// Splits the rows into tiles that meet these columns.
 fn tiles<'a, T: Real>(
     columns: &'a Columns<'a, T, 4>,
     rows: [&'a [T]; 4],
@@ -152,7 +152,7 @@ fn tiles<'a, T: Real>(
     to_x.chunks_mut(TILE).enumerate().map(tile).collect()
 }
 
-/// Gradient by pairs. If there are many pairs without a gradient on either side, they are not visited.
+/// Computes the gradient pair by pair. If few documents receive a gradient, pairs without one are not visited.
 fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T]) {
     let ([.., q], n) = (values, to_x.len());
     let count: usize = q.iter().map(|q| usize::from(*q != T::ZERO)).sum();
@@ -175,7 +175,7 @@ fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T])
     }
 }
 
-/// Gradient of [`indicator_sum`] in `x`.
+/// Returns the gradient of [`indicator_sum`] with respect to `x`.
 pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) -> Vec<T> {
     let Inputs { x, a, mask, out, total, g } = inputs;
     let (rate, target) = (T::from_f64(-1.0 / sigma), target());

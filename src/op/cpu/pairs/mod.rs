@@ -1,6 +1,6 @@
-//! Sums over the pairs of a list, each in O(n^2): the sums of steps, of softmaxes and of pairwise losses, and
-//! NeuralSort's matrix. A list is sorted once, by score or by label ([`by_label`]), and a tile of rows is paired with
-//! one document at a time ([`columns`]). Long lists go [elsewhere](super::long).
+//! Kernels in O(n^2) over the pairs of a list: sums of steps, softmaxes and pairwise losses, and NeuralSort's matrix.
+//! Each list is sorted once, by score or by label ([`by_label`]). A tile of rows is then paired with one document at a
+//! time ([`columns`]). Long lists have [kernels of their own](super::long).
 
 pub mod by_label;
 mod columns;

@@ -1,8 +1,8 @@
-//! Fused [`neural_sort_sum`](crate::op::neural_sort_sum()).
+//! The fused kernel of [`neural_sort_sum`](crate::op::neural_sort_sum()).
 //!
-//! Sinkhorn's scaling multiplies rows and columns of NeuralSort's matrix, so the scaled matrix is `a_r e_rj b_j`. Only
-//! the factors `b` of each iteration are kept: the factors of a row follow from its entries, which are computed again
-//! for each pass over the [matrix](super::neural_sort_matrix).
+//! Sinkhorn's scaling multiplies rows and columns of NeuralSort's matrix, which gives `a_r e_rj b_j`. Only the factors
+//! `b` of each iteration are kept. The factors of a row follow from its entries, which each pass over the
+//! [matrix](super::neural_sort_matrix) recomputes.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::op::cpu::{
     sum::dot,
 };
 
-/// Adds `weight` times the entries of a row to sums over rows.
+/// Adds the entries of a row, times `weight`, to sums over rows.
 #[inline(always)]
 fn add_row<const FMA: bool>(sums: &mut [f64], weight: f64, entries: &[f64]) {
     for (sum, &entry) in sums.iter_mut().zip(entries) {
@@ -25,7 +25,8 @@ fn add_row<const FMA: bool>(sums: &mut [f64], weight: f64, entries: &[f64]) {
     }
 }
 
-/// Adds `weight` times the entries of row `r`, and the same times the place of each column after `r`.
+/// Adds the entries of row `r`, times `weight`, to `sums`. Adds the same products, times the distance of each column
+/// from `r`, to `moments`.
 #[inline(always)]
 fn add_row_and_moment<const FMA: bool>(sums: [&mut [f64]; 2], weight: f64, entries: &[f64], places: &[f64], r: usize) {
     let [sums, moments] = sums;
@@ -37,7 +38,7 @@ fn add_row_and_moment<const FMA: bool>(sums: [&mut [f64]; 2], weight: f64, entri
     }
 }
 
-/// Sums of the columns once the rows are scaled.
+/// Computes the sums of the columns after the rows are scaled.
 struct ColumnSums<'a> {
     columns: &'a [f64],
 }
@@ -49,11 +50,11 @@ impl Visit<1> for ColumnSums<'_> {
     }
 }
 
-/// Values found at the ranks of the scaled matrix.
+/// Computes the values found at the ranks of the scaled matrix.
 struct Found<'a> {
-    /// Factors of the columns before the last scaling of the rows.
+    /// The factors of the columns before the last scaling of the rows.
     before: &'a [f64],
-    /// Factors of the columns in the end, times the values.
+    /// The final factors of the columns, times the values.
     values: &'a [f64],
 }
 
@@ -64,9 +65,9 @@ impl Visit<0> for Found<'_> {
     }
 }
 
-/// The gradient that flows back from the results. It consists of sums and moments of the scaled entries times the
-/// gradient of their row, and of the same times the value of the row. Leaves the product of gradient and value in each
-/// row.
+/// Computes the gradient that flows back from the results. It sums the scaled entries times the gradient of their row,
+/// and the same products times the value of the row, with their moments. Each row receives the product of its gradient
+/// and its value.
 struct FromFound<'a> {
     found: Found<'a>,
     gradient: &'a [f64],
@@ -92,13 +93,13 @@ impl Visit<4> for FromFound<'_> {
     }
 }
 
-/// The gradient that flows back over one scaling of the columns and the scaling of the rows before it.
+/// Computes the gradient that flows back over one scaling of the columns and the row scaling before it.
 struct OverIteration<'a> {
-    /// Factors of the columns before.
+    /// The factors of the columns before the iteration.
     before: &'a [f64],
-    /// Factors of the columns after, times the derivative by their logarithm.
+    /// The factors of the columns after the iteration, times the derivative with respect to their logarithms.
     flow: &'a [f64],
-    /// Derivative by the logarithm of the rows' factors from elsewhere.
+    /// The derivative with respect to the logarithms of the rows' factors that other steps contribute.
     to_rows: &'a [f64],
     places: &'a [f64],
 }
@@ -121,7 +122,7 @@ impl Visit<4> for OverIteration<'_> {
     }
 }
 
-/// Factors of the columns before the first iteration and after each.
+/// Returns the factors of the columns before the first iteration and after each iteration.
 fn scalings(matrix: &Matrix, iterations: usize) -> Vec<Vec<f64>> {
     let mut scalings = vec![vec![1.0; matrix.documents()]];
     for iteration in 0..iterations {
@@ -141,12 +142,12 @@ fn exact<T: Real>(values: &[T]) -> Vec<f64> {
     values.iter().map(|value| value.to_f64()).collect()
 }
 
-/// The values in the order of the matrix.
+/// Returns the values in the order of the matrix.
 fn sorted(matrix: &Matrix, values: &[f64]) -> Vec<f64> {
     matrix.order.iter().map(|&i| values[i]).collect()
 }
 
-/// Values of one list, found at its ranks.
+/// Returns the values of one list that are found at its ranks.
 fn value(matrix: &Matrix, v: &[f64], sort: &NeuralSortMatrix) -> Vec<f64> {
     let scalings = scalings(matrix, sort.iterations);
     let values = products(&scalings[sort.iterations], &sorted(matrix, v));
@@ -158,14 +159,15 @@ fn value(matrix: &Matrix, v: &[f64], sort: &NeuralSortMatrix) -> Vec<f64> {
     found
 }
 
-/// Derivatives by the logarithms of the entries, summed over rows, and the same times the place after the row.
+/// The derivatives with respect to the logarithms of the entries, summed over rows. The moments weight them by the
+/// distance of the column from the row.
 struct Flow {
     sums: Vec<f64>,
     moments: Vec<f64>,
 }
 
 impl Flow {
-    /// Adds `weights` times sums and moments.
+    /// Adds `sums` and `moments`, both multiplied by `weights`.
     fn add(&mut self, weights: impl Fn(usize) -> f64, sums: &[f64], moments: &[f64]) {
         for (i, (to_sum, to_moment)) in self.sums.iter_mut().zip(&mut self.moments).enumerate() {
             *to_sum += weights(i) * sums[i];
@@ -174,7 +176,7 @@ impl Flow {
     }
 }
 
-/// Gradients of one list in scores and in values.
+/// Returns the gradients of one list with respect to its scores and its values.
 fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [Vec<f64>; 2] {
     let n = matrix.documents();
     let scalings = scalings(matrix, sort.iterations);
@@ -213,7 +215,7 @@ fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [
     [matrix.to_scores(&flow.sums, &flow.moments), matrix.in_list_order(&to_values)]
 }
 
-/// Values found at the ranks of lists of `n` documents, the first rank first.
+/// Returns the values found at each rank of lists of `n` documents, from the first rank.
 pub fn neural_sort_sum<T: Real>(x: &[T], v: &[T], mask: &[T], n: usize, sort: &NeuralSortMatrix) -> Vec<T> {
     let target = target();
     each_list([x, v, mask], n, x.len() * n * (sort.iterations + 1), T::ZERO, |_, [x, v, mask], out| {
@@ -228,7 +230,7 @@ pub fn neural_sort_sum<T: Real>(x: &[T], v: &[T], mask: &[T], n: usize, sort: &N
     })
 }
 
-/// Gradients of [`neural_sort_sum`] in `x` and in `v`.
+/// Returns the gradients of [`neural_sort_sum`] with respect to `x` and `v`.
 pub fn neural_sort_sum_gradient<T: Real>(
     x: &[T],
     v: &[T],

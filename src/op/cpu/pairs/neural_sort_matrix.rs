@@ -1,9 +1,10 @@
-//! The entries of NeuralSort's matrix, row by row, without the matrix.
+//! Computes the entries of NeuralSort's matrix row by row, without storing the matrix.
 //!
-//! In descending order `x_1 >= x_2 >= ..` of the scores, the logarithm of the entry in row `r` and column `i` is the
-//! one in column `r` less `sum_k (x_k - x_{k + 1}) |2 (r - k) - 1| / temperature` over the `k` between `r` and `i`. So
-//! the largest entry of a row is on the diagonal, and the others fall on either side of it. Entries that are too small
-//! for the type of the scores are not visited. In a long list with spread-out scores these are most of them.
+//! Let the scores be in descending order, `x_1 >= x_2 >= ..`. The logarithm of the entry in row `r` and column `i` is
+//! that of the entry in column `r`, minus `sum_k (x_k - x_{k + 1}) |2 (r - k) - 1| / temperature` over the `k` between
+//! `r` and `i`. The largest entry of a row is therefore on the diagonal, and entries fall on both sides of it. Entries
+//! that are too small for the type of the scores are not visited. In a long list with spread-out scores, most entries
+//! are that small.
 
 use std::ops::Range;
 
@@ -16,13 +17,13 @@ use crate::op::cpu::{
     tiles::stripes,
 };
 
-/// Entries that are kept for all passes over a list, at most: 8 MiB.
+/// The largest number of entries that are kept for all passes over a list, 8 MiB.
 const KEPT: usize = 1 << 20;
 
-/// The work of a pass on each row.
+/// The work that a pass does on each row.
 pub trait Visit<const K: usize>: Sync {
-    /// Sees the entries of row `r` in the columns `at`, the largest of them 1. May set the number of the row, and add
-    /// to the `K` sums of these columns.
+    /// Visits the entries of row `r` in the columns `at`, the largest of which is 1. May set the value of the row and
+    /// add to the `K` sums of these columns.
     fn row<const FMA: bool>(
         &self,
         r: usize,
@@ -33,23 +34,23 @@ pub trait Visit<const K: usize>: Sync {
     );
 }
 
-/// One list in descending order of its scores.
+/// NeuralSort's matrix of one list, whose scores are in descending order.
 pub struct Matrix {
     target: Target,
-    /// The document at each place.
+    /// The document at each place of the order.
     pub order: Vec<usize>,
     x: Vec<f64>,
-    /// `sum_k |x_i - x_k|`, minus the sum of the first place.
+    /// `sum_k |x_i - x_k|`, minus this sum at the first place.
     spread: Vec<f64>,
     temperature: f64,
-    /// Columns of each row that is computed.
+    /// The visited columns of each computed row.
     columns: Vec<Range<u32>>,
     /// The entries of all rows, if they are few and needed more than once.
     kept: Option<Vec<f64>>,
 }
 
 impl Matrix {
-    /// The matrix of finite scores.
+    /// Creates the matrix of finite scores.
     pub fn new<T: Real>(target: Target, x: &[T], sort: &NeuralSortMatrix) -> Self {
         let n = x.len();
         let mut order: Vec<usize> = (0..n).collect();
@@ -74,23 +75,24 @@ impl Matrix {
         self.x.len()
     }
 
-    /// Number of rows that are computed.
+    /// Returns the number of rows that are computed.
     pub fn rows(&self) -> usize {
         self.columns.len()
     }
 
-    /// Number of entries that are visited.
+    /// Returns the number of entries that are visited.
     fn entries(&self) -> usize {
         self.columns.iter().map(|columns| columns.len()).sum()
     }
 
-    /// Logarithm of an entry over the one on the diagonal.
+    /// Returns the logarithm of an entry divided by the diagonal entry of its row.
     fn logarithm(&self, r: usize, i: usize) -> f64 {
         let slope = self.documents() as f64 - 1.0 - 2.0 * r as f64;
         (slope * (self.x[i] - self.x[r]) - (self.spread[i] - self.spread[r])) / self.temperature
     }
 
-    /// The columns of each row whose logarithms are `lowest` or above. From row to row they only move on.
+    /// Returns the columns of each row whose logarithms are at least `lowest`. Both ends of the range ascend from row
+    /// to row.
     fn visited(&self, rows: usize, lowest: f64) -> Vec<Range<u32>> {
         let (mut start, mut end) = (0, 0);
         let columns = (0..rows).map(|r| {
@@ -120,7 +122,7 @@ impl Matrix {
         }
     }
 
-    /// Shows all rows to `visit`, which sets `to_rows`, and returns its sums over the rows for each column.
+    /// Calls `visit` for all rows, which sets `to_rows`, and returns its sums over the rows for each column.
     pub fn pass<const K: usize>(&self, visit: &impl Visit<K>, to_rows: &mut [f64]) -> [Vec<f64>; K] {
         let mut sums = [(); K].map(|()| vec![0.0; self.documents()]);
         let stripes = stripes(self.rows());
@@ -147,15 +149,16 @@ impl Matrix {
         sums
     }
 
-    /// Numbers of the places in the order of the list.
+    /// Reorders values of places into the order of the list.
     pub fn in_list_order(&self, values: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; values.len()];
         self.order.iter().zip(values).for_each(|(&i, &value)| out[i] = value);
         out
     }
 
-    /// Returns the gradient in the scores, in the order of the list, from two sums over rows: the derivatives by the
-    /// logarithms of entries, and the same times the distance of the column from the row.
+    /// Returns the gradient with respect to the scores, in the order of the list. It needs two sums over rows: the
+    /// derivatives with respect to the logarithms of entries, and these derivatives times the distance of the column
+    /// from the row.
     pub fn to_scores(&self, sums: &[f64], moments: &[f64]) -> Vec<f64> {
         let n = self.documents();
         let total: f64 = sums.iter().sum();
@@ -177,12 +180,12 @@ impl Matrix {
     }
 }
 
-/// Logarithm below which an entry is 0 in the type of the scores.
+/// Returns the logarithm below which an entry is 0 in the type of the scores.
 fn lowest_logarithm<T: Real>() -> f64 {
     if T::from_f64(1e-300) == T::ZERO { -104.0 } else { -708.0 }
 }
 
-/// Computes the entries that are kept.
+/// Computes the entries that are kept for all passes.
 struct Keep<'a> {
     matrix: &'a Matrix,
     kept: &'a mut [f64],
@@ -200,15 +203,15 @@ impl Kernel for Keep<'_> {
     }
 }
 
-/// A pass over some rows.
+/// A pass over a stripe of rows.
 struct Stripe<'a, V, const K: usize> {
     matrix: &'a Matrix,
     rows: &'a Range<usize>,
-    /// The place of the first row's entries among the kept entries.
+    /// The place where the entries of the first row begin among the kept entries.
     kept_from: usize,
     visit: &'a V,
     to_rows: &'a mut [f64],
-    /// The column of the first of `sums`.
+    /// The column of the first entry of `sums`.
     offset: usize,
     sums: &'a mut [Vec<f64>; K],
 }

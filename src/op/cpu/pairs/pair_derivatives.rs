@@ -1,9 +1,9 @@
-//! The logistic loss over the pairs of one list with its first and second derivatives, for learners that take Newton
-//! steps: [`pair_derivatives`].
+//! `pair_derivatives`, the logistic loss over the pairs of one list with first and second derivatives. Learners that
+//! take Newton steps use it.
 //!
 //! Documents are sorted by score, the highest first. A document is paired with those after it, so `u = exp(x_j - x_i)`
-//! is at most 1. It is a ratio of two exponentials that are computed once. Two documents beyond a cut-off, whose pair
-//! has weight 0, are never paired: O(k n) pairs.
+//! is at most 1. It is a ratio of two exponentials that are computed once. Two documents beyond the cut-off have a pair
+//! of weight 0 and are never paired, so there are O(k n) pairs.
 
 use super::pair_weight::{PairWeight, swaps};
 use crate::op::cpu::{
@@ -15,16 +15,16 @@ use crate::op::cpu::{
     tiles::TILE,
 };
 
-/// A sum over the pairs of one list, and its derivatives in the score of each document, weights taken as constants.
+/// A sum over the pairs of one list and its derivatives with respect to each score; weights count as constants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairDerivatives<T> {
-    /// `sum_ij w_ij log(1 + exp(x_j - x_i))`
+    /// The loss, `sum_ij w_ij log(1 + exp(x_j - x_i))`.
     pub value: T,
-    /// The sum of the magnitudes of all slopes, `sum_ij w_ij / (1 + exp(x_i - x_j))`
+    /// The sum of the magnitudes of all slopes, `sum_ij w_ij / (1 + exp(x_i - x_j))`.
     pub slopes: T,
-    /// First derivatives.
+    /// The first derivative with respect to each score.
     pub gradient: Vec<T>,
-    /// Second derivatives, each twice with respect to the same score, 0 or above.
+    /// The second derivative with respect to each score, 0 or above.
     pub curvature: Vec<T>,
 }
 
@@ -33,14 +33,14 @@ struct Sorted<T> {
     x: Vec<T>,
     labels: Vec<T>,
     weight: PairWeight<Vec<T>>,
-    /// The factor of the weights of the pairs in which a document is the more relevant one.
+    /// The factor of each document for the weights of the pairs in which it is more relevant.
     factor: Option<Vec<T>>,
-    /// Documents that pairs with weight have as their first.
+    /// The number of documents that come first in any pair with a nonzero weight.
     firsts: usize,
 }
 
 impl<T: Real> Sorted<T> {
-    /// Weights of the pairs of document `i` with those from `start` on.
+    /// Writes the weights of the pairs of document `i` with the documents from `start`.
     #[inline(always)]
     fn weights(&self, i: usize, start: usize, out: &mut [T]) {
         let others = start..start + out.len();
@@ -68,7 +68,7 @@ impl<T: Real> Sorted<T> {
     }
 }
 
-/// Sums over all pairs of a list.
+/// Computes the sums over all pairs of a list.
 struct Sums<'a, T> {
     list: &'a Sorted<T>,
     value: &'a mut T,
@@ -135,10 +135,10 @@ impl<T: Real> Kernel for Sums<'_, T> {
     }
 }
 
-/// `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. A weight has no
-/// `gap`; `u` is a factor of each document, 1 where there is none. With `within`, only pairs count that have a document
-/// among the `within` highest `x`; equal ones are in their order. The pairs of one list do not share threads: callers
-/// have many lists.
+/// Returns `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. The weight
+/// must not have a `gap`. `u` is the optional `factor` of each document, 1 by default. With `within`, a pair counts
+/// only if one of its documents has one of the `within` highest `x`, with ties by index. Each list is computed on one
+/// thread, because callers have many lists.
 pub fn pair_derivatives<T: Real>(
     x: &[T],
     labels: &[T],
@@ -176,7 +176,7 @@ mod tests {
     use super::super::pair_weight::Distance;
     use super::*;
 
-    /// Pair by pair with the standard library's functions.
+    /// Computes the derivatives pair by pair with the standard library's functions.
     fn reference(x: &[f64], labels: &[f64], weight: impl Fn(usize, usize) -> f64) -> PairDerivatives<f64> {
         let n = x.len();
         let mut sum = PairDerivatives { value: 0.0, slopes: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };

@@ -1,8 +1,8 @@
-//! Fused [`pair_loss`](crate::op::pair_loss()).
+//! The fused kernel of [`pair_loss`](crate::op::pair_loss()).
 //!
-//! Documents are sorted by label, the most relevant first, so the rows paired with a document are a prefix, and no
-//! other pair is visited. With the usual labels this is about a third of all pairs. Long lists take
-//! [walks](crate::op::cpu::long::pair_walk) or [windows](crate::op::cpu::long::pair_window).
+//! Documents are sorted by label, the most relevant first. The rows paired with a document are then a prefix of the
+//! list, and no other pair is visited. With common labels this is about a third of all pairs. Long lists are computed
+//! by [walks](crate::op::cpu::long::pair_walk) or [windows](crate::op::cpu::long::pair_window).
 
 use super::by_label::{ByLabel, filled};
 use super::pair_weight::PairWeight;
@@ -18,7 +18,7 @@ use crate::op::cpu::{
     tiles::{TILE, add, blocks, reduce},
 };
 
-/// The loss of one pair and its slope.
+/// The loss of one pair, and its slope.
 trait Term<T>: Copy + Send + Sync {
     fn value<const FMA: bool>(self, t: T) -> T;
     fn slope<const FMA: bool>(self, t: T) -> T;
@@ -95,7 +95,7 @@ impl<T: Real> Term<T> for Exponential {
 struct Fidelity;
 
 impl Fidelity {
-    /// `sqrt(p)` and `1 - p` with `p = sigmoid(t)`, neither by a difference.
+    /// Returns `sqrt(p)` and `1 - p` with `p = sigmoid(t)`, both computed without a subtraction.
     #[inline(always)]
     fn parts<T: Real, const FMA: bool>(t: T) -> (T, T) {
         // sqrt(e^t / (1 + e^t)) from e^(t/2), which does not underflow before sqrt(p) does.
@@ -139,7 +139,7 @@ impl<T: Real> Term<T> for SoftZeroOne {
     }
 }
 
-/// Losses of the rows `start..` of one list.
+/// Computes the losses of the rows of one list from row `start`.
 struct Value<'a, T, L> {
     list: &'a ByLabel<T>,
     term: L,
@@ -172,7 +172,7 @@ impl<T: Real, L: Term<T>> Kernel for Value<'_, T, L> {
     }
 }
 
-/// The part of the gradient from the rows `start..` of one list, in their own documents and in those below.
+/// Computes the gradient that the rows from `start` contribute to themselves and to the documents below them.
 struct Slope<'a, T, L> {
     list: &'a ByLabel<T>,
     term: L,
@@ -209,7 +209,7 @@ impl<T: Real, L: Term<T>> Kernel for Slope<'_, T, L> {
     }
 }
 
-/// Runs a kernel with the term of a loss.
+/// Runs a kernel with the [`Term`] of a loss.
 macro_rules! dispatch_term {
     ($target:ident, $loss:ident, $kernel:ident $fields:tt) => {
         match $loss {
@@ -230,7 +230,7 @@ macro_rules! dispatch_term {
     };
 }
 
-/// `sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`, for lists of `n` documents.
+/// Returns `sum_j w_ij l(x_i - x_j)` over the pairs with `y_i > y_j`, for lists of `n` documents.
 pub fn pair_loss<T: Real>(
     x: &[T],
     labels: &[T],
@@ -259,7 +259,7 @@ pub fn pair_loss<T: Real>(
     })
 }
 
-/// Gradient of [`pair_loss`] in `x`, given the gradient of its output.
+/// Returns the gradient of [`pair_loss`] with respect to `x`, given the gradient of its output.
 pub fn pair_loss_gradient<T: Real>(
     x: &[T],
     labels: &[T],

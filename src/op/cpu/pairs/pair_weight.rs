@@ -1,47 +1,48 @@
-//! [`PairWeight`], one type for tensors of a program, tensors of a backend and slices.
+//! [`PairWeight`], one type for the tensors of a program, the tensors of a backend and slices.
 
 use std::ops::Range;
 
 use crate::op::cpu::real::Real;
 
-/// The weight `w_ij` of a pair; always 0 unless `y_i > y_j`. `V` holds a number per document: a tensor, or a slice.
+/// The weight `w_ij` of a pair, which is 0 unless `y_i > y_j`. `V` holds one number per document, as a tensor or a
+/// slice.
 #[derive(Debug, Clone, Copy)]
 pub enum PairWeight<V> {
     /// `w_ij = 1`
     Unit,
     /// `w_ij = u_i`, one weight per document.
     Document(V),
-    /// `w_ij = |g_i - g_j| (absolute |d_i - d_j| + gap |D(|r_i - r_j|) - D(|r_i - r_j| + 1)|)`, `D(r) = 1/log2(1 + r)`:
-    /// LambdaRank (`absolute = 1, gap = 0`), LambdaLoss NDCG-Loss2 (`0, 1`) and 2++ (`1, mu`); over a [`Distance`], if
-    /// there is one.
+    /// `w_ij = |g_i - g_j| (absolute |d_i - d_j| + gap |D(|r_i - r_j|) - D(|r_i - r_j| + 1)|)` with
+    /// `D(r) = 1/log2(1 + r)`, divided by an optional [`Distance`]. `absolute = 1, gap = 0` is LambdaRank, `0, 1` is
+    /// NDCG-Loss2 of LambdaLoss, and `1, mu` is NDCG-Loss2++.
     Lambda {
-        /// Gains, divided by the ideal DCG.
+        /// The gain of each document, divided by the ideal DCG.
         gain: V,
-        /// Discount at each document's rank (0 below a cut-off).
+        /// The discount at each document's rank, 0 below a cut-off.
         discount: V,
-        /// 1-based rank of each document.
+        /// The 1-based rank of each document.
         rank: V,
-        /// Weight of the difference of discounts.
+        /// The weight of the difference of discounts.
         absolute: f64,
-        /// Weight of the discount step at the rank difference.
+        /// The weight of the discount step at the difference of ranks.
         gap: f64,
-        /// The divisor of the weight, if any.
+        /// The optional divisor of the weight.
         distance: Option<Distance<V>>,
     },
 }
 
-/// `offset + |s_i - s_j|`, the scores taken as constants: LightGBM's and XGBoost's normalization of LambdaRank by the
-/// difference of scores, with an offset of 0.01.
+/// The divisor `offset + |s_i - s_j|`, in which the scores count as constants. LightGBM and XGBoost normalize
+/// LambdaRank by this difference of scores, with an offset of 0.01.
 #[derive(Debug, Clone, Copy)]
 pub struct Distance<V> {
-    /// Scores.
+    /// The score of each document.
     pub scores: V,
-    /// Above 0.
+    /// A number above 0 that is added to the difference of scores.
     pub offset: f64,
 }
 
 impl<V> PairWeight<V> {
-    /// The same weight in other values: `f` of each of them, in the order of their declaration.
+    /// Applies `f` to each of the values, in the order of their declaration.
     pub fn map<W>(self, mut f: impl FnMut(V) -> W) -> PairWeight<W> {
         match self {
             Self::Unit => PairWeight::Unit,
@@ -57,7 +58,7 @@ impl<V> PairWeight<V> {
         }
     }
 
-    /// The same weight in borrowed values.
+    /// Returns the same weight with borrowed values.
     pub fn as_ref(&self) -> PairWeight<&V> {
         match self {
             Self::Unit => PairWeight::Unit,
@@ -74,7 +75,7 @@ impl<V> PairWeight<V> {
     }
 }
 
-/// `|g_i - g_j| |d_i - d_j| absolute` of document `i` with `others`.
+/// Writes `|g_i - g_j| |d_i - d_j| absolute` for the pairs of document `i` with `others`.
 #[inline(always)]
 pub(in crate::op::cpu) fn swaps<T: Real>(
     gain: &[T],
@@ -91,7 +92,7 @@ pub(in crate::op::cpu) fn swaps<T: Real>(
 }
 
 impl<T: Real> Distance<Vec<T>> {
-    /// Divides the weights of document `i` with `others`.
+    /// Divides the weights of the pairs of document `i` with `others` by this distance.
     #[inline(always)]
     pub(in crate::op::cpu) fn divide(&self, i: usize, others: Range<usize>, weights: &mut [T]) {
         let (s, offset) = (self.scores[i], T::from_f64(self.offset));

@@ -1,12 +1,12 @@
-//! Fused [`step_sum`](crate::op::step_sum()).
+//! The fused kernel of [`step_sum`](crate::op::step_sum()).
 //!
-//! If the scores of a list span less than the exponent range, the logistic step takes one exponential per document:
-//! with `e_i = exp(alpha (x_i - center))`, `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Any other step, and any wider
-//! list, is computed from the difference of each pair. Long lists take [walks](crate::op::cpu::long::step_walk) or,
-//! with other steps, [boxes](crate::op::cpu::long::step_boxes).
+//! If the scores of a list span less than the exponent range, the logistic step needs one exponential per document.
+//! With `e_i = exp(alpha (x_i - center))`, it is `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Other steps and wider
+//! lists are computed from the difference of each pair. Long lists are computed by
+//! [walks](crate::op::cpu::long::step_walk) or, for other steps, by [boxes](crate::op::cpu::long::step_boxes).
 //!
-//! A pair that certainly adds 0 is not visited: documents whose sums are not needed are not rows, and a gradient of 0
-//! adds nothing. The others are added in the same order as all pairs would be, to the last bit.
+//! Pairs that certainly add 0 are not visited: documents whose sums are not needed are not rows, and a gradient of 0
+//! adds nothing. The other pairs are added in the usual order, so sums keep the same bits.
 
 use super::by_label::filled;
 use super::columns::Columns;
@@ -26,7 +26,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, blocks},
 };
 
-/// A step and its slope at a difference, for the general path.
+/// A step and its slope at a difference, for lists without shared exponentials.
 trait Phi: Copy {
     fn value<T: Real, const FMA: bool>(self, t: T) -> T;
     fn slope<T: Real, const FMA: bool>(self, t: T) -> T;
@@ -97,20 +97,20 @@ impl Phi for Laplace {
     }
 }
 
-/// One list without its end, if the end adds nothing.
+/// One list, without documents at the end that add nothing.
 struct List<'a, T> {
     x: &'a [T],
     v: &'a [T],
     alpha: f64,
-    /// Documents that can add to a sum.
+    /// The number of documents that can add to a sum.
     members: usize,
-    /// The number of distinct rows; the rows after them have the value of the last.
+    /// The number of distinct rows; all later rows have the value of the last one.
     rows: usize,
 }
 
 impl<'a, T: Real> List<'a, T> {
-    /// `weights` are the arrays of what a document adds. A document with 0 in all of them adds nothing, and equal ones
-    /// at the end of the list (padding) share one row.
+    /// Creates a list from `weights`, the arrays of what a document adds. A document with 0 in all of them adds
+    /// nothing. Equal documents of this kind at the end of the list, such as padding, share one row.
     fn new(x: &'a [T], v: &'a [T], weights: &[&[T]], alpha: f64) -> Self {
         let silent = |j: usize| weights.iter().all(|w| w[j] == T::ZERO);
         let last = x.last().copied().unwrap_or_default();
@@ -119,7 +119,7 @@ impl<'a, T: Real> List<'a, T> {
         Self { x, v, alpha, members, rows: (distinct + 1).min(x.len()) }
     }
 
-    /// The sums of the documents `rows`, which ascend, or else of the first [`rows`](Self::rows).
+    /// Returns the sums of the documents `rows`, which must ascend, or of the first [`rows`](Self::rows) documents.
     fn sums(&self, target: Target, rows: Option<&[usize]>, step: Step) -> Vec<T> {
         let end = rows.map_or(self.rows, |rows| rows.last().map_or(0, |last| last + 1).max(self.members));
         let (x, v) = (&self.x[..end], &self.v[..end]);
@@ -174,8 +174,8 @@ impl<'a, T: Real> List<'a, T> {
         out
     }
 
-    /// `exp(alpha (x_i - center))` of the first `rows`, if the members are narrow enough that no ratio or product of
-    /// two is lost. Rows after the members, which may be padding, have no say in it.
+    /// Returns `exp(alpha (x_i - center))` of the first `rows`, if the members are so close that no ratio or product of
+    /// two overflows or underflows. Rows after the members, such as padding, do not affect this decision.
     fn exponentials(&self, target: Target, rows: usize) -> Option<Exponentials<T>> {
         let members = &self.x[..self.members];
         let first = *members.first()?;
@@ -197,11 +197,11 @@ impl<'a, T: Real> List<'a, T> {
 struct Exponentials<T> {
     e: Vec<T>,
     center: f64,
-    /// Distance from the center up to which an exponential has a meaning.
+    /// The distance from the center up to which an exponential is valid.
     reach: f64,
 }
 
-/// Exponents in double precision: the argument has an error of its size times the rounding unit.
+/// Computes exponentials in double precision, since rounding an argument causes an error proportional to its size.
 struct Exponents<'a, T> {
     x: &'a [T],
     alpha: f64,
@@ -218,9 +218,9 @@ impl<T: Real> Kernel for Exponents<'_, T> {
     }
 }
 
-/// `sum_j v_j e_j / (e_i + e_j)`, two documents to a division.
+/// Computes `sum_j v_j e_j / (e_i + e_j)`, with one division for two documents.
 struct ByExponentials<'a, T: Real> {
-    /// `e` and `v`.
+    /// The exponential `e` and weight `v` of each column.
     columns: &'a Columns<'a, T, 2>,
     rows: &'a [T],
     out: &'a mut [T],
@@ -254,7 +254,7 @@ impl<T: Real> Kernel for ByExponentials<'_, T> {
 }
 
 struct ByDifferences<'a, T: Real, P> {
-    /// `x` and `v`.
+    /// The score `x` and weight `v` of each column.
     columns: &'a Columns<'a, T, 2>,
     rows: &'a [T],
     alpha: T,
@@ -280,7 +280,7 @@ impl<T: Real, P: Phi> Kernel for ByDifferences<'_, T, P> {
     }
 }
 
-/// The logistic sum of one row, across the documents.
+/// Computes the logistic sum of one row, vectorized across the documents.
 struct LogisticRow<'a, T> {
     x: &'a [T],
     v: &'a [T],
@@ -305,8 +305,9 @@ impl<T: Real> Kernel for LogisticRow<'_, T> {
     }
 }
 
-/// `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents. If `rows` are given, only documents with `rows` other
-/// than 0 are computed, with the same bits if pairs are visited. The others get 1/2, the step at 0.
+/// Returns `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents. If `rows` are given, only documents with
+/// nonzero `rows` are computed, and the others receive 1/2, the step at 0. Where pairs are visited, the computed values
+/// have the same bits.
 pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
     each_list([x, v], n, x.len() * n, T::HALF, |list, [x, v], out| {
@@ -325,22 +326,22 @@ pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: 
     })
 }
 
-/// `(1 + tanh t) / 2` is the logistic step at `2 t`.
+/// Rewrites the tanh step `(1 + tanh t) / 2` as the logistic step at `2 t`.
 fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
 }
 
-/// Gradient of one tile of rows.
+/// The gradient for one tile of rows.
 struct Tile<'a, T: Real> {
-    /// Scores or exponentials, `v` and `g`.
+    /// For each column: the score or exponential, `v` and `g`.
     columns: &'a Columns<'a, T, 3>,
-    /// The same of the rows.
+    /// The three values of `columns`, for each row.
     rows: [&'a [T]; 3],
     alpha: T,
     to_x: &'a mut [T],
 }
 
-/// [`Tile`] with the exponentials of the documents, two of them to a division.
+/// A [`Tile`] of exponentials, with one division for two documents.
 struct GradientByExponentials<'a, T: Real>(Tile<'a, T>);
 
 impl<T: Real> Kernel for GradientByExponentials<'_, T> {
@@ -406,18 +407,18 @@ impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
     }
 }
 
-/// Rows that meet the same documents.
+/// A group of rows that meet the same documents.
 struct Meeting<'a, T: Real> {
     /// Positions of the rows in the list.
     members: Vec<usize>,
-    /// Scores or exponentials, `v` and `g` of the rows, filled up with zeros to whole vectors.
+    /// The score or exponential, `v` and `g` of each row, extended with zeros to whole vectors.
     rows: [Vec<T>; 3],
     columns: Columns<'a, T, 3>,
 }
 
 impl<'a, T: Real> Meeting<'a, T> {
-    /// Splits the documents by their part in the flow. The flow between `i` and `j` is in proportion to `g_j v_i - g_i
-    /// v_j`. A document with only one of the two is paired with the documents that have the other.
+    /// Splits the documents by their part in the gradient. The flow between `i` and `j` is proportional to
+    /// `g_j v_i - g_i v_j`. A document with only one of `v` and `g` meets the documents that have the other.
     fn all(values: [&'a [T]; 3]) -> Vec<Self> {
         let [_, v, g] = values;
         let [adds, receives] = [v, g].map(|weights| move |i: usize| weights[i] != T::ZERO);
@@ -434,7 +435,7 @@ impl<'a, T: Real> Meeting<'a, T> {
     }
 }
 
-/// Number of documents of a list with a weight, a gradient, or both.
+/// The numbers of documents of a list with a weight, a gradient, or both.
 struct Flows {
     both: usize,
     adding: usize,
@@ -449,26 +450,27 @@ impl Flows {
         Self { both: count(|v, g| v & g), adding: count(|v, g| v & !g), receiving: count(|v, g| !v & g) }
     }
 
-    /// Pairs that meet.
+    /// Returns the number of pairs that meet.
     fn pairs(&self) -> usize {
         let Self { both, adding, receiving } = self;
         both * (both + adding + receiving) + adding * (both + receiving) + receiving * (both + adding)
     }
 
-    /// Whether it pays to select the documents that are paired: each includes its neighbor, and vectors are wide.
+    /// Returns whether selecting the paired documents is faster. The selection includes neighbors and must fill wide
+    /// vectors.
     fn are_few(&self, documents: usize) -> bool {
         const FEWEST: usize = 2 * TILE;
         documents >= FEWEST && 4 * self.pairs() <= documents * documents
     }
 
-    /// Work per document in the pairs of a list, if all are paired.
+    /// Returns the work per document for the pairs of a list, if all are visited.
     fn pairs_per_document(&self, documents: usize) -> usize {
         let pairs = if self.are_few(documents) { 2 * self.pairs() } else { self.pairs() };
         pairs / (self.both + self.adding + self.receiving).max(1)
     }
 }
 
-/// Gradient of [`step_sum`] in `x`, given the gradient of its output.
+/// Returns the gradient of [`step_sum`] with respect to `x`, given the gradient of its output.
 pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
     each_list([x, v, g], n, x.len() * n, T::ZERO, |_, [x, v, g], to_x| {
@@ -525,7 +527,7 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
     })
 }
 
-/// The rows of these columns in tiles.
+/// Splits the rows into tiles that meet these columns.
 fn tiles<'a, T: Real>(
     columns: &'a Columns<'a, T, 3>,
     rows: [&'a [T]; 3],
@@ -558,7 +560,7 @@ mod tests {
         assert_eq!(found[..4], step_sum(&x[..4], &v[..4], None, 4, alpha, Step::Logistic));
     }
 
-    /// Scores, weights and gradients of `n` documents, of which every `apart`-th receives a gradient.
+    /// Creates scores, weights and gradients of `n` documents, of which every `apart`-th receives a gradient.
     fn list(n: usize, apart: usize) -> [Vec<f64>; 3] {
         let x = scattered(n, 1009).map(|x| x / 500.0).collect();
         let g = (0..n).map(|i| if i % apart == 0 { (i % 7) as f64 - 3.5 } else { 0.0 }).collect();

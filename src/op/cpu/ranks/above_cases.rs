@@ -1,4 +1,5 @@
-//! Expectations over the documents above a document, in double precision over all pairs, to compare fast ways with.
+//! Test cases for expectations over the documents above, and a definition over all pairs in double precision to compare
+//! fast kernels with.
 
 use super::beats::beats;
 use crate::op::cpu::{
@@ -6,14 +7,15 @@ use crate::op::cpu::{
     parameters::{Above, Comparison, ExponentialTerm},
 };
 
-/// Bases from the smallest, which matter only at the first rank, to the largest, which matter at the last one.
+/// Returns terms whose bases range from small ones, which matter at the first rank, to large ones, which matter at the
+/// last.
 pub fn terms() -> Vec<ExponentialTerm> {
     [(0.4, 1e-9), (0.3, 0.0067), (0.2, 0.6), (0.1, 0.9999)]
         .map(|(coefficient, base)| ExponentialTerm { coefficient, base })
         .to_vec()
 }
 
-/// Only ranks, sums and products; documents with a weight, and their contributions above others.
+/// Returns cases for ranks, sums and products, with the weights of documents and their contributions `b`.
 pub fn kinds(n: usize) -> [(Above, Vec<f32>, Vec<f32>); 4] {
     let every = |of: &dyn Fn(usize) -> f32| (0..n).map(of).collect::<Vec<_>>();
     let relevant = every(&|i| f32::from(u8::from(i % 3 == 0)));
@@ -27,15 +29,15 @@ pub fn kinds(n: usize) -> [(Above, Vec<f32>, Vec<f32>); 4] {
     ]
 }
 
-/// One list in double precision.
+/// One list with its parameters in double precision.
 pub struct Definition {
     pub x: Vec<f64>,
     pub a: Vec<f64>,
     pub b: Vec<f64>,
     pub above: Above,
-    /// Comparisons and their weights.
+    /// The comparisons and their weights.
     pub mixture: Vec<(f64, Comparison)>,
-    /// Sums below this size are compared as if they had it.
+    /// The lower bound on the size of a sum in relative comparisons.
     pub least: f64,
 }
 
@@ -44,7 +46,7 @@ impl Definition {
         if self.above == Above::Product { 1.0 - self.b[j] } else { 1.0 }
     }
 
-    /// The product, and the shares of the documents above.
+    /// Returns the product over documents, and the shares of the documents above in a sum.
     fn products(&self, i: usize, comparison: Comparison, z: f64) -> (f64, Vec<f64>) {
         let (mut logarithm, mut shares) = (0.0, Vec::new());
         for j in (0..self.x.len()).filter(|&j| j != i) {
@@ -58,7 +60,7 @@ impl Definition {
         (logarithm.exp(), shares)
     }
 
-    /// Checks values and gradients of a sample of documents.
+    /// Checks the values and gradients of a sample of documents.
     pub fn check(&self, name: &str, g: &[f32], out: &[f32], gradient: &[f32]) {
         let (n, is_sum) = (self.x.len(), self.above == Above::Sum);
         let indices: Vec<usize> = sample(n).collect();

@@ -1,15 +1,15 @@
-//! Fused [`above_expectation`](crate::op::above_expectation()).
+//! The fused kernel of [`above_expectation`](crate::op::above_expectation()).
 //!
-//! Only documents with a weight are rows. Each is compared with all documents of the list.
+//! Only documents with a nonzero weight are rows. Each of them is compared with all documents of the list.
 //!
-//! A product `p` over documents is multiplied by the factor `1 + pi (z - 1)`. For a base `z` of at least 1/2 this is
-//! computed as `p - p pi (1 - z)`: neither the rounding of `z` nor the rounding of equal factors, of tied documents,
-//! adds up. For a smaller base it is `(1 - pi) + pi z`, with both probabilities from `erfc`, which is precise for `pi`
-//! near 1.
+//! A product `p` over documents is multiplied by the factor `1 + pi (z - 1)`. For a base `z` of at least 1/2, the
+//! kernel computes `p - p pi (1 - z)`. The rounding errors of `z`, and of the equal factors of tied documents, then do
+//! not add up. For a smaller base it computes the factor as `(1 - pi) + pi z`. Both probabilities come from `erfc`,
+//! which is precise for `pi` near 1.
 //!
-//! The products of [independent ranks](AboveExpectation::of_independent_ranks) are kept for the gradient; otherwise it
-//! computes them again. Under exact noise a list takes [levels](crate::op::cpu::long::above_levels), and other long lists
-//! [boxes](crate::op::cpu::long::above_boxes).
+//! The products of [independent ranks](AboveExpectation::of_independent_ranks) are kept for the gradient; other
+//! products are recomputed. Exact noise is computed by [levels](crate::op::cpu::long::above_levels), and other long
+//! lists by [boxes](crate::op::cpu::long::above_boxes).
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, reduce},
 };
 
-/// The inputs of lists of `n` documents.
+/// The inputs of a batch of lists of `n` documents.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a, T> {
     pub x: &'a [T],
@@ -36,7 +36,7 @@ pub struct Inputs<'a, T> {
     pub n: usize,
 }
 
-/// One term in the type of the kernels.
+/// One term of the discount, in the number type of the kernels.
 struct Term<T> {
     coefficient: T,
     base: T,
@@ -44,7 +44,7 @@ struct Term<T> {
     gap: T,
 }
 
-/// One comparison in the type of the kernels.
+/// One comparison with its weight, in the number type of the kernels.
 struct Weighted<T> {
     weight: T,
     compared: Compared<T>,
@@ -57,13 +57,13 @@ struct Parameters<T> {
     mixture: Vec<Weighted<T>>,
 }
 
-/// Terms of a pair of documents, over all comparisons in a list of `n`.
+/// Returns the number of terms for one pair of documents, over all comparisons in a list of `n`.
 fn work_per_pair(expectation: &AboveExpectation, n: usize) -> usize {
     expectation.terms.len() * expectation.noise.comparisons(n)
 }
 
 impl<T: Real> Parameters<T> {
-    /// For lists of `n` documents.
+    /// Creates the parameters for lists of `n` documents.
     fn new(expectation: &AboveExpectation, n: usize) -> Self {
         let AboveExpectation { noise, terms, above } = expectation;
         let term = |term: &ExponentialTerm| Term {
@@ -82,7 +82,8 @@ impl<T: Real> Parameters<T> {
         }
     }
 
-    /// The base of a term and one minus it, where a document above multiplies a product by `1 - b`.
+    /// Returns the base of a term and one minus it. For a product, the base includes the factor `1 - b` of the document
+    /// above.
     #[inline(always)]
     fn above(&self, term: &Term<T>, b: T) -> (T, T) {
         match self.above {
@@ -98,11 +99,11 @@ impl<T: Real> Parameters<T> {
 /// One list without padding.
 struct List<T> {
     parameters: Parameters<T>,
-    /// Pairs of a row and a document, times the terms of a pair.
+    /// The number of pairs of a row and a document, times the number of terms per pair.
     work: usize,
     x: Vec<T>,
     b: Vec<T>,
-    /// The documents with a weight, and their weights, scores and `b`.
+    /// The documents with a nonzero weight; the next arrays hold their weights, scores and `b`.
     rows: Vec<usize>,
     weights: Vec<T>,
     row_x: Vec<T>,
@@ -129,7 +130,7 @@ impl<T: Real> List<T> {
         Tile { list: self, parameters: &self.parameters, rows, x, b }
     }
 
-    /// Runs a kernel on every tile of rows, with its part of `out`, `width` numbers per row.
+    /// Runs a kernel on every tile of rows. The kernel writes to its part of `out`, `width` numbers per row.
     fn each_tile(&self, width: usize, out: &mut [T], kernel: impl Fn(Tile<'_, T>, &mut [T]) + Sync + Send) {
         for_each(out.chunks_mut(TILE * width).enumerate().collect(), self.work, |(tile, out)| {
             let start = tile * TILE;
@@ -138,7 +139,7 @@ impl<T: Real> List<T> {
     }
 }
 
-/// Some rows of a list.
+/// A tile of the rows of a list.
 #[derive(Clone, Copy)]
 struct Tile<'a, T> {
     list: &'a List<T>,
@@ -148,10 +149,10 @@ struct Tile<'a, T> {
     b: &'a [T],
 }
 
-/// Most trials of pairs that are kept for their second use; the trials of longer lists are made again.
+/// The largest number of trials that are kept for their second use; longer lists recompute them.
 const KEPT: usize = 1 << 14;
 
-/// The trials of all documents of a list, `[documents, 3, rows]`, or nothing.
+/// The trials of all documents of a list, `[documents, 3, rows]`; empty if they are not kept.
 struct Kept<T>(Vec<T>);
 
 impl<T: Real> Kept<T> {
@@ -159,7 +160,7 @@ impl<T: Real> Kept<T> {
         Self(if rows * documents <= KEPT { vec![T::ZERO; 3 * rows * documents] } else { Vec::new() })
     }
 
-    /// The parts of the trial of a document, if it is kept.
+    /// Returns the parts of a document's trial, if it is kept.
     #[inline(always)]
     fn of(&mut self, document: usize, rows: usize) -> Option<[&mut [T]; 3]> {
         let kept = self.0.get_mut(3 * rows * document..)?.get_mut(..3 * rows)?;
@@ -177,7 +178,7 @@ impl<T: Real> Kept<T> {
         }
     }
 
-    /// Returns whether the trial was kept.
+    /// Restores the trial of a document, and returns whether it was kept.
     #[inline(always)]
     fn restore(&mut self, document: usize, trial: &mut Trial<T>) -> bool {
         let kept = self.of(document, trial.ahead.len());
@@ -191,13 +192,14 @@ impl<T: Real> Kept<T> {
 }
 
 impl<T: Real> Tile<'_, T> {
-    /// Document `j` against the rows.
+    /// Compares document `j` with the rows.
     #[inline(always)]
     fn meet<const FMA: bool>(self, j: usize, comparison: &Weighted<T>, trial: &mut Trial<T>) {
         trial.meet::<FMA>((j, self.list.x[j]), self.x, self.rows, comparison.compared);
     }
 
-    /// The product of every term for each row, `[terms, rows]`, and the sums of the documents above, `b_i` included.
+    /// Computes the product of every term for each row, `[terms, rows]`, and the sums over the documents above,
+    /// including `b_i`.
     #[inline(always)]
     fn products<const FMA: bool>(
         self,
@@ -237,7 +239,7 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds the share of a document above in the sums of every term, two terms to a division.
+    /// Adds the share of a document above to the sums of every term, with one division for two terms.
     #[inline(always)]
     fn add_above<const FMA: bool>(self, b: T, trial: &Trial<T>, sums: &mut [T]) {
         let length = self.rows.len();
@@ -261,8 +263,8 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds the derivative of every term of a product by the comparison with a document, two terms per division. `sent`
-    /// gets the derivative by the product and the gap.
+    /// Adds the derivative of every term of a product with respect to the comparison with a document, with one division
+    /// for two terms. `sent` combines a product's derivative with its gap.
     #[inline(always)]
     fn add_product_flows<const FMA: bool>(
         self,
@@ -296,7 +298,8 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds the derivative of every term of a sum by the comparison with a document, two terms per division.
+    /// Adds the derivative of every term of a sum with respect to the comparison with a document, with one division for
+    /// two terms.
     #[inline(always)]
     fn add_flows<const FMA: bool>(self, b: T, trial: &Trial<T>, products: &[T], sums: &[T], flow: &mut [T]) {
         let length = self.rows.len();
@@ -335,7 +338,7 @@ impl<T: Real> Tile<'_, T> {
     }
 }
 
-/// Expectations of the rows of a tile, without their weights.
+/// Computes the expectations for the rows of a tile, without their weights.
 struct Expectation<'a, T> {
     tile: Tile<'a, T>,
     out: &'a mut [T],
@@ -365,7 +368,7 @@ impl<T: Real> Kernel for Expectation<'_, T> {
     }
 }
 
-/// The products of the terms for the rows of a tile, `[terms, rows]`, under the first comparison.
+/// Computes the products of the terms for the rows of a tile, `[terms, rows]`, under the first comparison.
 struct Products<'a, T> {
     tile: Tile<'a, T>,
     products: &'a mut [T],
@@ -383,7 +386,7 @@ impl<T: Real> Kernel for Products<'_, T> {
     }
 }
 
-/// The products of independent ranks, `[.., n, terms]`; 0 for documents without a weight.
+/// Returns the products of independent ranks, `[.., n, terms]`, with 0 for documents of weight 0.
 fn products_of_ranks<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
     let (target, width) = (target(), expectation.terms.len());
@@ -404,7 +407,7 @@ fn products_of_ranks<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation)
     })
 }
 
-/// The expectations `a_i E[D(R_i) A_i]` of every document, and the products of independent ranks.
+/// Returns the expectations `a_i E[D(R_i) A_i]` of every document, and the products of independent ranks.
 pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> (Vec<T>, Option<Vec<T>>) {
     let Inputs { x, a, b, mask, n } = inputs;
     if expectation.of_independent_ranks().is_some() {
@@ -435,12 +438,12 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
     (out, None)
 }
 
-/// The contributions of the rows of a tile to the gradient: to their own documents, and to all documents.
+/// Computes what the rows of a tile contribute to the gradient of their own documents and of all documents.
 struct Gradient<'a, T> {
     tile: Tile<'a, T>,
-    /// The products, `[terms, rows]`, where they are known.
+    /// The products, `[terms, rows]`, if they are known.
     products: Option<Vec<T>>,
-    /// The incoming gradient times the weight, per row.
+    /// The incoming gradient of each row, times its weight.
     g: &'a [T],
     to_rows: &'a mut [T],
     to_all: &'a mut [T],
@@ -501,7 +504,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// Gradient of [`above_expectation`] in `x`; `products` are those that it gave.
+/// Returns the gradient of [`above_expectation`] with respect to `x`; `products` is its second output.
 pub fn above_expectation_gradient<T: Real>(
     inputs: Inputs<T>,
     products: Option<&[T]>,

@@ -1,8 +1,7 @@
-//! Fused [`above_recursion`](crate::op::above_recursion()): for each document with a weight, the
-//! [trials](super::trials) of all others, in `f64` whatever the type of the scores. A function of only the rank has
-//! [separate kernels](super::rank_recursion), which take half to a quarter of the time, and far less in long lists.
-//! Under exact noise all documents of a list share [levels](crate::op::cpu::long::recursion_levels), for results in
-//! `f32`.
+//! The fused kernel of [`above_recursion`](crate::op::above_recursion()). For each document with a nonzero weight, it
+//! runs the [trials](super::trials) of all others, always in `f64`. A function of only the rank has a [kernel of its
+//! own](super::rank_recursion), which needs half to a quarter of the time, and far less in long lists. Under exact
+//! noise with results in `f32`, all documents of a list share [levels](crate::op::cpu::long::recursion_levels).
 
 use super::above_expectation::Inputs;
 use super::beats::beats;
@@ -18,7 +17,7 @@ use crate::op::cpu::{
     tiles::{reduce, stripes},
 };
 
-/// Nobody is above for certain.
+/// Returns the start in which no document is certainly above.
 fn nobody(above: Above) -> Certain {
     Certain { count: 0, total: above.nobody() }
 }
@@ -28,21 +27,21 @@ struct List {
     x: Vec<f64>,
     a: Vec<f64>,
     b: Vec<f64>,
-    /// The documents with a weight.
+    /// The documents with a nonzero weight.
     rows: Vec<usize>,
-    /// The function of the ranks that count.
+    /// The function of the rank, up to its last nonzero value.
     values: Vec<f64>,
     mixture: Vec<(f64, Comparison)>,
     above: Above,
 }
 
 impl List {
-    /// Trials of all pairs, by rank.
+    /// Returns the number of trials of all pairs, times the number of ranks.
     fn work(&self) -> usize {
         self.rows.len() * self.x.len() * self.values.len() * self.mixture.len()
     }
 
-    /// The trials of all others against a row, the row last.
+    /// Computes the trials of all other documents against a row; the row itself comes last.
     #[inline(always)]
     fn meet<const FMA: bool>(&self, row: usize, comparison: Comparison, against: &mut AgainstRow) {
         let AgainstRow { documents, ahead, behind, density, b } = against;
@@ -77,12 +76,12 @@ struct AgainstRow {
     documents: Vec<usize>,
     ahead: Vec<f64>,
     behind: Vec<f64>,
-    /// Derivative of the chance by the score of the document.
+    /// The derivative of the probability with respect to the score of the document.
     density: Vec<f64>,
     b: Vec<f64>,
 }
 
-/// Expectations of some rows, without their weights.
+/// Computes the expectations of some rows, without their weights.
 struct Expectations<'a> {
     list: &'a List,
     rows: &'a [usize],
@@ -104,11 +103,11 @@ impl Kernel for Expectations<'_> {
     }
 }
 
-/// The gradient that some rows send to all documents.
+/// Computes the gradient that some rows send to all documents.
 struct Gradient<'a> {
     list: &'a List,
     rows: &'a [usize],
-    /// The incoming gradient times the weight, per row.
+    /// The incoming gradient of each row, times its weight.
     g: &'a [f64],
     to_all: &'a mut [f64],
 }
@@ -134,14 +133,14 @@ impl Kernel for Gradient<'_> {
     }
 }
 
-/// The values up to the last that is not 0, and no more than ranks.
+/// Returns the values up to the last nonzero one, at most one per document.
 fn counting<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
     let values = &values[..values.len().min(documents)];
     let end = values.iter().rposition(|value| *value != T::ZERO).map_or(0, |last| last + 1);
     values[..end].iter().map(|value| value.to_f64()).collect()
 }
 
-/// One list for pairs.
+/// Creates one list for computation by pairs.
 fn list<T: Real>([x, a, b]: [Vec<T>; 3], values: Vec<f64>, recursion: &AboveRecursion) -> List {
     let rows = (0..a.len()).filter(|&i| a[i] != T::ZERO).collect();
     let [x, a, b] = [x, a, b].map(|values| values.iter().map(|value| value.to_f64()).collect::<Vec<f64>>());
@@ -149,19 +148,19 @@ fn list<T: Real>([x, a, b]: [Vec<T>; 3], values: Vec<f64>, recursion: &AboveRecu
     List { x, a, b, rows, values, mixture, above: recursion.above }
 }
 
-/// The standard deviation of exact noise, where lists take levels.
+/// Returns the standard deviation of exact noise if lists are computed by levels.
 fn deviation<T: Real>(documents: usize, recursion: &AboveRecursion) -> Option<f64> {
     recursion.noise.deviation().filter(|_| is_fast::<T>(target(), documents, true))
 }
 
-/// Ranks in `values`, and the work of all lists.
+/// Returns the number of ranks in `values`, and the work of all lists.
 fn ranks_and_work<T>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> (usize, usize) {
     let (cells, n) = (inputs.x.len(), inputs.n);
     let ranks = values.len() / (cells / n.max(1)).max(1);
     (ranks, cells * n * ranks * recursion.noise.comparisons(n))
 }
 
-/// `a_i E[f(R_i) A_i]` of every document; `values` has a row per list.
+/// Returns `a_i E[f(R_i) A_i]` of every document; `values` has one row per list.
 pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
     let target = target();
@@ -193,7 +192,7 @@ pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &Abo
     })
 }
 
-/// Gradient of [`above_recursion`] in `x`.
+/// Returns the gradient of [`above_recursion`] with respect to `x`.
 pub fn above_recursion_gradient<T: Real>(
     inputs: Inputs<T>,
     values: &[T],

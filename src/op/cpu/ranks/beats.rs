@@ -1,8 +1,9 @@
-//! `beats`: the chance that one noisy score is above another.
+//! `beats`, the probability that one noisy score is above another.
 
 use crate::op::cpu::real::Real;
 
-/// The probability that `j` beats `i`, that it does not, and `exp(-t^2)`, from `t = (x_j - x_i) / (2 sigma)`.
+/// Returns the probability that `j` beats `i`, the probability that it does not, and `exp(-t^2)`, where
+/// `t = (x_j - x_i) / (2 sigma)`.
 #[inline(always)]
 pub(in crate::op::cpu) fn beats<T: Real, const FMA: bool>(t: T) -> (T, T, T) {
     let bell = (-t * t).exponential::<FMA>();

@@ -1,7 +1,7 @@
-//! SoftRank: expectations over the ranks of documents whose scores are noisy. Each other document is a trial: it is
-//! above with the chance that its noisy score is larger ([`beats`], [`trial`]). The number of successes is the rank,
-//! and its distribution follows from one trial after another ([`recurrence`]); a sum of exponentials of the rank needs
-//! only a product. Exact noise and long lists go [elsewhere](super::long).
+//! SoftRank's expectations over the ranks of documents with noisy scores. Each other document is a trial, which
+//! succeeds with the probability that its noisy score is larger ([`beats`], [`trial`]). The rank is the number of
+//! successes. Its distribution results from one trial after another ([`recurrence`]), while a sum of exponentials of
+//! the rank needs only a product. Exact noise and long lists have [kernels of their own](super::long).
 
 #[cfg(test)]
 pub mod above_cases;

@@ -1,9 +1,9 @@
-//! [`above_recursion`](super::above_recursion) for the rank alone ([`Above::Nothing`](crate::op::Above::Nothing)): expected
-//! values of a function of SoftRank's ranks.
+//! The kernel of [`above_recursion`](super::above_recursion) for functions of only the rank
+//! ([`Above::Nothing`](crate::op::Above::Nothing)): their expected values over SoftRank's ranks.
 //!
-//! A tile of rows keeps its distributions rank by rank, `[ranks, rows]`, so that a trial is one pass over them. The
-//! gradient goes back through the trials; the distributions it needs are computed again from every `sqrt(n)`-th one.
-//! Long lists make only the trials that matter, and only of [documents near the
+//! A tile of rows stores its distributions rank by rank, `[ranks, rows]`, so a trial is one pass over them. The
+//! gradient runs backward through the trials. Only every `sqrt(n)`-th distribution is kept; it recomputes the others.
+//! Long lists run only the trials that matter, and only for [documents near the
 //! top](crate::op::cpu::long::recursion_boxes).
 
 use super::recurrence;
@@ -21,16 +21,16 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, reduce},
 };
 
-/// The most numbers in the distributions of one tile, and the fewest rows of a tile.
+/// The largest number of values in the distributions of one tile, and the fewest rows of a tile.
 const TILE_NUMBERS: usize = 1 << 20;
 const FEWEST_ROWS: usize = 8;
 
-/// Rows of a tile that keeps `distributions` distributions of `ranks` ranks.
+/// Returns the number of rows in a tile that stores `distributions` distributions of `ranks` ranks.
 fn rows_of_tile(ranks: usize, distributions: usize) -> usize {
     (TILE_NUMBERS / (ranks * distributions)).clamp(FEWEST_ROWS, TILE)
 }
 
-/// Distance between the distributions that are kept.
+/// Returns the number of trials between two distributions that are kept.
 fn block(documents: usize) -> usize {
     documents.isqrt().max(1)
 }
@@ -39,21 +39,21 @@ fn block(documents: usize) -> usize {
 #[derive(Clone, Copy)]
 struct Trials<'a, T> {
     x: &'a [T],
-    /// Scores of the rows, and their places among the documents, which ascend.
+    /// The scores of the rows; `places` holds their ascending places among the documents.
     rows: &'a [T],
     places: &'a [usize],
     compared: Compared<T>,
 }
 
 impl<T: Real> Trials<'_, T> {
-    /// Document `j` against the rows.
+    /// Compares document `j` with the rows.
     #[inline(always)]
     fn of<const FMA: bool>(self, j: usize, trial: &mut Trial<T>) {
         trial.meet::<FMA>((j, self.x[j]), self.rows, self.places, self.compared);
     }
 }
 
-/// Takes distributions over the trial of document `j`.
+/// Advances the distributions over the trial of document `j`.
 #[inline(always)]
 fn advance<T: Real, const FMA: bool>(p: &mut [T], j: usize, ahead: &[T], behind: &[T]) {
     recurrence::advance::<T, FMA>(p, j, ahead, behind);
@@ -62,14 +62,14 @@ fn advance<T: Real, const FMA: bool>(p: &mut [T], j: usize, ahead: &[T], behind:
     }
 }
 
-/// Distributions before the first trial.
+/// Sets the distributions before the first trial.
 #[inline(always)]
 fn certain<T: Real>(p: &mut [T], rows: usize) {
     p.fill(T::ZERO);
     p[..rows].fill(T::ONE);
 }
 
-/// Expected values of the rows of a tile.
+/// Computes the expected values for the rows of a tile.
 struct Expectation<'a, T> {
     trials: Trials<'a, T>,
     values: &'a [T],
@@ -98,7 +98,8 @@ impl<T: Real> Kernel for Expectation<'_, T> {
     }
 }
 
-/// `sum_r f(r) p_i(r)` of the documents of one list with a weight other than 0, averaged over comparisons; 0 for the others.
+/// Returns `sum_r f(r) p_i(r)` averaged over comparisons, for the documents of one list with a nonzero weight. The
+/// others receive 0.
 pub fn value<T: Real>(
     target: Target,
     x: &[T],
@@ -127,14 +128,15 @@ pub fn value<T: Real>(
     scatter(out, &places, &of_rows);
 }
 
-/// Distributions and their derivatives for one tile of rows.
+/// The memory for the distributions of one tile of rows and their derivatives.
 struct Memory<T> {
-    /// Before every `block`-th trial: `[blocks, ranks, rows]`.
+    /// The distributions before every `block`-th trial, `[blocks, ranks, rows]`.
     starts: Vec<T>,
-    /// Before every trial of one block: `[block, ranks, rows]`.
+    /// The distributions before every trial of one block, `[block, ranks, rows]`.
     before: Vec<T>,
-    /// Derivative by the distribution after a trial at the next rank, minus the derivative at the rank itself: `[ranks,
-    /// rows]`. They follow the same recursion as the derivatives, and lose no digits when the derivatives are close.
+    /// For each rank, the derivative with respect to the next rank after a trial minus the derivative at the rank
+    /// itself, `[ranks, rows]`. These differences follow the same recursion as the derivatives, and lose no digits when
+    /// the derivatives are close.
     rises: Vec<T>,
 }
 
@@ -149,19 +151,20 @@ impl<T: Real> Memory<T> {
     }
 }
 
-/// The contributions of the rows of a tile to the gradient: to their own documents, and to all documents.
+/// Computes what the rows of a tile contribute to the gradient of their own documents and of all documents.
 struct Gradient<'a, T> {
     trials: Trials<'a, T>,
-    /// The value of the next rank minus the value of each rank.
+    /// The value at the next rank minus the value at each rank.
     rises: &'a [T],
-    /// The incoming gradient, per row.
+    /// The incoming gradient of each row.
     g: &'a [T],
     memory: &'a mut Memory<T>,
     to_rows: &'a mut [T],
     to_all: &'a mut [T],
 }
 
-/// Derivatives by the chance of trial number `j`, `sum_r p(r) (a(r + 1) - a(r))`; no rank before it is above `j`.
+/// Computes the derivatives with respect to the probability of trial `j`, `sum_r p(r) (a(r + 1) - a(r))`. Before this
+/// trial, no rank is above `j`.
 #[inline(always)]
 fn by_chance<T: Real, const FMA: bool>(p: &[T], rises: &[T], j: usize, flow: &mut [T]) {
     let rows = flow.len();
@@ -234,7 +237,8 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// Gradient of [`value`] in `x`. A document with a gradient of 0 sends nothing.
+/// Returns the gradient of [`value`] with respect to `x`. A document with an incoming gradient of 0 contributes
+/// nothing.
 pub fn gradient<T: Real>(
     target: Target,
     x: &[T],

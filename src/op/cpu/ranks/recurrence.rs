@@ -1,18 +1,18 @@
-//! The recurrence of a Poisson-binomial distribution. One more trial of probability `pi` turns the chance of `r`
-//! successes into `x(r) (1 - pi) + x(r - 1) pi`. Derivatives go back over it by the adjoint, `x(r) (1 - pi) + x(r + 1)
-//! pi`.
+//! The recurrence of a Poisson-binomial distribution. One more trial of probability `pi` changes the probability of `r`
+//! successes to `x(r) (1 - pi) + x(r - 1) pi`. Derivatives run backward by the adjoint, `x(r) (1 - pi) + x(r + 1) pi`.
 //!
-//! Once for the ranks of one row, and once for a tile of rows, `[ranks, rows]`, with a trial for each.
+//! Each step has two versions: for the ranks of one row, and for a tile of rows, `[ranks, rows]`, with one trial per
+//! row.
 
 use crate::op::cpu::real::Real;
 
-/// Returns `x(r) (1 - pi)` plus the flow from the neighboring rank `from`.
+/// Returns `x(r) (1 - pi)` plus the flow that comes from the neighboring rank, whose value is `from`.
 #[inline(always)]
 fn moved<T: Real, const FMA: bool>(here: T, from: T, ahead: T, behind: T) -> T {
     from.fma::<FMA>(ahead, here * behind)
 }
 
-/// A row after a trial.
+/// Computes the distribution of one row after a trial.
 #[inline(always)]
 pub fn after<const FMA: bool>(x: &[f64], ahead: f64, behind: f64, out: &mut [f64]) {
     out[0] = x[0] * behind;
@@ -21,7 +21,7 @@ pub fn after<const FMA: bool>(x: &[f64], ahead: f64, behind: f64, out: &mut [f64
     }
 }
 
-/// Derivatives by a row before a trial, from those after it.
+/// Computes the derivatives of one row before a trial from those after it.
 #[inline(always)]
 pub fn before<const FMA: bool>(x: &mut [f64], ahead: f64, behind: f64) {
     let last = x.len() - 1;
@@ -31,7 +31,7 @@ pub fn before<const FMA: bool>(x: &mut [f64], ahead: f64, behind: f64) {
     x[last] *= behind;
 }
 
-/// A tile after trial number `j`, before which no rank is above `j`.
+/// Advances a tile over trial number `j`, before which no rank is above `j`.
 #[inline(always)]
 pub fn advance<T: Real, const FMA: bool>(x: &mut [T], j: usize, ahead: &[T], behind: &[T]) {
     let rows = ahead.len();
@@ -42,7 +42,7 @@ pub fn advance<T: Real, const FMA: bool>(x: &mut [T], j: usize, ahead: &[T], beh
     scale(&mut x[..rows], behind);
 }
 
-/// Derivatives by a tile before a trial, or their differences, from those after it.
+/// Computes the derivatives of a tile before a trial, or their differences, from those after it.
 #[inline(always)]
 pub fn retreat<T: Real, const FMA: bool>(x: &mut [T], ahead: &[T], behind: &[T]) {
     let rows = ahead.len();

@@ -1,9 +1,9 @@
-//! The trial of one document against each of some rows, which primitives over noisy scores take pair by pair.
+//! The trial of one document against some rows, for primitives over noisy scores that are computed pair by pair.
 
 use super::beats::beats;
 use crate::op::cpu::{parameters::Comparison, real::Real};
 
-/// A [`Comparison`] in the type of the scores.
+/// A [`Comparison`] in the number type of the scores.
 #[derive(Clone, Copy)]
 pub struct Compared<T> {
     pub rate: T,
@@ -16,22 +16,22 @@ impl<T: Real> From<Comparison> for Compared<T> {
     }
 }
 
-/// One number per row.
+/// The results of one document's trial, one number per row.
 pub struct Trial<'a, T> {
-    /// The chance that the document is above the row, and that it is not.
+    /// The probability that the document is above the row; `behind` is the probability that it is not.
     pub ahead: &'a mut [T],
     pub behind: &'a mut [T],
-    /// `exp(-t^2)`, to which the derivative of the chance is proportional.
+    /// `exp(-t^2)`, to which the derivative of the probability is proportional.
     pub density: &'a mut [T],
 }
 
 impl<'a, T: Real> Trial<'a, T> {
-    /// A trial against as many rows, in memory that is at least as long.
+    /// Creates a trial against `rows` rows, in arrays that are at least as long.
     pub fn of_rows(rows: usize, [ahead, behind, density]: [&'a mut [T]; 3]) -> Self {
         Self { ahead: &mut ahead[..rows], behind: &mut behind[..rows], density: &mut density[..rows] }
     }
 
-    /// Document `j` with the score `x` against each of `rows`, whose places ascend; no row meets itself.
+    /// Compares document `j` with the score `x` to each of `rows`, whose places ascend. No row is compared with itself.
     #[inline(always)]
     pub fn meet<const FMA: bool>(&mut self, (j, x): (usize, T), rows: &[T], places: &[usize], compared: Compared<T>) {
         let chances = self.ahead.iter_mut().zip(self.behind.iter_mut()).zip(self.density.iter_mut());

@@ -1,18 +1,18 @@
-//! Trials: the distribution of the number of documents above, and of what they contribute, one document after another.
+//! Trials that compute, one document after another, the distribution of the number of documents above and their
+//! contribution.
 //!
-//! Document `j` is above with the chance `pi_j`, independently of the others. Over the trials so far, for each rank
-//! `r`,
+//! Document `j` is above with probability `pi_j`, independently of the others. The trials so far give for each rank `r`
 //!
-//! - `p(r)` is the chance that `r` documents are above. For a product it is multiplied by the mean of the product:
-//!   `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j`, for a product `pi_j (1 - b_j)` in the last place;
-//! - `w(r)`, for a sum, is `p(r)` times the mean of the sum:
+//! - `p(r)`, the probability that `r` documents are above. A product multiplies it by the mean of the product:
+//!   `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j`, where a product uses `pi_j (1 - b_j)` as the last factor;
+//! - `w(r)`, which is `p(r)` times the mean of the sum, if there is a sum:
 //!   `w(r) <- w(r) (1 - pi_j) + (w(r - 1) + p(r - 1) b_j) pi_j`.
 //!
-//! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))`, over all trials but its
-//! own. It is linear in the state before the trial of `i`, and the linear form follows from the trials behind it,
-//! backwards. So the expectations of all documents take two passes. Their gradient takes two more, over the sums `P`
-//! and `W` of what each document leaves out. Nothing is divided by a chance. States are computed again from every
-//! `sqrt(n)`-th one.
+//! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))`, over all trials except its
+//! own. It is linear in the state before the trial of `i`. A backward pass over the later trials gives this linear
+//! form, so the expectations of all documents need two passes. Their gradient needs two more, over the sums `P` and `W`
+//! that leave out one document each. Nothing is divided by a probability. Only every `sqrt(n)`-th state is kept; the
+//! others are recomputed.
 
 use std::ops::Range;
 
@@ -23,21 +23,21 @@ use crate::op::cpu::{parameters::Above, real::Real, sum::dot};
 #[derive(Clone, Copy)]
 pub struct Trials<'a> {
     pub above: Above,
-    /// `f` of the first ranks, at least one; 0 beyond.
+    /// The values of `f` at the first ranks, at least one; later ranks have 0.
     pub values: &'a [f64],
     pub ahead: &'a [f64],
     pub behind: &'a [f64],
     pub b: &'a [f64],
 }
 
-/// The documents that are above for certain: their number, and the product or sum over them.
+/// The documents that are certainly above: their number, and the product or sum over them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Certain {
     pub count: usize,
     pub total: f64,
 }
 
-/// Several arrays over the ranks in one, as many of them as a sum or a product needs.
+/// Several arrays over the ranks in one vector, as many as a sum or a product needs.
 #[derive(Clone)]
 struct State {
     parts: Vec<f64>,
@@ -58,7 +58,8 @@ impl State {
     }
 }
 
-/// Parts of a state: `p` and, for a sum, `w`; then the sums over the documents of both, each without that document.
+/// The parts of a state: `p` and, for a sum, `w`. Then follow their weighted sums over the documents, each of which
+/// leaves out that document.
 const P: usize = 0;
 const W: usize = 1;
 
@@ -76,14 +77,15 @@ fn add_below<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
     add::<FMA>(&mut x[1..], factor, y);
 }
 
-/// The states before every block of trials that is still to be visited backwards, and the states before the trials of
-/// one block.
+/// The states before every block of trials that the backward pass has not yet visited, and the states before each trial
+/// of one block.
 struct Tape {
     starts: Vec<State>,
     states: Vec<State>,
 }
 
-/// Expectation of a document, and the derivative of the weighted sum of all expectations by its chance to be above.
+/// The expectation of a document, and the derivative of the weighted sum of all expectations with respect to its
+/// probability to be above.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Found {
     pub expectation: f64,
@@ -91,17 +93,18 @@ pub struct Found {
 }
 
 impl Trials<'_> {
-    /// The number of arrays of a state: 2 for `p` and `w`, or 1 for only `p`.
+    /// Returns the number of arrays in a state: 2 for `p` and `w`, or 1 for only `p`.
     fn width(&self) -> usize {
         if self.above == Above::Sum { 2 } else { 1 }
     }
 
-    /// `pi_j`, for a product times the factor of the document.
+    /// Returns `pi_j`, multiplied by the factor of the document for a product.
     fn arrives(&self, j: usize) -> f64 {
         self.ahead[j] * self.above.left(self.b[j])
     }
 
-    /// The state before the first trial; `None` if so many documents are certainly above that no rank counts.
+    /// Returns the state before the first trial, or `None` if so many documents are certainly above that no rank
+    /// counts.
     fn start(&self, certain: Certain, count: usize) -> Option<State> {
         let mut state = State::zeros(count, self.values.len());
         if self.above == Above::Sum {
@@ -113,8 +116,9 @@ impl Trials<'_> {
         Some(state)
     }
 
-    /// The state after trial `j`, whose document has the weight `weight`. If the state has room for them, it keeps the
-    /// sums of what documents leave out; `weighted` if they are not 0.
+    /// Computes the state after trial `j`, whose document has the weight `weight`. If the state has room, it also
+    /// computes the sums that leave out one document each. `weighted` tells whether these sums are nonzero before the
+    /// trial.
     #[inline(always)]
     fn advance<const FMA: bool>(&self, j: usize, weight: f64, weighted: bool, state: &State, out: &mut State) {
         let (width, ahead, behind, b) = (self.width(), self.arrives(j), self.behind[j], self.b[j]);
@@ -145,7 +149,7 @@ impl Trials<'_> {
         }
     }
 
-    /// Goes over all trials once. Weights may be left out.
+    /// Runs all trials once, with optional weights of the documents.
     #[inline(always)]
     fn record<const FMA: bool>(&self, start: State, weights: &[f64]) -> Tape {
         let n = self.ahead.len();
@@ -165,8 +169,8 @@ impl Trials<'_> {
         Tape { starts, states: vec![next; block] }
     }
 
-    /// Computes the states before the trials of the last block that is left again, and returns its documents; `None`
-    /// where no block is left.
+    /// Recomputes the states before the trials of the last remaining block, and returns its documents, or `None` if no
+    /// block remains.
     #[inline(always)]
     fn replay<const FMA: bool>(&self, tape: &mut Tape, weights: &[f64]) -> Option<Range<usize>> {
         let block = tape.states.len();
@@ -184,7 +188,7 @@ impl Trials<'_> {
         Some(documents)
     }
 
-    /// The expectation of document `j` from the state before its trial and the linear form behind it.
+    /// Returns the expectation of document `j` from the state before its trial and the linear form after it.
     #[inline(always)]
     fn expectation<const FMA: bool>(&self, j: usize, state: &State, form: &State) -> f64 {
         match self.above {
@@ -197,7 +201,7 @@ impl Trials<'_> {
         }
     }
 
-    /// Takes a linear form back over trial `j`.
+    /// Takes a linear form backward over trial `j`.
     #[inline(always)]
     fn retreat<const FMA: bool>(&self, j: usize, form: &mut State) {
         let (ahead, behind) = (self.arrives(j), self.behind[j]);
@@ -211,14 +215,14 @@ impl Trials<'_> {
         }
     }
 
-    /// The linear form behind the last trial.
+    /// Returns the linear form after the last trial.
     fn last_form(&self) -> State {
         let mut form = State::zeros(self.width(), self.values.len());
         form.part_mut(self.width() - 1).copy_from_slice(self.values);
         form
     }
 
-    /// The expectations of the documents that `is_row` names; `None` where no rank counts.
+    /// Returns the expectations of the documents for which `is_row` holds, or `None` if no rank counts.
     #[inline(always)]
     pub fn expectations<const FMA: bool>(&self, certain: Certain, is_row: impl Fn(usize) -> bool) -> Option<Vec<f64>> {
         let start = self.start(certain, self.width())?;
@@ -240,8 +244,8 @@ impl Trials<'_> {
         Some(out)
     }
 
-    /// The expectation of every document with a weight, and the derivatives of the weighted sum of them by every
-    /// chance; `None` where no rank counts.
+    /// Returns the expectation of every document with a nonzero weight, and the derivatives of their weighted sum with
+    /// respect to every probability. Returns `None` if no rank counts.
     #[inline(always)]
     pub fn slopes<const FMA: bool>(&self, certain: Certain, weights: &[f64]) -> Option<Vec<Found>> {
         let width = self.width();
@@ -272,7 +276,7 @@ impl Trials<'_> {
         Some(out)
     }
 
-    /// The derivative by `pi_j` through the trial of every array.
+    /// Returns the derivative with respect to `pi_j` through the trial of every array.
     #[inline(always)]
     fn slope<const FMA: bool>(&self, j: usize, state: &State, form: &State, through: &State) -> f64 {
         let (width, b, below) = (self.width(), self.b[j], state.ranks - 1);
@@ -306,7 +310,7 @@ mod tests {
         Trials { above, values: &VALUES[..ranks], ahead, behind, b: &B }
     }
 
-    /// Nobody, or two documents that are above for certain.
+    /// Returns starts with no document, or with two documents, certainly above.
     fn certains(above: Above) -> [Certain; 2] {
         match above {
             Above::Nothing => [0, 2].map(|count| Certain { count, total: 1.0 }),
@@ -315,7 +319,7 @@ mod tests {
         }
     }
 
-    /// The expectation of document `i`, over all sets of others above it.
+    /// Computes the expectation of document `i` by enumerating all sets of other documents above it.
     fn enumerated(above: Above, ranks: usize, ahead: &[f64], certain: Certain, i: usize) -> f64 {
         let sets = (0..1usize << ahead.len()).filter(|set| set >> i & 1 == 0);
         sets.map(|set| {
