@@ -1,4 +1,4 @@
-//! `Ranker`: a trained ranker with everything that is needed to use it, and a record of its origin.
+//! `Ranker`: a trained model together with its normalizer and a record of its training.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,14 +22,14 @@ use crate::memory::product;
 use crate::refusal::Refusal;
 use crate::text::counted;
 
-/// Version of burn that this crate is built on.
+/// The version of burn that this crate depends on.
 const BURN: &str = "0.22.1";
 
-/// Reason that a ranker cannot be read, written or used.
+/// The reason why a ranker cannot be read, written or used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RankerError {
-    /// A file that cannot be read or written.
+    /// The file of a ranker could not be read or written.
     #[error("{path}: {source}")]
     File {
         /// The file.
@@ -37,7 +37,7 @@ pub enum RankerError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file that is not a ranker, is damaged, or is newer than this version.
+    /// The file is not a ranker, is damaged, or was written by a newer version of this crate.
     #[error("{path}: {source}")]
     Format {
         /// The file.
@@ -45,7 +45,7 @@ pub enum RankerError {
         /// The error.
         source: FileError,
     },
-    /// A file of another system that cannot be read.
+    /// The file of another system could not be imported.
     #[cfg(feature = "import")]
     #[error("{path}: {source}")]
     Import {
@@ -54,7 +54,7 @@ pub enum RankerError {
         /// The error.
         source: ImportError,
     },
-    /// Metadata that do not describe a ranker.
+    /// The metadata in the file do not describe a ranker.
     #[error("{path}: metadata: {reason}")]
     Metadata {
         /// The file.
@@ -62,7 +62,7 @@ pub enum RankerError {
         /// The reason.
         reason: String,
     },
-    /// Arrays that do not make the model that the file announces.
+    /// The arrays in the file do not match the model that its header declares.
     #[error("{path}: {source}")]
     Model {
         /// The file.
@@ -70,31 +70,31 @@ pub enum RankerError {
         /// The error.
         source: PartsError,
     },
-    /// Parts of a ranker that do not fit together.
+    /// The parts of a ranker disagree on the number of features.
     #[error("the {what} has {}, but the model has {expected}", counted(*.found, "feature"))]
     Mismatch {
         /// Name of the part.
         what: &'static str,
-        /// Features of the part.
+        /// Number of features of the part.
         found: usize,
-        /// Features of the model.
+        /// Number of features of the model.
         expected: usize,
     },
-    /// Data, or one list of them, need more memory than is free.
+    /// The data, or the longest list in them, need more memory than is free.
     #[error(transparent)]
     Memory(Refusal),
-    /// Data with features that the model does not know.
+    /// The data have a feature beyond those the ranker was trained on.
     #[error(
         "the data have feature {found}, the ranker was trained on features 1 to {expected}: \
          use data with the same features, or train a ranker on these data"
     )]
     Features {
-        /// Largest feature of the data.
+        /// Number of the highest feature in the data.
         found: usize,
-        /// Features of the model.
+        /// Number of features of the model.
         expected: usize,
     },
-    /// Data with missing values, which the model does not take.
+    /// The data have missing values, which the model does not accept.
     #[error(
         "query `{query}`, document {document}: feature {feature} is missing, which this ranker does not take: \
          read the data with missing = \"zero\" or \"query-min\", or train it with \"indicator\""
@@ -102,31 +102,31 @@ pub enum RankerError {
     Missing {
         /// Identifier of the query.
         query: String,
-        /// Document in the query, from 1.
+        /// Position of the document in its query, counted from 1.
         document: usize,
-        /// The feature, from 1.
+        /// Number of the feature, counted from 1.
         feature: usize,
     },
-    /// A model whose scores are not explained.
+    /// The model is not a sum of trees, so its scores cannot be explained.
     #[error("contributions are those of trees: expected a ranker that is a sum of trees")]
     NotTrees,
-    /// Trees that cannot be explained.
+    /// The trees cannot be explained.
     #[error(transparent)]
     Trees(#[from] TreeError),
-    /// Data that the normalizer refuses.
+    /// The normalizer refuses the data.
     #[error(transparent)]
     Data(#[from] DataError),
 }
 
-/// Versions that a ranker was made with.
+/// The versions of the software that made a ranker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Versions {
-    /// This crate.
+    /// The version of this crate.
     pub burn_rank: String,
-    /// burn.
+    /// The version of burn.
     pub burn: String,
-    /// The file format.
+    /// The version of the file format.
     pub format: u32,
 }
 
@@ -141,50 +141,50 @@ impl Versions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metadata {
-    /// Name of each feature, if the data had names.
+    /// The name of each feature, if the training data had names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feature_names: Option<Vec<String>>,
-    /// The resolved configuration of its training.
+    /// The full configuration of the training run, defaults included.
     pub config: Value,
-    /// Convention of the measures.
+    /// The convention by which the measures were computed.
     pub convention: Convention,
-    /// Measures at training, by data set and measure, as in `validation ndcg@10`.
+    /// The measures at the end of training, under keys of data set and measure such as `validation ndcg@10`.
     pub measures: BTreeMap<String, f64>,
-    /// Hash of the training data.
+    /// The hash of the training data.
     pub data_hash: String,
-    /// Seed of the run.
+    /// The seed of the training run.
     pub seed: u64,
-    /// The estimate of a cross-validation, for a ranker that was trained on all queries and has no query left to test
-    /// it on.
+    /// The cross-validated estimate, for a ranker that was trained on all queries and so has none left for testing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// Versions that it was made with.
+    /// The versions of the software that made the ranker.
     pub versions: Versions,
 }
 
-/// The estimate of a ranker that was trained on all queries of a cross-validation. Its values are means over the test
-/// queries of rankers that were chosen and trained in the same way, each on a part of the queries.
+/// The estimated quality of a ranker that was trained on all queries of a cross-validation. Cross-validation chooses
+/// and trains other rankers in the same way on parts of the queries. The estimate averages the measures of those
+/// rankers on their test queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
-    /// Mean of each measure over the folds.
+    /// The mean of each measure over the folds.
     pub measures: BTreeMap<String, f64>,
-    /// Standard error of each mean.
+    /// The standard error of each mean.
     pub standard_errors: BTreeMap<String, f64>,
-    /// Test queries of all folds.
+    /// The number of test queries in all folds.
     pub queries: usize,
     /// Number of folds.
     pub folds: usize,
-    /// Number of seeds that are averaged over.
+    /// The number of seeds over which the estimate is averaged.
     pub seeds: usize,
-    /// The report that has it, by the path given to the cross-validation.
+    /// The path of the report that contains the estimate, as given to the cross-validation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
 }
 
-/// A trained ranker: normalizer, model and metadata.
+/// A trained ranker, which holds a normalizer, a model and metadata.
 ///
-/// Saved as one safetensors file with a checksum; see the [module](super).
+/// A ranker is saved as one safetensors file with a checksum; see the [module](super).
 #[derive(Debug, Clone)]
 pub struct Ranker {
     normalizer: Normalizer,
@@ -192,17 +192,18 @@ pub struct Ranker {
     metadata: Metadata,
 }
 
-/// The contribution of each feature to scores.
+/// What each feature contributes to the scores of documents.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Contributions {
-    /// `[documents x features]`, row-major, with the features of the ranker.
+    /// The contributions as a row-major matrix `[documents x features]`, with one column for each feature of the
+    /// ranker.
     pub values: Vec<f64>,
-    /// The mean score of the background, which the contributions of a document add up from to its score.
+    /// The mean score of the background documents. A document's score is this mean plus its contributions.
     pub expected: f64,
 }
 
-/// Contents of the file's header, without the model.
+/// The contents of the file's header, except for the model.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Saved {
@@ -214,8 +215,8 @@ impl Ranker {
     /// Creates a ranker from its parts.
     ///
     /// # Errors
-    /// [`RankerError::Mismatch`] if the normalizer or the feature names are for another number of features than the
-    /// model's.
+    /// Returns [`RankerError::Mismatch`] if the normalizer or the feature names do not have as many features as the
+    /// model.
     pub fn new(normalizer: Normalizer, model: Model, metadata: Metadata) -> Result<Self, RankerError> {
         let (features, expected) = (normalizer.features(), model.features());
         let names = metadata.feature_names.as_ref().map_or(features, Vec::len);
@@ -234,14 +235,14 @@ impl Ranker {
         self.normalizer.features()
     }
 
-    /// Returns whether it takes missing values (NaN): a sum of trees, or a ranker whose normalizer
+    /// Returns whether the ranker accepts missing values (NaN): as a sum of trees, or because its normalizer
     /// [fills](Normalizer::fills_missing) them.
     pub fn takes_missing(&self) -> bool {
         self.model.takes_missing() || self.normalizer.fills_missing()
     }
 
-    /// Returns a name for each column of the model's input: the names of the features, or their numbers from 1, then
-    /// the names of the [columns](Normalizer::indicated) that mark missing values.
+    /// Returns a name for each column of the model's input. Columns of features come first, with the features' names or
+    /// else their numbers from 1. The [columns](Normalizer::indicated) that mark missing values follow.
     pub fn column_names(&self) -> Vec<String> {
         let numbers = || (1..=self.features()).map(|feature| feature.to_string()).collect();
         let mut names = self.metadata.feature_names.clone().unwrap_or_else(numbers);
@@ -250,38 +251,38 @@ impl Ranker {
         names
     }
 
-    /// Returns the model, which takes normalized features.
+    /// Returns the model, whose input is normalized features.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Returns the normalizer, fitted to the training data.
+    /// Returns the normalizer that was fitted to the training data.
     pub fn normalizer(&self) -> &Normalizer {
         &self.normalizer
     }
 
-    /// Returns the metadata.
+    /// Returns the metadata of the ranker.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// The same ranker, with the estimate of a cross-validation.
+    /// Returns the same ranker with a cross-validated estimate in its metadata.
     #[must_use]
     pub fn with_estimate(mut self, estimate: Estimate) -> Self {
         self.metadata.estimate = Some(estimate);
         self
     }
 
-    /// Returns one score per document, in the order of the data. The data must be raw: the ranker normalizes them
-    /// itself. Large data are normalized and scored a block of queries at a time.
+    /// Returns one score per document, in the order of the data. The data must be raw, because the ranker normalizes
+    /// them itself. Large data are normalized and scored in blocks of queries.
     ///
-    /// If the data have fewer features than the model, the others are taken to be 0, since SVMlight files leave out
-    /// zeros, including those at the end of a line.
+    /// If the data have fewer features than the model, the missing features count as 0. SVMlight files leave out zeros,
+    /// even at the end of a line.
     ///
     /// # Errors
-    /// [`RankerError::Features`] if the data have a feature beyond the model's (RankLib's rankers, whose files do not
-    /// state the number of features, ignore such features); [`RankerError::Missing`] for a missing value, if the ranker
-    /// does not [take](Self::takes_missing) them.
+    /// Returns [`RankerError::Features`] if the data have a feature beyond the model's. Rankers imported from RankLib
+    /// ignore such features instead, since their files do not state the number of features. Returns
+    /// [`RankerError::Missing`] for a missing value that the ranker does not [accept](Self::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         data.check_values()?;
         let blocks = data.blocks(BLOCK);
@@ -296,20 +297,21 @@ impl Ranker {
         Ok(scores)
     }
 
-    /// As [`predict`](Self::predict), for data that are not needed any more: they are normalized in their place.
+    /// Scores data as [`predict`](Self::predict) does, but consumes and normalizes them in place.
     ///
     /// # Errors
-    /// As [`predict`](Self::predict).
+    /// Returns the same errors as [`predict`](Self::predict).
     pub fn predict_owned(&self, data: RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         data.check_values()?;
         Ok(self.model.predict(&self.normalized(Cow::Owned(data))?, device))
     }
 
-    /// Returns what each feature contributes to the scores, relative to the mean score of background documents, for a
-    /// sum of trees ([`TreeShap`]). All data are raw, as for [`predict`](Self::predict).
+    /// Returns what each feature contributes to the scores of a sum of trees, relative to the mean score of background
+    /// documents ([`TreeShap`]). Both data sets must be raw, as for [`predict`](Self::predict).
     ///
     /// # Errors
-    /// As [`predict`](Self::predict), [`RankerError::NotTrees`] for another model, and [`RankerError::Trees`].
+    /// Returns the errors of [`predict`](Self::predict), [`RankerError::NotTrees`] if the model is not a sum of trees,
+    /// and [`RankerError::Trees`].
     pub fn contributions(
         &self,
         data: &RankingDataset,
@@ -321,7 +323,7 @@ impl Ranker {
         Ok(Contributions { values: shap.all(normalized(data)?.features.to_slice()), expected: shap.expected() })
     }
 
-    /// The data as the model takes them.
+    /// Returns the normalized data that the model scores.
     fn normalized(&self, data: Cow<RankingDataset>) -> Result<RankingDataset, RankerError> {
         let (found, expected) = (data.feature_count, self.features());
         if found > expected && !self.ignores_other_features() {
@@ -344,34 +346,35 @@ impl Ranker {
         self.metadata.config["import"]["other_features"].as_str() == Some("ignored")
     }
 
-    /// Returns the bytes of the file; the same ranker gives the same bytes.
+    /// Returns the bytes of the ranker's file; equal rankers give equal bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let saved = Saved { normalizer: self.normalizer.clone(), about: self.metadata.clone() };
         file::encode(&Parts::from_model(&self.model), crate::json::to_value(saved).expect("plain values"))
     }
 
-    /// Writes the file atomically: under a temporary name, then synced and renamed.
+    /// Writes the file atomically: writes a temporary file, syncs it and renames it.
     ///
     /// # Errors
-    /// [`RankerError::File`] if the file cannot be written; a file that was there before is then untouched.
+    /// Returns [`RankerError::File`] if the file cannot be written; an earlier file of the same name then remains as it
+    /// was.
     pub fn save(&self, path: &Path) -> Result<(), RankerError> {
         atomic_file::write(path, &self.to_bytes()).map_err(|source| RankerError::File { path: path.into(), source })
     }
 
-    /// Reads a file onto a device.
+    /// Reads a ranker from a file and puts it on a device.
     ///
     /// # Errors
-    /// [`RankerError`] if the file cannot be read, is not a ranker, is damaged, is newer than this version, or lacks
-    /// something that it announces. A ranker whose scores differ from the scores of the saved ranker is never returned.
+    /// Returns [`RankerError`] if the file cannot be read, is damaged or incomplete, is not a ranker, or was written by
+    /// a newer version of this crate. A ranker that would score differently from the saved one is never returned.
     pub fn load(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
         Self::from_bytes(&bytes, path, device)
     }
 
-    /// Reads the bytes of a file onto a device; `path` appears in messages only.
+    /// Reads a ranker from the bytes of a file and puts it on a device; `path` appears only in messages.
     ///
     /// # Errors
-    /// As [`load`](Self::load), except for files that cannot be read.
+    /// Returns the same errors as [`load`](Self::load), except for a file that cannot be read.
     pub fn from_bytes(bytes: &[u8], path: &Path, device: &Device) -> Result<Self, RankerError> {
         let (parts, saved) = file::decode(bytes).map_err(|source| RankerError::Format { path: path.into(), source })?;
         let metadata = |reason: String| RankerError::Metadata { path: path.into(), reason };
@@ -383,10 +386,10 @@ impl Ranker {
     }
 }
 
-/// Largest number of values (documents x features) that are normalized and scored at a time; 64 MiB.
+/// The largest number of values (documents x features) that are normalized and scored at a time, which need 64 MiB.
 const BLOCK: usize = 1 << 24;
 
-/// Returns the data with features of 0 added at the end of each document, or with those at the end left out.
+/// Returns the data with exactly `features` features: zeros are added, or surplus features are dropped.
 ///
 /// # Errors
 /// [`RankerError::Memory`]: a file may state any number of features.
@@ -540,7 +543,7 @@ mod tests {
         }
     }
 
-    /// A ranker of a scorer, for data of which some values are missing.
+    /// Creates a ranker of a scorer, and data with some missing values.
     fn filling(scorer: ScorerConfig, kind: NormalizerKind) -> (Ranker, RankingDataset) {
         let mut train = data();
         (0..train.features.len()).step_by(7).for_each(|at| train.features.to_mut_slice()[at] = f32::NAN);

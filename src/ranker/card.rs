@@ -1,4 +1,4 @@
-//! Model cards: descriptions of a ranker for people, as Markdown.
+//! Model cards: Markdown descriptions of a ranker for people to read.
 
 use std::fmt::Write;
 
@@ -7,13 +7,14 @@ use super::model::Model;
 use crate::scorer::Scorer;
 use crate::text::{acts_on_terminal, counted, escape_markdown, markdown_code};
 
-/// Text between the table of a card and the configuration.
+/// The text of a card between its table and the configuration.
 const BETWEEN: &str = "\n\nScores order the documents of one query; they are not comparable between queries, nor \
     probabilities. Data must have the features it was trained on, in the same order and scale, not normalized.\n\n\
     ## Configuration\n\n```json\n";
 
 impl Ranker {
-    /// Returns a model card in Markdown: model, training, measures with their convention, versions, limits.
+    /// Returns a model card in Markdown with the model, its training, its measures and their convention, versions and
+    /// limits.
     pub fn card(&self, name: &str) -> String {
         let metadata = self.metadata();
         let mut card = format!("# {}\n\n{}\n", escape_markdown(name), describe(self.model()));
@@ -61,7 +62,7 @@ impl Ranker {
     }
 }
 
-/// Says how the ranker treats missing values, and which features have a column that marks them.
+/// Returns a sentence on how the ranker treats missing values and which features have a column that marks them.
 fn missing_values(indicated: &[usize], names: &[String]) -> String {
     let columns: Vec<String> = indicated.iter().map(|&feature| markdown_code(&names[feature - 1])).collect();
     match &columns[..] {
@@ -70,7 +71,7 @@ fn missing_values(indicated: &[usize], names: &[String]) -> String {
     }
 }
 
-/// Returns the paragraph on the origin of the figures, for a ranker without test queries.
+/// Returns the paragraph that says where the figures of a ranker without test queries come from.
 fn about(estimate: &Estimate) -> String {
     let Estimate { queries, folds, seeds, report, .. } = estimate;
     let place = match report {
@@ -110,7 +111,7 @@ fn describe(model: &Model) -> String {
     }
 }
 
-/// Returns the name of a plain enum value in configuration files.
+/// Returns the name that an enum value without fields has in configuration files.
 fn word(value: &impl serde::Serialize) -> String {
     match crate::json::to_value(value) {
         Ok(crate::json::Value::String(word)) => word,

@@ -1,9 +1,9 @@
-//! The file of a ranker: one safetensors file, so that other languages can read the arrays, with the rest as JSON in
-//! its header.
+//! The file of a ranker is one safetensors file, so other languages can read the arrays. Everything else is JSON in the
+//! header.
 //!
-//! The header's `__metadata__` has one entry, `burn_rank`: the JSON object
-//! `{"format", "kind", "config", "metadata", "sha256"}`. The checksum covers the four other fields and the name, type,
-//! shape and bytes of every array. So a truncated or altered file is an error, never a wrong score.
+//! The header's `__metadata__` has one entry, `burn_rank`, which is the JSON object
+//! `{"format", "kind", "config", "metadata", "sha256"}`. The checksum covers the other four fields, and the name, type,
+//! shape and bytes of every array. So a truncated or altered file causes an error, never a wrong score.
 
 use std::collections::HashMap;
 
@@ -16,38 +16,38 @@ use super::parts::{Array, Parts, Values};
 use crate::file_kind::FileKind;
 use crate::text::hexadecimal;
 
-/// Version of the file format that this crate writes, and the newest it reads.
+/// The version of the file format that this crate writes, which is also the newest it reads.
 pub const FORMAT: u32 = 1;
 
 const KEY: &str = "burn_rank";
 
-/// Reason that bytes are not a ranker.
+/// The reason why bytes are not a ranker.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// A file of another kind.
+    /// The file is of another kind.
     #[error("found {found}, expected {expected}")]
     Kind {
         /// The kind of the file.
         found: &'static str,
-        /// The files that rankers are read from.
+        /// The kinds of files that rankers are read from.
         expected: &'static str,
     },
-    /// A ranker that is cut off, or whose parts contradict each other.
+    /// The file is cut off, or its parts contradict each other.
     #[error("not a ranker of burn-rank: {0}")]
     NotARanker(String),
-    /// Written by a newer version.
+    /// The file was written by a newer version of this crate.
     #[error("file format {found}: this version reads formats 1 to {FORMAT}; update burn-rank for a newer one")]
     Format {
         /// Format of the file.
         found: u32,
     },
-    /// The contents are not those that were written.
+    /// The contents of the file have changed since it was written.
     #[error("damaged file: its checksum does not match its contents")]
     Checksum,
 }
 
-/// The error of a file of another kind.
+/// Returns the error for a file of another kind.
 fn other_kind(kind: FileKind) -> FileError {
     let expected = match kind {
         FileKind::Onnx => "a ranker of burn-rank; ONNX is written and not read",
@@ -67,7 +67,7 @@ struct Header {
     sha256: Option<String>,
 }
 
-/// Returns the bytes of a file with a model and its metadata; the same input gives the same bytes.
+/// Returns the bytes of a file that holds a model and its metadata; the same input gives the same bytes.
 pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
     let mut header =
         Header { format: FORMAT, kind: parts.kind.clone(), config: parts.config.clone(), metadata, sha256: None };
@@ -84,7 +84,7 @@ pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
     safetensors::serialize(views, Some(HashMap::from([(KEY.to_string(), text)]))).expect("every array is whole")
 }
 
-/// Reads the model and metadata of a file.
+/// Reads a model and its metadata from the bytes of a file.
 pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
     let not_a_ranker = |reason: String| FileError::NotARanker(reason);
     match FileKind::of(bytes) {
@@ -123,7 +123,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
     Ok((Parts { kind: header.kind, config: header.config, arrays }, header.metadata))
 }
 
-/// Computes the checksum of a header (without its own checksum) and of the arrays, in the order of their names.
+/// Computes the checksum of a header (without its `sha256` field) and of the arrays in the order of their names.
 fn checksum<'a>(header: &Header, arrays: impl Iterator<Item = (&'a str, Dtype, &'a [usize], &'a [u8])>) -> String {
     let mut hash = Sha256::new();
     hash.update(serde_json::to_vec(header).expect("a JSON value is serializable"));

@@ -1,17 +1,17 @@
-//! The formats of other systems that are read, and why a file of one is not.
+//! The formats of other systems that can be imported, and the errors of an import.
 
 use std::fmt;
 
 use super::tree_ensemble::TreeError;
 
-/// A format of another system.
+/// A ranker format of another system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportFormat {
     /// LightGBM's text model, versions 2 to 4.
     LightGbm,
-    /// XGBoost's model as `save_model` writes it to a name that ends in `.json`.
+    /// XGBoost's model, as `save_model` writes it to a file name that ends in `.json`.
     XgBoost,
-    /// CatBoost's model as `save_model(..., format="json")` writes it.
+    /// CatBoost's model, as `save_model(..., format="json")` writes it.
     CatBoost,
     /// RankLib's MART and LambdaMART.
     RankLib,
@@ -28,19 +28,19 @@ impl fmt::Display for ImportFormat {
     }
 }
 
-/// Reason that a file of another system is not read.
+/// The reason why a file of another system is not imported.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// Not the notation of the format, or a field that is missing or of another type.
+    /// The file is malformed, or a field is missing or of the wrong type.
     #[error("{format}: {reason}")]
     Syntax {
         /// The format.
         format: ImportFormat,
-        /// The fault and its place.
+        /// The fault and where it is.
         reason: String,
     },
-    /// A value that no file of the format has.
+    /// The file has a value that the format does not allow.
     #[error("{format}: {place}: found {found}, expected {expected}")]
     Content {
         /// The format.
@@ -52,17 +52,17 @@ pub enum ImportError {
         /// The content expected.
         expected: String,
     },
-    /// A ranker of the other system that has no counterpart here.
+    /// The file's ranker has no counterpart in this crate.
     #[error("{format} with {found} cannot be read: expected {expected}")]
     Unsupported {
         /// The format.
         format: ImportFormat,
-        /// The feature of the file that is not supported.
+        /// The unsupported property of the file.
         found: String,
-        /// The values that can be read.
+        /// The values that can be imported.
         expected: String,
     },
-    /// Nodes that do not make trees.
+    /// The nodes in the file do not form valid trees.
     #[error("{format}: {source}")]
     Trees {
         /// The format.

@@ -1,31 +1,32 @@
 //! `KernelExpansion`: a score that is a weighted sum of Gaussian kernels.
 //!
-//! `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)` over landmark documents `x_l`. O(landmarks x features) per document.
+//! The score of a document `x` is `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)`, summed over landmark documents `x_l`. A
+//! document costs O(landmarks x features).
 
 use rayon::prelude::*;
 
 use crate::interleaved;
 
-/// Reason that arrays do not make a kernel expansion.
+/// The reason why arrays do not form a kernel expansion.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    /// Landmarks whose values do not make rows of features.
+    /// The landmarks do not have one value for each coefficient and feature.
     #[error("kernel expansion: {values} landmark values, expected {coefficients} coefficients x {features} features")]
     Shape {
-        /// Number of values of all landmarks.
+        /// The number of values in all landmarks.
         values: usize,
         /// Number of coefficients.
         coefficients: usize,
         /// Number of features.
         features: usize,
     },
-    /// A `gamma` that is not a finite number above 0.
+    /// `gamma` is not a finite number above 0.
     #[error("kernel expansion: gamma = {0}, expected a finite number above 0")]
     Gamma(f64),
 }
 
-/// `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)`
+/// A kernel expansion, which scores a document by `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelExpansion {
     feature_count: usize,
@@ -35,10 +36,11 @@ pub struct KernelExpansion {
 }
 
 impl KernelExpansion {
-    /// Creates an expansion. `landmarks` is row-major, with one row of `feature_count` values for each coefficient.
+    /// Creates a kernel expansion. `landmarks` is row-major, with one row of `feature_count` values for each
+    /// coefficient.
     ///
     /// # Errors
-    /// [`KernelError`] for another number of values, or a `gamma` that is not a finite number above 0.
+    /// Returns [`KernelError`] if the number of landmark values is wrong, or if `gamma` is not a finite number above 0.
     pub fn new(
         feature_count: usize,
         landmarks: Vec<f32>,
@@ -75,7 +77,7 @@ impl KernelExpansion {
         self.gamma
     }
 
-    /// Returns the score of every document of `features` (row-major).
+    /// Returns the score of every row of `features`, a row-major matrix.
     pub fn scores(&self, features: &[f32]) -> Vec<f64> {
         let score = |row: &[f32]| {
             let kernels = kernels(row, &self.landmarks, self.gamma);

@@ -1,8 +1,9 @@
-//! A trained ranker as one saved artifact.
+//! A trained ranker that is saved as one file.
 //!
-//! [`Ranker`] = normalizer + [`Model`] + [`Metadata`]. It is saved as one safetensors file. The arrays of the model can
-//! be read with Python's `safetensors`; everything else is JSON in the header, protected by a checksum. With the
-//! feature `export`, `Ranker::export` writes it for other systems; with `import`, `Ranker::open` reads theirs too.
+//! [`Ranker`] consists of a normalizer, a [`Model`] and [`Metadata`]. A ranker is saved as one safetensors file.
+//! Python's `safetensors` can read the arrays of the model. Everything else is JSON in the header, and a checksum
+//! protects the whole file. With the feature `export`, `Ranker::export` writes rankers for other systems; with
+//! `import`, `Ranker::open` also reads the rankers of other systems.
 
 mod artifact;
 mod card;

@@ -1,4 +1,4 @@
-//! `Model`: a fitted model, which turns normalized features into scores.
+//! `Model`: a fitted model that turns normalized features into scores.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::memory::product;
 use crate::refusal::Refusal;
 use crate::scorer::{Scorer, ScorerConfig};
 
-/// A fitted model, which turns normalized features into scores.
+/// A fitted model that turns normalized features into scores.
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)]
 pub enum Model {
@@ -43,16 +43,16 @@ impl Model {
         }
     }
 
-    /// Returns whether missing values (NaN) have a meaning in the model: trees send them one way or the other. Other
-    /// models give NaN if a value is missing.
+    /// Returns whether the model accepts missing values (NaN), as trees do. Other models return NaN if a value is
+    /// missing.
     pub fn takes_missing(&self) -> bool {
         matches!(self, Model::Trees(_))
     }
 
-    /// Asks for the memory to score the longest list, if lists are scored as a whole.
+    /// Checks that there is enough memory to score the longest list, for a model that scores lists as a whole.
     ///
     /// # Errors
-    /// [`Refusal`] if that is more than is free.
+    /// Returns [`Refusal`] if scoring needs more memory than is free.
     pub(crate) fn ask_memory(&self, data: &RankingDataset) -> Result<(), Refusal> {
         let scorer = match self {
             Model::Scorer(scorer) => scorer,
@@ -65,11 +65,11 @@ impl Model {
         ask_memory(&scorer.config(), data)
     }
 
-    /// Returns one score per document, in the order of the data. Lists may have any length: they are scored in batches
-    /// of bounded size.
+    /// Returns one score per document, in the order of the data. Lists may have any length, because they are scored in
+    /// batches of bounded size.
     ///
     /// # Panics
-    /// If the number of features of the (normalized) data is not [`features`](Self::features);
+    /// Panics if the number of features of the (normalized) data is not [`features`](Self::features);
     /// [`Ranker::predict`](super::Ranker::predict) checks this.
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Vec<f32> {
         assert_eq!(data.feature_count, self.features(), "feature counts of the data and of the model");
@@ -93,7 +93,7 @@ impl Model {
 
 #[cfg(feature = "learners")]
 impl Model {
-    /// [`predict`](Self::predict) by several processes together, if they can share the work.
+    /// Does the work of [`predict`](Self::predict) in several processes together, if they can share it.
     pub(crate) fn predict_in(&self, data: &RankingDataset, device: &Device, processes: &dyn Processes) -> Vec<f32> {
         match self {
             Model::Scorer(scorer) if processes.count() > 1 => {
@@ -106,7 +106,7 @@ impl Model {
     }
 }
 
-/// [`Model::ask_memory`] of a scorer.
+/// Does the check of [`Model::ask_memory`] for a scorer.
 fn ask_memory(config: &ScorerConfig, data: &RankingDataset) -> Result<(), Refusal> {
     if !config.sees_lists() {
         return Ok(());
@@ -117,19 +117,19 @@ fn ask_memory(config: &ScorerConfig, data: &RankingDataset) -> Result<(), Refusa
     Refusal::ask_memory("scorer", what, config.bytes_in_use([1, longest]), advice)
 }
 
-/// Scores data with a scorer, which is moved to the device.
+/// Scores data with a copy of the scorer on the device.
 fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec<f32> {
     let scorer = scorer.clone().to_device(device);
     scores(&scorer, data, put(chunks(data, &scorer).concat(), data, device))
 }
 
-/// Largest number of values (documents x features) that stay on the device for later scores; 64 MiB.
+/// The largest number of values (documents x features) that stay on the device for later scoring, 64 MiB in all.
 #[cfg(feature = "learners")]
 const KEPT: usize = 1 << 24;
 
-/// Data that are scored again and again. Each process scores some of the chunks: the chunks of its shards, if the data
-/// were cut. As many chunks as [`KEPT`] allows stay on the device. The others are sent there each time, so large data
-/// are not held twice.
+/// Data that are prepared for repeated scoring. Each process scores a part of the chunks: the chunks of its own shards,
+/// if the data were split into shards. As many chunks as [`KEPT`] allows stay on the device. The remaining chunks are
+/// sent to the device each time, so large data are not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,
@@ -137,13 +137,13 @@ pub(crate) struct Prepared<'a> {
     processes: &'a dyn Processes,
     kept: Vec<Chunk>,
     others: Vec<Padding>,
-    /// The chunks of all processes, in their order, where there are several.
+    /// The chunks of all processes in order, if there are several processes.
     all: Vec<Padding>,
 }
 
 #[cfg(feature = "learners")]
 impl<'a> Prepared<'a> {
-    /// Puts (normalized) data on a device, for scorers of the same kind as `scorer`.
+    /// Prepares (normalized) data on a device, for scorers of the same kind as `scorer`.
     pub(crate) fn new(
         data: &'a RankingDataset,
         scorer: &Scorer,
@@ -200,7 +200,7 @@ fn scores(scorer: &Scorer, data: &RankingDataset, chunks: impl Iterator<Item = C
     scores
 }
 
-/// Lists that are scored together, on the device.
+/// Lists that are scored together on the device.
 #[derive(Debug, Clone)]
 struct Chunk {
     padding: Padding,
@@ -217,7 +217,7 @@ impl Chunk {
     }
 }
 
-/// Puts chunks on the device one after the other. The rows of the next chunk are read from a file at the same time.
+/// Puts chunks on the device one after the other. Meanwhile, the rows of the next chunk are read from the file.
 fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Iterator<Item = Chunk> {
     let mut chunks = chunks.into_iter().peekable();
     std::iter::from_fn(move || {
@@ -229,15 +229,15 @@ fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Ite
     })
 }
 
-/// Largest number of places in a chunk; bounds the memory of the layers.
+/// The largest number of documents, with padding, in a chunk; it bounds the memory of the layers.
 const CELLS: usize = 1 << 15;
-/// Bytes that the layers of a chunk may need. With wide layers a chunk has fewer places.
+/// The largest number of bytes that the layers may need for a chunk. Wide layers therefore make chunks smaller.
 const BYTES: u64 = 1 << 30;
-/// Largest number of pairs of documents in a chunk; bounds the memory of attention.
+/// The largest number of document pairs in a chunk; it bounds the memory of attention.
 const PAIRS: usize = 1 << 22;
 
-/// Cuts each part of the data into the chunks in which a scorer takes them: whole lists of similar length for
-/// attention, otherwise any documents, so that nothing is padded.
+/// Splits each part of the data into chunks for a scorer. Attention gets whole lists of similar length; other scorers
+/// get any documents, so nothing is padded.
 fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Vec<Padding>> {
     let bytes = scorer.config().bytes_in_use([1, 1]).saturating_add(product([data.feature_count, size_of::<f32>()]));
     let cells = (BYTES / bytes.max(1)).clamp(1, CELLS as u64) as usize;

@@ -1,20 +1,21 @@
-//! Partial dependence: the mean score of some documents as one feature moves and all others stay.
+//! Partial dependence: the mean score of a set of documents as one feature changes and all others keep their values.
 //!
-//! Friedman, Greedy function approximation, Annals of Statistics 29 (2001), section 8.2. A document is walked through
-//! each tree once for all values of the feature: a split on the feature separates the values, any other split sends all
-//! of them the same way. Every leaf adds its value to the values that reach it. So the result equals scoring the
-//! documents anew for each value. A document costs O(T D), plus the number of leaves that its values reach.
+//! Partial dependence is defined in Friedman, Greedy function approximation, Annals of Statistics 29 (2001), section
+//! 8.2. A document passes through each tree once for all values of the feature. A split on the feature separates the
+//! values; any other split sends all of them the same way. Every leaf adds its value to the scores of the feature
+//! values that reach it. The result is the same as scoring the documents again for each value. A document costs O(T D)
+//! for T trees of depth D, plus the number of leaves that its values reach.
 
 use rayon::prelude::*;
 
 use super::tree_ensemble::{LEAF, TreeEnsemble};
 
-/// Documents whose sums are made by one thread, in their order.
+/// The number of documents whose scores one thread sums, in order.
 const AT_ONCE: usize = 64;
 
 impl TreeEnsemble {
-    /// Returns for each of `values` the mean score of the documents with `feature` (counted from 0) at that value, 0 if
-    /// there are no documents. NaN stands for a missing value.
+    /// Returns the mean score of the documents for each of `values` in place of their `feature` (counted from 0).
+    /// Without documents, every mean is 0. NaN stands for a missing value.
     ///
     /// ```
     /// use burn_rank::ranker::{Node, TreeEnsemble};
@@ -59,7 +60,7 @@ impl TreeEnsemble {
         means
     }
 
-    /// Adds the scores of a document with the feature at each of the values, ascending.
+    /// Adds a document's scores to `sums`, one for each of the ascending `values` in place of the feature.
     fn add_walks(&self, row: &[f32], feature: u32, values: &[f32], sums: &mut [f64]) {
         let arrays = self.arrays();
         let mut waiting = Vec::new();
@@ -92,7 +93,7 @@ mod tests {
     use crate::ranker::Node;
     use crate::testing::random;
 
-    /// A tree of some depth whose splits are drawn, of three features with values from 0 to 4.
+    /// Grows a random tree of a given depth, on three features with values from 0 to 4.
     fn grow(random: &mut impl Rng, depth: usize) -> Vec<Node> {
         let mut nodes = vec![Node::Leaf { value: 0.0 }];
         let mut waiting = vec![(0, depth)];

@@ -1,7 +1,7 @@
-//! `Parts`: a model taken apart into a kind, a JSON configuration and named arrays, as they are saved.
+//! `Parts`: the form in which a model is saved, with a kind, a JSON configuration and named arrays.
 //!
-//! A new kind of model adds one arm to [`Parts::from_model`] and one to [`Parts::build`]; the file format does not
-//! change.
+//! A new kind of model needs an arm in [`Parts::from_model`] and one in [`Parts::build`]; the file format stays the
+//! same.
 
 use crate::json::{Value, json};
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
@@ -13,7 +13,7 @@ use super::model::Model;
 use super::tree_ensemble::{NodeStatistics, Sums, TreeArrays, TreeEnsemble, TreeError};
 use crate::scorer::{Scorer, ScorerConfig};
 
-/// Values of a saved array.
+/// The values of a saved array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Values {
     /// 32-bit floats.
@@ -42,14 +42,14 @@ impl Values {
     }
 }
 
-/// A named array, row-major.
+/// A named array, stored in row-major order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Array {
-    /// Name in the file.
+    /// Name of the array in the file.
     pub name: String,
     /// Length of each dimension.
     pub shape: Vec<usize>,
-    /// As many values as the product of the shape.
+    /// The values, as many as the product of the shape.
     pub values: Values,
 }
 
@@ -59,7 +59,7 @@ impl Array {
     }
 }
 
-/// A model taken apart.
+/// A model split into the parts that are saved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parts {
     /// Kind of model.
@@ -70,23 +70,23 @@ pub struct Parts {
     pub arrays: Vec<Array>,
 }
 
-/// Reason that parts do not make a model.
+/// The reason why parts do not form a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartsError {
-    /// A kind that is not known here; it may be one of a newer version.
+    /// The kind is unknown to this version; a newer version may know it.
     #[error("model of kind `{0}`: expected `scorer`, `ensemble`, `kernel` or `trees`")]
     Kind(String),
-    /// A configuration that does not describe a model.
+    /// The configuration does not describe a model.
     #[error("model configuration: {0}")]
     Config(String),
-    /// An array that the model needs and the file lacks.
+    /// The file lacks an array that the model needs.
     #[error("array `{0}` is missing")]
     Missing(String),
-    /// Arrays that the model has no place for.
+    /// The file has arrays that the model does not use.
     #[error("unexpected arrays: {}", .0.join(", "))]
     Unexpected(Vec<String>),
-    /// An array of the wrong shape or type.
+    /// An array has the wrong shape or type.
     #[error("array `{name}` is {found}, expected {expected}")]
     Array {
         /// The name of the array.
@@ -96,16 +96,16 @@ pub enum PartsError {
         /// Type and shape expected.
         expected: String,
     },
-    /// Arrays that do not make trees.
+    /// The arrays do not form valid trees.
     #[error(transparent)]
     Trees(#[from] TreeError),
-    /// Arrays that do not make a kernel expansion.
+    /// The arrays do not form a kernel expansion.
     #[error(transparent)]
     Kernel(#[from] KernelError),
 }
 
 impl Parts {
-    /// Takes a model apart. A scorer is saved with the configuration that it was built from.
+    /// Splits a model into its parts. A scorer keeps the configuration that it was built from.
     pub fn from_model(model: &Model) -> Self {
         match model {
             Model::Scorer(scorer) => {
@@ -177,7 +177,8 @@ impl Parts {
     /// Builds the model on a device.
     ///
     /// # Errors
-    /// [`PartsError`] if the kind is unknown, or if arrays are missing, unexpected or of the wrong shape or type.
+    /// Returns [`PartsError`] if the kind is unknown, or if arrays are missing, unexpected or of the wrong shape or
+    /// type.
     pub fn build(self, device: &Device) -> Result<Model, PartsError> {
         let features = self.config["features"].as_u64().unwrap_or(0) as usize;
         let mut arrays = Arrays::new(self.arrays)?;
@@ -229,11 +230,11 @@ impl Parts {
     }
 }
 
-/// Number of values that a configuration may announce beyond the values in the file. With more, it is refused before
-/// anything is built.
+/// How many more values a configuration may announce than the file contains. A configuration that announces more is
+/// refused before anything is built.
 const SPARE: usize = 1 << 12;
 
-/// Builds a scorer from a saved configuration and the arrays below `path`.
+/// Builds a scorer from a saved configuration and the arrays whose names start with `path`.
 fn build_scorer(
     config: &Value,
     features: usize,
@@ -253,14 +254,14 @@ fn build_scorer(
     loader.error.map_or(Ok(scorer), Err)
 }
 
-/// Arrays that are taken out by name.
+/// The arrays of a file, which are removed by name as they are used.
 struct Arrays(Vec<Array>);
 
 impl Arrays {
-    /// Takes the arrays of a file.
+    /// Checks the arrays of a file and stores them.
     ///
     /// # Errors
-    /// [`PartsError::Array`] for an array with more or fewer values than its shape has places.
+    /// Returns [`PartsError::Array`] if an array does not have as many values as its shape says.
     fn new(arrays: Vec<Array>) -> Result<Self, PartsError> {
         for array in &arrays {
             let places = array.shape.iter().try_fold(1usize, |places, &length| places.checked_mul(length));
@@ -279,7 +280,7 @@ impl Arrays {
         index.map(|index| self.0.swap_remove(index)).ok_or_else(|| PartsError::Missing(name.into()))
     }
 
-    /// Takes an array that only the files of some models have.
+    /// Removes and returns an array that only some files have; empty if it is missing.
     fn if_there<T>(
         &mut self,
         name: &str,
@@ -350,7 +351,7 @@ impl ModuleVisitor for Collector {
     }
 }
 
-/// Puts arrays back under their paths.
+/// Restores the parameters and running statistics of a module from arrays under their paths.
 struct Loader<'a> {
     path: Vec<String>,
     arrays: &'a mut Arrays,

@@ -1,11 +1,12 @@
-//! Permutation importance: the loss of a measure when the values of one feature are shuffled (Breiman, Random forests,
-//! 2001, section 10; here by any measure of the ranking, query by query).
+//! Permutation importance: how much a measure drops when the values of one feature are shuffled. Breiman, Random
+//! forests (2001), section 10, introduced it; this version accepts any ranking measure and works query by query.
 //!
-//! Nothing is trained again. So it describes this ranker, not the data: if two features say the same, a ranker may use
-//! only one. Shuffled within each query, a feature that is the same for all documents of a query loses nothing.
-//! Shuffled across queries, it loses something if the ranker combines it with other features.
+//! Permutation importance trains no new ranker. It therefore describes this ranker, not the data: of two features with
+//! the same information, the ranker may use only one. When values are shuffled within queries, a feature that is
+//! constant within each query has an importance of 0. When values are shuffled across queries, such a feature can
+//! matter if the ranker combines it with other features.
 //!
-//! Cost: one prediction of the data for each feature and repeat.
+//! The data are scored once for each feature and repeat.
 
 use std::num::NonZeroUsize;
 
@@ -19,46 +20,46 @@ use crate::data::RankingDataset;
 use crate::measure::{Convention, Measure, MeasureError, evaluate};
 use crate::seed::seed_for;
 
-/// How the values of a feature are shuffled.
+/// How the importance of each feature is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PermutationImportance {
-    /// Shuffles of each feature, whose losses are averaged.
+    /// How often each feature is shuffled; the losses of the repeats are averaged.
     pub repeats: NonZeroUsize,
-    /// Seed of the shuffles. A feature has the same shuffles whatever other features there are.
+    /// The seed of the shuffles. The shuffles of a feature do not depend on which other features there are.
     pub seed: u64,
-    /// Whether to shuffle among all documents instead of among the documents of each query.
+    /// Whether to shuffle among all documents instead of within each query.
     pub across_queries: bool,
 }
 
-/// The loss of the measure without one feature.
+/// The drop of the measure when one feature is shuffled.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct FeatureLoss {
-    /// The feature, from 1.
+    /// The number of the feature, counted from 1.
     pub feature: usize,
-    /// For each query the value of the measure minus its mean over the shuffles; none if the convention leaves the
-    /// query out.
+    /// For each query, its measure minus the mean of the measure over the shuffles; `None` if the convention excludes
+    /// the query.
     pub losses: Vec<Option<f64>>,
 }
 
-/// Reason that the importance could not be computed.
+/// The reason why importances could not be computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PermutationError {
-    /// Data that the ranker refuses.
+    /// The ranker refuses the data.
     #[error(transparent)]
     Ranker(#[from] RankerError),
-    /// Data that cannot be measured.
+    /// The measure cannot be computed for the data.
     #[error(transparent)]
     Measure(#[from] MeasureError),
 }
 
 impl PermutationImportance {
-    /// Computes the losses of all features of the data, in their order. `done` is called with the number of features
-    /// after each one, and with 0 before the first.
+    /// Computes the losses of all features of the data, in order. `done` is called with 0 at the start, and then with
+    /// the number of finished features after each one.
     ///
     /// # Errors
-    /// [`PermutationError`] for data that the ranker or the measure refuses.
+    /// Returns [`PermutationError`] if the ranker or the measure refuses the data.
     pub fn of(
         &self,
         ranker: &Ranker,
@@ -108,7 +109,7 @@ impl PermutationImportance {
     }
 }
 
-/// Puts a column in the place of a feature.
+/// Replaces the values of a feature by a column.
 fn place(data: &mut RankingDataset, feature: usize, column: Vec<f32>) {
     let cells = data.features.to_mut_slice().iter_mut().skip(feature).step_by(data.feature_count);
     cells.zip(column).for_each(|(cell, value)| *cell = value);
@@ -120,7 +121,7 @@ mod tests {
     use crate::data::{Normalizer, NormalizerKind};
     use crate::ranker::{Metadata, Model, Node, TreeEnsemble, Versions};
 
-    /// Scores a document by whether its second feature is above 1/2.
+    /// Creates a ranker that scores a document by whether its second feature is above 1/2.
     fn looks_at_the_second() -> Ranker {
         let mut trees = TreeEnsemble::new(3);
         let leaf = |value| Node::Leaf { value };
@@ -144,7 +145,8 @@ mod tests {
         Ranker::new(Normalizer::fit(&data(), NormalizerKind::None), Model::Trees(trees), metadata).unwrap()
     }
 
-    /// Three queries whose relevant document has the second feature; the third query has none.
+    /// Creates three queries. In the first two, the second feature marks the relevant document; the third has no
+    /// relevant document.
     fn data() -> RankingDataset {
         let features = vec![1.0, 1.0, 0.3, 0.0, 0.0, 0.1, 0.0, 1.0, 0.2, 1.0, 0.0, 0.9, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
         RankingDataset::builder()

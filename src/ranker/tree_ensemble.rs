@@ -1,8 +1,8 @@
-//! `TreeEnsemble`: a sum of regression trees over thresholds of single features.
+//! `TreeEnsemble`: a sum of regression trees whose splits compare single features with thresholds.
 //!
-//! All trees are in five parallel arrays with one entry per node, so a model is saved as named arrays and scored
-//! without chasing pointers. The cost of a score is the sum of the depths of the trees. Statistics of the nodes in
-//! training ([`NodeStatistics`]) are stored with them; scores do not depend on these.
+//! All trees are stored in five parallel arrays with one entry per node. The model can therefore be saved as named
+//! arrays and scored without following pointers. The cost of scoring a document is the sum of the depths of the trees.
+//! Statistics of the nodes from training ([`NodeStatistics`]) are stored too, but do not affect scores.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use crate::data::RankingDataset;
 use crate::distributed::{OneProcess, Processes};
 
-/// Mark of a leaf in [`TreeArrays::feature`].
+/// The value of [`TreeArrays::feature`] that marks a leaf.
 pub const LEAF: u32 = u32::MAX;
 
-/// One node of a tree under construction; children are positions in the tree.
+/// A node of a tree under construction, whose children are positions in the tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Node {
-    /// Goes to `left` where the feature is at most the threshold, else to `right`; a missing value (NaN) goes where
-    /// `missing_left` says.
+    /// A split, which sends a document to `left` if its feature is at most the threshold, and otherwise to `right`. A
+    /// missing value (NaN) goes left only if `missing_left` is set.
     Split {
         /// Feature, counted from 0.
         feature: u32,
-        /// Largest value that goes left.
+        /// The largest value that goes left.
         threshold: f32,
         /// Position of the left child.
         left: u32,
@@ -31,9 +31,9 @@ pub enum Node {
         #[serde(default, skip_serializing_if = "goes_right")]
         missing_left: bool,
     },
-    /// Adds `value` to the score.
+    /// A leaf, which adds `value` to the score.
     Leaf {
-        /// The value that it adds.
+        /// The value that the leaf adds.
         value: f64,
     },
 }
@@ -42,56 +42,58 @@ fn goes_right(missing_left: &bool) -> bool {
     !missing_left
 }
 
-/// The named arrays of a [`TreeEnsemble`]: `roots` has one entry per tree, `missing_left` and `zero_missing` name
-/// nodes, the others have one entry per node.
+/// The named arrays of a [`TreeEnsemble`]. `roots` has one entry per tree, and `missing_left` and `zero_missing` list
+/// nodes. All other arrays have one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TreeArrays {
-    /// First node of each tree.
+    /// The first node of each tree.
     pub roots: Vec<u32>,
-    /// Feature of a split, counted from 0; [`LEAF`] at a leaf.
+    /// The feature of each split, counted from 0, or [`LEAF`] at a leaf.
     pub feature: Vec<u32>,
-    /// Largest value that goes left; 0 at a leaf.
+    /// The largest value that goes left at each split; 0 at a leaf.
     pub threshold: Vec<f32>,
     /// Left child; 0 at a leaf.
     pub left: Vec<u32>,
     /// Right child; 0 at a leaf.
     pub right: Vec<u32>,
-    /// The value that a leaf adds; 0 at a split.
+    /// The value that each leaf adds to the score; 0 at a split.
     pub value: Vec<f64>,
-    /// The splits at which a missing value goes left, ascending; at all others it goes right.
+    /// The splits that send missing values left, in ascending order; all other splits send them right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_left: Vec<u32>,
-    /// The splits at which a value within [`ZERO`] of 0 is missing too, ascending; rankers of LightGBM have them.
+    /// The splits that treat values within [`ZERO`] of 0 as missing too, in ascending order. Rankers imported from
+    /// LightGBM have such splits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_missing: Vec<u32>,
-    /// Statistics of the nodes in training.
+    /// The statistics of the nodes from training.
     #[serde(flatten)]
     pub statistics: NodeStatistics,
 }
 
-/// Statistics of the nodes of trees in training. Each list has one entry per node, or none if the ranker lacks it.
+/// Statistics of the nodes of trees, recorded in training. Each list has one entry per node, or is empty if the ranker
+/// lacks it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatistics {
-    /// Number of training documents that reach each node.
+    /// The number of training documents that reach each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<u32>,
-    /// For each node, the sum over its documents of the second derivatives that the tree was fitted to; in rankers of
-    /// CatBoost, of the weights of documents.
+    /// The sum over the documents of each node of the second derivatives that the tree was fitted to. In rankers from
+    /// CatBoost, the sum of their weights.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<f32>,
-    /// Gain of each split; 0 at a leaf.
+    /// The gain of each split; 0 at a leaf.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gain: Vec<f32>,
 }
 
 impl NodeStatistics {
-    /// The lengths of the lists, by their names.
+    /// Returns the name and the length of each list.
     fn lengths(&self) -> [(&'static str, usize); 3] {
         [("count", self.count.len()), ("weight", self.weight.len()), ("gain", self.gain.len())]
     }
 
-    /// Returns the statistics of some nodes, in the order of `nodes`.
+    /// Returns the statistics of the given nodes, in the order of `nodes`.
     #[cfg(feature = "import")]
     pub(super) fn select(&self, nodes: &[usize]) -> Self {
         fn select<T: Copy>(list: &[T], nodes: &[usize]) -> Vec<T> {
@@ -101,7 +103,8 @@ impl NodeStatistics {
         Self { count: select(count, nodes), weight: select(weight, nodes), gain: select(gain, nodes) }
     }
 
-    /// Adds the statistics of `more` nodes after the statistics of `nodes`. A list that either side lacks is dropped.
+    /// Appends the statistics of `more` nodes to the statistics of the first `nodes`. A list that either side lacks is
+    /// dropped.
     pub(super) fn extend(&mut self, nodes: usize, added: Self, more: usize) {
         fn extend<T>(list: &mut Vec<T>, nodes: usize, mut added: Vec<T>, more: usize) {
             if list.len() == nodes && added.len() == more { list.append(&mut added) } else { list.clear() }
@@ -112,14 +115,14 @@ impl NodeStatistics {
     }
 }
 
-/// Largest size of a value that is missing at the splits of [`TreeArrays::zero_missing`], as in LightGBM.
+/// The largest absolute value that counts as missing at the splits of [`TreeArrays::zero_missing`], as in LightGBM.
 pub const ZERO: f32 = 1e-35;
 
-/// Reason that arrays are not a tree ensemble.
+/// The reason why arrays do not form a tree ensemble.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TreeError {
-    /// An array that does not have one entry per node.
+    /// An array does not have one entry per node.
     #[error("tree ensemble: `{array}` has {found} entries, `feature` has {expected}")]
     Length {
         /// Name of the array.
@@ -129,7 +132,7 @@ pub enum TreeError {
         /// Length expected.
         expected: usize,
     },
-    /// A root, child, feature or number out of its range.
+    /// A root, child, feature or number is out of range.
     #[error("tree ensemble: {array}[{index}] = {found}: expected {expected}")]
     Entry {
         /// Name of the array.
@@ -141,7 +144,7 @@ pub enum TreeError {
         /// The expected value.
         expected: String,
     },
-    /// A node that two splits lead to.
+    /// Two splits lead to the same node.
     #[error("tree ensemble: node {node} has two parents, so that its trees cannot be explained")]
     SharedNode {
         /// The node.
@@ -158,19 +161,19 @@ pub struct TreeEnsemble {
     sums: Sums,
 }
 
-/// Precision in which the values of the leaves are added up.
+/// The precision in which leaf values are added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sums {
     /// 64 bits.
     #[default]
     Double,
-    /// The sum is rounded to 32 bits after each tree, as XGBoost and RankLib do.
+    /// Sums that are rounded to 32 bits after each tree, as in XGBoost and RankLib.
     Single,
 }
 
 impl Sums {
-    /// Returns whether sums are computed as in rankers trained by this crate.
+    /// Returns whether sums are computed as in rankers that this crate trains.
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -207,22 +210,22 @@ impl TryFrom<Saved> for TreeEnsemble {
 }
 
 impl TreeEnsemble {
-    /// Creates an ensemble without trees: every score is 0.
+    /// Creates an ensemble without trees, whose scores are all 0.
     pub fn new(feature_count: usize) -> Self {
         Self { feature_count, ..Self::default() }
     }
 
-    /// Creates an ensemble from arrays read from a file.
+    /// Creates an ensemble from the arrays of a file.
     ///
     /// # Errors
-    /// [`TreeError`] if lengths differ, a child does not come after its parent in the same ensemble, a feature does not
-    /// exist, or a number is not finite.
+    /// Returns [`TreeError`] if arrays differ in length, a child does not come after its parent, a node or feature does
+    /// not exist, or a number is not finite.
     pub fn from_arrays(feature_count: usize, arrays: TreeArrays) -> Result<Self, TreeError> {
         check(feature_count, &arrays)?;
         Ok(Self { feature_count, arrays, sums: Sums::default() })
     }
 
-    /// Adds up in another precision.
+    /// Returns the ensemble with leaf values added up in another precision.
     pub fn with_sums(self, sums: Sums) -> Self {
         Self { sums, ..self }
     }
@@ -247,19 +250,19 @@ impl TreeEnsemble {
         self.arrays.roots.len()
     }
 
-    /// Adds a tree, given as its nodes, parents before children. The ensemble then has no [statistics](NodeStatistics).
+    /// Adds a tree whose nodes list parents before children. The ensemble then has no [statistics](NodeStatistics).
     ///
     /// # Errors
-    /// As [`from_arrays`](Self::from_arrays); the ensemble is then unchanged.
+    /// Returns the errors of [`from_arrays`](Self::from_arrays), in which case the ensemble is unchanged.
     pub fn push(&mut self, tree: &[Node]) -> Result<(), TreeError> {
         self.push_with(tree, NodeStatistics::default())
     }
 
-    /// Adds a tree, given as its nodes, parents before children, and their statistics from training. The ensemble keeps
-    /// the lists that all its trees have.
+    /// Adds a tree whose nodes list parents before children, with their statistics from training. The ensemble keeps
+    /// only the lists of statistics that all its trees have.
     ///
     /// # Errors
-    /// As [`from_arrays`](Self::from_arrays); the ensemble is then unchanged.
+    /// Returns the errors of [`from_arrays`](Self::from_arrays), in which case the ensemble is unchanged.
     pub fn push_with(&mut self, tree: &[Node], statistics: NodeStatistics) -> Result<(), TreeError> {
         let mut added = TreeArrays { roots: vec![0], statistics, ..TreeArrays::default() };
         for (number, node) in (0..).zip(tree) {
@@ -290,7 +293,7 @@ impl TreeEnsemble {
         Ok(())
     }
 
-    /// Returns the score that one tree gives a document.
+    /// Returns the value that one tree adds to the score of a document.
     fn tree_score(&self, root: u32, row: &[f32]) -> f64 {
         let mut node = root as usize;
         while self.arrays.feature[node] != LEAF {
@@ -299,7 +302,7 @@ impl TreeEnsemble {
         self.arrays.value[node]
     }
 
-    /// Returns the child of a split that a document goes to.
+    /// Returns the child to which a split sends a document.
     pub(super) fn child(&self, node: usize, row: &[f32]) -> usize {
         let TreeArrays { feature, threshold, left, right, missing_left, zero_missing, .. } = &self.arrays;
         let value = row[feature[node] as usize];
@@ -331,12 +334,12 @@ impl TreeEnsemble {
     /// Computes the score of one document from its features.
     ///
     /// # Panics
-    /// If `row` has fewer features than the ensemble.
+    /// Panics if `row` has fewer features than the ensemble.
     pub fn score(&self, row: &[f32]) -> f64 {
         self.arrays.roots.iter().fold(0.0, |sum, &root| self.sums.add(sum, self.tree_score(root, row)))
     }
 
-    /// Computes the scores of documents, in parallel.
+    /// Computes the scores of several documents in parallel.
     ///
     /// # Shapes
     /// - `features`: `[documents x features]`, row-major
@@ -365,12 +368,14 @@ impl TreeEnsemble {
         scores
     }
 
-    /// Returns the [scores](Self::scores) of the documents of a dataset. Features in a file are read block by block.
+    /// Returns the [scores](Self::scores) of the documents of a dataset. Features stored in a file are read block by
+    /// block.
     pub(crate) fn scores_of(&self, data: &RankingDataset) -> Vec<f64> {
         self.scores_in(data, &OneProcess)
     }
 
-    /// [`scores_of`](Self::scores_of) in several processes. Each scores the documents whose features it reads.
+    /// Computes [`scores_of`](Self::scores_of) in several processes. Each process scores the documents whose features
+    /// it reads.
     pub(crate) fn scores_in(&self, data: &RankingDataset, processes: &dyn Processes) -> Vec<f64> {
         let readers = data.features.readers(processes);
         let mut scores = Vec::with_capacity(data.features.most_own_rows(data.documents(), readers));
@@ -378,7 +383,8 @@ impl TreeEnsemble {
         readers.gather_numbers(scores)
     }
 
-    /// The nodes for simultaneous walks: a leaf leads to itself, so walks of different lengths can continue together.
+    /// Returns the nodes in a form for simultaneous walks. A leaf leads to itself, so walks of different lengths can
+    /// continue together.
     fn steps(&self) -> Vec<WalkStep> {
         let TreeArrays { feature, threshold, left, right, missing_left, .. } = &self.arrays;
         let step = |node: usize| {
@@ -393,8 +399,8 @@ impl TreeEnsemble {
         steps
     }
 
-    /// Adds the values of one tree to the scores of at most [`SIDE_BY_SIDE`] documents. Their walks are independent, so
-    /// that the processor does not wait for one of them. `MISSING` is whether missing values go left at some split.
+    /// Adds the values of one tree to the scores of at most [`SIDE_BY_SIDE`] documents. The walks of the documents are
+    /// independent, so the processor can overlap them. `MISSING` says whether any split sends missing values left.
     fn add_tree<const MISSING: bool>(&self, steps: &[WalkStep], root: u32, rows: &[f32], scores: &mut [f64]) {
         let mut nodes = [root; SIDE_BY_SIDE];
         let nodes = &mut nodes[..scores.len()];
@@ -415,17 +421,17 @@ impl TreeEnsemble {
     }
 }
 
-/// Documents that all trees score before the next ones: their features stay in the cache.
+/// The number of documents that all trees score before moving on, so their features stay in the cache.
 const ROWS: usize = 64;
 
-/// Number of documents whose walks through a tree run together.
+/// The number of documents that walk through a tree at the same time.
 const SIDE_BY_SIDE: usize = 16;
 
 /// One node of a walk.
 struct WalkStep {
     feature: u32,
     threshold: f32,
-    /// The next node at or below the threshold, and above it.
+    /// The next node for a value at or below the threshold, and the next node for a value above it.
     children: [u32; 2],
     missing_left: bool,
 }
@@ -591,7 +597,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<TreeEnsemble>(&json).unwrap(), trees);
     }
 
-    /// The statistics of a stump in training.
+    /// Returns the training statistics of a tree with one split.
     fn known() -> NodeStatistics {
         NodeStatistics { count: vec![5, 2, 3], weight: vec![0.1, 0.04, 0.06], gain: vec![0.7, 0.0, 0.0] }
     }

@@ -1,25 +1,25 @@
-//! `TreeShap`: the contribution of each feature to the scores of a sum of trees.
+//! `TreeShap`: how much each feature contributes to the scores of a sum of trees.
 //!
-//! Lundberg et al., From local explanations to global understanding with explainable AI for trees, Nature Machine
-//! Intelligence 2 (2020), algorithm 2: path-dependent TreeSHAP. The score of a document with only the features of a set
-//! `S` known is a walk through each tree that follows the document at splits of `S`, and takes the mean of both ways at
-//! others, weighted by the documents of a background set that went each way. The contribution of a feature is its
-//! Shapley value in that game. The contributions of a document and the expected value, which is the mean score of the
-//! background set, sum to the score.
+//! The algorithm is path-dependent TreeSHAP: Lundberg et al., From local explanations to global understanding with
+//! explainable AI for trees, Nature Machine Intelligence 2 (2020), algorithm 2. TreeSHAP first defines a document's
+//! score when only the features of a set `S` are known. At a split of a feature in `S`, a walk through the tree follows
+//! the document. At any other split, it takes the mean of both sides, weighted by the numbers of background documents
+//! that go to each. The contribution of a feature is its Shapley value in the game with these scores. A document's
+//! contributions and the expected value, which is the mean score of the background, add up to the document's score.
 //!
-//! For a leaf whose path has the features `j`, with `o_j` = 1 where the document continues on the path and the share
-//! `z_j` of the background that does, the weights of all sets of features add up to an integral:
+//! Take a leaf whose path splits the features `j`. Let `o_j` be 1 if the document continues on the path at feature `j`,
+//! and `z_j` the share of the background that does. The weights of all sets of features then add up to an integral:
 //!
 //! ```text
 //! contribution of i = value (o_i - z_i) * integral over t in [0, 1] of prod_{j != i} (o_j t + z_j (1 - t))
 //! ```
 //!
-//! It is a polynomial, which Gauss-Legendre quadrature with half as many nodes as features integrates exactly. All
-//! terms have one sign, so deep trees lose no digits. An algorithm that adds and removes one feature at a time would
-//! lose them.
+//! The integrand is a polynomial, which Gauss-Legendre quadrature integrates exactly with half as many nodes as there
+//! are features. All terms of the quadrature have the same sign, so deep trees lose no digits. An algorithm that adds
+//! and removes one feature at a time would lose digits.
 //!
-//! The background is given, not stored, so that rankers of any age can be explained. A document costs O(T L D^2), with
-//! T trees of L leaves that are at most D splits deep.
+//! The caller provides the background, so rankers of any age can be explained. A document costs O(T L D^2) for T trees
+//! of L leaves that are at most D splits deep.
 
 use rayon::prelude::*;
 
@@ -43,22 +43,22 @@ use crate::quadrature::gauss_legendre;
 #[derive(Debug)]
 pub struct TreeShap<'a> {
     trees: &'a TreeEnsemble,
-    /// For each node, the share of the background documents at its parent that go to it; 1 for a root.
+    /// The share of each node in the background documents of its parent; 1 for a root.
     shares: Vec<f64>,
-    /// Exact for the longest path.
+    /// Nodes of a quadrature that is exact for the longest path.
     nodes: Vec<Node>,
     expected: f64,
 }
 
 impl<'a> TreeShap<'a> {
-    /// Walks the background documents through the trees. At a split that none of them reaches, half are taken to go
-    /// either way.
+    /// Counts the background documents at each node of the trees. A split that no background document reaches is
+    /// assumed to send half of them either way.
     ///
     /// # Shapes
     /// - `background`: `[documents x features]`, row-major
     ///
     /// # Errors
-    /// [`TreeError::SharedNode`] for a node with two parents, which only a file made by hand has.
+    /// Returns [`TreeError::SharedNode`] if a node has two parents, which happens only in a file made by hand.
     pub fn new(trees: &'a TreeEnsemble, background: &[f32]) -> Result<Self, TreeError> {
         let arrays = trees.arrays();
         let mut parents = vec![0u32; arrays.feature.len()];
@@ -105,7 +105,7 @@ impl<'a> TreeShap<'a> {
     /// Returns the contribution of each feature to the score of a document.
     ///
     /// # Panics
-    /// If `row` has fewer features than the trees.
+    /// Panics if `row` has fewer features than the trees.
     pub fn contributions(&self, row: &[f32]) -> Vec<f64> {
         let mut sums = vec![0.0; self.trees.feature_count()];
         for &root in &self.trees.arrays().roots {
@@ -114,7 +114,7 @@ impl<'a> TreeShap<'a> {
         sums
     }
 
-    /// Returns the contributions of all documents, in parallel.
+    /// Returns the contributions of all documents, computed in parallel.
     ///
     /// # Shapes
     /// - `features` and output: `[documents x features]`, row-major
@@ -123,7 +123,7 @@ impl<'a> TreeShap<'a> {
         features.par_chunks_exact(width).flat_map_iter(|row| self.contributions(row)).collect()
     }
 
-    /// Adds the contributions of one tree.
+    /// Adds one tree's contributions to `sums`.
     fn add_tree(&self, root: usize, row: &[f32], sums: &mut [f64]) {
         let arrays = self.trees.arrays();
         let start = Path { steps: Vec::new(), products: vec![1.0; self.nodes.len()] };
@@ -152,14 +152,14 @@ impl<'a> TreeShap<'a> {
         }
     }
 
-    /// Adds a feature to a path.
+    /// Adds a feature to a path from the root.
     fn add(&self, step: Step, path: &mut Path) {
         path.products.iter_mut().zip(&self.nodes).for_each(|(product, node)| *product *= step.factor(node));
         path.steps.push(step);
     }
 
-    /// Removes a feature from a path, if it is there, and returns its shares, or the shares of a feature that was never
-    /// split.
+    /// Removes a feature from a path and returns its shares. If the feature is not on the path, returns the shares of a
+    /// feature without splits.
     fn take(&self, feature: u32, path: &mut Path) -> (f64, f64) {
         let Some(place) = path.steps.iter().position(|step| step.feature == feature) else { return (1.0, 1.0) };
         let step = path.steps.remove(place);
@@ -167,15 +167,15 @@ impl<'a> TreeShap<'a> {
         (step.zero, step.one)
     }
 
-    /// The share of documents that go the whole path, as a mean over all sets of the other features, each with its
-    /// weight in the Shapley value.
+    /// The share of documents that follow the whole path without one feature. It averages over all sets of the other
+    /// features, with their weights in the Shapley value.
     fn weight_without(&self, step: &Step, path: &Path) -> f64 {
         let terms = path.products.iter().zip(&self.nodes);
         terms.map(|(product, node)| node.weight * product / step.factor(node)).sum()
     }
 }
 
-/// Splits from a root to the leaf that is farthest from it.
+/// Returns the number of splits on the longest path from a root to a leaf.
 fn depth(trees: &TreeEnsemble) -> usize {
     let arrays = trees.arrays();
     let mut depths = vec![0usize; arrays.feature.len()];
@@ -188,38 +188,39 @@ fn depth(trees: &TreeEnsemble) -> usize {
     depths.into_iter().max().unwrap_or(0)
 }
 
-/// A feature on the way from the root to a node.
+/// A feature on the path from the root to a node.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     feature: u32,
-    /// The share of the documents that continue on the path if the feature is not known.
+    /// The share of the documents that continue on the path if the feature is unknown.
     zero: f64,
-    /// 1 if the document continues on the path, else 0.
+    /// 1 if the document itself continues on the path, else 0.
     one: f64,
 }
 
 impl Step {
-    /// The share that continues on the path if the feature is known with the probability of a node.
+    /// Returns the share that continues on the path if the feature is known with the probability that a quadrature node
+    /// gives.
     fn factor(&self, node: &Node) -> f64 {
         self.one * node.at + self.zero * (1.0 - node.at)
     }
 }
 
-/// The features on the way to a node, and the product of their factors at each node of the quadrature.
+/// The features on the path to a node, and the product of their factors at each node of the quadrature.
 #[derive(Debug, Clone)]
 struct Path {
     steps: Vec<Step>,
     products: Vec<f64>,
 }
 
-/// A node of the quadrature.
+/// A node of the quadrature and its weight.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     at: f64,
     weight: f64,
 }
 
-/// The Gauss-Legendre quadrature of `count` nodes over [0, 1].
+/// Returns the nodes of Gauss-Legendre quadrature over [0, 1].
 fn quadrature(count: usize) -> Vec<Node> {
     let nodes = gauss_legendre(count).into_iter();
     nodes.map(|(x, weight)| Node { at: 0.5 * (1.0 + x), weight: 0.5 * weight }).collect()
@@ -231,7 +232,7 @@ mod tests {
     use crate::ranker::Node as TreeNode;
     use crate::testing::uniform;
 
-    /// A tree of all splits to a depth, on features that repeat along a path.
+    /// Creates a complete tree of a given depth whose features repeat along a path.
     fn full_tree(depth: u32, features: usize, seed: u64) -> Vec<TreeNode> {
         let splits = (1usize << depth) - 1;
         let drawn = uniform(seed, 4 * splits + 2);
@@ -253,7 +254,7 @@ mod tests {
         drawn.map(|(at, value)| if at % 11 == 5 { f32::NAN } else { value.abs() as f32 }).collect()
     }
 
-    /// The score with the features of a set known.
+    /// Returns the score of a document when only the features in the set `known` are known.
     fn game(shap: &TreeShap, node: usize, row: &[f32], known: u32) -> f64 {
         let arrays = shap.trees.arrays();
         let feature = arrays.feature[node];
@@ -271,7 +272,7 @@ mod tests {
         (1..=n).map(f64::from).product()
     }
 
-    /// Shapley's formula, over all sets of features.
+    /// Computes contributions by Shapley's formula over all sets of features.
     fn by_force(shap: &TreeShap, row: &[f32]) -> Vec<f64> {
         let features = shap.trees.feature_count() as u32;
         let value = |known: u32| {

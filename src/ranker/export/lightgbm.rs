@@ -1,12 +1,13 @@
-//! LightGBM's text model (version 4): one block of named lists per tree.
+//! Export as LightGBM's text model (version 4), which has one block of named lists for each tree.
 //!
-//! Splits and leaves are numbered separately; a child is a split's number, or `-1 - leaf`. A split's decision type 8 is
-//! "numerical, a missing value is NaN and goes right", 10 the same with left, which is what a [`TreeEnsemble`] does; 4
-//! and 6 take 0 for missing too. LightGBM and this crate both add leaf values in double precision in the order of the
-//! trees, so the sums have the same bits; this crate then rounds them to single precision. A normalizer is folded into
-//! the thresholds ([`raw_threshold`]).
+//! Splits and leaves are numbered separately: a child is the number of a split, or `-1 - leaf` for a leaf. A split's
+//! decision type says what it treats as missing, and on which side missing values go. In types 8 and 10 only NaN is
+//! missing, as in a [`TreeEnsemble`]: type 8 sends it right, type 10 left. In types 4 and 6 a value of 0 is missing
+//! too. LightGBM and this crate both add leaf values in double precision and in the order of the trees, so their sums
+//! have the same bits. This crate then rounds the sums to single precision. A normalizer is folded into the thresholds
+//! (see [`raw_threshold`]).
 //!
-//! LightGBM weighs the two ways of a split by its counts in its contributions, and adds up its gains for importances.
+//! LightGBM uses the document counts of the splits to compute contributions, and sums their gains for importances.
 //!
 //! [`TreeEnsemble`]: crate::ranker::TreeEnsemble
 
@@ -18,7 +19,8 @@ use crate::data::Normalizer;
 use crate::ranker::artifact::Ranker;
 use crate::ranker::tree_ensemble::{LEAF, TreeArrays};
 
-/// Decision types of a numerical split where NaN is missing, or NaN and 0, and goes right; and what left adds to them.
+/// Decision types of a numerical split that sends missing values right: NaN only, or NaN and 0. Adding `LEFT` sends
+/// them left.
 const NAN_IS_MISSING: u8 = 8;
 const ZERO_IS_MISSING: u8 = 4;
 const LEFT: u8 = 2;
@@ -55,15 +57,15 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
 struct Tree {
     /// Feature of each split, counted from 0.
     features: Vec<u32>,
-    /// For each split, the largest raw value that goes left.
+    /// The largest raw value that goes left at each split.
     thresholds: Vec<f64>,
     /// Decision type of each split.
     decisions: Vec<u8>,
-    /// Left and right child of each split.
+    /// The left and right child of each split.
     children: [Vec<i64>; 2],
-    /// The place of each split in the ensemble.
+    /// The position of each split in the ensemble.
     splits: Vec<usize>,
-    /// The place of each leaf in the ensemble.
+    /// The position of each leaf in the ensemble.
     leaves: Vec<usize>,
 }
 
@@ -128,7 +130,7 @@ impl Tree {
     }
 }
 
-/// Returns the shortest text of a number that scores do not depend on.
+/// Returns the shortest text of a number that does not affect scores.
 fn short<T: Debug + Default + PartialEq>(value: T) -> String {
     if value == T::default() { "0".into() } else { format!("{value:?}") }
 }
@@ -137,7 +139,8 @@ fn list(values: impl IntoIterator<Item = impl Display>) -> String {
     values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the shortest text of the same number, with an exponent where it is long.
+/// Returns the shortest text that reads back as the same number, in scientific notation if the number is very large or
+/// small.
 fn number_text(value: &f64) -> String {
     format!("{value:?}")
 }

@@ -1,4 +1,4 @@
-//! Rankers in the formats of other systems.
+//! Export of rankers to the formats of other systems.
 //!
 //! | format | models | normalizers | scores |
 //! |---|---|---|---|
@@ -10,7 +10,7 @@
 //! | [Solr](ExportFormat::Solr) JSON | trees as in RankLib XML, linear without a constant | trees: as above; linear: `none`, `z_score` | single precision |
 //! | [weights](ExportFormat::PluginLinear) | linear without a constant | `none` | within rounding |
 //!
-//! A ranker that the format cannot hold is an error; it is never written as another ranker.
+//! Exporting a ranker that the format cannot hold is an error; the ranker is never replaced by an approximation.
 
 mod lightgbm;
 mod onnx;
@@ -32,39 +32,39 @@ use super::tree_ensemble::{LEAF, NodeStatistics};
 use crate::data::NormalizerKind;
 use crate::scorer::Scorer;
 
-/// A format of another system.
+/// A file format of another system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExportFormat {
-    /// A graph of tensors: input `features`, `[documents, features]` raw 32-bit floats of the documents of one query;
-    /// output `scores`, `[documents]`. Operator set 17.
+    /// An ONNX graph of operator set 17 for the documents of one query. Its input `features` is
+    /// `[documents, features]`, the raw features as 32-bit floats. Its output `scores` is `[documents]`.
     Onnx,
-    /// The text of RankLib's linear regression: `0:BIAS 1:WEIGHT 2:WEIGHT ...`.
+    /// The text format of RankLib's linear regression, `0:BIAS 1:WEIGHT 2:WEIGHT ...`.
     RankLib,
-    /// LightGBM's text model, for features as 32-bit floats; column 0 of its matrix is feature 1.
+    /// LightGBM's text model for features in 32-bit floats, where column 0 of LightGBM's matrix is feature 1.
     LightGbm,
-    /// As [`Onnx`](Self::Onnx), for many queries at a time: inputs `features`, `[queries, documents, features]`, and
-    /// `mask`, `[queries, documents]`, true for a document; output `scores`, `[queries, documents]`, 0 where there is
-    /// none.
+    /// An ONNX graph like [`Onnx`](Self::Onnx), but for many queries at a time. Its inputs are `features`,
+    /// `[queries, documents, features]`, and `mask`, `[queries, documents]`, which is true for a document. Its output
+    /// `scores` is `[queries, documents]`, with 0 for padding.
     OnnxBatch,
-    /// The XML of RankLib's LambdaMART.
+    /// The XML format of RankLib's LambdaMART.
     RankLibTrees,
-    /// XGBoost's model in JSON, for its `load_model`; column 0 of its matrix is feature 1.
+    /// XGBoost's JSON model for `load_model`, where column 0 of XGBoost's matrix is feature 1.
     XgBoost,
-    /// XGBoost's dump in JSON, which the learning-to-rank plug-ins of OpenSearch and Elasticsearch read as
+    /// XGBoost's JSON dump, which the learning-to-rank plug-ins of OpenSearch and Elasticsearch read as
     /// `model/xgboost+json`.
     XgBoostDump,
-    /// Solr's `MultipleAdditiveTreesModel` or `LinearModel`.
+    /// Solr's JSON for a `MultipleAdditiveTreesModel` or a `LinearModel`.
     Solr,
-    /// The weights that those plug-ins read as `model/linear`.
+    /// The linear weights that the learning-to-rank plug-ins of OpenSearch and Elasticsearch read as `model/linear`.
     PluginLinear,
 }
 
 impl ExportFormat {
-    /// Returns the format that the name of a file asks for: `.onnx`, `.xml`, or `.txt` for the text format of such a model.
+    /// Returns the format that a file name implies: `.onnx`, `.xml`, or `.txt` for the text format of the model's kind.
     ///
     /// # Errors
-    /// [`ExportError::Extension`] for another name.
+    /// Returns [`ExportError::Extension`] for any other name.
     pub fn from_path(path: &Path, model: &Model) -> Result<Self, ExportError> {
         let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
         match (extension.as_deref(), model) {
@@ -93,54 +93,54 @@ impl fmt::Display for ExportFormat {
     }
 }
 
-/// Reason that a ranker cannot be written in another format.
+/// The reason why a ranker cannot be exported to a format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// A file name that implies no format.
+    /// The file name implies no format.
     #[error("{0}: expected a name that ends in .onnx, .txt or .xml")]
     Extension(String),
-    /// A model that the format cannot hold.
+    /// The format cannot hold the model.
     #[error("{format} cannot hold {found}: expected {expected}")]
     Model {
         /// The format.
         format: ExportFormat,
         /// The model, in words.
         found: &'static str,
-        /// The models that the format holds, and the format that holds this model.
+        /// The models that the format can hold, and the format that can hold this model.
         expected: &'static str,
     },
-    /// A normalizer that the format cannot hold.
+    /// The format cannot hold the normalizer.
     #[error("{format} cannot hold the normalizer `{found}`: expected {expected}")]
     Normalizer {
         /// The format.
         format: ExportFormat,
         /// Name of the normalizer.
         found: &'static str,
-        /// The normalizers that the format holds.
+        /// The normalizers that the format can hold.
         expected: &'static str,
     },
-    /// Splits that decide in a way that the format has not.
+    /// The format cannot express how some splits decide.
     #[error("{format} cannot hold {found}: expected {expected}")]
     Splits {
         /// The format.
         format: ExportFormat,
         /// The splits, in words.
         found: &'static str,
-        /// The splits that the format can hold, and the formats that can hold this one.
+        /// The splits that the format can hold, and the formats that can hold the splits found.
         expected: &'static str,
     },
-    /// A threshold that the other system cannot represent, whatever number the file has.
+    /// The other system cannot represent a threshold, whatever number the file contains.
     #[error(
         "{format} cannot hold the threshold {threshold:?}: expected one that is the sum of 1e-6 and a 32-bit float"
     )]
     Threshold {
         /// The format.
         format: ExportFormat,
-        /// The threshold, of a raw feature.
+        /// The threshold on a raw feature.
         threshold: f32,
     },
-    /// A node with two parents, which only a file made by hand has.
+    /// A node has two parents, which happens only in a file made by hand.
     #[error("{format} cannot hold trees that share a node")]
     SharedNode {
         /// The format.
@@ -192,10 +192,10 @@ impl ExportError {
 
 #[cfg_attr(docsrs, doc(cfg(feature = "export")))]
 impl Ranker {
-    /// Returns the bytes of this ranker in another system's format; the same ranker gives the same bytes.
+    /// Returns the ranker as bytes in another system's format; equal rankers give equal bytes.
     ///
     /// # Errors
-    /// [`ExportError`] if the format cannot hold the model or its normalizer.
+    /// Returns [`ExportError`] if the format cannot hold the model or its normalizer.
     pub fn export(&self, format: ExportFormat) -> Result<Vec<u8>, ExportError> {
         match format {
             ExportFormat::Onnx => onnx::encode(self),
@@ -210,8 +210,8 @@ impl Ranker {
         }
     }
 
-    /// Returns what the reader of an [export](Self::export) should know, one sentence each. LightGBM and XGBoost
-    /// explain trees by statistics of their nodes in training ([`NodeStatistics`]), which rankers of some systems lack.
+    /// Returns notes for the reader of an [export](Self::export), one sentence each. LightGBM and XGBoost explain trees
+    /// with statistics of the nodes from training ([`NodeStatistics`]), which rankers from some systems lack.
     pub fn export_notes(&self, format: ExportFormat) -> Vec<String> {
         let Model::Trees(trees) = self.model() else { return Vec::new() };
         let arrays = trees.arrays();
@@ -244,7 +244,7 @@ impl Ranker {
 
 #[cfg(test)]
 pub(super) mod testing {
-    //! Rankers for the tests of every format.
+    //! Creates rankers for the tests of every format.
 
     use std::collections::BTreeMap;
 

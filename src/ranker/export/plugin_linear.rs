@@ -1,5 +1,5 @@
-//! `model/linear` of the learning-to-rank plug-ins of OpenSearch and Elasticsearch: a JSON object with the weight of
-//! each feature, by its name. There is no constant, and no normalizer in the file.
+//! Export as `model/linear` of the learning-to-rank plug-ins of OpenSearch and Elasticsearch. The file is a JSON object
+//! from the names of features to their weights. The file has no constant and no normalizer.
 
 use super::raw_trees::{feature_names, quoted};
 use super::{ExportError, ExportFormat};

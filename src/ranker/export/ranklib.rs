@@ -1,7 +1,8 @@
-//! RankLib's linear regression: two comment lines, the first of which names the model, then `0:BIAS 1:WEIGHT ...`.
+//! Export as RankLib's linear regression: two comment lines, the first of which names the model, and then
+//! `0:BIAS 1:WEIGHT ...`.
 //!
-//! `w . z + b` with `z = (x - mean) scale` is `(w scale) . x + (b - sum w scale mean)`: a normalizer that is linear in
-//! each feature is absorbed by the weights. Weights are written in double precision, to the last bit.
+//! The weights absorb a normalizer that is linear in each feature. With `z = (x - mean) scale`, `w . z + b` equals
+//! `(w scale) . x + (b - sum w scale mean)`. Weights are written in double precision without loss.
 
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
-//! RankLib's XML of LambdaMART, which the plug-ins of OpenSearch and Elasticsearch read as `model/ranklib`: comment
-//! lines, then an `ensemble` of `tree`s of `split`s.
+//! Export as RankLib's XML of LambdaMART, which the plug-ins of OpenSearch and Elasticsearch read as `model/ranklib`.
+//! Comment lines precede an `ensemble` of `tree`s of `split`s.
 //!
-//! A split sends `x <= threshold` left, in single precision, and has no way for a missing value. RankLib holds leaves,
-//! and adds them up, in single precision, and numbers features as the data do, from 1.
+//! A split sends `x <= threshold` left, in single precision, and cannot send a missing value anywhere else. RankLib
+//! stores and adds leaf values in single precision. Like the data, it numbers features from 1.
 
 use super::raw_trees::{RawTree, raw_trees};
 use super::{ExportError, ExportFormat};
@@ -24,7 +24,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(text.into_bytes())
 }
 
-/// Returns the splits of a tree as text, each split on separate lines.
+/// Returns the splits of a tree as XML, each split on its own lines.
 fn nodes(tree: &RawTree) -> String {
     // A node opens before its parent names its side, so that the side stands in the text around it.
     let inner = tree.nested(

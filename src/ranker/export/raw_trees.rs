@@ -1,9 +1,10 @@
-//! The common part of the formats of trees: trees that split raw features, and text that is nested like them.
+//! Code that all formats of trees share: trees that split raw features, and nested text that describes such trees.
 //!
-//! The trees of a ranker split normalized features, the trees of other systems split raw ones. A normalizer that treats
-//! each feature separately never falls as the feature grows, so `normalized(x) <= threshold` is the same as
-//! `x <= raw threshold`, where the raw threshold is the largest 32-bit float for which the former holds. Bisection over
-//! the floats finds it, so every 32-bit float goes the same way.
+//! The trees of a ranker split normalized features; the trees of other systems split raw ones. A normalizer that treats
+//! each feature separately is monotone: its result never falls as the raw value grows. So `normalized(x) <= threshold`
+//! is the same as `x <= raw threshold`, where the raw threshold is the largest 32-bit float whose normalized value is
+//! at most `threshold`. Bisection over the floats finds the raw threshold, so every 32-bit float goes the same way in
+//! both trees.
 
 use super::{ExportError, ExportFormat};
 use crate::data::{Normalizer, NormalizerKind};
@@ -11,7 +12,7 @@ use crate::ranker::artifact::Ranker;
 use crate::ranker::model::Model;
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, TreeArrays, TreeEnsemble};
 
-/// A node; children are positions in the tree.
+/// A node, whose children are positions in the tree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum RawNode {
     Split(RawSplit),
@@ -23,32 +24,32 @@ pub(super) enum RawNode {
 pub(super) struct RawSplit {
     /// Counted from 0.
     pub feature: u32,
-    /// Largest value that goes left, a finite number; the largest finite float where all do.
+    /// The largest value that goes left, always finite; the largest finite float if all values go left.
     pub at_most: f32,
     pub missing_left: bool,
     pub left: usize,
     pub right: usize,
 }
 
-/// A tree, with the root first and parents before children.
+/// A tree, with the root first and each parent before its children.
 #[derive(Debug, Default)]
 pub(super) struct RawTree {
     pub nodes: Vec<RawNode>,
-    /// The place of each node in the ensemble.
+    /// The position of each node in the ensemble.
     pub places: Vec<usize>,
 }
 
-/// Facts about the nodes of an ensemble that the files of other systems contain and scores do not depend on: one entry
-/// per node, 0 where the ranker lacks it.
+/// Statistics of the nodes of an ensemble that files of other systems contain and that scores do not depend on. Each
+/// list has one entry per node, 0 if the ranker lacks it.
 pub(super) struct Known {
-    /// Training documents.
+    /// The number of training documents at the node.
     pub count: Vec<u32>,
-    /// The weight of the training documents.
+    /// The total weight of the training documents at the node.
     pub weight: Vec<f32>,
     pub gain: Vec<f32>,
-    /// The numbers of documents, or else their weights: the weights of contributions.
+    /// The weight of the node in contributions: its number of documents, or else their total weight.
     pub cover: Vec<f32>,
-    /// The value of a leaf; at a split, the mean of its two sides by their cover.
+    /// The value of a leaf, or at a split the mean of its two sides, weighted by their cover.
     pub value: Vec<f64>,
 }
 
@@ -73,7 +74,7 @@ impl Known {
     }
 }
 
-/// Returns the trees of a ranker, or the reason that a format that holds only trees cannot hold it.
+/// Returns the trees of a ranker, or an error if the ranker is not a sum of trees that the format can hold.
 pub(super) fn trees_of(ranker: &Ranker, format: ExportFormat) -> Result<&TreeEnsemble, ExportError> {
     let Model::Trees(trees) = ranker.model() else {
         return Err(ExportError::model(ranker.model(), format, "a sum of trees"));
@@ -88,7 +89,7 @@ pub(super) fn trees_of(ranker: &Ranker, format: ExportFormat) -> Result<&TreeEns
     Ok(trees)
 }
 
-/// Refuses splits at which 0 is missing.
+/// Refuses splits that treat 0 as missing.
 pub(super) fn check_zeros(
     trees: &TreeEnsemble,
     format: ExportFormat,
@@ -100,7 +101,7 @@ pub(super) fn check_zeros(
     Err(ExportError::Splits { format, found: "splits at which 0 is missing", expected })
 }
 
-/// Returns the trees of a ranker for a format whose splits have a threshold and a way for missing values.
+/// Returns the trees of a ranker for a format whose splits have a threshold and a side for missing values.
 pub(super) fn raw_trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
     let trees = trees_of(ranker, format)?;
     check_zeros(
@@ -112,12 +113,12 @@ pub(super) fn raw_trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<Raw
 }
 
 impl RawTree {
-    /// A tree that adds 0 and is not part of the ensemble.
+    /// Creates a tree that adds 0 and is not part of the ensemble.
     pub fn zero() -> Self {
         Self { nodes: vec![RawNode::Leaf(0.0)], places: Vec::new() }
     }
 
-    /// Walks the tree under `root`, whose splits compare normalized features.
+    /// Converts the tree under `root`, whose splits compare normalized features.
     pub fn new(
         trees: &TreeEnsemble,
         root: u32,
@@ -163,7 +164,7 @@ impl RawTree {
         Ok(Self { nodes, places })
     }
 
-    /// Refuses a tree in which a missing value goes left, for formats without a way for missing values.
+    /// Refuses a tree in which a missing value goes left, for a format that cannot express this.
     pub fn check_missing(&self, format: ExportFormat) -> Result<(), ExportError> {
         if self.nodes.iter().any(|node| matches!(node, RawNode::Split(split) if split.missing_left)) {
             let expected = "missing values that go right; LightGBM text, XGBoost JSON and ONNX hold both ways";
@@ -172,8 +173,8 @@ impl RawTree {
         Ok(())
     }
 
-    /// Writes the tree as text that nests. `split` gets the position of the split and its depth, and returns the text
-    /// before the left child, between the two, and after the right one. `leaf` returns a leaf.
+    /// Writes the tree as nested text. `split` receives the position of a split and its depth. It returns the text
+    /// before its left child, between its children, and after its right child. `leaf` returns the text of a leaf.
     pub fn nested(
         &self,
         mut split: impl FnMut(usize, &RawSplit, usize) -> [String; 3],
@@ -208,8 +209,8 @@ impl RawTree {
     }
 }
 
-/// Returns the largest 32-bit float whose normalized value is at most `threshold`, the largest finite one if this holds
-/// for all; `None` if it holds for none.
+/// Returns the largest 32-bit float whose normalized value is at most `threshold`; `None` if there is none. If the
+/// condition holds for every float, returns the largest finite one.
 pub(super) fn raw_threshold(normalizer: &Normalizer, feature: usize, threshold: f32) -> Option<f32> {
     if normalizer.kind() == NormalizerKind::None {
         return Some(threshold);
@@ -229,13 +230,13 @@ pub(super) fn raw_threshold(normalizer: &Normalizer, feature: usize, threshold: 
     Some(at(left))
 }
 
-/// Returns the place of a finite float in the ascending order of all floats; the place of 0 is 0.
+/// Returns the position of a finite float in the ascending order of all floats; the position of 0 is 0.
 fn place(x: f32) -> i64 {
     let size = i64::from(x.to_bits() & 0x7fff_ffff);
     if x.is_sign_negative() { -size } else { size }
 }
 
-/// Returns the float at a [`place`].
+/// Returns the float at a position given by [`place`].
 fn at(place: i64) -> f32 {
     let size = f32::from_bits(place.unsigned_abs() as u32);
     if place < 0 { -size } else { size }

@@ -1,9 +1,10 @@
-//! Solr's JSON: `MultipleAdditiveTreesModel` for trees, `LinearModel` for linear rankers.
+//! Export as Solr's JSON: a `MultipleAdditiveTreesModel` for trees, a `LinearModel` for linear rankers.
 //!
-//! Solr adds 1e-6 to every threshold, in single precision, and then sends `x <= threshold` left; a missing value goes
-//! right. The file has the float that becomes the threshold by this addition. Some thresholds near 0 have no such
-//! float, and the ranker is refused. A linear model has no constant; `z_score` becomes the normalizer of each feature.
-//! Features go by their names, `feature_1` and so on if the ranker has none.
+//! Solr adds 1e-6 to every threshold, in single precision, and then sends `x <= threshold` left and a missing value
+//! right. The exported file therefore contains the float that gives the threshold after this addition. Some thresholds
+//! near 0 have no such float; a ranker with one of them is refused. A linear model has no constant; the normalizer
+//! `z_score` becomes Solr's normalizer of each feature. Features are identified by name: `feature_1` and so on if the
+//! ranker has no names.
 
 use super::raw_trees::{feature_names, quoted, raw_trees};
 use super::{ExportError, ExportFormat};
@@ -12,10 +13,10 @@ use crate::ranker::artifact::Ranker;
 use crate::ranker::model::Model;
 use crate::scorer::{LinearScorer, Scorer};
 
-/// The number that Solr adds to thresholds.
+/// The number that Solr adds to each threshold.
 const SLACK: f32 = 1e-6;
 
-/// Floats on either side of the difference that are tried.
+/// The number of floats that are tried on either side of `threshold - SLACK`.
 const NEIGHBORS: usize = 4;
 
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
@@ -53,7 +54,7 @@ fn trees(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(file("MultipleAdditiveTreesModel", &features, &format!("\"trees\":[\n{}\n]", trees.join(",\n"))))
 }
 
-/// Returns a float to which Solr adds the slack to get `threshold`, if there is one.
+/// Returns a float that gives `threshold` after Solr adds its slack, if there is one.
 fn without_slack(threshold: f32) -> Option<f32> {
     let start = (0..NEIGHBORS).fold(threshold - SLACK, |float, _| float.next_down());
     std::iter::successors(Some(start), |float| Some(float.next_up()))

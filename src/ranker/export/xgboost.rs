@@ -1,13 +1,13 @@
-//! XGBoost in both of its notations: the model that `save_model` writes in JSON and `load_model` reads, and the dump of
-//! `get_dump(dump_format="json")`, which the learning-to-rank plug-ins of OpenSearch and Elasticsearch read as
-//! `model/xgboost+json`.
+//! Export as XGBoost's two kinds of JSON. The first is the model that `save_model` writes and `load_model` reads. The
+//! second is the dump of `get_dump(dump_format="json")`, which the learning-to-rank plug-ins of OpenSearch and
+//! Elasticsearch read as `model/xgboost+json`.
 //!
-//! XGBoost sends `x < condition` left, so that the condition is the next float above the largest value that goes left.
-//! It holds leaves, and adds them up, in single precision. Both notations number the nodes alike.
+//! XGBoost sends `x < condition` left, so the condition is the next float above the largest value that goes left.
+//! XGBoost stores and adds leaf values in single precision. Both files number the nodes in the same way.
 //!
-//! XGBoost weighs the two ways of a split by `sum_hessian` in its contributions. If the ranker knows them, the model
-//! has numbers of documents there, as models of squared errors do. Contributions are then relative to the mean score of
-//! a document.
+//! In its contributions, XGBoost weighs the two sides of a split by `sum_hessian`. If the ranker knows its document
+//! counts, the model stores them as `sum_hessian`, as XGBoost does for squared errors. Contributions are then relative
+//! to the mean score of the training documents.
 
 use serde::Serialize;
 
@@ -15,14 +15,14 @@ use super::raw_trees::{Known, RawNode, RawSplit, RawTree, feature_names, quoted,
 use super::{ExportError, ExportFormat};
 use crate::ranker::artifact::Ranker;
 
-/// Version of the file: one that all later versions read.
+/// The version of the file, which all later versions of XGBoost can read.
 const VERSION: [u32; 3] = [2, 1, 4];
 
-/// Mark of a leaf among children, and of a root among parents.
+/// The mark that a leaf has no child, and that a root has no parent.
 const NO_CHILD: i32 = -1;
 const NO_PARENT: i32 = i32::MAX;
 
-/// The model for `load_model`.
+/// Returns the model that `load_model` reads.
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let trees = trees(ranker, ExportFormat::XgBoost)?;
     let features = ranker.model().features();
@@ -69,7 +69,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(file.to_string().replacen("\"trees\":[]", &format!("\"trees\":{trees}"), 1).into_bytes())
 }
 
-/// The dump for the plug-ins: a list of trees, each of nested nodes with the names of features.
+/// Returns the dump for the plug-ins: a list of trees made of nested nodes that name their features.
 pub(super) fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let names: Vec<String> = feature_names(ranker).iter().map(|name| quoted(name)).collect();
     let dump = |tree: &RawTree| {
@@ -90,7 +90,7 @@ pub(super) fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(format!("[{}]\n", trees.join(",\n")).into_bytes())
 }
 
-/// Returns the trees with splits that have a condition above all values that go left.
+/// Returns the trees, with splits whose condition is above all values that go left.
 fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
     let mut trees = raw_trees(ranker, format)?;
     let splits = trees.iter_mut().flat_map(|tree| &mut tree.nodes).filter_map(|node| match node {
@@ -110,7 +110,8 @@ fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportEr
     Ok(trees.iter().map(in_pairs).collect())
 }
 
-/// Numbers the nodes so that the right child follows the left one: XGBoost looks for it there, whatever its file says.
+/// Numbers the nodes so that each right child directly follows its left sibling. XGBoost expects this, whatever
+/// children its file lists.
 fn in_pairs(tree: &RawTree) -> RawTree {
     // Positions in the tree, in the new order.
     let mut order = vec![0];
@@ -129,7 +130,7 @@ fn in_pairs(tree: &RawTree) -> RawTree {
     RawTree { nodes, places }
 }
 
-/// A split that sends values below a condition left.
+/// A split that sends values below `condition` left.
 struct Below {
     condition: f32,
     missing_left: bool,

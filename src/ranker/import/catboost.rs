@@ -1,8 +1,8 @@
-//! CatBoost's model in JSON: oblivious trees, which ask the same question at every node of a level, or trees of nested
-//! nodes.
+//! Import of CatBoost's JSON model: oblivious trees, which use the same split at every node of a level, or trees of
+//! nested nodes.
 //!
-//! A split sends `x > border` right, in single precision. A missing value (NaN) is above every border for a feature
-//! treated `AsTrue`, and above none otherwise. The score is `scale x sum of the leaves + bias`.
+//! A split sends `x > border` right, in single precision. A missing value (NaN) counts as above every border if the
+//! feature treats NaN `AsTrue`, and as below every border otherwise. The score is `scale x sum of the leaves + bias`.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::CatBoost;
 
-/// Losses whose predictions are not the scores, or that have several predictions per document.
+/// Losses whose predictions are not plain scores, or that predict several values per document.
 const TRANSFORMED: [&str; 8] = [
     "Logloss",
     "CrossEntropy",
@@ -95,7 +95,7 @@ struct Split {
     float_feature_index: u32,
 }
 
-/// A node of a tree that is not oblivious: a split with two children, or a value.
+/// A node of a tree that is not oblivious: either a split with two children, or a value.
 #[derive(Deserialize)]
 struct Node {
     split: Option<Split>,
@@ -165,7 +165,7 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     })
 }
 
-/// Returns the column of each numerical feature, and whether NaN is above its borders, by its number.
+/// Maps the number of each numerical feature to its column, and to whether NaN is above its borders.
 fn places(features: &[FloatFeature]) -> Result<HashMap<u32, (u32, bool)>, ImportError> {
     let place = |feature: &FloatFeature| {
         let is_high = match feature.nan_value_treatment.as_str() {
@@ -206,8 +206,8 @@ impl Reader {
         ForeignNode::Leaf(value * self.scale)
     }
 
-    /// Reads an oblivious tree as a heap: the children of node `n` are `2 n + 1` and `2 n + 2`. The first split decides
-    /// the lowest bit of a leaf's number, so the last split is at the root.
+    /// Reads an oblivious tree as a heap, in which the children of node `n` are `2 n + 1` and `2 n + 2`. CatBoost's
+    /// first split decides the lowest bit of a leaf's number, so its last split is at the root.
     fn oblivious(&self, tree: usize, from: &ObliviousTree) -> Result<Vec<ForeignNode>, ImportError> {
         let splits = from.splits.as_deref().unwrap_or_default();
         let leaves = from.leaf_values.len();
@@ -227,7 +227,7 @@ impl Reader {
         Ok(nodes)
     }
 
-    /// Reads a tree of nested nodes, and the weights of its leaves.
+    /// Reads a tree of nested nodes and the weights of its leaves.
     fn nested(&self, tree: usize, root: &Node) -> Result<(Vec<ForeignNode>, Vec<f64>), ImportError> {
         let refuse = |found: &str| {
             let expected = "a split with `left` and `right`, or one value";
@@ -260,8 +260,8 @@ impl Reader {
     }
 }
 
-/// Returns the statistics of the nodes of a tree from the weights of its leaves, which are numbers of documents if the
-/// documents had no weights. CatBoost does not write gains.
+/// Computes the statistics of a tree's nodes from the weights of its leaves. The weights are numbers of documents if
+/// the documents had no weights. Gains are missing, since CatBoost does not write them.
 fn statistics(nodes: &[ForeignNode], leaves: &[f64]) -> NodeStatistics {
     if leaves.len() != nodes.len().div_ceil(2) {
         return NodeStatistics::default();

@@ -1,9 +1,10 @@
-//! LightGBM's text model, versions 2 to 4: a header of `name=value` lines, then one block of named lists per tree.
+//! Import of LightGBM's text model, versions 2 to 4, which has a header of `name=value` lines and one block of named
+//! lists per tree.
 //!
-//! A split sends `x <= threshold` left, in double precision, and its decision type says what is missing: nothing (NaN
-//! is then 0), NaN, or NaN and 0 (`zero_as_missing`). LightGBM takes values within 1e-35 of 0 for 0 before it looks at
-//! a tree; thresholds are moved so that these values go the same way here. Sums are in double precision. Random forests
-//! (`average_output`) are means of trees: their leaves are divided by the number of trees.
+//! A split sends `x <= threshold` left, in double precision. Its decision type says which values are missing: none (NaN
+//! then counts as 0), only NaN, or NaN and 0 (`zero_as_missing`). LightGBM treats values within 1e-35 of 0 as 0, so
+//! imported thresholds are moved to send these values the same way. Sums are in double precision. A random forest
+//! (`average_output`) is a mean of trees, so its leaf values are divided by the number of trees.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -16,14 +17,15 @@ use crate::ranker::tree_ensemble::{NodeStatistics, Sums, ZERO};
 
 const FORMAT: ImportFormat = ImportFormat::LightGbm;
 
-/// The line after the last tree.
+/// The line that follows the last tree.
 const END: &str = "end of trees";
 
-/// Objectives whose predictions are the sums of the trees.
+/// Objectives whose predictions are the plain sums of the trees.
 const OBJECTIVES: [&str; 9] =
     ["lambdarank", "rank_xendcg", "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom"];
 
-/// Bits of a decision type: categorical, default left, and two more for what is missing.
+/// Bits of a decision type: one for a categorical split, one for missing values that go left, and two that say what is
+/// missing.
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 
@@ -60,15 +62,15 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     })
 }
 
-/// Lines `name=value` up to one that begins a tree, or ends them.
+/// A block of `name=value` lines, up to the line that begins the next tree or ends the list of trees.
 struct Block<'a> {
-    /// Line of its beginning, from 1.
+    /// Number of the block's first line, counted from 1.
     line: usize,
     entries: HashMap<&'a str, (usize, &'a str)>,
 }
 
 impl<'a> Block<'a> {
-    /// Reads a block, and the line after it.
+    /// Reads a block and the line that follows it.
     fn read(lines: &mut impl Iterator<Item = (usize, &'a str)>) -> (Self, Option<(usize, &'a str)>) {
         let mut entries = HashMap::new();
         for (line, text) in lines {
@@ -101,7 +103,7 @@ impl<'a> Block<'a> {
         text.trim().parse().map_err(|_| refuse(*line, &format!("`{name}={text}`")))
     }
 
-    /// Reads a list of a known length.
+    /// Reads a list that must have `length` entries.
     fn list<T: FromStr>(&self, name: &str, length: usize) -> Result<Vec<T>, ImportError> {
         let refuse = |line: usize, found: String| {
             let expected = format!("a list `{name}` of {length} numbers");
@@ -115,7 +117,7 @@ impl<'a> Block<'a> {
         if values.len() == length { Ok(values) } else { Err(refuse(*line, format!("{} numbers", values.len()))) }
     }
 
-    /// Checks the header of a file: one sum of trees, whose scores are not transformed.
+    /// Checks that the header announces a single sum of trees whose scores are not transformed.
     fn check(&self) -> Result<(), ImportError> {
         let version = self.text("version");
         if !["v2", "v3", "v4"].contains(&version) {
@@ -137,7 +139,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Reads the nodes of a tree: its splits, then its leaves. Leaf values are divided by `share`.
+    /// Reads the nodes of a tree, splits first and then leaves. Leaf values are divided by `share`.
     fn tree(&self, share: f64) -> Result<Vec<ForeignNode>, ImportError> {
         let leaves: usize = self.number("num_leaves")?;
         let splits = leaves.saturating_sub(1);
@@ -179,8 +181,8 @@ impl<'a> Block<'a> {
         Ok(nodes)
     }
 
-    /// Reads the statistics of the nodes from training, in the order of [`tree`](Self::tree). Files of some versions
-    /// lack a part.
+    /// Reads the training statistics of the nodes, in the same order as [`tree`](Self::tree). Some versions of LightGBM
+    /// write only some of them.
     fn statistics(&self) -> NodeStatistics {
         let leaves: usize = self.number("num_leaves").unwrap_or_default();
         let splits = leaves.saturating_sub(1);
@@ -199,8 +201,8 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Returns the largest float that goes left, whether a missing value does, and whether 0 is missing; `None` for a
-/// decision that is not known.
+/// Returns the largest float that goes left, whether missing values go left, and whether 0 is missing; `None` for an
+/// unknown decision type.
 fn decision(threshold: f64, kind: u8) -> Option<(Option<f32>, bool, bool)> {
     if threshold.is_nan() {
         return None;

@@ -1,4 +1,4 @@
-//! Rankers of other systems as rankers here.
+//! Import of rankers that other systems trained.
 //!
 //! | format | decision | sums |
 //! |---|---|---|
@@ -7,10 +7,10 @@
 //! | [CatBoost](ImportFormat::CatBoost) JSON | right where `x > t`, 32 bits | 64 bits |
 //! | [RankLib](ImportFormat::RankLib) XML of MART and LambdaMART | `x <= t`, 32 bits | 32 bits |
 //!
-//! Each becomes a [sum of trees](Model::Trees) without a normalizer, whose thresholds are moved to the neighboring
-//! 32-bit floats that divide all 32-bit floats alike. Column 0 of the other system is feature 1. A file of another
-//! version, of several outputs, with categorical splits or with an objective that transforms the scores is rejected,
-//! and the error names the cause. It is never read as another ranker.
+//! Each file becomes a [sum of trees](Model::Trees) without a normalizer. Its thresholds are moved to neighboring
+//! 32-bit floats that split all 32-bit floats in the same way. Feature 1 is column 0 of the other system's matrix. A
+//! file is rejected, with an error that names the cause, if it is of an unknown version, has several outputs or
+//! categorical splits, or transforms scores by its objective. The import never changes how a ranker scores.
 
 mod catboost;
 mod lightgbm;
@@ -36,17 +36,17 @@ use crate::file_kind::FileKind;
 use crate::json::{Value, json};
 use crate::measure::Convention;
 
-/// The treatment of features that the file does not name, if it does not state their number.
+/// How features that the file does not name are treated, if the file does not state the number of features.
 pub(super) const IGNORED: &str = "ignored";
 
-/// The rankers that are read.
+/// The files that can be read as rankers.
 const RANKERS: &str = "a ranker of burn-rank, LightGBM (text), XGBoost (JSON), CatBoost (JSON) or RankLib (XML)";
 
 /// The contents of an imported file.
 struct Imported {
     trees: TreeEnsemble,
     feature_names: Option<Vec<String>>,
-    /// Version and objective, for the model card.
+    /// The version and the objective, shown in the model card.
     about: Value,
 }
 
@@ -55,7 +55,7 @@ fn parse<T: DeserializeOwned>(format: ImportFormat, text: &str) -> Result<T, Imp
     serde_json::from_str(text).map_err(|error| ImportError::Syntax { format, reason: error.to_string() })
 }
 
-/// Notations that are known but not supported, each with its name and the supported one.
+/// Formats that are recognized but not supported, each with its name and a supported alternative.
 const OTHER_NOTATIONS: [(FileKind, &str, &str); 4] = [
     (FileKind::CatBoostBinary, "its binary notation", "save_model(NAME, format=\"json\")"),
     (FileKind::XgBoostBinary, "its binary notation (UBJSON)", "save_model(\"NAME.json\")"),
@@ -64,12 +64,12 @@ const OTHER_NOTATIONS: [(FileKind, &str, &str); 4] = [
 ];
 
 impl ImportFormat {
-    /// Returns the format of a file from its beginning; `None` for a file of no format that is known here.
+    /// Detects the format of a file from its first bytes; `None` if the format is unknown.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         Self::of_kind(FileKind::of(bytes))
     }
 
-    /// Returns the format of a file, as [`detect`](Self::detect); `None` for a file that cannot be read.
+    /// Detects the format of the file at `path`, like [`detect`](Self::detect); `None` if the file cannot be read.
     pub fn of_file(path: &Path) -> Option<Self> {
         FileKind::of_file(path).and_then(Self::of_kind)
     }
@@ -104,10 +104,11 @@ impl ImportFormat {
 
 #[cfg_attr(docsrs, doc(cfg(feature = "import")))]
 impl Ranker {
-    /// Reads a ranker of another system: a sum of trees without a normalizer.
+    /// Reads a ranker of another system as a sum of trees without a normalizer.
     ///
     /// # Errors
-    /// [`ImportError`] for a file that is damaged, of another version, or has no counterpart here.
+    /// Returns [`ImportError`] if the file is damaged, is of an unknown version, or holds a ranker without a
+    /// counterpart in this crate.
     pub fn import(bytes: &[u8], format: ImportFormat) -> Result<Self, ImportError> {
         let Imported { trees, feature_names, mut about } = format.decode(bytes)?;
         about["format"] = format.to_string().into();
@@ -127,10 +128,11 @@ impl Ranker {
         Ok(ranker.expect("normalizer and names have the features of the model"))
     }
 
-    /// Reads a ranker of this crate or of another system. The first bytes of the file say which.
+    /// Reads a ranker that this crate or another system saved. The first bytes of the file decide its format.
     ///
     /// # Errors
-    /// As [`load`](Self::load), and [`RankerError::Import`] for a file of another system that is not read.
+    /// Returns the errors of [`load`](Self::load), and [`RankerError::Import`] if the file of another system cannot be
+    /// imported.
     pub fn open(path: &Path, device: &Device) -> Result<Self, RankerError> {
         let bytes = std::fs::read(path).map_err(|source| RankerError::File { path: path.into(), source })?;
         match ImportFormat::detect(&bytes) {

@@ -1,9 +1,9 @@
-//! RankLib's XML of MART and LambdaMART: comment lines, the first of which names the learner, then an `ensemble` of
-//! `tree`s with weights.
+//! Import of RankLib's XML of MART and LambdaMART. Comment lines, the first of which names the learner, precede an
+//! `ensemble` of `tree`s with weights.
 //!
-//! A split sends `x <= threshold` left, in single precision. The score is rounded to single precision after each tree.
-//! RankLib numbers features as the data do, from 1. Its file does not say how many there are, so that features beyond
-//! the largest one in a split are ignored.
+//! A split sends `x <= threshold` left, in single precision. RankLib rounds the score to single precision after each
+//! tree. Like the data, RankLib numbers features from 1. The file does not state the number of features, so features
+//! beyond the highest one in a split are ignored.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -16,13 +16,13 @@ use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::RankLib;
 
-/// Start of the comment lines.
+/// The start of a comment line.
 const COMMENT: &str = "##";
 
-/// Learners whose rankers are a weighted sum of trees.
+/// Learners whose rankers are weighted sums of trees.
 const LEARNERS: [&str; 2] = ["LambdaMART", "MART"];
 
-/// Splits below each other that are read: far more than RankLib grows.
+/// The largest depth of nested splits that is read, far more than RankLib grows.
 const DEEPEST: usize = 10_000;
 
 pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
@@ -52,14 +52,14 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
 struct Parser<'a> {
     reader: Reader<&'a [u8]>,
     text: &'a str,
-    /// The place in the text at which the XML starts.
+    /// The position in the text where the XML starts.
     start: usize,
 }
 
-/// A `split` element whose end has not been read.
+/// A `split` element whose end tag has not been read yet.
 #[derive(Default)]
 struct Open {
-    /// Position in the nodes of the tree.
+    /// Position of the split in the nodes of the tree.
     node: usize,
     feature: Option<u32>,
     threshold: Option<f32>,
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
         Err(ImportError::content(FORMAT, format!("line {line}"), found, expected))
     }
 
-    /// Reads the next event that is not blank text or a comment.
+    /// Returns the next event other than blank text or a comment.
     fn next(&mut self) -> Result<Event<'a>, ImportError> {
         loop {
             match self.reader.read_event() {
@@ -116,7 +116,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads the nodes of one tree up to its end.
+    /// Reads the nodes of one tree up to its end tag.
     fn tree(&mut self, weight: f32) -> Result<Vec<ForeignNode>, ImportError> {
         let mut nodes = Vec::new();
         let mut open: Vec<Open> = Vec::new();
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads the number in an element whose start has been read, and its end.
+    /// Reads a number up to the end tag of its element, whose start tag has been read.
     fn number<T: std::str::FromStr>(&mut self, name: &str) -> Result<T, ImportError> {
         let number = match self.next()? {
             Event::Text(text) => text.trim().parse().ok(),
@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// An event in words.
+/// Describes an event in words.
 fn words(event: &Event) -> String {
     match event {
         Event::Start(tag) => format!("<{}>", tag.name().0),

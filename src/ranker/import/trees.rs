@@ -1,13 +1,14 @@
-//! The common part of the formats: conversion of another system's trees to a [`TreeEnsemble`] with the same decisions.
+//! Code that all import formats share: it converts another system's trees to a [`TreeEnsemble`] with the same
+//! decisions.
 //!
-//! Features are 32-bit floats here, so every decision by one threshold has the form `x <= t` with a 32-bit `t`: the
-//! largest float that goes left. A split without values on the left is reversed, with the largest finite float as its
-//! threshold.
+//! Features in this crate are 32-bit floats. So every decision by one threshold has the form `x <= t`, where `t` is the
+//! largest 32-bit float that goes left. A split that sends no value left is reversed, with the largest finite float as
+//! its threshold.
 
 use crate::ranker::import_error::{ImportError, ImportFormat};
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
 
-/// One node of another system's tree; children are positions in the tree.
+/// A node of another system's tree, whose children are positions in the tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ForeignNode {
     Split(ForeignSplit),
@@ -19,17 +20,17 @@ pub(super) enum ForeignNode {
 pub(super) struct ForeignSplit {
     /// Counted from 0.
     pub feature: u32,
-    /// Largest 32-bit float that goes left; `None` where none does.
+    /// The largest 32-bit float that goes left; `None` if no float does.
     pub at_most: Option<f32>,
     /// Whether a missing value goes left.
     pub missing_left: bool,
-    /// Whether 0 is missing too.
+    /// Whether 0 counts as missing too.
     pub zero_missing: bool,
     pub left: usize,
     pub right: usize,
 }
 
-/// The trees of a file, in its order.
+/// The trees of a file, in the order of the file.
 pub(super) struct TreeList {
     format: ImportFormat,
     arrays: TreeArrays,
@@ -40,11 +41,11 @@ impl TreeList {
         Self { format, arrays: TreeArrays::default() }
     }
 
-    /// Adds the tree whose root is the first node, with the statistics of its nodes from training. Nodes that no split
-    /// leads to are left out.
+    /// Adds a tree whose root is the first node, with the training statistics of its nodes. Nodes that cannot be
+    /// reached from the root are dropped.
     ///
     /// # Errors
-    /// For a child that does not exist, or has two parents.
+    /// Returns an error if a child does not exist or has two parents.
     pub fn push(&mut self, nodes: &[ForeignNode], statistics: &NodeStatistics) -> Result<(), ImportError> {
         let tree = self.arrays.roots.len();
         let refuse = |found: String, expected: &str| {
@@ -100,21 +101,21 @@ impl TreeList {
         Ok(())
     }
 
-    /// Adds a constant to every score, as a tree of one leaf without statistics.
+    /// Adds a constant to every score, in the form of a tree with one leaf and no statistics.
     pub fn push_constant(&mut self, value: f64) -> Result<(), ImportError> {
         let nothing = NodeStatistics { count: vec![0], weight: vec![0.0], gain: vec![0.0] };
         self.push(&[ForeignNode::Leaf(value)], &nothing)
     }
 
-    /// Returns one more than the largest feature of a split; 1 without a split, since a ranker has a feature at least.
+    /// Returns the number of features in use: the highest feature of a split, counted from 1, or 1 without any split.
     pub fn features_in_use(&self) -> usize {
         self.arrays.feature.iter().filter(|&&feature| feature != LEAF).max().map_or(1, |&feature| feature as usize + 1)
     }
 
-    /// Returns the ensemble.
+    /// Returns the finished ensemble of trees.
     ///
     /// # Errors
-    /// For a feature beyond `features`, or a number that is not finite.
+    /// Returns an error for a feature beyond `features` or a number that is not finite.
     pub fn finish(mut self, features: usize, sums: Sums) -> Result<TreeEnsemble, ImportError> {
         // Scores do not depend on these, so that lists that say nothing are left out, and the ranker is read.
         let NodeStatistics { count, weight, gain } = &mut self.arrays.statistics;
@@ -132,14 +133,14 @@ impl TreeList {
     }
 }
 
-/// Returns the largest finite 32-bit float that is at most `threshold`, a number; `None` if all are above.
+/// Returns the largest finite 32-bit float at or below `threshold`, which must not be NaN; `None` if there is none.
 pub(super) fn largest_at_most(threshold: f64) -> Option<f32> {
     let nearest = threshold as f32;
     let below = if f64::from(nearest) > threshold { nearest.next_down() } else { nearest };
     (below > f32::NEG_INFINITY).then(|| below.min(f32::MAX))
 }
 
-/// Returns the largest finite 32-bit float below `threshold`, a number; `None` if there is none.
+/// Returns the largest finite 32-bit float below `threshold`, which must not be NaN; `None` if there is none.
 pub(super) fn largest_below(threshold: f32) -> Option<f32> {
     let below = threshold.next_down();
     (below > f32::NEG_INFINITY).then(|| below.min(f32::MAX))

@@ -1,8 +1,9 @@
-//! XGBoost's model as `save_model` writes it in JSON, versions 1 to 3.
+//! Import of XGBoost's JSON model as `save_model` writes it, versions 1 to 3.
 //!
-//! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default. The score starts
-//! with the base score, and is rounded to single precision after each tree. Objectives that transform the base score or
-//! the score are not supported. A version may write the base score as a number, a text or a text with a list of one.
+//! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default side. A score
+//! starts from the base score and is rounded to single precision after each tree. Objectives that transform the base
+//! score or the prediction are not supported. Depending on the version, the file holds the base score as a number, as a
+//! text, or as a text with a list of one number.
 
 use serde::Deserialize;
 
@@ -14,10 +15,10 @@ use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::XgBoost;
 
-/// Newest version whose files are known.
+/// The newest version of XGBoost whose files are known.
 const NEWEST: u64 = 3;
 
-/// Objectives whose predictions are the sums of the trees, and whose base score is on their scale.
+/// Objectives whose predictions are plain sums of the trees, with the base score on the same scale.
 const OBJECTIVES: [&str; 9] = [
     "rank:ndcg",
     "rank:map",
@@ -63,13 +64,13 @@ struct Objective {
 struct Booster {
     name: String,
     model: Option<Trees>,
-    /// The trees of `dart`, and their weights.
+    /// The trees of a `dart` booster and their weights.
     gbtree: Option<Box<Booster>>,
     #[serde(default)]
     weight_drop: Vec<f32>,
 }
 
-/// The parts of a booster of trees. A booster without trees lacks them, so they are optional here; such a booster is
+/// The parts of a booster made of trees. The fields are optional because other boosters lack them; such a booster is
 /// refused by its name.
 #[derive(Deserialize)]
 struct Trees {
@@ -107,7 +108,7 @@ struct TreeParameters {
     size_leaf_vector: String,
 }
 
-/// A flag, which older versions write as true or false.
+/// A flag, which older versions of XGBoost write as a boolean.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(untagged)]
 enum Flag {
@@ -170,7 +171,7 @@ fn whole(text: &str, place: &str) -> Result<usize, ImportError> {
     text.parse().map_err(|_| ImportError::content(FORMAT, place, format!("`{text}`"), "a whole number"))
 }
 
-/// Reads a base score: a number, a text, or a text with a list of one.
+/// Reads a base score from a number, a text, or a text with a list of one number.
 fn base_score_of(value: &serde_json::Value) -> Result<f32, ImportError> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let number = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
@@ -181,7 +182,7 @@ fn base_score_of(value: &serde_json::Value) -> Result<f32, ImportError> {
     })
 }
 
-/// Returns the trees of a booster, with their weights if these are not 1.
+/// Returns the trees of a booster, with their weights unless all weights are 1.
 fn trees_of(booster: Booster) -> Result<(Trees, Option<Vec<f32>>), ImportError> {
     let expected = "trees: gbtree or dart";
     let missing = |place: &str| ImportError::content(FORMAT, "gradient_booster", format!("no `{place}`"), expected);
@@ -240,7 +241,7 @@ impl Tree {
         Ok((0..nodes).map(node).collect())
     }
 
-    /// Returns the statistics of the nodes. XGBoost counts no documents.
+    /// Returns the statistics of the nodes. XGBoost does not write numbers of documents.
     fn statistics(&self) -> NodeStatistics {
         let gains = self.loss_changes.iter().zip(&self.left_children);
         let gain = gains.map(|(&gain, &left)| if left < 0 { 0.0 } else { gain }).collect();

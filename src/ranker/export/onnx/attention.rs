@@ -1,12 +1,12 @@
-//! Self-attention over the documents of a query, and its cross with a perceptron, as ONNX operators. They score as in
-//! use: without dropout.
+//! Builds self-attention over the documents of a query, and its latent cross with a perceptron, from ONNX operators.
+//! Both scorers are exported without dropout, which only training uses.
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use super::scorer::{hidden_layers, layer_normalization, linear_layer, log1p};
 use crate::scorer::{AttentionScorer, Block, LatentCrossScorer};
 
-/// The weight of a place without a document, before the softmax, as in the scorer.
+/// The attention weight of a padded place before the softmax, the same as in the scorer.
 const OUTSIDE: f32 = f32::MIN / 2.0;
 
 /// Adds a self-attention scorer to the graph.
@@ -19,7 +19,7 @@ pub(super) fn attention_scorer(graph: &mut GraphBuilder, prefix: &str, scorer: &
     represented(graph, prefix, scorer, &x)
 }
 
-/// Adds a latent cross to the graph.
+/// Adds a latent cross scorer to the graph.
 ///
 /// # Shapes
 /// As [`attention_scorer`].
@@ -57,7 +57,7 @@ fn represented(graph: &mut GraphBuilder, prefix: &str, scorer: &AttentionScorer,
     linear_layer(graph, &format!("{prefix}output"), &scorer.output, &x)
 }
 
-/// Adds multi-head attention of each document over the documents of its query to the graph.
+/// Adds multi-head attention among the documents of each query to the graph.
 ///
 /// # Shapes
 /// - `x` and output: `[documents, width]`

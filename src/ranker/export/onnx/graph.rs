@@ -1,22 +1,22 @@
-//! `GraphBuilder`: an ONNX graph that grows node by node, and its bytes.
+//! `GraphBuilder`: builds an ONNX graph node by node and returns its bytes.
 
 use prost::Message;
 
 use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Tensor, ValueInfo, data_type};
 
-/// Operator set of the graphs: the first with layer normalization.
+/// The operator set of the graphs, the first with layer normalization.
 const OPSET: i64 = 17;
-/// Domain of the operators of trees, and its operator set that belongs to the general one.
+/// The domain of ONNX's tree operators, with the operator set of that domain that goes with `OPSET`.
 const TREES: &str = "ai.onnx.ml";
 const TREES_OPSET: i64 = 3;
-/// Version of the messages that belongs to the operator set.
+/// The version of ONNX's message format that goes with the operator set.
 const IR_VERSION: i64 = 8;
 
-/// The input: `[documents, features]`, or `[queries, documents, features]`.
+/// The name of the input, whose shape is `[documents, features]` or `[queries, documents, features]`.
 const INPUT: &str = "features";
-/// The second input of a graph of many queries: `[queries, documents]`, true for a document.
+/// The name of the second input of a graph for many queries, `[queries, documents]`, which is true for a document.
 const MASK: &str = "mask";
-/// The output: `[documents]`, or `[queries, documents]`.
+/// The name of the output, whose shape is `[documents]` or `[queries, documents]`.
 const OUTPUT: &str = "scores";
 
 /// The name of a tensor in the graph.
@@ -28,35 +28,35 @@ pub(super) struct Value(String);
 pub(super) struct GraphBuilder {
     nodes: Vec<Node>,
     constants: Vec<Tensor>,
-    /// Whether the graph takes many queries, padded to one length.
+    /// Whether the graph accepts many queries, padded to one length.
     is_batch: bool,
 }
 
 impl GraphBuilder {
-    /// Begins a graph that takes many queries at a time.
+    /// Creates a graph that accepts many queries at a time.
     pub fn batch() -> Self {
         Self { is_batch: true, ..Self::default() }
     }
 
-    /// Returns the features as the graph takes them: `[documents, features]` of one query, or
-    /// `[queries, documents, features]`.
+    /// Returns the input features, `[documents, features]` of one query or `[queries, documents, features]`.
     pub fn input(&self) -> Value {
         Value(INPUT.into())
     }
 
-    /// Returns which places of a batch have documents, `[queries, documents]`; `None` in a graph of one query.
+    /// Returns the mask of a batch, `[queries, documents]`, which is true for a document; `None` in a graph for one
+    /// query.
     pub fn mask(&self) -> Option<Value> {
         self.is_batch.then(|| Value(MASK.into()))
     }
 
-    /// Gives a value another shape. In it, -1 is the remaining length, and 0 keeps the length of the value.
+    /// Reshapes a value. In the new shape, -1 stands for the remaining length, and 0 keeps the length of the old shape.
     pub fn reshaped(&mut self, value: &Value, shape: &[i64]) -> Value {
         let name = shape.iter().map(i64::to_string).collect::<Vec<_>>().join("_");
         let shape = self.integers(&format!("shape_{name}"), &[shape.len()], shape);
         self.node("Reshape", &[value, &shape])
     }
 
-    /// Gives a value the shape `[queries, documents, ...]`, from one row per document. One query is a batch of one.
+    /// Reshapes rows of documents to `[queries, documents, ...]`. A graph for one query gets a batch of one.
     pub fn by_query(&mut self, value: &Value, tail: &[i64]) -> Value {
         let Some(mask) = self.mask() else {
             return self.reshaped(value, &[&[1, -1], tail].concat());
@@ -68,19 +68,19 @@ impl GraphBuilder {
         self.node("Reshape", &[value, &shape])
     }
 
-    /// Adds a constant of 32-bit floats; the same name stands for the same constant.
+    /// Adds a constant of 32-bit floats; a name always refers to the same constant.
     pub fn floats(&mut self, name: &str, shape: &[usize], values: &[f32]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::FLOAT, shape, bytes)
     }
 
-    /// Adds a constant of 64-bit floats; the same name stands for the same constant.
+    /// Adds a constant of 64-bit floats; a name always refers to the same constant.
     pub fn doubles(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::DOUBLE, shape, bytes)
     }
 
-    /// Adds a constant of 64-bit integers; the same name stands for the same constant.
+    /// Adds a constant of 64-bit integers; a name always refers to the same constant.
     pub fn integers(&mut self, name: &str, shape: &[usize], values: &[i64]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::INT64, shape, bytes)
@@ -107,7 +107,7 @@ impl GraphBuilder {
         self.push(operator, inputs, attributes, name)
     }
 
-    /// Adds an operator of trees.
+    /// Adds a tree operator to the graph.
     pub fn tree_node(&mut self, operator: &str, input: &Value, attributes: Vec<Attribute>) -> Value {
         let value = self.node_with(operator, &[input], attributes);
         self.nodes.last_mut().expect("it was pushed").domain = TREES.into();
@@ -136,8 +136,7 @@ impl GraphBuilder {
         Value(output)
     }
 
-    /// Returns the bytes of the model. Its output is `scores`, one row of one score per document, in the shape of the
-    /// documents; the score of a place without a document is 0.
+    /// Returns the bytes of the finished model. Its output `scores` has one score for each document, and 0 for padding.
     pub fn finish(mut self, scores: &Value, features: usize, description: String) -> Vec<u8> {
         let dims = |names: &[&str]| names.iter().map(|name| Dim::Name((*name).into())).collect::<Vec<_>>();
         let documents = dims(if self.is_batch { &["queries", "documents"] } else { &["documents"] });

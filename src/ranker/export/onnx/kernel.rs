@@ -1,10 +1,10 @@
-//! Sums of Gaussian kernels as ONNX operators, in double precision as in this crate.
+//! Builds sums of Gaussian kernels from ONNX operators, in double precision as in this crate.
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use crate::ranker::kernel_expansion::KernelExpansion;
 
-/// Adds a kernel expansion to the graph, with `||x - l||^2 = x . x - 2 x . l + l . l`.
+/// Adds a kernel expansion to the graph. The distances come from `||x - l||^2 = x . x - 2 x . l + l . l`.
 ///
 /// # Shapes
 /// - `x`: `[documents, features]`

@@ -1,9 +1,9 @@
-//! The protobuf messages of ONNX that a graph of tensors needs, with the field numbers of `onnx.proto` (IR version 8).
-//! Other fields are left at their defaults.
+//! The protobuf messages of ONNX that an exported graph needs, with the field numbers of `onnx.proto` (IR version 8).
+//! All other fields keep their defaults.
 
 use prost::{Message, Oneof};
 
-/// `TensorProto.DataType` of the types in use.
+/// The values of `TensorProto.DataType` in use.
 pub(super) mod data_type {
     pub const FLOAT: i32 = 1;
     pub const INT64: i32 = 7;
@@ -11,7 +11,7 @@ pub(super) mod data_type {
     pub const DOUBLE: i32 = 11;
 }
 
-/// `AttributeProto.AttributeType` of the types in use.
+/// The values of `AttributeProto.AttributeType` in use.
 mod attribute_type {
     pub const FLOAT: i32 = 1;
     pub const INT: i32 = 2;
@@ -34,7 +34,7 @@ pub(super) struct Model {
     pub opset_import: Vec<OperatorSet>,
 }
 
-/// An empty domain is ONNX's own.
+/// An operator set; an empty domain stands for ONNX's own.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct OperatorSet {
     #[prost(string, tag = "1")]
@@ -113,7 +113,7 @@ impl Attribute {
     }
 }
 
-/// A constant, with its values little-endian in `raw_data`.
+/// A constant tensor, whose values are stored in little-endian order in `raw_data`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Tensor {
     #[prost(int64, repeated, packed = "false", tag = "1")]
@@ -140,7 +140,7 @@ impl ValueInfo {
         Self::tensor(name, data_type::FLOAT, dims)
     }
 
-    /// Describes a tensor of true and false.
+    /// Describes a tensor of booleans.
     pub fn bools(name: &str, dims: &[Dim]) -> Self {
         Self::tensor(name, data_type::BOOL, dims)
     }
@@ -178,7 +178,7 @@ pub(super) struct Dimension {
     pub value: Option<Dim>,
 }
 
-/// The length of a dimension: a number, or a name where it varies.
+/// The length of a dimension: a number if it is fixed, or a name if it varies.
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum Dim {
     #[prost(int64, tag = "1")]

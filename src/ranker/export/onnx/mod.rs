@@ -1,9 +1,10 @@
-//! ONNX: a graph of tensors that onnxruntime and most inference engines run, normalizer included.
+//! Export to ONNX: a graph of tensors, normalizer included, that onnxruntime and most inference engines can run.
 //!
-//! Input `features`: `[documents, features]`, 32-bit floats, the raw features of the documents of **one** query, at
-//! least one document. Output `scores`: `[documents]`. The graph takes one query at a time, since the normalizer
-//! `query_min_max` and self-attention look at the whole list; a graph of many queries takes them padded to one length,
-//! with a mask. Normalizers are computed in double precision, as in this crate; scorers in single precision.
+//! The input `features` has the shape `[documents, features]`. It holds the raw features of at least one document of a
+//! single query, as 32-bit floats. The output `scores` has the shape `[documents]`. The graph scores one query at a
+//! time, because the normalizer `query_min_max` and self-attention look at the whole list. A graph for many queries
+//! pads all lists to one length and needs a mask. Normalizers run in double precision, as in this crate, and scorers in
+//! single precision.
 
 mod attention;
 mod graph;
@@ -19,13 +20,13 @@ use crate::ranker::model::Model;
 use crate::scorer::Scorer;
 use graph::{GraphBuilder, Value};
 
-/// A graph that takes one query.
+/// Encodes a graph that scores one query at a time.
 pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let description = "Scores of the documents of one query, from their raw features.";
     finished(GraphBuilder::default(), ranker, ExportFormat::Onnx, description)
 }
 
-/// A graph that takes many queries, padded to one length.
+/// Encodes a graph that scores many queries at a time, padded to one length.
 pub(super) fn encode_batch(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let description = "Scores of the documents of many queries, from their raw features.";
     finished(GraphBuilder::batch(), ranker, ExportFormat::OnnxBatch, description)
@@ -57,7 +58,7 @@ fn finished(
     Ok(graph.finish(&scores, ranker.features(), description.to_string()))
 }
 
-/// Adds the scores, `[documents, 1]`, to the graph.
+/// Adds a scorer to the graph and returns its scores, `[documents, 1]`.
 fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) -> Value {
     match scorer {
         Scorer::Linear(scorer) => scorer::linear_scorer(graph, prefix, scorer, x),
@@ -67,7 +68,7 @@ fn scores(graph: &mut GraphBuilder, prefix: &str, scorer: &Scorer, x: &Value) ->
     }
 }
 
-/// Adds the weighted sum of the members' scores to the graph, in double precision as [`Model::predict`] computes it.
+/// Adds the weighted sum of the members' scores to the graph, in double precision like [`Model::predict`].
 fn ensemble(graph: &mut GraphBuilder, members: &[(f64, Scorer)], x: &Value) -> Option<Value> {
     let mut sum: Option<Value> = None;
     for (number, (weight, scorer)) in members.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! Normalizers as ONNX operators, in double precision as in this crate.
+//! Builds normalizers from ONNX operators, in double precision as in this crate.
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use crate::data::indicators::Indicators;
 use crate::data::{FeatureMap, Normalizer};
 
-/// Adds the raw features to the graph, one row per place of a document; places without one have 0.
+/// Adds the raw features to the graph, with one row for each document; padded places have 0.
 ///
 /// # Shapes
 /// - output: `[documents, features]`, 32-bit floats
@@ -18,8 +18,8 @@ pub(super) fn raw(graph: &mut GraphBuilder, features: usize) -> Value {
     graph.reshaped(&clean, &[-1, features as i64])
 }
 
-/// Adds the columns that a scorer takes to the graph, one row per place of a document: the normalized features, with
-/// missing values filled and a column for those that may be missing where the normalizer fills them.
+/// Adds the input columns of a scorer to the graph, with one row for each document or padded place. The columns are the
+/// normalized features. If the normalizer fills missing values, columns that mark them follow.
 ///
 /// # Shapes
 /// - output: `[documents, columns]`, 32-bit floats
@@ -42,7 +42,8 @@ pub(super) fn filled(graph: &mut GraphBuilder, normalizer: &Normalizer) -> Value
     graph.node_with("Concat", &[&filled, &missing], vec![Attribute::int("axis", 1)])
 }
 
-/// Adds the normalized features to the graph, one row per place of a document. With `may_miss` a value may be NaN.
+/// Adds the normalized features to the graph, with one row for each document or padded place. If `may_miss` is true, a
+/// value may be NaN.
 ///
 /// # Shapes
 /// - output: `[documents, features]`, 32-bit floats
@@ -90,7 +91,7 @@ fn normalized_from(graph: &mut GraphBuilder, normalizer: &Normalizer, raw: &Valu
     graph.as_float(&value)
 }
 
-/// Adds `sign(x) ln(1 + |x|)` of a value in double precision to the graph.
+/// Adds `sign(x) ln(1 + |x|)` to the graph, in double precision.
 pub(super) fn signed_log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
     let one = graph.doubles("one", &[], &[1.0]);
     let size = graph.node("Abs", &[x]);
@@ -100,7 +101,7 @@ pub(super) fn signed_log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
     graph.node("Mul", &[&sign, &size])
 }
 
-/// Adds `(x - min) / (max - min)` over the documents to the graph; a constant feature is 0 / 1.
+/// Adds `(x - min) / (max - min)` over the documents of the query to the graph. A constant feature gives 0 / 1.
 fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value, may_miss: bool) -> Value {
     let over_documents = || vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)];
     // The result of a reduction for NaN depends on its place, so missing values are replaced by numbers outside the
@@ -124,7 +125,7 @@ fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value, may_miss
     graph.node("Div", &[&above, &range])
 }
 
-/// As [`query_min_max`], over the documents of each query of a batch.
+/// Normalizes like [`query_min_max`], separately for each query of a batch.
 fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, features: usize, may_miss: bool) -> Value {
     let x = graph.by_query(x, &[features as i64]);
     let mask = graph.reshaped(mask, &[0, 0, 1]);
@@ -147,7 +148,7 @@ fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, feat
     graph.reshaped(&share, &[-1, features as i64])
 }
 
-/// Adds a divisor with 1 in place of 0, for divisors that are 0 only where the dividend is 0.
+/// Adds a divisor in which 1 replaces 0. It is meant for divisors that are 0 only where the dividend is 0 too.
 fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     let zero = graph.doubles("zero", &[], &[0.0]);
     let one = graph.doubles("one", &[], &[1.0]);
@@ -155,15 +156,17 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     graph.node("Where", &[&positive, value, &one])
 }
 
-/// Ascending values of each feature, in a table with one row per feature in which documents are looked up.
+/// A table of the ascending values of each feature, one row per feature, in which the values of documents are looked
+/// up.
 ///
-/// Each row is padded with infinity to a length that is one less than a power of two: bisection then takes the same steps
-/// for every feature, as gathers over all documents at once. A constant feature has the single value 0.
+/// Each row is padded with infinity to a length of one less than a power of two. Bisection then needs the same number
+/// of steps for every feature, so one gather serves all documents in each step. A constant feature has the single value
+/// 0.
 struct Table {
     values: Value,
-    /// The beginning of the row of each feature.
+    /// The start of each feature's row.
     rows: Value,
-    /// The last place in each row.
+    /// The last position in each row.
     last: Value,
     none: Value,
     one: Value,
@@ -187,7 +190,7 @@ impl Table {
         Self { values: table, rows, last, none, one, count, width }
     }
 
-    /// Lengths of the steps of the bisection, with the places that the first probes look at.
+    /// Returns the step lengths of the bisection, with the positions of the first probes.
     fn steps(&self, graph: &mut GraphBuilder) -> Vec<(Value, Value)> {
         let lengths = std::iter::successors(Some(self.width.div_ceil(2)), |step| Some(step / 2));
         lengths
@@ -200,7 +203,7 @@ impl Table {
             .collect()
     }
 
-    /// Counts, for each document, the values of its feature that are `Less` than it, or `LessOrEqual`.
+    /// Counts, for each document, the table values of its feature that are `Less` than its value, or `LessOrEqual`.
     fn count(&self, graph: &mut GraphBuilder, features: &Value, comparison: &str) -> Value {
         let mut found = self.none.clone();
         for (length, probe) in &self.steps(graph) {
@@ -213,14 +216,14 @@ impl Table {
         found
     }
 
-    /// The places on both sides of a document, after so many values that are below it: twice the first or the last one
-    /// outside.
+    /// Returns the positions of the two table values around a document's value, from the number of values below it.
+    /// Outside the table, both positions are the first or the last one.
     fn sides(&self, graph: &mut GraphBuilder, below: &Value) -> [Value; 2] {
         let lower = graph.node("Sub", &[below, &self.one]);
         [graph.node("Max", &[&lower, &self.none]), graph.node("Min", &[below, &self.last])]
     }
 
-    /// The number of a table of this shape at a place in each row, in double precision.
+    /// Reads the value at one position of each row from a table of this shape, in double precision.
     fn at(&self, graph: &mut GraphBuilder, numbers: &Value, place: &Value) -> Value {
         let place = graph.node("Add", &[place, &self.rows]);
         let number = graph.node("Gather", &[numbers, &place]);
@@ -228,7 +231,7 @@ impl Table {
     }
 }
 
-/// Rows of the same width, with `empty` for a row without numbers, and `filler` behind.
+/// Pads rows to the same width with `filler`; a row without numbers begins with `empty`.
 fn padded<T: Copy>(rows: &[Vec<T>], width: usize, empty: T, filler: T) -> Vec<T> {
     let mut table = Vec::with_capacity(rows.len() * width);
     for row in rows {
@@ -238,7 +241,8 @@ fn padded<T: Copy>(rows: &[Vec<T>], width: usize, empty: T, filler: T) -> Vec<T>
     table
 }
 
-/// Adds the share at which each feature lies among its quantiles to the graph; 0 for a constant feature.
+/// Adds the position of each feature among its quantiles to the graph, as a share from 0 to 1; 0 for a constant
+/// feature.
 fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>]) -> Value {
     let table = Table::new(graph, values);
     let two = graph.doubles("two", &[], &[2.0]);
@@ -271,7 +275,7 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
     graph.node("Div", &[&position, &divisor])
 }
 
-/// Adds the place of each feature between its knots to the graph; 0 for a constant feature.
+/// Adds the position of each feature between its knots to the graph; 0 for a constant feature.
 fn gauss(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>], places: &[Vec<f64>]) -> Value {
     let table = Table::new(graph, values);
     let places = padded(places, table.width, 0.0, 0.0);

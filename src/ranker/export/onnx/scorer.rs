@@ -1,5 +1,5 @@
-//! Linear and multi-layer scorers as ONNX operators. They score as in use: without dropout, with stored batch
-//! statistics.
+//! Builds linear and multi-layer scorers from ONNX operators. The exported scorers use stored batch statistics and no
+//! dropout, as outside training.
 
 use burn::nn::{LayerNorm, Linear};
 use burn::tensor::Tensor;
@@ -46,7 +46,7 @@ pub(super) fn hidden_layers(graph: &mut GraphBuilder, prefix: &str, scorer: &Mlp
     x
 }
 
-/// Adds `sign(x) ln(1 + |x|)` to the graph, in double precision, which keeps small features.
+/// Adds `sign(x) ln(1 + |x|)` to the graph, in double precision so small features keep their digits.
 pub(super) fn log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
     let x = graph.as_double(x);
     let value = signed_log1p(graph, &x);
@@ -107,7 +107,7 @@ fn activation(graph: &mut GraphBuilder, activation: Activation, x: Value) -> Val
     }
 }
 
-/// Adds `x (1 + erf(x / sqrt 2)) / 2` to the graph: ONNX has `Gelu` only since operator set 20.
+/// Adds `x (1 + erf(x / sqrt 2)) / 2` to the graph, since ONNX has `Gelu` only from operator set 20 on.
 fn gelu(graph: &mut GraphBuilder, x: &Value) -> Value {
     let root = graph.floats("sqrt_2", &[], &[std::f32::consts::SQRT_2]);
     let one = graph.floats("one_float", &[], &[1.0]);

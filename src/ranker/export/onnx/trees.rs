@@ -1,8 +1,8 @@
-//! Sums of trees as ONNX's `TreeEnsembleRegressor`, which every version of the operator set for trees has.
+//! Builds sums of trees with ONNX's `TreeEnsembleRegressor`, which every version of ONNX's tree operators has.
 //!
-//! A split sends `x <= threshold` to its true side, in single precision, and a missing value (NaN) to the side that it
-//! names. Leaves are in single precision. A normalizer that treats each document separately is folded into the
-//! thresholds, so no rounding sends a value another way; `query_min_max` is inside the graph.
+//! A split compares `x <= threshold` in single precision and sends a missing value (NaN) to a side of its choice. Leaf
+//! values are stored in single precision. A normalizer that treats each document separately is folded into the
+//! thresholds, so rounding never sends a value the other way. The normalizer `query_min_max` becomes part of the graph.
 
 use super::super::raw_trees::{RawNode, RawTree, check_zeros};
 use super::super::{ExportError, ExportFormat};
@@ -12,7 +12,7 @@ use super::normalizer;
 use crate::data::{Normalizer, NormalizerKind};
 use crate::ranker::tree_ensemble::{LEAF, TreeEnsemble, ZERO};
 
-/// Adds the scores, `[documents, 1]`, to the graph.
+/// Adds the scores of a sum of trees, `[documents, 1]`, to the graph.
 pub(super) fn tree_scores(
     graph: &mut GraphBuilder,
     trees: &TreeEnsemble,
@@ -40,7 +40,7 @@ pub(super) fn tree_scores(
     Ok(graph.tree_node("TreeEnsembleRegressor", &x, attributes.finish()))
 }
 
-/// Puts NaN in place of 0 in the features at whose splits 0 is missing.
+/// Replaces 0 by NaN in the features whose splits treat 0 as missing.
 fn without_zeros(
     graph: &mut GraphBuilder,
     trees: &TreeEnsemble,
@@ -67,7 +67,7 @@ fn without_zeros(
     Ok(graph.node("Where", &[&is_zero, &missing, x]))
 }
 
-/// The lists of the operator: one entry per node, or per leaf.
+/// The attribute lists of the operator, with one entry for each node or for each leaf.
 #[derive(Default)]
 struct Attributes {
     tree: i64,
