@@ -1,17 +1,18 @@
-//! Average precision; its mean over queries is MAP.
+//! Average precision (AP), whose mean over queries is MAP.
 //!
-//! `AP@k = 1/R sum_{r <= k} l_r (1/r) sum_{t <= r} l_t`, R = relevant documents (or `min(k, R)`, by convention).
+//! Average precision is `AP@k = 1/R sum_{r <= k} l_r (1/r) sum_{t <= r} l_t`. R is the number of relevant documents or,
+//! by convention, `min(k, R)`.
 //!
-//! Take a group of m tied documents, c of them relevant, that comes after `a` documents, H of them relevant. Position j
+//! Consider a group of m tied documents, c of them relevant, that follows `a` documents, H of them relevant. Position j
 //! of the group is relevant with probability c/m; if it is, the expected number of relevant documents before it in the
 //! group is (j - 1)(c - 1)/(m - 1). The expectation is therefore
-//! `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. O(n). Without a relevant document average precision is
-//! 0/0.
+//! `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. Average precision costs O(n). For a query without a
+//! relevant document it is 0/0.
 
 use super::convention::{AveragePrecisionDenominator, AveragePrecisionTies, Convention};
 use super::ranking::{Group, RankedList};
 
-/// Computes average precision of the first `k` documents, in 0..=1.
+/// Computes the average precision of the first `k` documents, a value in 0..=1.
 pub(super) fn average_precision(list: &RankedList, k: Option<usize>, convention: &Convention) -> Option<f64> {
     if list.relevant == 0 {
         return None;
@@ -36,7 +37,8 @@ pub(super) fn average_precision(list: &RankedList, k: Option<usize>, convention:
     Some(sum / denominator as f64)
 }
 
-/// Computes the expected sum of the precisions at the relevant documents among the first `inside` of a group.
+/// Computes the expected sum of the precisions at those relevant documents that are among the first `inside` of a
+/// group.
 fn expected_precisions(group: &Group, before: usize, inside: usize) -> f64 {
     let others = match group.len() {
         1 => 0.0,
@@ -46,7 +48,7 @@ fn expected_precisions(group: &Group, before: usize, inside: usize) -> f64 {
     group.relevant_share() * (0..inside).map(precision).sum::<f64>()
 }
 
-/// Like [`expected_precisions`], if the whole group is retrieved at once.
+/// Computes the same sum as [`expected_precisions`] if the whole group is retrieved at once.
 fn precisions_at_end(group: &Group, before: usize, inside: usize) -> f64 {
     let precision = (before + group.relevant) as f64 / group.end as f64;
     group.relevant_share() * inside as f64 * precision

@@ -1,59 +1,59 @@
-//! Conventions: the choices that decide a measure's value for given scores and labels.
+//! Conventions: the choices that determine the value of a measure for given scores and labels.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Discount, Gain, MeasureError};
 
-/// Order of documents with equal scores.
+/// How documents with equal scores are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ties {
-    /// The measure is averaged over all orders of the tied documents (exact expectation).
+    /// Averages the measure over all orders of the tied documents, as an exact expectation.
     #[default]
     Average,
-    /// Tied documents keep the order of the file.
+    /// Keeps tied documents in the order of the file.
     FileOrder,
-    /// Tied documents are ordered by descending identifier, scores compared as `f32` (trec_eval).
+    /// Orders tied documents by descending identifier and compares scores as `f32`, like trec_eval.
     DocumentIdDescending,
 }
 
-/// Treatment of a query without a relevant document.
+/// How a query without a relevant document is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmptyQuery {
-    /// Left out of the mean, and counted in the report.
+    /// Leaves the query out of the mean and counts it in the report.
     #[default]
     Exclude,
-    /// Counted in the mean. The query counts as this value where the measure would divide by zero (NDCG, AP, recall,
-    /// R-precision, the pairwise measures), and otherwise as 0, the value of the formula.
+    /// Includes the query in the mean. It counts as this value if the measure would divide by zero, as NDCG, AP,
+    /// recall, R-precision and the pairwise measures do. Other measures count it as 0, the value of their formula.
     Value(f64),
 }
 
-/// Meaning of a label below 0.
+/// What a label below 0 means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NegativeLabel {
-    /// An error that names the document.
+    /// The label is an error that names the document.
     #[default]
     Refuse,
-    /// Not relevant: the same as 0.
+    /// The document is not relevant, as with label 0.
     Zero,
-    /// Padding: the document does not exist.
+    /// The document is padding and does not exist.
     Absent,
 }
 
-/// Denominator of precision at a cut-off `k`.
+/// The denominator of precision at a cut-off `k`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrecisionDenominator {
-    /// `k`, even where the list is shorter.
+    /// The cut-off `k`, even if the list is shorter.
     #[default]
     Cutoff,
     /// The number of documents retrieved among the first `k`.
     Retrieved,
 }
 
-/// Denominator of average precision.
+/// The denominator of average precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AveragePrecisionDenominator {
@@ -64,35 +64,36 @@ pub enum AveragePrecisionDenominator {
     CutoffOrRelevant,
 }
 
-/// Treatment of tied documents in average precision.
+/// How average precision treats tied documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AveragePrecisionTies {
-    /// The same as every other measure: the convention's [`Ties`].
+    /// Orders tied documents as all other measures do, by the convention's [`Ties`].
     #[default]
     AsOrdered,
-    /// All documents with the same score are retrieved at once: each has the precision at the end of its group
-    /// (scikit-learn).
+    /// Retrieves all documents with the same score at once, like scikit-learn: each gets the precision at the end of
+    /// its group.
     GroupEnd,
 }
 
-/// Denominator of Kendall's tau.
+/// The denominator of Kendall's tau.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KendallTau {
-    /// The pairs with different labels; pairs with equal scores count in the denominator only.
+    /// The number of pairs with different labels; a pair with equal scores still counts in the denominator.
     #[default]
     LabelPairs,
     /// All pairs (tau-a).
     AllPairs,
-    /// The geometric mean of the pairs with different labels and the pairs with different scores (tau-b).
+    /// The geometric mean of two counts: pairs with different labels, and pairs with different scores (tau-b).
     TauB,
 }
 
-/// The choices that decide a measure's value for given scores and labels.
+/// The choices that determine the value of a measure for given scores and labels.
 ///
-/// [`Convention::preset`] returns a named convention; a custom one is a preset with some fields replaced. A convention
-/// is written as the name of the preset that it equals, or else with all its fields. It can be read from either form.
+/// [`Convention::preset`] returns a named convention; a custom convention replaces some fields of a preset. A
+/// convention that equals a preset is written as the preset's name, any other with all its fields. A convention can be
+/// read from either form.
 ///
 /// ```
 /// use burn_rank::prelude::*;
@@ -104,37 +105,37 @@ pub enum KendallTau {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convention {
-    /// Preset name, or `custom`.
+    /// The name of the preset, or `custom`.
     pub name: String,
-    /// Gain of a label (NDCG, DCG).
+    /// The gain of a label in DCG and NDCG.
     pub gain: Gain,
-    /// Discount of a rank (NDCG, DCG).
+    /// The discount of a rank in DCG and NDCG.
     pub discount: Discount,
-    /// Order of equal scores.
+    /// The order of documents with equal scores.
     pub ties: Ties,
-    /// Treatment of a query without a relevant document.
+    /// How a query without a relevant document is treated.
     pub empty: EmptyQuery,
-    /// Lowest label of a relevant document, for the binary measures.
+    /// The lowest label of a relevant document, for binary measures.
     pub relevant_from: f64,
-    /// Meaning of a label below 0.
+    /// What a label below 0 means.
     pub negative_label: NegativeLabel,
-    /// Denominator of precision at a cut-off.
+    /// The denominator of precision at a cut-off.
     pub precision_denominator: PrecisionDenominator,
-    /// Denominator of average precision at a cut-off.
+    /// The denominator of average precision at a cut-off.
     pub average_precision_denominator: AveragePrecisionDenominator,
-    /// Treatment of tied documents in average precision.
+    /// How average precision treats tied documents.
     pub average_precision_ties: AveragePrecisionTies,
-    /// Denominator of Kendall's tau.
+    /// The denominator of Kendall's tau.
     pub kendall_tau: KendallTau,
-    /// Label of a perfect document in ERR, where `R = (2^y - 1) / 2^maximum_grade`.
+    /// The label of a perfect document in ERR, where `R = (2^y - 1) / 2^maximum_grade`.
     pub maximum_grade: f64,
 }
 
 impl Convention {
-    /// Checks every field against its range.
+    /// Checks that every field is in its range.
     ///
     /// # Errors
-    /// [`MeasureError::Convention`] names the first field out of its range.
+    /// Returns [`MeasureError::Convention`], which names the first field that is out of range.
     pub fn check(&self) -> Result<(), MeasureError> {
         self.gain.check()?;
         self.discount.check()?;

@@ -1,17 +1,18 @@
-//! Discounted cumulative gain and its normalized form.
+//! Discounted cumulative gain (DCG) and its normalized form, NDCG.
 //!
-//! `DCG@k = sum_{r <= k} G(y_r) D(r)`, `NDCG@k = DCG@k / max over all orders of DCG@k` (Järvelin and Kekäläinen 2002).
+//! DCG is `DCG@k = sum_{r <= k} G(y_r) x D(r)`, with the gain G of a label and the discount D of a rank. NDCG is
+//! `DCG@k / max over all orders of DCG@k` (Järvelin and Kekäläinen 2002).
 //!
-//! Tied documents share the mean discount of their ranks, which is the expectation over their orders because the sum is
-//! linear in the gains (McSherry and Najork 2008). O(n log n) for the ideal order. Without a positive label NDCG is
-//! 0/0.
+//! Tied documents share the mean discount of their ranks (McSherry and Najork 2008). This is the expectation over their
+//! orders, because the sum is linear in the gains. NDCG costs O(n log n), for the ideal order. Without a positive label
+//! it is 0/0.
 
 use std::cmp::Reverse;
 
 use super::convention::Convention;
 use super::ranking::RankedList;
 
-/// Computes DCG of the first `k` documents, at least 0.
+/// Computes the DCG of the first `k` documents, which is at least 0.
 pub(super) fn dcg(list: &RankedList, k: Option<usize>, convention: &Convention) -> f64 {
     let gain = |label: &f64| convention.gain.of(*label);
     let sum = |group: &super::ranking::Group| {
@@ -24,7 +25,7 @@ pub(super) fn dcg(list: &RankedList, k: Option<usize>, convention: &Convention) 
     list.groups_within(k).map(sum).fold(0.0, |sum, part| sum + part)
 }
 
-/// Computes NDCG of the first `k` documents, in 0..=1.
+/// Computes the NDCG of the first `k` documents, a value in 0..=1.
 pub(super) fn ndcg(list: &RankedList, k: Option<usize>, convention: &Convention) -> Option<f64> {
     if !list.any_positive {
         return None;
@@ -33,7 +34,7 @@ pub(super) fn ndcg(list: &RankedList, k: Option<usize>, convention: &Convention)
     (ideal > 0.0).then(|| dcg(list, k, convention) / ideal)
 }
 
-/// Computes the largest attainable DCG@k, over all documents, retrieved or not.
+/// Computes the largest possible DCG@k of all documents, retrieved or not.
 fn ideal_dcg(list: &RankedList, k: Option<usize>, convention: &Convention) -> f64 {
     let mut gains: Vec<f64> = list.all_labels().map(|label| convention.gain.of(label)).collect();
     let by_falling_gain = |gain: &f64| Reverse(gain.to_bits());

@@ -1,4 +1,4 @@
-//! Discount of a rank, the weight of a position in the discounted measures.
+//! The discount of a rank, which weighs a position in DCG and NDCG.
 
 use std::f64::consts::LN_2;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::MeasureError;
 
-/// Discount of a rank.
+/// The discount of a rank.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Discount {
@@ -15,11 +15,11 @@ pub enum Discount {
     Log2,
     /// `1 / ln(1 + r)`
     Natural,
-    /// 1 at ranks 1 and 2, then `ln 2 / ln r` (LETOR evaluation tool)
+    /// 1 at ranks 1 and 2, then `ln 2 / ln r`, as in the LETOR evaluation tool
     Letor,
     /// `r^-exponent`
     Power {
-        /// The exponent, 0 or above.
+        /// The exponent, which is 0 or above.
         exponent: f64,
     },
     /// `1 / r`
@@ -46,8 +46,8 @@ impl Discount {
         }
     }
 
-    /// Checks the parameters. An exponent must be finite and 0 or above. A table must hold finite numbers, 0 or above,
-    /// that start above 0 and never rise.
+    /// Checks the parameters of the discount. An exponent must be finite and 0 or above. A table must hold finite
+    /// numbers, 0 or above, that start above 0 and never rise.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
         match self {
             Discount::Power { exponent } if !(exponent.is_finite() && *exponent >= 0.0) => {
@@ -61,16 +61,17 @@ impl Discount {
     }
 }
 
-/// The requirements on a table of discounts. Otherwise the ideal ranking would not be the one sorted by label.
+/// The requirements on a table of discounts, in words. Without them the ideal ranking would not be the one sorted by
+/// label.
 pub(crate) const DISCOUNTS: &str = "finite discounts, 0 or above, that start above 0 and never rise";
 
-/// Whether a table is a valid table of discounts.
+/// Returns whether a table meets the requirements on discounts.
 pub(crate) fn is_discount(table: &[f64]) -> bool {
     let falls = table.windows(2).all(|pair| pair[0] >= pair[1]);
     falls && table.iter().all(|d| d.is_finite() && *d >= 0.0) && table.first().is_some_and(|d| *d > 0.0)
 }
 
-/// The discounts of the first ranks, computed once.
+/// The discounts of the first ranks, which are computed only once.
 #[derive(Debug, Clone)]
 pub(super) struct Discounts {
     discount: Discount,
@@ -82,7 +83,7 @@ impl Discounts {
         Self { discount: discount.clone(), first: (1..=ranks).map(|r| discount.at(r)).collect() }
     }
 
-    /// Returns the discount of the 0-based position `at`.
+    /// Returns the discount of the position `at`, counted from 0.
     pub(super) fn at_position(&self, at: usize) -> f64 {
         self.first.get(at).copied().unwrap_or_else(|| self.discount.at(at + 1))
     }

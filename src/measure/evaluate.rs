@@ -1,5 +1,5 @@
-//! Measures of many queries: each list is sorted once for all measures, and queries run in parallel. Means are summed
-//! in the order of the queries, so the number of threads changes no bit.
+//! Measures of many queries. Each list is sorted once for all measures, and queries run in parallel. Means are summed
+//! in the order of the queries, so they have the same bits with any number of threads.
 
 use std::ops::Range;
 
@@ -14,21 +14,21 @@ use super::mean::mean;
 use super::ranking::{Ranking, Workspace};
 use super::{Measure, value};
 
-/// Number of queries that one task ranks with one workspace.
+/// The number of queries that one task ranks with the same buffers.
 const QUERIES_PER_TASK: usize = 32;
-/// Number of ranks whose discounts are computed beforehand.
+/// The number of ranks whose discounts are computed in advance.
 const REMEMBERED_RANKS: usize = 2048;
 
 /// The scored documents of many queries, in flat arrays.
 #[derive(Debug, Clone, Copy)]
 pub struct Rankings<'a> {
-    /// One score per document; higher is better, and -inf means not retrieved.
+    /// One score per document. Higher scores rank higher, and -inf means that the document was not retrieved.
     pub scores: &'a [f32],
     /// One label per document.
     pub labels: &'a [f32],
-    /// `queries + 1` offsets into the documents; query `q` is `offsets[q]..offsets[q + 1]`.
+    /// The `queries + 1` offsets into the documents; query `q` is `offsets[q]..offsets[q + 1]`.
     pub offsets: &'a [usize],
-    /// One identifier per document, or empty where the source has none.
+    /// One identifier per document, or empty if the data have none.
     pub document_ids: &'a [String],
 }
 
@@ -73,20 +73,21 @@ impl<'a> Rankings<'a> {
     }
 }
 
-/// The measures of a set of queries, with the convention in which they were computed.
+/// The measures of a set of queries, and the convention by which they were computed.
 ///
-/// Written as `{"convention", "queries", "empty_queries", "measures": {"ndcg@10": ..}}`.
+/// An evaluation is written as `{"convention", "queries", "empty_queries", "measures": {"ndcg@10": ..}}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
     /// The convention.
     pub convention: Convention,
-    /// Number of queries, empty ones included.
+    /// The number of queries, including those without a relevant document.
     pub queries: usize,
-    /// Queries without a relevant document.
+    /// The number of queries without a relevant document.
     pub empty_queries: usize,
-    /// Mean of every measure, in the order requested.
+    /// The mean of every measure, in the order requested.
     pub means: Vec<(Measure, f64)>,
-    /// `per_query[measure][query]`, in the same order; `None` where the convention excludes the query.
+    /// The values `per_query[measure][query]`, with measures in the order requested; `None` if the convention excludes
+    /// the query.
     pub per_query: Vec<Vec<Option<f64>>>,
 }
 
@@ -107,17 +108,17 @@ impl Serialize for Evaluation {
     }
 }
 
-/// All measures of one query.
+/// The values of all measures for one query.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct QueryValues {
-    /// One value per measure, in the order requested; `None` where the convention excludes the query.
+    /// One value per measure, in the order requested; `None` if the convention excludes the query.
     pub values: Vec<Option<f64>>,
     /// Whether the query has no relevant document.
     pub empty: bool,
 }
 
-/// Measures in one convention, checked once and used on many rankings.
+/// Measures and a convention that are checked once and then applied to many rankings.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     measures: Vec<Measure>,
@@ -126,11 +127,11 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// Checks the measures' parameters and the convention.
+    /// Creates an evaluator after checking the parameters of the measures and the convention.
     ///
     /// # Errors
-    /// [`MeasureError::MeasureParameter`] for a cut-off of 0 or a persistence that is not between 0 and 1;
-    /// [`MeasureError::Convention`] for a field of the convention out of its range.
+    /// Returns [`MeasureError::MeasureParameter`] if a cut-off is 0 or a persistence is not between 0 and 1. Returns
+    /// [`MeasureError::Convention`] if a field of the convention is out of range.
     pub fn new(measures: &[Measure], convention: &Convention) -> Result<Self, MeasureError> {
         measures.iter().try_for_each(Measure::check)?;
         convention.check()?;
@@ -144,7 +145,8 @@ impl Evaluator {
     /// Computes all measures of all queries, in parallel.
     ///
     /// # Errors
-    /// The errors of [`Evaluator::first_measure`]; [`MeasureError::NoQueries`] for a measure for which no query counts.
+    /// Returns the errors of [`Evaluator::first_measure`], and [`MeasureError::NoQueries`] if every query is excluded
+    /// from a measure.
     pub fn evaluate(&self, rankings: &Rankings) -> Result<Evaluation, MeasureError> {
         let (values, empty_queries) = self.values(rankings)?;
         let count = self.measures.len();
@@ -155,20 +157,20 @@ impl Evaluator {
     /// Computes all measures of one query, for [`Evaluator::summary`].
     ///
     /// # Errors
-    /// [`MeasureError::Length`] for arrays of different lengths, [`MeasureError::NoDocumentIds`] where the convention
-    /// orders ties by identifiers that are absent, [`MeasureError::Score`] for NaN or +inf, [`MeasureError::Label`] for
-    /// a label that the convention refuses, [`MeasureError::Grade`] for a label above its maximum grade where ERR is
-    /// measured. The number of the query in errors is 1.
+    /// Returns [`MeasureError::Length`] if arrays differ in length, and [`MeasureError::NoDocumentIds`] if the
+    /// convention breaks ties by missing identifiers. Returns [`MeasureError::Score`] for NaN or +inf,
+    /// [`MeasureError::Label`] for a label that the convention refuses, and [`MeasureError::Grade`] for a label above
+    /// the maximum grade of ERR. Errors give the query the number 1.
     pub fn query(&self, ranking: &Ranking) -> Result<QueryValues, MeasureError> {
         let mut values = Vec::with_capacity(self.measures.len());
         let empty = self.append(ranking, 1, &mut Workspace::default(), &mut values)?;
         Ok(QueryValues { values, empty })
     }
 
-    /// Combines queries that were measured one by one into an evaluation, in the order given.
+    /// Combines the values of single queries into an evaluation, in the given order.
     ///
     /// # Errors
-    /// [`MeasureError::NoQueries`] for a measure for which no query counts.
+    /// Returns [`MeasureError::NoQueries`] if every query is excluded from a measure.
     pub fn summary(&self, queries: &[&QueryValues]) -> Result<Evaluation, MeasureError> {
         let of_measure = |m: usize| queries.iter().map(|query| query.values[m]).collect();
         let per_query = (0..self.measures.len()).map(of_measure).collect();
@@ -193,18 +195,19 @@ impl Evaluator {
         })
     }
 
-    /// Computes the first measure of every query, in order.
+    /// Computes the first measure for every query, in order.
     ///
     /// # Errors
-    /// [`MeasureError::Length`] or [`MeasureError::Offsets`] for arrays that do not fit each other; otherwise the error
-    /// of the first query in order that [`Evaluator::query`] refuses, with its number, counted from 1. All measures are
-    /// computed, so any of them can cause an error.
+    /// Returns [`MeasureError::Length`] or [`MeasureError::Offsets`] if the arrays do not match. Otherwise returns the
+    /// error of the first query that [`Evaluator::query`] refuses, with the query's number counted from 1. All measures
+    /// are computed, so any of them can cause an error.
     pub fn first_measure(&self, rankings: &Rankings) -> Result<Vec<Option<f64>>, MeasureError> {
         let (values, _) = self.values(rankings)?;
         Ok(values.into_iter().step_by(self.measures.len().max(1)).collect())
     }
 
-    /// Computes `values[query * measures + measure]` and the number of empty queries.
+    /// Returns the values in the order `values[query * measures + measure]`, and the number of queries without a
+    /// relevant document.
     fn values(&self, rankings: &Rankings) -> Result<(Vec<Option<f64>>, usize), MeasureError> {
         rankings.check()?;
         let queries = rankings.queries();
@@ -233,7 +236,7 @@ impl Evaluator {
     }
 
     /// Appends every measure of one query and returns whether the query has no relevant document. `number`, counted
-    /// from 1, appears in errors only.
+    /// from 1, appears only in errors.
     fn append(
         &self,
         ranking: &Ranking,
@@ -261,10 +264,10 @@ impl Evaluator {
     }
 }
 
-/// Computes all `measures` of all queries in `convention`, in parallel.
+/// Computes all `measures` of all queries by one `convention`, in parallel.
 ///
 /// # Errors
-/// The errors of [`Evaluator::new`] and [`Evaluator::evaluate`].
+/// Returns the errors of [`Evaluator::new`] and [`Evaluator::evaluate`].
 pub fn evaluate(
     rankings: &Rankings,
     measures: &[Measure],
@@ -274,7 +277,7 @@ pub fn evaluate(
 }
 
 impl Measure {
-    /// Describes what a query must have for the measure not to be 0/0.
+    /// Describes what a query needs for the measure not to be 0/0.
     fn needs(self) -> &'static str {
         match self {
             Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) => "a label above 0",
@@ -284,11 +287,10 @@ impl Measure {
         }
     }
 
-    /// Computes this measure of one query; `None` where the convention excludes the query because no document is
-    /// relevant.
+    /// Computes this measure of one query; `None` if no document is relevant and the convention excludes such queries.
     ///
     /// # Errors
-    /// The errors of [`Evaluator::new`] and [`Evaluator::query`].
+    /// Returns the errors of [`Evaluator::new`] and [`Evaluator::query`].
     pub fn query(&self, ranking: &Ranking, convention: &Convention) -> Result<Option<f64>, MeasureError> {
         self.check()?;
         convention.check()?;
@@ -301,10 +303,10 @@ impl Measure {
         value(self, &list, convention, 1)
     }
 
-    /// Computes the mean of this measure over all queries, in parallel. Model selection and boosting use it.
+    /// Computes the mean of this measure over all queries, in parallel. Model selection and boosting use this function.
     ///
     /// # Errors
-    /// The errors of [`Evaluator::new`] and [`Evaluator::evaluate`].
+    /// Returns the errors of [`Evaluator::new`] and [`Evaluator::evaluate`].
     pub fn mean(&self, rankings: &Rankings, convention: &Convention) -> Result<f64, MeasureError> {
         let evaluator = Evaluator::new(&[*self], convention)?;
         evaluator.mean_of(self, &evaluator.first_measure(rankings)?)
@@ -316,7 +318,7 @@ mod tests {
     use super::*;
     use crate::measure::testing::assert_close;
 
-    /// Creates 300 queries of 0 to 39 documents; scores with ties, labels 0 to 3, some queries without a relevant
+    /// Creates 300 queries of 0 to 39 documents with tied scores and labels from 0 to 3. Some queries have no relevant
     /// document.
     fn many() -> (Vec<f32>, Vec<f32>, Vec<usize>) {
         let mut offsets = vec![0];

@@ -1,18 +1,19 @@
-//! Expected reciprocal rank of the document at which a cascading user stops.
+//! Expected reciprocal rank (ERR): the expected reciprocal of the rank where a user who reads from the top stops.
 //!
-//! `ERR@k = sum_{r <= k} (1/r) R_r prod_{t < r} (1 - R_t)`, `R = (2^y - 1) / 2^g`, g the maximum grade of the
-//! convention (Chapelle, Metzler, Zhang and Grinspan 2009).
+//! ERR is `ERR@k = sum_{r <= k} R_r / r x prod_{t < r} (1 - R_t)` (Chapelle, Metzler, Zhang and Grinspan 2009). A user
+//! stops at a document with label y with probability `R = (2^y - 1) / 2^g`, where g is the maximum grade of the
+//! convention.
 //!
-//! For a tied group let q = 1 - R, and let E_j be the mean over all j-subsets of the product of q. The expected
-//! probability of stopping at place j is E_(j-1) - E_j. `E_j` of i documents is `(i - j)/i E_j + j/i q_i E_(j-1)`, with
-//! `E_j` and `E_(j-1)` of i - 1 documents on the right: a convex combination, so nothing cancels. O(n) without ties,
-//! O(m min(m, k)) for a group of m. If all labels are 0, ERR is 0.
+//! For a tied group, let q = 1 - R, and let E_j be the mean over all j-subsets of the product of q. The expected
+//! probability of stopping at position j is E_(j-1) - E_j. For i documents, `E_j` is `(i - j)/i E_j + j/i q_i E_(j-1)`,
+//! where the values on the right belong to i - 1 documents. This is a convex combination, so no digits cancel. ERR
+//! costs O(n) without ties, and O(m min(m, k)) for a tied group of m documents. If all labels are 0, ERR is 0.
 
 use super::convention::Convention;
 use super::error::MeasureError;
 use super::ranking::RankedList;
 
-/// Computes ERR of the first `k` documents, in 0..1.
+/// Computes the ERR of the first `k` documents, a value in 0..1.
 pub(super) fn expected_reciprocal_rank(list: &RankedList, k: Option<usize>, convention: &Convention) -> f64 {
     let scale = (-convention.maximum_grade).exp2();
     let passes = |label: f64| 1.0 - (label.exp2() - 1.0) * scale;
@@ -51,7 +52,7 @@ fn subset_means(factors: impl Iterator<Item = f64>, largest: usize, means: &mut 
     }
 }
 
-/// Refuses a label above the maximum grade, which would mean a stopping probability above 1.
+/// Refuses a label above the maximum grade, which would give a stopping probability above 1.
 pub(super) fn check_grades(list: &RankedList, convention: &Convention, query: usize) -> Result<(), MeasureError> {
     match list.all_labels().find(|label| *label > convention.maximum_grade) {
         None => Ok(()),

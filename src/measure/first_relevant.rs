@@ -1,21 +1,21 @@
-//! Measures of the first relevant document: reciprocal rank (its mean is MRR), success (hits), winner takes all.
+//! Measures of the first relevant document: reciprocal rank (whose mean is MRR), success (hits) and winner takes all.
 //!
 //! With f the rank of the first relevant document: `RR@k = 1/f if f <= k, else 0`, `Success@k = 1 if f <= k, else 0`,
 //! `WTA = Success@1`.
 //!
-//! In a group of m tied documents, c of them relevant, the first relevant one is at place j with probability
-//! `C(m - j, c - 1) / C(m, c)`, which is computed step by step as a product of shares. O(n). Without a relevant
-//! document all measures are 0.
+//! Take a group of m tied documents, c of them relevant. Its first relevant document is at position j with probability
+//! `C(m - j, c - 1) / C(m, c)`, which is computed step by step as a product of ratios. The measures cost O(n). For a
+//! query without a relevant document they are 0.
 
 use super::ranking::{Group, RankedList};
 
-/// Computes the reciprocal of the rank of the first relevant document, 0 beyond rank `k`.
+/// Computes the reciprocal of the rank of the first relevant document; 0 if that rank is beyond `k`.
 pub(super) fn reciprocal_rank(list: &RankedList, k: Option<usize>) -> f64 {
     let Some(group) = first_with_relevant(list, k) else { return 0.0 };
     places_of_first(group).take(group.within(k.unwrap_or(usize::MAX))).map(|(rank, share)| share / rank as f64).sum()
 }
 
-/// Computes the probability that a relevant document is among the first `k`; without ties it is 0 or 1.
+/// Computes the probability that a relevant document is among the first `k`, which is 0 or 1 without ties.
 pub(super) fn success(list: &RankedList, k: Option<usize>) -> f64 {
     let Some(group) = first_with_relevant(list, k) else { return 0.0 };
     match group.within(k.unwrap_or(usize::MAX)) {

@@ -1,13 +1,13 @@
-//! Gain of a label, the numerator of the discounted measures.
+//! The gain of a label, from which DCG and NDCG are computed.
 
 use serde::{Deserialize, Serialize};
 
 use super::MeasureError;
 
-/// Largest label of an exponential gain: beyond it the sum over a list could leave the range of an `f64`.
+/// The largest label of an exponential gain. With larger labels, the sum over a list could overflow an `f64`.
 const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 
-/// Gain of a label.
+/// The gain of a label.
 ///
 /// # Which labels are allowed
 /// | gain | in a loss | in a measure |
@@ -16,13 +16,13 @@ const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 /// | [`Linear`](Gain::Linear) | a finite number, 0 or above | the same |
 /// | [`Table`](Gain::Table) of m gains | a whole number from 0 to m - 1 | the same |
 ///
-/// A measure works in `f64` and accepts the labels that other tools accept, as long as sums of their gains are finite,
-/// which holds for gains up to 2^960. A loss usually works in `f32`, and sums and products of gains up to 2^30 stay in
-/// its range. For an exponential gain a loss requires whole grades: a fraction is nearly always a label that was scaled
-/// beforehand, and the exponential would distort it silently.
+/// A measure computes in `f64` and accepts the labels that other tools accept if sums of their gains are finite. This
+/// holds for gains up to 2^960. A loss usually computes in `f32`, where sums and products of gains up to 2^30 are
+/// finite. With an exponential gain, a loss accepts only whole labels. A fraction is nearly always a label that was
+/// scaled earlier, and the exponential would silently distort it.
 /// [`RankingLoss::try_forward`](crate::loss::RankingLoss::try_forward) and
-/// [`About::check_labels`](crate::loss::About::check_labels) refuse other labels; `forward` does not look at values.
-/// The convention decides what a negative label means in a measure ([`NegativeLabel`](super::NegativeLabel)).
+/// [`About::check_labels`](crate::loss::About::check_labels) refuse other labels, but `forward` does not check values.
+/// In a measure, the convention decides what a negative label means ([`NegativeLabel`](super::NegativeLabel)).
 ///
 /// ```
 /// use burn_rank::prelude::*;
@@ -45,14 +45,15 @@ pub enum Gain {
     Table(Vec<f64>),
 }
 
-/// `2^y` for `y >= 0`. For whole labels it is written down rather than computed, since measures ask once per document.
+/// Returns `2^y` for `y >= 0`. For whole labels, the bits of the float are set directly, which is faster, since
+/// measures call this once per document.
 fn power_of_two(y: f64) -> f64 {
     let is_normal = y < 1024.0 && y.fract() == 0.0;
     if is_normal { f64::from_bits((y as u64 + 1023) << 52) } else { y.exp2() }
 }
 
 impl Gain {
-    /// Returns the gain of label `y >= 0`. A label beyond a table has the gain NaN: check labels first.
+    /// Returns the gain of label `y >= 0`. A label beyond the table has the gain NaN, so check labels first.
     pub fn of(&self, y: f64) -> f64 {
         match self {
             Gain::Exp2 => power_of_two(y) - 1.0,
@@ -62,7 +63,7 @@ impl Gain {
         }
     }
 
-    /// Describes the labels for which [`Gain::of`] is finite; `None` if the label `y >= 0` is one of them.
+    /// Describes the labels for which [`Gain::of`] is finite; `None` if `y >= 0` is one of them.
     pub(super) fn expected_label(&self, y: f64) -> Option<String> {
         match self {
             Gain::Linear => (!y.is_finite()).then(|| "a finite number, 0 or above".to_string()),
@@ -74,7 +75,7 @@ impl Gain {
         }
     }
 
-    /// Checks a table: it must hold at least one number, and only finite numbers, 0 or above.
+    /// Checks that a table is not empty and holds only finite numbers, 0 or above.
     pub(crate) fn check(&self) -> Result<(), MeasureError> {
         match self {
             Gain::Table(table) if table.is_empty() => {

@@ -1,7 +1,8 @@
-//! Exact measures of a ranked list, and the conventions that give them a meaning. This module does not use burn.
+//! Exact measures of a ranked list, and the conventions that define their values. This module does not use burn.
 //!
-//! A value means nothing without its [`Convention`]: the same ranking has as many NDCGs as there are tools. Here the
-//! convention is one value, chosen by name ([`Convention::PRESETS`]), carried and printed with every result.
+//! The value of a measure depends on its [`Convention`]: for the same ranking, different tools report different NDCGs.
+//! In this crate, the convention is a single value that is chosen by name ([`Convention::PRESETS`]) and reported with
+//! every result.
 //!
 //! ```
 //! use burn_rank::measure::{Convention, Rankings, evaluate};
@@ -22,7 +23,7 @@
 //! ```
 //!
 //! # One ranking, six NDCGs
-//! Two queries: one with tied scores and graded labels, one without a relevant document.
+//! The example measures two queries: one with tied scores and graded labels, and one without a relevant document.
 //!
 //! ```
 //! use burn_rank::measure::{Convention, Measure, Rankings};
@@ -47,12 +48,12 @@
 //! # Ok::<(), burn_rank::measure::MeasureError>(())
 //! ```
 //!
-//! `standard` averages over the orders of tied documents and leaves the second query out. `letor` does not discount
-//! rank 2 and counts that query as 0. `trec_eval` and `sklearn` take the label as gain; the former breaks ties by
-//! identifier, the latter averages over them. LightGBM and XGBoost count the empty query as 1, Rax and TensorFlow
-//! Ranking as 0.
+//! `standard` averages over the orders of tied documents and leaves out the query without a relevant document. `letor`
+//! does not discount rank 2 and counts that query as 0. `trec_eval` and `sklearn` use the label itself as gain.
+//! `trec_eval` breaks ties by identifier, and `sklearn` averages over them. The presets of LightGBM and XGBoost count a
+//! query without a relevant document as 1, those of Rax and TensorFlow Ranking as 0.
 //!
-//! To add a measure, implement [`ListMeasure`]; [`Measure::own`] makes it a [`Measure`].
+//! To add a measure, implement [`ListMeasure`] and turn it into a [`Measure`] with [`Measure::own`].
 
 mod average_precision;
 mod convention;
@@ -100,10 +101,10 @@ pub use ranking::Ranking;
 
 use ranking::RankedList;
 
-/// A measure of one ranked list, with its cut-off or persistence.
+/// A measure of one ranked list, including its cut-off or persistence.
 ///
-/// A measure is written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, as in `map`, `ndcg@10`, `rbp@p=0.8`: see
-/// [`Measure::FAMILIES`]. Without a cut-off all retrieved documents count.
+/// A measure is written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`, such as `map`, `ndcg@10` or `rbp@p=0.8`; see
+/// [`Measure::FAMILIES`]. Without a cut-off, all retrieved documents count.
 ///
 /// ```
 /// use burn_rank::prelude::*;
@@ -138,25 +139,26 @@ pub enum Measure {
     Err(Option<usize>),
     /// Rank-biased precision.
     Rbp {
-        /// Probability of going on to the next document, in 0..1.
+        /// The probability that the user continues to the next document, in 0..1.
         persistence: f64,
     },
-    /// Kendall's rank correlation of scores and labels.
+    /// Kendall's rank correlation between scores and labels.
     KendallTau,
     /// Ordered pair accuracy.
     PairAccuracy,
-    /// A measure of one's own; [`Measure::own`] makes one. Written as its name, and not read back.
+    /// A user-defined measure, created with [`Measure::own`]. It is written as its name and cannot be read back.
     Own(OwnMeasure),
 }
 
 impl Measure {
-    /// Makes a [`Measure`] of a [`ListMeasure`]. It is kept until the program ends, so measures can be copied freely.
-    /// Make it once, not for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
+    /// Makes a [`Measure`] from a [`ListMeasure`]. The measure is kept until the program ends, so it can be copied
+    /// freely. Create it once rather than for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
     pub fn own(measure: impl ListMeasure + 'static) -> Self {
         Self::Own(OwnMeasure::new(Box::leak(Box::new(measure))))
     }
 
-    /// Returns whether the measure uses graded labels instead of only relevance. A user-defined measure may use them.
+    /// Returns whether the measure uses graded labels, not just relevance. A user-defined measure is assumed to use
+    /// them.
     pub(crate) fn is_graded(&self) -> bool {
         matches!(
             self,
@@ -171,7 +173,7 @@ impl Measure {
 }
 
 /// Computes a measure of one ranked list; `None` if the convention excludes the query. `query`, counted from 1, appears
-/// in errors only.
+/// only in errors.
 fn value(
     measure: &Measure,
     list: &RankedList,

@@ -1,4 +1,4 @@
-//! Names of measures: `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`.
+//! Names of measures, written `NAME`, `NAME@CUTOFF` or `NAME@p=PERSISTENCE`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Measure, MeasureError};
 use crate::text::nearest;
 
-/// The persistence of `rbp` where none is given.
+/// The persistence of `rbp` if its name gives none.
 const PERSISTENCE: f64 = 0.8;
 
 /// The parameter that may follow the name of a measure.
@@ -23,7 +23,7 @@ enum Parameter {
     Persistence,
 }
 
-/// A family of measures: one name, any parameter.
+/// A family of measures with the same name and any parameter.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct MeasureFamily {
@@ -46,7 +46,7 @@ impl MeasureFamily {
         }
     }
 
-    /// Returns the measure with this text after the `@`; `None` if the text is not a valid parameter.
+    /// Returns the measure with `parameter` after the `@`; `None` if that is not a valid parameter.
     fn with(&self, parameter: Option<&str>) -> Option<Measure> {
         match (self.parameter, parameter) {
             (Parameter::None(measure), None) => Some(measure),
@@ -147,7 +147,7 @@ impl Measure {
         },
     ];
 
-    /// Returns the name of the measure's family in [`Measure::FAMILIES`], or the whole name of a user-defined measure.
+    /// Returns the name of the measure's family in [`Measure::FAMILIES`], or the full name of a user-defined measure.
     pub fn family(&self) -> &'static str {
         match self {
             Measure::Ndcg(_) => "ndcg",
@@ -167,8 +167,8 @@ impl Measure {
         }
     }
 
-    /// Checks the parameter: a cut-off must be 1 or more, and a persistence between 0 and 1. The name of a user-defined
-    /// measure must not be in use.
+    /// Checks the parameter: a cut-off must be 1 or more, and a persistence between 0 and 1. A user-defined measure
+    /// must not have the name of a measure of this crate.
     pub(super) fn check(&self) -> Result<(), MeasureError> {
         if let Measure::Own(own) = self {
             let name = own.get().name();

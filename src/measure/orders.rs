@@ -1,4 +1,4 @@
-//! The orders of documents that share positions: all of them where they are few, else a fixed draw.
+//! The orders of documents that share positions: all of them if there are few, otherwise a fixed random sample.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-/// Most orders that a mean covers.
+/// The largest number of orders that a mean covers.
 const MOST: usize = 120;
 
-/// Labels by position, and the positions whose order is open.
+/// Labels by position, and the ranges of positions whose order is open.
 pub(super) struct Orders {
     labels: Vec<f64>,
     ties: Vec<Range<usize>>,
@@ -23,8 +23,8 @@ impl Orders {
         Self { labels, ties }
     }
 
-    /// The mean of `value` over the orders. Orders that give every position the same label count as one; each of these
-    /// stands for equally many orders of documents.
+    /// Returns the mean of `value` over the orders of the documents. Orders with the same label at every position count
+    /// once, since each of them stands for the same number of document orders.
     pub(super) fn mean(mut self, mut value: impl FnMut(&[f64]) -> f64) -> f64 {
         let mut sum = 0.0;
         if let Some(count) = self.count() {
@@ -43,7 +43,7 @@ impl Orders {
         sum / MOST as f64
     }
 
-    /// Number of different orders of labels, unless there are too many.
+    /// Returns the number of different orders of labels, or `None` if there are too many.
     fn count(&self) -> Option<usize> {
         let mut count = 1usize;
         for tied in &self.ties {
@@ -64,13 +64,14 @@ impl Orders {
         Some(count)
     }
 
-    /// Moves on to the next order; `false` after the last, which leaves the first.
+    /// Moves to the next order; returns `false` after the last order and starts again from the first.
     fn advance(&mut self) -> bool {
         self.ties.iter().any(|tied| next_permutation(&mut self.labels[tied.clone()]))
     }
 }
 
-/// The next order in lexicographic sense; `false` after the last, which leaves the first.
+/// Moves to the next order in the lexicographic sense; returns `false` after the last order and starts again from the
+/// first.
 fn next_permutation(values: &mut [f64]) -> bool {
     let Some(fall) = (1..values.len()).rev().find(|&at| values[at - 1] < values[at]) else {
         values.reverse();

@@ -1,4 +1,4 @@
-//! Your own exact measures, in the conventions of the others.
+//! User-defined measures, which follow the same conventions as the measures of this crate.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -8,8 +8,8 @@ use super::error::MeasureError;
 use super::orders::Orders;
 use super::ranking::{RankedList, Ranking};
 
-/// An exact measure of a ranked list, larger for a better list. [`Measure::own`](super::Measure::own) makes a
-/// [`Measure`](super::Measure) of it, which goes wherever the measures of this crate go.
+/// An exact measure of a ranked list, which is larger for a better list. [`Measure::own`](super::Measure::own) turns it
+/// into a [`Measure`](super::Measure) that can be used like the measures of this crate.
 ///
 /// ```
 /// use burn_rank::measure::{Convention, ListMeasure, Measure, RankedDocuments, Rankings, evaluate};
@@ -37,33 +37,33 @@ use super::ranking::{RankedList, Ranking};
 /// # Ok::<(), burn_rank::measure::MeasureError>(())
 /// ```
 pub trait ListMeasure: Debug + Send + Sync {
-    /// Returns the name with its parameters, as in `ndcg@10`. It is printed and written, and distinguishes the measure
-    /// from others. It must not be the name of a measure of this crate.
+    /// Returns the name of the measure with its parameters, such as `ndcg@10`. The name is printed and written to
+    /// files, and identifies the measure. It must differ from the names of this crate's measures.
     fn name(&self) -> &str;
 
-    /// Returns the value of one query, a finite number. `None` means that the query has nothing to find; the convention
-    /// then leaves the query out or gives it a value ([`EmptyQuery`](super::EmptyQuery)).
+    /// Returns the value of one query as a finite number. `None` means that the query has nothing to find. The
+    /// convention then excludes the query or gives it a value ([`EmptyQuery`](super::EmptyQuery)).
     fn value(&self, list: &RankedDocuments) -> Option<f64>;
 
-    /// Whether all values lie in `[0, 1]`, as learners that bound a measure require. The default is `true`.
+    /// Returns whether all values lie in `[0, 1]`, which learners that bound a measure require. The default is `true`.
     fn in_unit_interval(&self) -> bool {
         true
     }
 
-    /// Returns the requirement on labels if a `label` of 0 or above violates it. The default is `None`: every label is
-    /// valid that the gain of the convention allows.
+    /// Describes the valid labels if `label`, which is 0 or above, is not one of them. The default is `None`, which
+    /// accepts every label that the convention's gain accepts.
     fn expected_label(&self, _label: f64) -> Option<String> {
         None
     }
 }
 
-/// The content of [`Measure::Own`](super::Measure::Own): a [`ListMeasure`] that all copies share, equal to those with
-/// the same name.
+/// The content of [`Measure::Own`](super::Measure::Own): a [`ListMeasure`] that all copies share. Two measures with the
+/// same name are equal.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnMeasure(&'static dyn ListMeasure);
 
 impl OwnMeasure {
-    /// A measure that lives as long as the program, such as a `static`.
+    /// Creates a measure from a [`ListMeasure`] that lives as long as the program, such as a `static`.
     pub const fn new(measure: &'static dyn ListMeasure) -> Self {
         Self(measure)
     }
@@ -73,7 +73,7 @@ impl OwnMeasure {
         self.0
     }
 
-    /// Refuses the first label that the measure has no meaning for. `query` counts from 1.
+    /// Refuses the first label that the measure does not accept. The number `query` counts from 1.
     pub(super) fn check_labels(&self, ranking: &Ranking, query: usize) -> Result<(), MeasureError> {
         for (document, &label) in ranking.labels.iter().enumerate().filter(|(_, label)| **label >= 0.0) {
             if let Some(expected) = self.0.expected_label(f64::from(label)) {
@@ -90,11 +90,12 @@ impl PartialEq for OwnMeasure {
     }
 }
 
-/// The documents of one query in rank order, read as a [`Convention`] says. Positions count from 0, ranks from 1.
+/// The documents of one query in rank order, interpreted by a [`Convention`]. Positions are counted from 0, ranks from
+/// 1.
 ///
-/// If the convention averages over the orders of equal scores ([`Ties::Average`](super::Ties::Average)), documents of
-/// one score share their positions. [`gains`](Self::gains) and [`relevance`](Self::relevance) then give their mean at
-/// each of these positions, which makes a sum over positions exact. A measure that combines documents, such as average
+/// If the convention averages over ties ([`Ties::Average`](super::Ties::Average)), documents with equal scores share
+/// their positions. [`gains`](Self::gains) and [`relevance`](Self::relevance) then give the mean of these documents at
+/// each shared position, so sums over positions are exact. A measure that combines several documents, such as average
 /// precision, uses [`mean_over_orders`](Self::mean_over_orders) instead.
 pub struct RankedDocuments<'a> {
     list: &'a RankedList<'a>,
@@ -111,59 +112,61 @@ impl<'a> RankedDocuments<'a> {
         self.convention
     }
 
-    /// Number of documents that have a rank.
+    /// Returns the number of documents that have a rank.
     pub fn retrieved(&self) -> usize {
         self.list.labels.len()
     }
 
-    /// Labels by position. Tied documents share their positions, and their labels are in no particular order.
+    /// Returns the labels by position. The labels of tied documents, which share their positions, are in no particular
+    /// order.
     pub fn labels(&self) -> &[f64] {
         self.list.labels
     }
 
-    /// Labels of the documents that were not retrieved.
+    /// Returns the labels of the documents that were not retrieved.
     pub fn unretrieved(&self) -> &[f64] {
         self.list.unranked
     }
 
-    /// Number of relevant documents, retrieved or not.
+    /// Returns the number of relevant documents, retrieved or not.
     pub fn relevant(&self) -> usize {
         self.list.relevant
     }
 
-    /// Positions that two documents or more share, in ascending order.
+    /// Returns the ranges of positions that several documents share, in ascending order.
     pub fn ties(&self) -> impl Iterator<Item = Range<usize>> {
         self.list.groups.iter().filter(|group| group.len() > 1).map(|group| group.start..group.end)
     }
 
-    /// Gain of the document at each position, or the mean of those that share it.
+    /// Returns the gain of the document at each position. Documents that share a position give their mean gain.
     pub fn gains(&self) -> impl Iterator<Item = f64> {
         self.at_positions(|label| self.convention.gain.of(label))
     }
 
-    /// 1 at the positions of relevant documents, else 0; the share of relevant ones where several share a position.
+    /// Returns 1 for each position with a relevant document, otherwise 0. Documents that share a position give the
+    /// share of relevant ones.
     pub fn relevance(&self) -> impl Iterator<Item = f64> {
         self.at_positions(|label| f64::from(u8::from(label >= self.convention.relevant_from)))
     }
 
-    /// Discount of a rank, from 1.
+    /// Returns the discount of a rank, counted from 1.
     ///
     /// # Panics
-    /// Rank 0.
+    /// Panics if the rank is 0.
     pub fn discount(&self, rank: usize) -> f64 {
         self.list.discounts.at_position(rank.checked_sub(1).expect("ranks count from 1"))
     }
 
-    /// Gains of all documents, retrieved or not, the largest first: the gains of the ideal list.
+    /// Returns the gains of all documents, retrieved or not, in descending order as in the ideal list.
     pub fn ideal_gains(&self) -> Vec<f64> {
         let mut gains: Vec<f64> = self.list.all_labels().map(|label| self.convention.gain.of(label)).collect();
         gains.sort_unstable_by(|a, b| b.total_cmp(a));
         gains
     }
 
-    /// The mean of `value`, which is given labels by position, over the orders of the documents that share positions.
-    /// It is exact up to 120 different orders of labels; beyond, the mean over 120 that are drawn, the same in every
-    /// evaluation.
+    /// Returns the mean of `value`, a function of the labels by position, over the orders of the documents that share
+    /// positions. The mean is exact for up to 120 different orders of labels. Beyond, it covers 120 random orders, the
+    /// same in every evaluation.
     pub fn mean_over_orders(&self, value: impl FnMut(&[f64]) -> f64) -> f64 {
         Orders::new(self.list.labels, self.ties().collect()).mean(value)
     }
@@ -210,7 +213,8 @@ mod tests {
         }
     }
 
-    /// Average precision again: it compares relevant documents, so ties need their orders.
+    /// A second implementation of average precision. It compares relevant documents, so it needs all orders of tied
+    /// documents.
     #[derive(Debug)]
     struct OwnAp;
 

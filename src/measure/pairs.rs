@@ -1,19 +1,20 @@
 //! Measures of pairs of documents: Kendall's tau and ordered pair accuracy.
 //!
-//! Let C be the number of pairs that scores and labels put in the same order, and D the number of pairs that they put
-//! in opposite orders: `tau = (C - D) / P`. By convention, P is the number of pairs with different labels, the number
-//! of all pairs (tau-a), or the geometric mean of the number of pairs with different labels and the number of pairs
-//! with different scores (tau-b). `Ordered pair accuracy = C / pairs with different labels`.
+//! Let C be the number of document pairs that scores and labels put in the same order, and D the number of pairs that
+//! they put in opposite orders. Kendall's tau is `tau = (C - D) / P`. The convention decides what P counts: the pairs
+//! with different labels, or all pairs (tau-a). In tau-b, P is the geometric mean of the number of pairs with different
+//! labels and the number of pairs with different scores. `Ordered pair accuracy = C / pairs with different labels`.
 //!
-//! If ties are averaged, a pair with equal scores is in each order half the time. It counts 0 in tau, 1/2 in the
-//! accuracy. Otherwise tau uses the order of the convention; tau-b always leaves such a pair out. The accuracy then
-//! counts the pair as 0, as Rax and TensorFlow Ranking do. O(n log n): a Fenwick tree counts the labels before a
-//! document. Documents that were not retrieved are left out. Without two different labels both measures are 0/0.
+//! If the convention averages over ties, a pair with equal scores is in each order half of the time. Such a pair counts
+//! as 0 in tau and as 1/2 in the accuracy. Otherwise tau uses the convention's order of the pair, except that tau-b
+//! always leaves it out. The accuracy then counts the pair as 0, like Rax and TensorFlow Ranking. Both measures cost
+//! O(n log n), because a Fenwick tree counts the smaller labels before each document. Documents that were not retrieved
+//! are ignored. If all labels are equal, both measures are 0/0.
 
 use super::convention::{Convention, KendallTau, Ties};
 use super::ranking::{Group, RankedList};
 
-/// Computes Kendall's tau between scores and labels, in -1..=1.
+/// Computes Kendall's tau between scores and labels, a value in -1..=1.
 pub(super) fn kendall_tau(list: &RankedList, convention: &Convention) -> Option<f64> {
     let groups = match convention.kendall_tau {
         KendallTau::TauB => list.equal_scores,
@@ -29,7 +30,7 @@ pub(super) fn kendall_tau(list: &RankedList, convention: &Convention) -> Option<
     (with_different_labels > 0.0 && denominator > 0.0).then(|| (pairs.concordant - pairs.discordant) / denominator)
 }
 
-/// Computes the share of the pairs with different labels that the scores put in the right order, in 0..=1.
+/// Computes the share of the pairs with different labels that the scores order correctly, a value in 0..=1.
 pub(super) fn pair_accuracy(list: &RankedList, convention: &Convention) -> Option<f64> {
     let pairs = Pairs::count(list, list.equal_scores);
     let with_different_labels = pairs.all - pairs.equal_labels;
@@ -41,7 +42,7 @@ pub(super) fn pair_accuracy(list: &RankedList, convention: &Convention) -> Optio
     (with_different_labels > 0.0).then(|| right / with_different_labels)
 }
 
-/// Numbers of pairs; `f64` holds them exactly up to lists of 10^8 documents.
+/// Numbers of pairs; `f64` holds them exactly for lists of up to 10^8 documents.
 #[derive(Debug, PartialEq)]
 struct Pairs {
     all: f64,
@@ -100,7 +101,7 @@ impl CountTree {
         }
     }
 
-    /// Returns how many labels were added at a level below `level`.
+    /// Returns how many of the labels added so far are at a level below `level`.
     fn below(&self, level: usize) -> usize {
         let mut node = level;
         let mut count = 0;

@@ -1,16 +1,16 @@
-//! Precision, recall and R-precision: the relevant documents among the first ones.
+//! Precision, recall and R-precision, which count the relevant documents among the first documents.
 //!
-//! With h the number of relevant documents among the first k, and R the number of all relevant documents, retrieved or
-//! not: `P@k = h / k` (or `h / min(k, retrieved)`, by convention), `Recall@k = h / R`, `R-precision = P@R`.
+//! Let h be the number of relevant documents among the first k, and R the number of all relevant documents, retrieved
+//! or not: `P@k = h / k` (or `h / min(k, retrieved)`, by convention), `Recall@k = h / R`, `R-precision = P@R`.
 //!
 //! A tied group with c relevant documents and t of its m positions within the cut-off contributes t c / m, the mean of
-//! the hypergeometric distribution. O(n). Without a relevant document recall and R-precision are 0/0 and precision is
-//! 0.
+//! a hypergeometric distribution. The measures cost O(n). For a query without a relevant document, recall and
+//! R-precision are 0/0, and precision is 0.
 
 use super::convention::{Convention, PrecisionDenominator};
 use super::ranking::RankedList;
 
-/// Computes precision of the first `k` documents, in 0..=1; 0/0 for an empty list.
+/// Computes the precision of the first `k` documents, a value in 0..=1; `None` (0/0) for an empty list.
 pub(super) fn precision(list: &RankedList, k: Option<usize>, convention: &Convention) -> Option<f64> {
     let retrieved = list.labels.len();
     let denominator = match (k, convention.precision_denominator) {
@@ -21,12 +21,12 @@ pub(super) fn precision(list: &RankedList, k: Option<usize>, convention: &Conven
     (denominator > 0).then(|| list.expected_hits(k) / denominator as f64)
 }
 
-/// Computes recall of the first `k` documents, in 0..=1.
+/// Computes the recall of the first `k` documents, a value in 0..=1.
 pub(super) fn recall(list: &RankedList, k: Option<usize>) -> Option<f64> {
     (list.relevant > 0).then(|| list.expected_hits(k) / list.relevant as f64)
 }
 
-/// Computes precision of the first R documents, in 0..=1, always divided by R.
+/// Computes the precision of the first R documents, a value in 0..=1, with R as divisor even if the list is shorter.
 pub(super) fn r_precision(list: &RankedList) -> Option<f64> {
     recall(list, Some(list.relevant))
 }

@@ -1,4 +1,4 @@
-//! The named conventions, and how a convention is written and read.
+//! The named conventions, and code that writes and reads conventions.
 
 use std::fmt::Formatter;
 
@@ -17,7 +17,7 @@ use crate::text::nearest;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Preset {
-    /// Name on the command line and in files.
+    /// The name of the preset on the command line and in files.
     pub name: &'static str,
     /// One-line description.
     pub description: &'static str,
@@ -35,7 +35,7 @@ fn file_order_one(convention: &mut Convention) {
 }
 
 impl Convention {
-    /// All presets. Each states only how it differs from the first.
+    /// All presets, each of which states only how it differs from the first.
     pub const PRESETS: &'static [Preset] = &[
         Preset {
             name: "standard",
@@ -106,10 +106,10 @@ impl Convention {
         },
     ];
 
-    /// Returns the convention of the preset with this name.
+    /// Returns the convention of the preset with a given name.
     ///
     /// # Errors
-    /// [`MeasureError::UnknownPreset`] for a name that no preset has, with all names and the nearest.
+    /// Returns [`MeasureError::UnknownPreset`] if no preset has this name, with all names and the nearest one.
     pub fn preset(name: &str) -> Result<Self, MeasureError> {
         let preset = Self::PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
             let names: Vec<&str> = Self::PRESETS.iter().map(|preset| preset.name).collect();
@@ -152,14 +152,15 @@ impl Default for Convention {
     }
 }
 
-/// Generates the code for writing and for reading from one list of fields, so that no field is written but not read.
+/// Generates the code that writes and the code that reads a convention from one list of fields. So no field is written
+/// but not read.
 macro_rules! written_fields {
     ($($field:ident: $type:ty),* $(,)?) => {
-        /// A convention in full, or as the fields in which it differs from a preset.
+        /// A convention with all its fields, or with those in which it differs from a preset.
         #[derive(Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Fields {
-            /// The preset to start from; `standard` if absent.
+            /// The preset from which the convention starts; `standard` if absent.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             preset: Option<String>,
             #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -231,7 +232,7 @@ impl<'de> Deserialize<'de> for Convention {
     }
 }
 
-/// Accepts the name of a preset or a map of fields.
+/// Reads a convention from the name of a preset or from a map of fields.
 struct WrittenConvention;
 
 impl<'de> Visitor<'de> for WrittenConvention {

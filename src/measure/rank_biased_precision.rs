@@ -1,11 +1,11 @@
-//! Rank-biased precision: models a user who continues to the next document with probability p.
+//! Rank-biased precision (RBP), which models a user who continues to the next document with probability p.
 //!
 //! `RBP = (1 - p) sum_r l_r p^(r - 1)` (Moffat and Zobel 2008). Tied documents share the mean weight of their ranks,
-//! which is the expectation over their orders. O(n). Without a relevant document RBP is 0.
+//! which is the expectation over their orders. RBP costs O(n). For a query without a relevant document it is 0.
 
 use super::ranking::RankedList;
 
-/// Computes RBP with the given persistence, in 0..1.
+/// Computes the RBP with the given persistence, a value in 0..1.
 pub(super) fn rank_biased_precision(list: &RankedList, persistence: f64) -> f64 {
     let mut reaches = 1.0;
     let mut value = 0.0;

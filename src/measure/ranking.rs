@@ -1,4 +1,4 @@
-//! The ranked list that every measure is computed on, made from scores.
+//! The ranked list that is built from scores and used by every measure.
 
 use super::convention::{Convention, NegativeLabel, Ties};
 use super::discount::Discounts;
@@ -6,19 +6,20 @@ use super::error::MeasureError;
 
 /// The scored documents of one query, in the order of the file.
 ///
-/// A score of -inf means that the document was not retrieved. It then has no rank, but still counts among the relevant
-/// documents and in the ideal order. NaN and +inf are errors.
+/// A score of -inf means that the document was not retrieved. Such a document has no rank, but still counts among the
+/// relevant documents and in the ideal order. Scores of NaN and +inf are errors.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranking<'a> {
-    /// One score per document; higher is better.
+    /// One score per document, where higher scores rank higher.
     pub scores: &'a [f32],
     /// One label per document.
     pub labels: &'a [f32],
-    /// One identifier per document; needed where the convention breaks ties by identifier.
+    /// One identifier per document, needed if the convention breaks ties by identifier.
     pub ids: Option<&'a [String]>,
 }
 
-/// Documents whose order the convention leaves open: positions `start..end`, of which `relevant` are relevant.
+/// Documents whose order the convention leaves open. They share the positions `start..end`, and `relevant` of them are
+/// relevant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) start: usize,
@@ -43,20 +44,20 @@ impl Group {
     }
 }
 
-/// One query in rank order.
+/// The documents of one query in rank order.
 pub(super) struct RankedList<'a> {
-    /// Labels by position; within a group in no particular order.
+    /// Labels by position, in no particular order within a group.
     pub(super) labels: &'a [f64],
-    /// Consecutive groups that cover all positions; each has one document unless ties are averaged.
+    /// Consecutive groups that cover all positions. Each has one document unless the convention averages over ties.
     pub(super) groups: &'a [Group],
-    /// Groups of equal scores, whatever the convention does with ties; where ties are averaged, the same slice as
+    /// Groups of equal scores, however the convention treats ties. If it averages over them, this is the same slice as
     /// `groups`.
     pub(super) equal_scores: &'a [Group],
     /// Labels of documents that were not retrieved.
     pub(super) unranked: &'a [f64],
     /// Number of relevant documents, retrieved or not.
     pub(super) relevant: usize,
-    /// Whether some label is above 0.
+    /// Whether any label is above 0.
     pub(super) any_positive: bool,
     pub(super) discounts: &'a Discounts,
 }
@@ -67,7 +68,7 @@ impl RankedList<'_> {
         self.labels.iter().chain(self.unranked).copied()
     }
 
-    /// Iterates over the groups that reach into the first `k` positions (all groups without a cut-off).
+    /// Iterates over the groups that begin within the first `k` positions (all groups without a cut-off).
     pub(super) fn groups_within(&self, k: Option<usize>) -> impl Iterator<Item = &Group> + '_ {
         let k = k.unwrap_or(usize::MAX);
         self.groups.iter().take_while(move |group| group.start < k)
@@ -94,18 +95,18 @@ pub(super) struct Workspace {
     equal_scores: Vec<Group>,
 }
 
-/// Returns the key that a document is sorted by: the upper half rises as scores fall, the lower half is the document's
-/// place in the file.
+/// Returns the key that a document is sorted by. The upper half rises as the score falls; the lower half is the
+/// document's position in the file.
 pub(super) fn sort_key(score: f32, document: usize) -> u64 {
     u64::from(descending_key(score)) << 32 | document as u64
 }
 
-/// Returns the place in the file of the document with this key.
+/// Returns the position in the file of the document with this key.
 pub(super) fn document_of(key: u64) -> usize {
     (key & u64::from(u32::MAX)) as usize
 }
 
-/// Reorders documents of equal scores by descending identifier.
+/// Reorders documents with equal scores by descending identifier.
 pub(super) fn order_ties_by_id<'a>(sorted: &mut [u64], id: impl Fn(usize) -> &'a str) {
     for tied in sorted.chunk_by_mut(|a, b| a >> 32 == b >> 32) {
         if tied.len() > 1 {
@@ -126,7 +127,7 @@ fn descending_key(score: f32) -> u32 {
 }
 
 impl Workspace {
-    /// Sorts one query. `query`, counted from 1, appears in errors only.
+    /// Sorts the documents of one query. `query`, counted from 1, appears only in errors.
     pub(super) fn rank<'a>(
         &'a mut self,
         ranking: &Ranking,
@@ -175,8 +176,8 @@ impl Workspace {
         Ok(self.list(convention, discounts))
     }
 
-    /// Builds a list whose order is known, from the labels by position and the labels of documents that were not
-    /// retrieved.
+    /// Builds a list whose order is known. `labels` are the labels by position; the other labels belong to documents
+    /// that were not retrieved.
     pub(super) fn in_order<'a>(
         &'a mut self,
         labels: impl Iterator<Item = f64>,
@@ -228,8 +229,8 @@ impl Workspace {
     }
 }
 
-/// Returns the label as the convention reads it, or `None` for padding. For a label without a meaning, the error says
-/// what is expected.
+/// Returns the label as the convention interprets it, or `None` for padding. The error for a label without a meaning
+/// describes the labels that are expected.
 fn meaning(label: f32, convention: &Convention) -> Result<Option<f64>, String> {
     let label = f64::from(label);
     if label < 0.0 {

@@ -1,8 +1,8 @@
-//! Helpers that the unit tests of the measures share.
+//! Helper functions for the unit tests of the measures.
 
 use super::{Convention, Measure, Ranking, Ties};
 
-/// Computes the measure of one query that is not empty.
+/// Computes the measure of one query that must have a value.
 pub(super) fn value(measure: Measure, convention: &Convention, scores: &[f32], labels: &[f32]) -> f64 {
     let ranking = Ranking { scores, labels, ids: None };
     measure.query(&ranking, convention).unwrap().expect("the query is not empty")
@@ -13,7 +13,7 @@ pub(super) fn assert_close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "found {found}, expected {expected}");
 }
 
-/// Lists of up to seven documents with ties of every size, among them lists with constant scores.
+/// Lists of up to seven documents with tied groups of every size, including lists whose scores are all equal.
 const LISTS: &[(&[f32], &[f32])] = &[
     (&[1.0, 1.0], &[0.0, 1.0]),
     (&[0.0, 0.0, 0.0], &[1.0, 2.0, 0.0]),
@@ -25,8 +25,8 @@ const LISTS: &[(&[f32], &[f32])] = &[
     (&[1.0, 1.0, 1.0, 1.0, 1.0, 0.0, f32::NEG_INFINITY], &[0.0, 0.0, 2.0, 0.0, 1.0, 1.0, 1.0]),
 ];
 
-/// Compares the closed form under averaged ties with the plain mean over all orders of the documents, in which a tied
-/// group appears in every order equally often.
+/// Compares the closed form under averaged ties with the plain mean over all orders of the documents. Every order of a
+/// tied group occurs equally often in that mean.
 #[track_caller]
 pub(super) fn assert_expectation_is_the_mean_of_all_orders(measure: Measure) {
     let averaged = Convention::default();

@@ -1,5 +1,6 @@
-//! Percentile bootstrap interval of the mean difference (Efron and Tibshirani 1993): queries are drawn with
-//! replacement, and the interval lies between percentiles of the means of the samples. O(n) per sample, in parallel.
+//! Percentile bootstrap interval of the mean difference (Efron and Tibshirani 1993). Queries are drawn with
+//! replacement, and the interval lies between two percentiles of the means of the samples. Each sample costs O(n), and
+//! samples are drawn in parallel.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -9,7 +10,7 @@ use serde::Serialize;
 use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError, Tell};
 use crate::seed::seed_for;
 
-/// A bootstrap interval.
+/// A bootstrap interval of a mean difference.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Bootstrap {
@@ -17,21 +18,21 @@ pub struct Bootstrap {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Level of confidence.
+    /// Level of confidence of the interval.
     pub confidence: f64,
     /// Number of samples drawn.
     pub samples: usize,
 }
 
-/// Computes the interval of the mean of at least one difference.
+/// Computes a confidence interval for the mean of one or more differences.
 ///
 /// # Errors
-/// [`SignificanceError::TooFew`] without a difference; the errors of [`ComparisonConfig::check`].
+/// Returns [`SignificanceError::TooFew`] without differences, and the errors of [`ComparisonConfig::check`].
 pub fn bootstrap(differences: &[f64], config: &ComparisonConfig) -> Result<Bootstrap, SignificanceError> {
     bootstrap_telling(differences, config, &|_| {})
 }
 
-/// Like [`bootstrap`], and reports progress every few samples.
+/// Computes the same interval as [`bootstrap`] and reports progress every few samples.
 pub(super) fn bootstrap_telling(
     differences: &[f64],
     config: &ComparisonConfig,
@@ -63,7 +64,7 @@ pub(super) fn bootstrap_telling(
     })
 }
 
-/// Interpolates linearly between the two nearest of the sorted values.
+/// Interpolates linearly between the two sorted values nearest to a percentile.
 fn percentile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let below = place.floor() as usize;

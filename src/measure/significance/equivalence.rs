@@ -1,42 +1,42 @@
-//! A test of whether two systems are the same within a margin: two one-sided tests on paired differences of queries and
-//! seeds (Schuirmann, A comparison of the two one-sided tests procedure and the power approach, 1987).
+//! A test of whether two systems are the same within a margin. It runs two one-sided tests on paired differences of
+//! queries and seeds (Schuirmann, A comparison of the two one-sided tests procedure and the power approach, 1987).
 //!
-//! `D_qs` is the difference on query `q` of `Q` for seed `s` of `S`. Queries and seeds both vary, so the standard error
-//! of the mean difference is the larger of the two standard errors that either variation gives:
+//! Let `D_qs` be the difference on query `q` of `Q` for seed `s` of `S`. Both queries and seeds vary, and each gives a
+//! standard error of the mean difference. The test uses the larger one:
 //!
 //! ```text
 //! SE = max(sd_q(mean_s D) / sqrt(Q), sd_s(mean_q D) / sqrt(S))
 //! ```
 //!
-//! The intervals take Student's t with `min(Q, S) - 1` degrees of freedom.
+//! The intervals use Student's t distribution with `min(Q, S) - 1` degrees of freedom.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::{SignificanceError, mean, standard_error};
 
-/// The standard error that replaces 0 for systems that differ without any scatter.
+/// The standard error that replaces 0 if the differences do not vary at all.
 const LEAST_ERROR: f64 = 1e-6;
 
-/// Most seeds that are looked at for a decision.
+/// The largest number of seeds that is considered for a decision.
 const MOST_SEEDS: usize = 1000;
 
-/// The verdict on two systems, by their differences.
+/// The verdict on two systems, drawn from their differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EquivalenceVerdict {
-    /// Every seed gave the same bytes.
+    /// With every seed, both systems gave the same bytes.
     Identical,
-    /// The 90% interval of the difference lies within the margin: two one-sided tests at .05.
+    /// The 90% interval of the difference lies within the margin, as in two one-sided tests at .05.
     Same,
-    /// The 95% interval of the difference excludes 0, and the systems are not the same.
+    /// The 95% interval of the difference excludes 0, and the systems are not the same within the margin.
     Different,
-    /// Neither: more seeds or queries may decide.
+    /// The data do not decide; more seeds or queries may.
     NotDecided,
 }
 
 impl EquivalenceVerdict {
-    /// The verdict in words.
+    /// Returns the verdict in words.
     pub fn in_words(self) -> &'static str {
         match self {
             Self::Identical => "identical",
@@ -47,29 +47,29 @@ impl EquivalenceVerdict {
     }
 }
 
-/// Result of a test of equivalence.
+/// The result of a test of equivalence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Equivalence {
     /// The verdict on the two systems.
     pub verdict: EquivalenceVerdict,
-    /// Largest difference of systems that are the same.
+    /// The largest difference at which two systems count as the same.
     pub margin: f64,
-    /// Mean difference, second minus first.
+    /// The mean of the second system minus the mean of the first.
     pub difference: f64,
-    /// The 90% interval of the difference: lower and upper end.
+    /// The 90% interval of the difference, as its lower and upper end.
     pub interval: [f64; 2],
-    /// Standard error of the difference.
+    /// The standard error of the difference.
     pub standard_error: f64,
     /// Degrees of freedom.
     pub freedom: usize,
-    /// Number of seeds after which the systems would be the same if the difference and its scatter stay. `None` if they
-    /// are decided, or if no number of seeds up to 1,000 would do.
+    /// The number of seeds at which the systems would be the same if the difference and its scatter do not change.
+    /// `None` if the verdict is decided already, or if even 1,000 seeds would not be enough.
     pub seeds_to_decide: Option<usize>,
 }
 
 impl Equivalence {
-    /// Systems that gave the same bytes for each of so many seeds.
+    /// Creates the result for two systems that gave the same bytes for each of `seeds` seeds.
     pub fn identical(margin: f64, queries: usize, seeds: usize) -> Self {
         Self {
             verdict: EquivalenceVerdict::Identical,
@@ -83,12 +83,12 @@ impl Equivalence {
     }
 }
 
-/// Tests whether the mean of differences is within `margin` of 0; `differences[seed][query]`.
+/// Tests whether the mean of `differences[seed][query]` is within `margin` of 0.
 ///
 /// # Errors
-/// [`SignificanceError::TooFew`] for fewer than two seeds or queries; [`SignificanceError::Queries`] for seeds with
-/// different numbers of queries; [`SignificanceError::Value`] for a difference that is not finite;
-/// [`SignificanceError::Parameter`] for a margin that is not above 0.
+/// Returns [`SignificanceError::TooFew`] for fewer than two seeds or queries, and [`SignificanceError::Queries`] if
+/// seeds differ in their numbers of queries. Returns [`SignificanceError::Value`] for a difference that is not finite,
+/// and [`SignificanceError::Parameter`] for a margin that is not above 0.
 pub fn equivalence(differences: &[Vec<f64>], margin: f64) -> Result<Equivalence, SignificanceError> {
     if !(margin > 0.0 && margin.is_finite()) {
         return Err(SignificanceError::Parameter { parameter: "margin", found: margin, expected: "a number above 0" });
@@ -151,13 +151,13 @@ mod tests {
 
     const MARGIN: f64 = 0.005;
 
-    /// A number from a standard normal distribution.
+    /// Draws a number from the standard normal distribution.
     fn normal(random: &mut impl Rng) -> f64 {
         let (u, v): (f64, f64) = (random.random_range(f64::MIN_POSITIVE..1.0), random.random());
         (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
     }
 
-    /// Counts verdicts of pairs whose true difference is `shift`, with 5 seeds and 400 queries.
+    /// Counts the verdicts on pairs of systems whose true difference is `shift`, with 5 seeds and 400 queries.
     fn verdicts(shift: f64, by_seed: f64, by_query: f64, pairs: u64) -> [usize; 3] {
         let mut counts = [0; 3];
         for pair in 0..pairs {

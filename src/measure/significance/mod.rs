@@ -1,9 +1,10 @@
-//! Tests of whether one system is better than another, on the values of a measure for each query.
+//! Tests of whether one system is better than another, computed from the values of a measure for each query.
 //!
-//! [`compare`] compares two systems on the same queries: paired t-test, Fisher's randomization test, bootstrap
-//! interval, effect size, wins and losses. With more than two systems, [`tukey_hsd`] keeps the probability of any false
-//! difference at the level of one test; [`compare_all`] does both. These tests are two-sided, and all randomness comes
-//! from one seed. [`equivalence`] asks the opposite: whether two systems are the same within a margin.
+//! [`compare`] compares two systems on the same queries. It runs a paired t-test and Fisher's randomization test, and
+//! reports a bootstrap interval, the effect size, wins and losses. For more than two systems, [`tukey_hsd`] keeps the
+//! probability of any false difference at the level of a single test. [`compare_all`] runs both. These tests are
+//! two-sided, and one seed determines all random samples. [`equivalence`] tests the opposite: whether two systems are
+//! the same within a margin.
 
 mod bootstrap;
 mod equivalence;
@@ -29,18 +30,18 @@ use crate::refusal::Refusal;
 use bootstrap::bootstrap_telling;
 use randomization::randomization_telling;
 
-/// Number of resamples that one task draws from its own generator; fixed, so that the number of threads changes
-/// nothing.
+/// The number of resamples that one task draws from its own generator. It is fixed, so the number of threads does not
+/// change results.
 const RESAMPLES_PER_TASK: usize = 1000;
 
-/// Bytes of a resample: its mean, and a copy while the resamples of all tasks are put together.
+/// The bytes that a resample needs: its mean, and a copy of it while the resamples of all tasks are merged.
 const BYTES_PER_RESAMPLE: usize = 16;
 
-/// Reason that systems could not be compared.
+/// The reason why systems could not be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignificanceError {
-    /// Systems with different numbers of queries.
+    /// The systems have different numbers of queries.
     #[error("systems with {first} and {second} queries: expected the same queries in the same order")]
     Queries {
         /// Number of queries of the first system.
@@ -48,28 +49,28 @@ pub enum SignificanceError {
         /// Number of queries of the other system.
         second: usize,
     },
-    /// Too little to compare.
+    /// There are too few queries, systems or samples to compare.
     #[error("found {found} {what}: expected {expected} or more")]
     TooFew {
-        /// Name of the things that are too few, in the plural.
+        /// What there are too few of, in the plural.
         what: &'static str,
         /// Number found.
         found: usize,
-        /// Smallest number needed.
+        /// The smallest number that is needed.
         expected: usize,
     },
-    /// A value that is not a finite number.
+    /// A value is not a finite number.
     #[error("query {query} has the value {found}: expected a finite number")]
     Value {
-        /// Query, counted from 1.
+        /// The number of the query, counted from 1.
         query: usize,
         /// The value.
         found: f64,
     },
-    /// More resamples than there is memory for.
+    /// The resamples need more memory than is free.
     #[error(transparent)]
     Memory(Refusal),
-    /// A parameter out of its range.
+    /// A parameter is out of range.
     #[error("{parameter} = {found}: expected {expected}")]
     Parameter {
         /// The parameter.
@@ -81,16 +82,16 @@ pub enum SignificanceError {
     },
 }
 
-/// Options of a comparison of systems.
+/// The options for comparing systems.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ComparisonConfig {
-    /// Number of samples of the bootstrap and of the randomization test, which takes all 2^n assignments instead if
-    /// there are no more than that.
+    /// The number of samples of the bootstrap and of the randomization test. The latter uses all 2^n assignments
+    /// instead if there are no more of them.
     pub resamples: usize,
-    /// Level of the confidence intervals, in 0..1.
+    /// The level of the confidence intervals, in 0..1.
     pub confidence: f64,
-    /// Seed of the random samples.
+    /// The seed of the random samples.
     pub seed: u64,
 }
 
@@ -101,11 +102,12 @@ impl Default for ComparisonConfig {
 }
 
 impl ComparisonConfig {
-    /// Checks every parameter against its range.
+    /// Checks that every parameter is in its range.
     ///
     /// # Errors
-    /// [`SignificanceError::TooFew`] for `resamples = 0`; [`SignificanceError::Parameter`] for a `confidence` that is
-    /// not between 0 and 1, both excluded; [`SignificanceError::Memory`] for more resamples than there is memory for.
+    /// Returns [`SignificanceError::TooFew`] for `resamples = 0`, and [`SignificanceError::Parameter`] for a
+    /// `confidence` that is not strictly between 0 and 1. Returns [`SignificanceError::Memory`] if the resamples need
+    /// more memory than is free.
     pub fn check(&self) -> Result<(), SignificanceError> {
         if self.resamples == 0 {
             return Err(SignificanceError::TooFew { what: "resamples", found: 0, expected: 1 });
@@ -123,44 +125,45 @@ impl ComparisonConfig {
     }
 }
 
-/// Two systems on the same queries. Differences are second minus first.
+/// The comparison of two systems on the same queries. Differences are the second system minus the first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// Number of queries that both systems are measured on.
+    /// The number of queries for which both systems have a value.
     pub queries: usize,
-    /// Mean of the first system.
+    /// The mean of the first system.
     pub first_mean: f64,
-    /// Mean of the second system.
+    /// The mean of the second system.
     pub second_mean: f64,
-    /// Mean of the differences.
+    /// The mean of the differences.
     pub mean_difference: f64,
-    /// Mean difference in standard deviations of the differences (Cohen's d of paired samples); 0 if no query differs.
+    /// The mean difference, measured in standard deviations of the differences (Cohen's d for paired samples); 0 if no
+    /// query differs.
     pub cohen_d: f64,
-    /// Number of queries on which the second system is better.
+    /// The number of queries on which the second system is better.
     pub wins: usize,
-    /// Number of queries on which both systems are equal.
+    /// The number of queries on which both systems are equal.
     pub ties: usize,
-    /// Number of queries on which the second system is worse.
+    /// The number of queries on which the second system is worse.
     pub losses: usize,
     /// Paired t-test.
     pub t_test: TTest,
     /// Fisher's randomization test.
     pub randomization: Randomization,
-    /// Bootstrap interval of the mean difference.
+    /// The bootstrap interval of the mean difference.
     pub bootstrap: Bootstrap,
 }
 
-/// Hears of samples that are drawn, so many at a time, on any thread.
+/// A function that is called, on any thread, with the number of newly drawn samples.
 pub type Tell<'a> = &'a (dyn Fn(usize) + Sync);
 
-/// Compares two systems by the values of one measure for the same queries in the same order. Queries that the
-/// convention excludes (`None`) for either system are left out.
+/// Compares two systems by the values of one measure for the same queries in the same order. A query that the
+/// convention excludes (`None`) for either system is left out.
 ///
 /// # Errors
-/// [`SignificanceError::Queries`] for systems of different lengths; [`SignificanceError::TooFew`] where fewer than two
-/// queries count for both; [`SignificanceError::Value`] for a difference that is not finite, with the number of its
-/// query among those that count for both; the errors of [`ComparisonConfig::check`].
+/// Returns [`SignificanceError::Queries`] if the systems differ in length, and [`SignificanceError::TooFew`] if fewer
+/// than two queries have a value for both. Returns [`SignificanceError::Value`] for a difference that is not finite,
+/// with the query's number among those that have both values. Also returns the errors of [`ComparisonConfig::check`].
 pub fn compare(
     first: &[Option<f64>],
     second: &[Option<f64>],
@@ -169,7 +172,8 @@ pub fn compare(
     compare_telling(first, second, config, &|_| {})
 }
 
-/// Like [`compare`], and reports progress in samples: twice the requested number, since two tests draw them.
+/// Does the same as [`compare`] and reports progress in samples. Two tests draw samples, so the total is twice the
+/// requested number.
 fn compare_telling(
     first: &[Option<f64>],
     second: &[Option<f64>],
@@ -209,12 +213,12 @@ fn check_values(values: &[f64]) -> Result<(), SignificanceError> {
     }
 }
 
-/// The mean; NaN of nothing.
+/// Returns the mean of the values; NaN without values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     mean_of(values.iter().copied()).unwrap_or(f64::NAN)
 }
 
-/// The standard error of the mean of two values or more.
+/// Returns the standard error of the mean of two or more values.
 pub(crate) fn standard_error(values: &[f64]) -> f64 {
     standard_deviation(values) / (values.len() as f64).sqrt()
 }

@@ -1,10 +1,9 @@
-//! Fisher's randomization test: if the systems do not differ, the sign of every difference is as likely as its
-//! opposite. The p-value is therefore the share of sign assignments whose mean is at least as far from 0 as the
-//! observed mean.
+//! Fisher's randomization test. If the systems do not differ, each difference is as likely to be positive as negative.
+//! The p-value is therefore the share of sign assignments whose mean is at least as far from 0 as the observed mean.
 //!
-//! The p-value is exact over all 2^n assignments where there are no more of them than samples requested; otherwise it
-//! is `(hits + 1) / (samples + 1)` over random assignments (Smucker, Allan and Carterette 2007). O(n) per sample, in
-//! parallel.
+//! If there are at most as many assignments (2^n) as requested samples, all are examined and the p-value is exact.
+//! Otherwise it is `(hits + 1) / (samples + 1)` over random assignments (Smucker, Allan and Carterette 2007). Each
+//! sample costs O(n), and samples are drawn in parallel.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -14,27 +13,28 @@ use serde::Serialize;
 use super::{ComparisonConfig, RESAMPLES_PER_TASK, SignificanceError, Tell};
 use crate::seed::seed_for;
 
-/// Result of a randomization test.
+/// The result of a randomization test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Randomization {
     /// Two-sided p-value.
     pub p_value: f64,
-    /// Whether all assignments were enumerated.
+    /// Whether all sign assignments were examined.
     pub exact: bool,
-    /// Number of assignments examined.
+    /// The number of sign assignments that were examined.
     pub samples: usize,
 }
 
-/// Tests whether paired differences are symmetric about 0.
+/// Tests whether paired differences are distributed symmetrically about 0.
 ///
 /// # Errors
-/// The errors of [`ComparisonConfig::check`].
+/// Returns the errors of [`ComparisonConfig::check`].
 pub fn randomization(differences: &[f64], config: &ComparisonConfig) -> Result<Randomization, SignificanceError> {
     randomization_telling(differences, config, &|_| {})
 }
 
-/// Like [`randomization`], and reports progress every few samples, or once for all.
+/// Runs the same test as [`randomization`] and reports progress every few samples, or only once if all assignments are
+/// examined.
 pub(super) fn randomization_telling(
     differences: &[f64],
     config: &ComparisonConfig,
@@ -72,7 +72,7 @@ pub(super) fn randomization_telling(
     Ok(Randomization { p_value, exact: false, samples: config.resamples })
 }
 
-/// Sums the differences with random signs.
+/// Sums the sizes of the differences with random signs.
 fn random_sum(sizes: &[f64], random: &mut ChaCha8Rng) -> f64 {
     let of_chunk = |chunk: &[f64]| {
         let signs = random.next_u64();

@@ -1,25 +1,26 @@
-//! Distribution of the studentized range: the range of k standard normal variables over an independent estimate of
-//! their standard deviation with v degrees of freedom.
+//! The distribution of the studentized range, which is the range of k standard normal variables divided by an
+//! independent estimate of their standard deviation with v degrees of freedom.
 //!
-//! `P(Q <= q) = int f_v(s) W_k(q s) ds`, `W_k(w) = k int phi(z) (Phi(z) - Phi(z - w))^(k - 1) dz`, `f_v` the density of
-//! `sqrt(chi^2_v / v)`. Both integrals are computed by Gauss-Legendre panels; the absolute error is about 1e-12
-//! (checked against SciPy).
+//! The distribution function is `P(Q <= q) = int f_v(s) x W_k(q s) ds`. Here `W_k(w)` is
+//! `k int phi(z) (Phi(z) - Phi(z - w))^(k - 1) dz`, and `f_v` is the density of `sqrt(chi^2_v / v)`. Both integrals are
+//! computed by Gauss-Legendre quadrature on panels. The absolute error is about 1e-12, as checked against SciPy.
 
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
 
 use crate::quadrature::gauss_legendre;
 
-/// Number of nodes per panel.
+/// The number of quadrature nodes per panel.
 const NODES: usize = 16;
-/// Number of panels per interval.
+/// The number of panels per interval.
 const PANELS: usize = 24;
-/// Distance from 0 beyond which the normal density adds nothing.
+/// The distance from 0 beyond which the normal density is negligible.
 const NORMAL_REACH: f64 = 8.5;
-/// Distance from 1, in standard deviations of the scale, beyond which the density of the scale adds nothing.
+/// The distance from 1, in standard deviations of the scale, beyond which the density of the scale is negligible.
 const SCALE_REACH: f64 = 12.0;
 
-/// Returns `P(Q > q)` for the range of `groups` means (2 or more) and `freedom` degrees of freedom (above 0).
+/// Returns `P(Q > q)` for the studentized range of `groups` means (2 or more) with `freedom` degrees of freedom (above
+/// 0).
 pub fn studentized_range_survival(q: f64, groups: usize, freedom: f64) -> f64 {
     if q <= 0.0 {
         return 1.0;
@@ -46,7 +47,7 @@ fn normal_cdf(z: f64) -> f64 {
     0.5 * erfc(-z / std::f64::consts::SQRT_2)
 }
 
-/// Iterates over the nodes and weights of all panels of an interval.
+/// Iterates over the quadrature nodes and weights of all panels of an interval.
 fn panels(nodes: &[(f64, f64)], from: f64, to: f64) -> impl Iterator<Item = (f64, f64)> {
     let half = (to - from) / (2 * PANELS) as f64;
     (0..PANELS).flat_map(move |panel| {

@@ -1,32 +1,33 @@
-//! Several systems on the same queries: every pair, and all pairs together.
+//! Comparisons of several systems on the same queries: each pair separately, and all pairs together.
 
 use serde::Serialize;
 
 use super::{Comparison, ComparisonConfig, SignificanceError, Tell, TukeyPair, compare_telling, tukey_hsd};
 
-/// Two of several systems.
+/// The comparison of two out of several systems.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SystemPair {
-    /// The first system, counted from 0.
+    /// The number of the first system, counted from 0.
     pub first: usize,
-    /// The second system, counted from 0.
+    /// The number of the second system, counted from 0.
     pub second: usize,
-    /// Comparison of the second system with the first, as if there were no others.
+    /// The comparison of the second system with the first, as if there were no others.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// Tukey's test over all pairs; only with more than two systems.
+    /// The result of Tukey's test over all pairs, present only for more than two systems.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tukey: Option<TukeyPair>,
 }
 
-/// Compares every pair of at least two systems: `systems[system][query]`, the same queries in the same order. Queries
-/// that the convention excludes (`None`) for any system are left out for all. Pairs are in the order 0-1, 0-2, 1-2, ...
+/// Compares every pair of two or more systems, given as `systems[system][query]` with the same queries in the same
+/// order. A query that the convention excludes (`None`) for any system is left out for all systems. Pairs are in the
+/// order 0-1, 0-2, 1-2, ...
 ///
 /// # Errors
-/// [`SignificanceError::TooFew`] for fewer than two systems, or fewer than two queries that count for all;
-/// [`SignificanceError::Queries`] for systems of different lengths; [`SignificanceError::Value`] for a value or a
-/// difference that is not finite; the errors of [`ComparisonConfig::check`].
+/// Returns [`SignificanceError::TooFew`] for fewer than two systems, or fewer than two queries with a value for all
+/// systems. Returns [`SignificanceError::Queries`] if systems differ in length, and [`SignificanceError::Value`] for a
+/// value or difference that is not finite. Also returns the errors of [`ComparisonConfig::check`].
 pub fn compare_all(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,
@@ -34,7 +35,8 @@ pub fn compare_all(
     compare_all_telling(systems, config, &|_| {})
 }
 
-/// Like [`compare_all`], and reports progress in samples: twice the requested number for each pair.
+/// Does the same as [`compare_all`] and reports progress in samples. For each pair, the total is twice the requested
+/// number.
 pub fn compare_all_telling(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,

@@ -1,30 +1,31 @@
-//! Student's paired t-test: `t = mean(d) / (s / sqrt n)` of the differences d, with n - 1 degrees of freedom.
+//! Student's paired t-test. For the differences d, the statistic is `t = mean(d) / (s / sqrt n)` with n - 1 degrees of
+//! freedom.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::{SignificanceError, mean, standard_error};
 
-/// Result of a paired t-test.
+/// The result of a paired t-test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TTest {
-    /// The statistic; infinite if all differences are the same and not 0.
+    /// The t statistic; infinite if all differences are equal and not 0.
     pub t: f64,
     /// Degrees of freedom.
     pub freedom: usize,
-    /// Two-sided p-value; 1 if all differences are 0.
+    /// The two-sided p-value; 1 if all differences are 0.
     pub p_value: f64,
-    /// Lower end of the confidence interval of the mean difference.
+    /// The lower end of the confidence interval of the mean difference.
     pub low: f64,
-    /// Upper end of the confidence interval.
+    /// The upper end of the confidence interval of the mean difference.
     pub high: f64,
 }
 
-/// Tests whether the mean of at least two paired differences is 0; `confidence` is the level of the interval, in 0..1.
+/// Tests whether the mean of two or more paired differences is 0. `confidence` is the level of the interval, in 0..1.
 ///
 /// # Errors
-/// [`SignificanceError::TooFew`] for fewer than two differences.
+/// Returns [`SignificanceError::TooFew`] for fewer than two differences.
 pub fn t_test(differences: &[f64], confidence: f64) -> Result<TTest, SignificanceError> {
     let queries = differences.len();
     if queries < 2 {

@@ -1,9 +1,9 @@
-//! Tukey's honestly significant difference among several systems.
+//! Tukey's test of the honestly significant difference (HSD) among several systems.
 //!
-//! Every pair has `q = |mean_i - mean_j| / sqrt(E / n)` and the p-value `P(Q > q)` of the studentized range, which
-//! holds for all pairs together. On the same queries, E is the residual mean square of systems x queries with
-//! (systems - 1)(queries - 1) degrees of freedom, so the difficulty that a query has for all systems is removed
-//! (Carterette 2012). For independent samples, E is the variance within the systems. The distribution is evaluated
+//! For every pair, the statistic is `q = |mean_i - mean_j| / sqrt(E / n)`. The p-value `P(Q > q)` from the studentized
+//! range holds for all pairs together. For systems on the same queries, E is the residual mean square of systems x
+//! queries with (systems - 1)(queries - 1) degrees of freedom. This removes differences in how difficult the queries
+//! are (Carterette 2012). For independent samples, E is the variance within the systems. The distribution is evaluated
 //! O(systems^2) times.
 
 use rayon::prelude::*;
@@ -11,27 +11,27 @@ use serde::Serialize;
 
 use super::{SignificanceError, check_values, mean, studentized_range_survival};
 
-/// One pair of systems.
+/// The test result for one pair of systems.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TukeyPair {
-    /// The first system, counted from 0.
+    /// The number of the first system, counted from 0.
     pub first: usize,
-    /// The second system, counted from 0.
+    /// The number of the second system, counted from 0.
     pub second: usize,
-    /// Mean of the second minus mean of the first.
+    /// The mean of the second system minus the mean of the first.
     pub mean_difference: f64,
-    /// The studentized difference; infinite where nothing varies but the means.
+    /// The studentized difference; infinite if values vary only between systems.
     pub q: f64,
-    /// p-value over all pairs.
+    /// The p-value adjusted for all pairs.
     pub p_value: f64,
 }
 
-/// Tests all pairs of at least two systems on the same two or more queries: `systems[system][query]`.
+/// Tests all pairs of two or more systems, given as `systems[system][query]`, on the same two or more queries.
 ///
 /// # Errors
-/// [`SignificanceError::TooFew`] for fewer than two systems or queries; [`SignificanceError::Queries`] for systems of
-/// different lengths; [`SignificanceError::Value`] for a value that is not finite.
+/// Returns [`SignificanceError::TooFew`] for fewer than two systems or queries. Returns [`SignificanceError::Queries`]
+/// if systems differ in length, and [`SignificanceError::Value`] for a value that is not finite.
 pub fn tukey_hsd(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceError> {
     let queries = check(systems)?;
     if let Some(other) = systems.iter().find(|values| values.len() != queries) {
@@ -50,11 +50,11 @@ pub fn tukey_hsd(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceErr
     Ok(pairs(systems, &means, residual / freedom, freedom))
 }
 
-/// Tests all pairs of at least two systems, each measured on its own queries.
+/// Tests all pairs of two or more systems that are measured on different queries.
 ///
 /// # Errors
-/// [`SignificanceError::TooFew`] for fewer than two systems, or a system with fewer than two queries;
-/// [`SignificanceError::Value`] for a value that is not finite.
+/// Returns [`SignificanceError::TooFew`] for fewer than two systems, or for a system with fewer than two queries.
+/// Returns [`SignificanceError::Value`] for a value that is not finite.
 pub fn tukey_hsd_independent(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, SignificanceError> {
     check(systems)?;
     let means: Vec<f64> = systems.iter().map(|values| mean(values)).collect();
@@ -64,8 +64,8 @@ pub fn tukey_hsd_independent(systems: &[Vec<f64>]) -> Result<Vec<TukeyPair>, Sig
     Ok(pairs(systems, &means, error, freedom))
 }
 
-/// Checks that there are at least two systems, each with at least two values, all finite; returns the number of values
-/// of the first system.
+/// Checks that there are at least two systems, each with at least two finite values. Returns the number of values of
+/// the first system.
 fn check(systems: &[Vec<f64>]) -> Result<usize, SignificanceError> {
     if systems.len() < 2 {
         return Err(SignificanceError::TooFew { what: "systems", found: systems.len(), expected: 2 });

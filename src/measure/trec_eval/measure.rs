@@ -1,4 +1,5 @@
-//! The supported measures of trec_eval, and their names as `-m` takes them: `map`, `P.5,10`, `official` or `all_trec`.
+//! The supported measures of trec_eval, and their names as trec_eval's `-m` accepts them, such as `map`, `P.5,10`,
+//! `official` or `all_trec`.
 
 use std::fmt;
 
@@ -11,10 +12,10 @@ const CUTOFFS: &[f64] = &[5.0, 10.0, 15.0, 20.0, 30.0, 100.0, 200.0, 500.0, 1000
 const RECALL_LEVELS: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 const MULTIPLES: &[f64] = &[0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0];
 
-/// A measure of trec_eval 10.0, with the name that trec_eval prints.
+/// A measure of trec_eval 10.0, identified by the name that trec_eval prints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TrecMeasure {
-    /// Identifier of the run.
+    /// The identifier of the run.
     RunId,
     /// Number of queries.
     NumQ,
@@ -22,17 +23,17 @@ pub enum TrecMeasure {
     NumRet,
     /// Number of relevant documents.
     NumRel,
-    /// Number of relevant documents retrieved.
+    /// The number of relevant documents that were retrieved.
     NumRelRet,
-    /// Number of documents retrieved that were judged not relevant.
+    /// The number of retrieved documents that were judged not relevant.
     NumNonrelJudgedRet,
     /// Average precision.
     Map,
-    /// Geometric mean of average precision.
+    /// The geometric mean of average precision.
     GmMap,
     /// Precision at the number of relevant documents.
     Rprec,
-    /// Share of the judged irrelevant documents that rank below the relevant ones.
+    /// Bpref: the share of the documents judged irrelevant that rank below the relevant ones.
     Bpref,
     /// Geometric mean of bpref.
     GmBpref,
@@ -40,15 +41,15 @@ pub enum TrecMeasure {
     RecipRank,
     /// Interpolated precision at a recall level in 0..=1.
     IprecAtRecall(f64),
-    /// Mean of the interpolated precision at eleven recall levels.
+    /// The mean of interpolated precision at eleven recall levels.
     ElevenPointAverage,
     /// Precision at a cut-off.
     P(usize),
-    /// Precision at a cut-off, relative to the largest attainable.
+    /// Precision at a cut-off, divided by the largest possible precision.
     RelativeP(usize),
     /// Recall at a cut-off.
     Recall(usize),
-    /// Precision at a multiple of the number of relevant documents, divided by that multiple.
+    /// Precision at a multiple of the number of relevant documents.
     RprecMult(f64),
     /// NDCG with gains equal to the relevance levels.
     Ndcg,
@@ -56,35 +57,34 @@ pub enum TrecMeasure {
     NdcgCut(usize),
     /// Average precision at a cut-off.
     MapCut(usize),
-    /// Whether a relevant document is among the first.
+    /// Whether a relevant document ranks within a cut-off.
     Success(usize),
-    /// Precision of the whole set retrieved.
+    /// Precision of all retrieved documents.
     SetP,
-    /// Recall of the whole set retrieved.
+    /// Recall of all retrieved documents.
     SetRecall,
-    /// Product of the set's precision and recall.
+    /// The product of precision and recall over all retrieved documents.
     SetMap,
-    /// Harmonic mean of the set's precision and recall.
+    /// The harmonic mean of precision and recall over all retrieved documents.
     SetF,
-    /// Precision of the set, relative to the largest attainable.
+    /// Precision of all retrieved documents, divided by the largest possible precision.
     SetRelativeP,
-    /// Number of relevant documents retrieved minus the number of others retrieved.
+    /// The number of relevant documents retrieved, minus the number of other documents retrieved.
     Utility,
     /// Rank-biased precision with persistence 0.9.
     Rbp,
-    /// Largest possible gain of rank-biased precision from documents without judgment and from documents beyond the
-    /// run.
+    /// The largest amount that unjudged documents, and documents beyond the run, could add to rank-biased precision.
     RbpResidual,
-    /// Share of documents without judgment among the first.
+    /// The share of unjudged documents within a cut-off.
     Unjudged(usize),
 }
 
-/// A name of trec_eval, its default parameters, and the measure with one of them.
+/// A name of trec_eval with its default parameters, and the measure for one parameter.
 struct Named {
     name: &'static str,
     parameters: &'static [f64],
     measure: fn(f64) -> TrecMeasure,
-    /// Whether it is in trec_eval's default output.
+    /// Whether the measure is in trec_eval's default output.
     official: bool,
 }
 
@@ -92,7 +92,7 @@ const fn named(name: &'static str, official: bool, measure: fn(f64) -> TrecMeasu
     Named { name, parameters: &[], measure, official }
 }
 
-/// In the order in which trec_eval prints `all_trec`.
+/// All measures, in the order in which trec_eval prints `all_trec`.
 const NAMED: &[Named] = &[
     named("runid", true, |_| TrecMeasure::RunId),
     named("num_q", true, |_| TrecMeasure::NumQ),
@@ -135,8 +135,8 @@ impl Named {
         }
     }
 
-    /// Reads parameters such as `5,10` and sorts them as trec_eval does, which truncates a cut-off to a whole number.
-    /// Returns `None` if a parameter is out of range or the measure takes none.
+    /// Reads parameters such as `5,10` and sorts them like trec_eval, which truncates cut-offs to whole numbers.
+    /// Returns `None` if a parameter is out of range or the measure has no parameter.
     fn read(&self, written: &str) -> Option<Vec<TrecMeasure>> {
         let fractions = matches!((self.measure)(1.0), TrecMeasure::IprecAtRecall(_) | TrecMeasure::RprecMult(_));
         let parameter = |text: &str| text.parse().ok().map(|given: f64| if fractions { given } else { given.trunc() });
@@ -163,11 +163,11 @@ impl TrecMeasure {
     }
 
     /// Reads names separated by commas and returns their measures in order. An item that begins with a digit, a point
-    /// or a minus sign and is not a name is a further parameter of the name before it: `map,P.5,10` is MAP and the
-    /// precision at two cut-offs.
+    /// or a minus sign, and is not a name, is another parameter of the preceding name. For example, `map,P.5,10` means
+    /// MAP and precision at two cut-offs.
     ///
     /// # Errors
-    /// The error of [`TrecMeasure::parse`] for the first name that it refuses.
+    /// Returns the error of [`TrecMeasure::parse`] for the first name that it refuses.
     pub fn parse_list(names: &str) -> Result<Vec<Self>, MeasureError> {
         let is_parameter = |item: &str| {
             let name = item.split('.').next().unwrap_or(item);
@@ -185,12 +185,14 @@ impl TrecMeasure {
         Ok(measures.concat())
     }
 
-    /// Reads a name as `-m` takes it: a measure with its default parameters (`P`) or with given ones (`P.5,10`), a set
-    /// of measures (`official`, `all_trec`), or a [`Measure`] that trec_eval has under another name (`ndcg@10`, `mrr`).
+    /// Reads a name as trec_eval's `-m` accepts it: a measure with its default parameters (`P`) or with given ones
+    /// (`P.5,10`), or a set of measures (`official`, `all_trec`). Also reads a [`Measure`] to which trec_eval gives
+    /// another name (`ndcg@10`, `mrr`).
     ///
     /// # Errors
-    /// [`MeasureError::UnknownMeasure`] for a name that no measure of trec_eval has, with all names and the nearest;
-    /// [`MeasureError::MeasureParameter`] for a parameter out of its range, or given to a measure that takes none.
+    /// Returns [`MeasureError::UnknownMeasure`] if trec_eval has no measure of this name, with all names and the
+    /// nearest one. Returns [`MeasureError::MeasureParameter`] for a parameter that is out of range or that the measure
+    /// does not have.
     pub fn parse(found: &str) -> Result<Vec<Self>, MeasureError> {
         match found {
             "official" => return Ok(Self::official()),
@@ -220,7 +222,7 @@ impl TrecMeasure {
         })
     }
 
-    /// Returns trec_eval's counterpart of a measure in trec_eval's convention; `None` if it has none.
+    /// Returns trec_eval's counterpart of a measure in the `trec_eval` convention; `None` if there is none.
     fn from_measure(measure: Measure) -> Option<Self> {
         Some(match measure {
             Measure::Ndcg(k) => k.map_or(TrecMeasure::Ndcg, TrecMeasure::NdcgCut),

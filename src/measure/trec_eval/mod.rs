@@ -1,14 +1,14 @@
-//! The measures that trec_eval 10.0 computes from a run and relevance judgments (qrels), to the last digit that it
-//! prints.
+//! The measures that trec_eval 10.0 computes from a run and relevance judgments (qrels), exact to the last digit that
+//! it prints.
 //!
-//! Documents are ordered by descending score, held as `f32`; ties are broken by descending document identifier, and the
-//! ranks in the run are ignored. A document is relevant if its judgment is at least the relevance level (`-l`); the
-//! gains of NDCG ignore this level. Documents that are not judged, or judged below 0, are not relevant, and bpref
-//! leaves them out. Means are taken over the evaluated queries: the queries in both files, or with `-c` all queries of
-//! the qrels. With `-c`, a query missing from the run counts as an empty run.
+//! Documents are ordered by descending score, stored as `f32`, with ties broken by descending document identifier. The
+//! ranks in the run are ignored. A document is relevant if its judgment is at least the relevance level (`-l`), except
+//! that the gains of NDCG ignore this level. Documents that are unjudged, or judged below 0, are not relevant, and
+//! bpref leaves them out. Means cover the evaluated queries: the queries in both files or, with `-c`, all queries of
+//! the qrels. With `-c`, a query that is missing from the run counts as an empty ranking.
 //!
-//! Queries are joined, sorted and measured one at a time, so memory is bounded by the longest query.
-//! [`TrecEvaluator::query`] may run in parallel, and [`TrecSummary::add`] takes the values in order.
+//! Queries are joined with their judgments, sorted and measured one at a time, so the longest query bounds the memory.
+//! [`TrecEvaluator::query`] may run in parallel, but [`TrecSummary::add`] needs the values in order.
 
 mod measure;
 mod query;
@@ -21,10 +21,10 @@ use serde::{Serialize, Serializer};
 pub use measure::TrecMeasure;
 pub use query::{Judgment, RunDocument, TrecDocuments, TrecEvaluator, TrecOptions, TrecQuery};
 
-/// Lowest value in a geometric mean.
+/// The lowest value that counts in a geometric mean.
 const GEOMETRIC_FLOOR: f64 = 1e-5;
 
-/// The values of one query or of all queries, in the lines that trec_eval prints.
+/// The values of one query or of all queries, displayed in the lines that trec_eval prints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrecReport<'a> {
     measures: &'a [TrecMeasure],
@@ -34,7 +34,7 @@ pub struct TrecReport<'a> {
     queries: usize,
 }
 
-/// Sums over queries, from which the line `all` of every measure is made.
+/// Sums over queries, from which the `all` lines of the measures are computed.
 #[derive(Debug, Clone)]
 pub struct TrecSummary {
     measures: Vec<TrecMeasure>,
@@ -43,7 +43,7 @@ pub struct TrecSummary {
 }
 
 impl TrecSummary {
-    /// Creates a summary of no queries.
+    /// Creates a summary without queries.
     pub fn new(measures: &[TrecMeasure]) -> Self {
         Self { measures: measures.to_vec(), sums: vec![0.0; measures.len()], queries: 0 }
     }
@@ -61,7 +61,7 @@ impl TrecSummary {
         }
     }
 
-    /// Returns every measure over all queries: sums of counts, means of the other measures (0 without a query).
+    /// Returns every measure over all queries: sums of counts, and means of the other measures (0 without queries).
     pub fn values(&self) -> Vec<f64> {
         let mean = |sum: f64| if self.queries == 0 { 0.0 } else { sum / self.queries as f64 };
         let over_queries = |(sum, measure): (&f64, &TrecMeasure)| match measure {
@@ -72,7 +72,7 @@ impl TrecSummary {
         self.sums.iter().zip(&self.measures).map(over_queries).collect()
     }
 
-    /// Returns the lines `all`, with the identifier of the run and the number of queries if these are among the
+    /// Returns the `all` lines, with the identifier of the run and the number of queries if these are among the
     /// measures.
     pub fn report<'a>(&'a self, run_id: &'a str) -> TrecReport<'a> {
         TrecReport {
@@ -86,7 +86,7 @@ impl TrecSummary {
 }
 
 impl<'a> TrecReport<'a> {
-    /// Creates the lines of one query (`-q`).
+    /// Creates the lines of one query, as trec_eval prints them with `-q`.
     pub fn new(measures: &'a [TrecMeasure], query: &'a str, values: Vec<f64>) -> Self {
         Self { measures, query, values, run_id: None, queries: 1 }
     }
@@ -130,7 +130,7 @@ impl fmt::Display for TrecReport<'_> {
     }
 }
 
-/// `{"map": 0.25, "num_ret": 3}`: the same values under the same names, in full precision.
+/// Writes `{"map": 0.25, "num_ret": 3}`: the same values under the same names, in full precision.
 impl Serialize for TrecReport<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -7,10 +7,10 @@ use crate::measure::discount::Discounts;
 use crate::measure::ranking::{RankedList, Workspace, document_of, order_ties_by_id, sort_key};
 use crate::measure::{Convention, Measure, MeasureError, Ranking, value};
 
-/// Number of ranks whose discounts are computed beforehand: the usual depth of a run.
+/// The number of ranks whose discounts are computed in advance, the usual depth of a run.
 const REMEMBERED_RANKS: usize = 1000;
 
-/// Persistence of trec_eval's rank-biased precision.
+/// The persistence of trec_eval's rank-biased precision.
 pub(super) const PERSISTENCE: f64 = 0.9;
 
 /// A retrieved document.
@@ -27,26 +27,26 @@ pub struct RunDocument<'a> {
 pub struct Judgment<'a> {
     /// The identifier of the document.
     pub id: &'a str,
-    /// The relevance level of the document; below 0 it counts as not judged.
+    /// The relevance level of the document. A document with a level below 0 counts as not judged.
     pub relevance: i32,
 }
 
-/// The documents of one query that were retrieved, in any order, and those that were judged.
+/// The documents of one query: those retrieved, in any order, and those judged.
 #[derive(Debug, Clone, Copy)]
 pub struct TrecQuery<'a> {
-    /// Retrieved documents; empty for a query that is missing from the run (`-c`).
+    /// The retrieved documents; empty for a query that is missing from the run (`-c`).
     pub run: &'a [RunDocument<'a>],
     /// Judged documents.
     pub qrels: &'a [Judgment<'a>],
 }
 
-/// The documents of one query, retrieved or judged, in a form that every convention takes.
+/// The retrieved and judged documents of one query, in a form that every convention accepts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrecDocuments {
-    /// One score per document: first the documents retrieved, in the order of the run, then -inf for those judged but
-    /// not retrieved.
+    /// One score per document. Retrieved documents come first, in the order of the run; documents judged but not
+    /// retrieved follow, with -inf.
     pub scores: Vec<f32>,
-    /// One label per document: its relevance level, or 0 without a judgment.
+    /// One label per document: its relevance level, or 0 if it was not judged.
     pub labels: Vec<f32>,
     /// One identifier per document.
     pub ids: Vec<String>,
@@ -60,12 +60,12 @@ impl TrecDocuments {
 }
 
 impl<'a> TrecQuery<'a> {
-    /// Returns the places of the first `depth` documents of the run, in trec_eval's order: by descending score, with
+    /// Returns the positions of the first `depth` documents of the run in trec_eval's order: by descending score, with
     /// ties broken by descending identifier.
     ///
     /// # Errors
-    /// [`MeasureError::Score`] for a NaN score. The error numbers the document by its place in the run, from 1, and the
-    /// query as 1.
+    /// Returns [`MeasureError::Score`] for a score of NaN. The error numbers the document by its position in the run,
+    /// counted from 1, and the query as 1.
     pub fn order(&self, depth: Option<usize>) -> Result<Vec<usize>, MeasureError> {
         let run = self.run;
         if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
@@ -78,11 +78,11 @@ impl<'a> TrecQuery<'a> {
         Ok(keys.into_iter().map(document_of).collect())
     }
 
-    /// Returns the documents for conventions other than trec_eval's; documents of the run beyond `depth` count as not
+    /// Returns the documents for conventions other than trec_eval's. Documents of the run beyond `depth` count as not
     /// retrieved.
     ///
     /// # Errors
-    /// The error of [`TrecQuery::order`].
+    /// Returns the error of [`TrecQuery::order`].
     pub fn documents(&self, depth: Option<usize>) -> Result<TrecDocuments, MeasureError> {
         let mut judgments = self.judgments();
         let mut documents = TrecDocuments { scores: Vec::new(), labels: Vec::new(), ids: Vec::new() };
@@ -105,18 +105,18 @@ impl<'a> TrecQuery<'a> {
         Ok(documents)
     }
 
-    /// Collects the judgments by document. If a document has several, the last one counts.
+    /// Collects the judgments by document. If a document has several judgments, the last one counts.
     fn judgments(&self) -> HashMap<&'a str, i32> {
         self.qrels.iter().map(|judgment| (judgment.id, judgment.relevance)).collect()
     }
 }
 
-/// The options of trec_eval that change values.
+/// The trec_eval options that affect values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrecOptions {
-    /// Lowest relevance level of a relevant document (`-l`), 1 or more.
+    /// The lowest relevance level of a relevant document (`-l`), which must be 1 or more.
     pub relevance_level: i32,
-    /// Number of documents of each ranking that are evaluated (`-M`).
+    /// The number of documents of each ranking that are evaluated (`-M`).
     pub depth: Option<usize>,
 }
 
@@ -126,7 +126,7 @@ impl Default for TrecOptions {
     }
 }
 
-/// Measures of trec_eval with its options, checked once and used on many queries.
+/// Measures and options of trec_eval that are checked once and then applied to many queries.
 #[derive(Debug, Clone)]
 pub struct TrecEvaluator {
     measures: Vec<TrecMeasure>,
@@ -135,20 +135,20 @@ pub struct TrecEvaluator {
     discounts: Discounts,
 }
 
-/// One query in rank order, as the measures see it.
+/// One query in rank order, in the form that the measures use.
 struct Judged<'a> {
     list: &'a RankedList<'a>,
-    /// Relevance level by position; `None` where not judged.
+    /// The relevance level at each position; `None` for an unjudged document.
     relevance: &'a [Option<i32>],
-    /// Number of documents judged not relevant, retrieved or not.
+    /// The number of documents judged not relevant, retrieved or not.
     irrelevant: usize,
 }
 
 impl TrecEvaluator {
-    /// Checks the options.
+    /// Creates an evaluator after checking the options.
     ///
     /// # Errors
-    /// [`MeasureError::Convention`] for a relevance level below 1.
+    /// Returns [`MeasureError::Convention`] for a relevance level below 1.
     pub fn new(measures: &[TrecMeasure], options: TrecOptions) -> Result<Self, MeasureError> {
         let mut convention = Convention::preset("trec_eval")?;
         convention.relevant_from = f64::from(options.relevance_level);
@@ -157,7 +157,7 @@ impl TrecEvaluator {
         Ok(Self { measures: measures.to_vec(), options, convention, discounts })
     }
 
-    /// Returns the measures, in the order of the values.
+    /// Returns the measures, in the same order as the values.
     pub fn measures(&self) -> &[TrecMeasure] {
         &self.measures
     }
@@ -165,7 +165,7 @@ impl TrecEvaluator {
     /// Computes every measure of one query. If a document has several judgments, the last one counts.
     ///
     /// # Errors
-    /// The error of [`TrecQuery::order`].
+    /// Returns the error of [`TrecQuery::order`].
     pub fn query(&self, query: &TrecQuery) -> Result<Vec<f64>, MeasureError> {
         let mut judgments = query.judgments();
         let level = self.options.relevance_level;
@@ -237,7 +237,7 @@ impl TrecEvaluator {
         })
     }
 
-    /// Computes `1/R sum over relevant documents of 1 - min(irrelevant above it, R) / min(irrelevant, R)`.
+    /// Computes bpref, `1/R sum over relevant documents of 1 - min(irrelevant above it, R) / min(irrelevant, R)`.
     fn bpref(&self, query: &Judged) -> f64 {
         let relevant = query.list.relevant;
         if relevant == 0 {
@@ -256,8 +256,8 @@ impl TrecEvaluator {
     }
 }
 
-/// Returns the weight of the ranks without judgment; for a query missing from the run it is 0, as the other measures
-/// are.
+/// Returns the weight of the ranks without a judgment. Like other measures, it is 0 for a query that is missing from
+/// the run.
 fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
     if relevance.is_empty() {
         return 0.0;
@@ -271,8 +271,8 @@ fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
     unjudged + weight / (1.0 - PERSISTENCE)
 }
 
-/// Returns the largest precision at any rank by which the share `level` of the relevant documents, rounded to whole
-/// documents, has been retrieved.
+/// Returns the highest precision at any rank where at least the share `level` of the relevant documents has been
+/// retrieved. The share is rounded to whole documents.
 fn interpolated_precision(list: &RankedList, level: f64) -> f64 {
     let wanted = (level * list.relevant as f64).round() as usize;
     let mut hits = 0;
