@@ -1,5 +1,4 @@
-//! The registry's description of a learner: the trait, an entry, and the parts of a configuration that the learner
-//! reads.
+//! Describes a learner to the registry: its trait, its registry entry and the configuration sections that it reads.
 
 use crate::json::{Map, Value};
 use serde::Serialize;
@@ -15,35 +14,36 @@ use crate::scorer::ScorerConfig;
 
 /// Fits a model to queries.
 ///
-/// The data arrive normalized; the caller keeps the normalizer with the fitted model. A learner reads its data, the
-/// seed and the device from its arguments only, so the same arguments give the same bytes on the CPU.
+/// The caller normalizes the data and keeps the normalizer with the fitted model. A learner reads only its arguments,
+/// which include the seed and the device. On the CPU, the same arguments therefore give the same bytes.
 pub trait RankingLearner: Send + Sync {
-    /// Registered name, as `learner.kind` in configuration files.
+    /// Returns the registered name, which `learner.kind` holds in configuration files.
     fn name(&self) -> &'static str;
 
-    /// Whether it draws a terminal dashboard if [`FitContext::dashboard`] asks for one. Other learners report only to
-    /// [`FitContext::progress`].
+    /// Returns whether the learner draws a terminal dashboard when [`FitContext::dashboard`] asks for one. Learners
+    /// without a dashboard report only to [`FitContext::progress`].
     fn draws_dashboard(&self) -> bool {
         false
     }
 
-    /// Starts the fit from a model: the scores begin at its scores, and the result contains it. The data must be
-    /// normalized as for that model.
+    /// Makes the fit start from an existing model, whose scores become the initial scores. The fitted model contains
+    /// the existing one. The data must be normalized in the same way as for the existing model.
     ///
     /// # Errors
-    /// [`LearnerError::Refused`] for a learner that cannot, or a model that it cannot start from.
+    /// [`LearnerError::Refused`] if the learner cannot start from any model, or cannot start from this one.
     fn start_from(&mut self, _model: &Model) -> Result<(), LearnerError> {
         let expected = format!("nothing: the learner `{}` starts from no ranker; `boosted_trees` does", self.name());
         Err(Refusal::new("start", "a ranker", expected).into())
     }
 
-    /// Fits a model to `train`; selects among rounds on `validation` where there is one, else on `train`.
+    /// Fits a model to `train` and selects the best round on `validation`, or on `train` if there is no validation set.
     ///
-    /// An interruption is not an error: the best model so far comes back with [`StopReason::Interrupted`](crate::learner::StopReason::Interrupted).
+    /// An interruption is not an error: the fit returns the best model so far, with
+    /// [`StopReason::Interrupted`](crate::learner::StopReason::Interrupted).
     ///
     /// # Errors
-    /// [`LearnerError`] for data that the learner cannot learn from, for labels that the loss or the measure rejects,
-    /// for state that cannot be written or read back, and for a solver that failed.
+    /// [`LearnerError`] if the data or the labels are unsuitable, the state cannot be written or read, or the solver
+    /// fails.
     fn fit(
         &self,
         train: &RankingDataset,
@@ -52,72 +52,73 @@ pub trait RankingLearner: Send + Sync {
     ) -> Result<Fitted, LearnerError>;
 }
 
-/// The sections of a configuration that a learner may read besides `[learner]`.
+/// The sections of a configuration, in addition to `[learner]`, that a learner may read.
 #[derive(Debug, Clone, Default)]
 pub struct Parts<'a> {
     /// The loss from the section `[loss]`, or your own loss.
     pub loss: Option<TrainingLoss>,
-    /// `[scorer]`
+    /// The scorer from the section `[scorer]`.
     pub scorer: Option<&'a ScorerConfig>,
 }
 
 impl<'a> Parts<'a> {
-    /// With a loss: a [`LossSpec`](crate::loss::LossSpec), as a section `[loss]` gives it, or any
+    /// Adds a loss, either the [`LossSpec`](crate::loss::LossSpec) of a section `[loss]` or any
     /// [`RankingLoss`](crate::loss::RankingLoss).
     pub fn with_loss(self, loss: impl Into<TrainingLoss>) -> Self {
         Self { loss: Some(loss.into()), ..self }
     }
 
-    /// With a section `[scorer]`.
+    /// Adds a section `[scorer]`.
     pub fn with_scorer(self, scorer: &'a ScorerConfig) -> Self {
         Self { scorer: Some(scorer), ..self }
     }
 
-    /// The loss, if the learner needs one, with the learner's temperature if it names none.
+    /// Returns the loss, or an error if there is none. The learner's temperature applies unless the loss names its own.
     pub(crate) fn required_loss(&self, learner: &impl LearnerConfig) -> Result<TrainingLoss, LearnerError> {
         let missing = || Refusal::fault("learner.kind", "needs a section [loss] with a name");
         let loss = self.loss.as_ref().ok_or_else(missing)?;
         Ok(loss.with_default_temperature(learner.relative_temperature())?)
     }
 
-    /// The scorer, or the default one.
+    /// Returns the scorer, or the default scorer if none is given.
     pub(crate) fn scorer_or_default(&self) -> ScorerConfig {
         self.scorer.cloned().unwrap_or_default()
     }
 }
 
-/// The configuration of a learner, unchecked: the keys of `[learner]` except `kind`. Every key has a default.
+/// The unchecked configuration of a learner, with the keys of `[learner]` except `kind`. Every key has a default.
 pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
-    /// The learner, checked.
+    /// The learner that a valid configuration builds.
     type RankingLearner: RankingLearner + 'static;
 
-    /// Checks every parameter, with the sections that the learner reads.
+    /// Checks every parameter and the sections that the learner reads, and builds the learner.
     ///
     /// # Errors
-    /// [`LearnerError`] for the first value out of its range, by its key; for a loss or scorer that the learner needs
-    /// and does not get, or that is out of range itself. The learner's module says what it needs.
+    /// [`LearnerError`] for the first invalid value, which it names by its key, or for a loss or scorer that is missing
+    /// or invalid. The documentation of each learner says which sections it needs.
     fn check(&self, parts: &Parts) -> Result<Self::RankingLearner, LearnerError>;
 
-    /// Returns the temperature, in spreads of scores, of a loss that names none. `None`, the default, means the paper's
-    /// temperature: [`LossSpec::with_default_temperature`](crate::loss::LossSpec::with_default_temperature). A learner
-    /// that moves the temperature has none.
+    /// Returns the default temperature of a loss, relative to the spread of the scores. The default, `None`, selects
+    /// the temperature of the loss's paper:
+    /// [`LossSpec::with_default_temperature`](crate::loss::LossSpec::with_default_temperature). A learner that anneals
+    /// the temperature returns `None`.
     fn relative_temperature(&self) -> Option<f64> {
         None
     }
 
-    /// Returns the defaults that fit the scorer, the loss and the data, once these are known. By default only the
+    /// Returns the defaults that suit the given scorer, loss and data. Unless a learner overrides this method, only the
     /// values of [`Default`] apply.
     fn fitting(&self, _parts: &Parts, _data: Option<FittingData>) -> Fitting {
         Fitting::default()
     }
 }
 
-/// What defaults depend on about the queries of a fit.
+/// The properties of a fit's queries on which defaults depend.
 #[derive(Debug, Clone, Copy)]
 pub struct FittingData<'a> {
-    /// Queries to train on.
+    /// The queries to train on.
     pub train: &'a RankingDataset,
-    /// Whether there are queries to select on.
+    /// Whether the fit has validation queries.
     pub has_validation: bool,
 }
 
@@ -127,13 +128,13 @@ pub struct FittingData<'a> {
 pub struct Fitting {
     /// `normalizer`
     pub normalizer: NormalizerKind,
-    /// `scorer.dropout`; none for the scorer's default.
+    /// The value of `scorer.dropout`, or `None` for the scorer's own default.
     pub dropout: Option<f64>,
     /// `loss.query_gradients`
     pub query_gradients: QueryGradients,
-    /// Keys of `[learner]` with their values, as far as they are known; null for one that is not set.
+    /// The keys of `[learner]` with their values, as far as they are known; a key that is not set is null.
     pub learner: Map,
-    /// Keys of `[learner]` whose values depend on the data.
+    /// The keys of `[learner]` whose values depend on the data.
     pub of_data: &'static [&'static str],
 }
 
@@ -143,31 +144,31 @@ type Build = fn(&Map, &Parts) -> Result<Box<dyn RankingLearner>, LearnerError>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct LearnerEntry {
-    /// `learner.kind` in configuration files.
+    /// The name of the learner, which `learner.kind` holds in configuration files.
     pub name: &'static str,
-    /// The learner in one line.
+    /// A one-line description of the learner.
     pub summary: &'static str,
-    /// Source.
+    /// The paper that describes the learner.
     pub paper: &'static str,
-    /// Whether it minimizes `[loss]`.
+    /// Whether the learner reads the section `[loss]`.
     pub takes_loss: bool,
-    /// Whether it fits `[scorer]`.
+    /// Whether the learner reads the section `[scorer]`.
     pub takes_scorer: bool,
-    /// Whether it takes [weights of queries](crate::data::RankingDataset::query_weights); the others refuse them.
+    /// Whether the learner accepts [weights of queries](crate::data::RankingDataset::query_weights) or refuses them.
     pub takes_query_weights: bool,
-    /// Whether it takes [weights of documents](crate::data::RankingDataset::document_weights), with a loss that does;
-    /// the others refuse them.
+    /// Whether the learner accepts [weights of documents](crate::data::RankingDataset::document_weights) or refuses
+    /// them. The loss must accept them too.
     pub takes_document_weights: bool,
-    /// Whether it takes missing values (NaN); the others refuse them.
+    /// Whether the learner accepts missing values (NaN) or refuses them.
     pub takes_missing: bool,
-    /// Whether it streams data that are larger than memory; the others need them in memory.
+    /// Whether the learner can stream data that are larger than memory.
     pub streams: bool,
-    /// Whether [several processes](crate::distributed) share its work; the others are refused.
+    /// Whether [several processes](crate::distributed) can share the work of one fit.
     pub shares_work: bool,
-    /// The name of a round: `epoch`, `round`.
+    /// What the learner calls a round: `epoch` or `round`.
     pub round_name: &'static str,
-    /// The key of its number of rounds, if all rounds build one model, so that a fit may pause after some of them.
-    /// Successive halving shares out these rounds.
+    /// The key of the number of rounds, if all rounds build one model and a fit may pause between them. Successive
+    /// halving allocates these rounds to its trials.
     pub rounds_key: Option<&'static str>,
     pub(in crate::learner) relative_temperature: fn(&Map) -> Option<f64>,
     pub(in crate::learner) fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,
@@ -177,7 +178,7 @@ pub struct LearnerEntry {
 }
 
 impl LearnerEntry {
-    /// The entry of a configuration's learner that takes nothing beyond data and labels, and shares its work.
+    /// Creates the entry of a learner that accepts only data and labels, and whose work several processes can share.
     pub(super) const fn of<C: LearnerConfig>(name: &'static str) -> Self {
         Self {
             name,
@@ -211,27 +212,27 @@ impl LearnerEntry {
         }
     }
 
-    /// Returns [`LearnerConfig::relative_temperature`] of the learner with these parameters; none if they are invalid.
+    /// Returns [`LearnerConfig::relative_temperature`] for these parameters, or `None` if they are invalid.
     pub fn relative_temperature(&self, params: &Map) -> Option<f64> {
         (self.relative_temperature)(params)
     }
 
-    /// Returns [`LearnerConfig::fitting`] of the learner with these parameters; the usual defaults if they are invalid.
+    /// Returns [`LearnerConfig::fitting`] for these parameters, or the usual defaults if they are invalid.
     pub fn fitting(&self, params: &Map, parts: &Parts, data: Option<FittingData>) -> Fitting {
         (self.fitting)(params, parts, data)
     }
 
-    /// Returns the parameters that are recorded for a run that names none: those with a default, with their defaults.
+    /// Returns the parameters that have a default, as a run that sets no parameter records them.
     pub fn defaults(&self) -> Map {
         (self.defaults)()
     }
 
-    /// Returns every parameter with its default; null for one that is not set.
+    /// Returns every parameter with its default, or null for a parameter that has none.
     pub fn parameters(&self) -> Map {
         (self.parameters)()
     }
 
-    /// Builds the learner from the parameters that differ from the defaults, and the sections that it reads.
+    /// Builds the learner from the parameters that differ from the defaults, and from the sections that it reads.
     ///
     /// # Errors
     /// [`LearnerError`] for an unknown parameter, a value out of its range, or a missing section.

@@ -2,29 +2,29 @@
 
 use crate::refusal::Refusal;
 
-/// Reason that a fit failed.
+/// The reason why a fit failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnerError {
-    /// A key of a section that the learner reads, `learner.epochs` or `scorer.hidden[0]`: not known, of another type or
-    /// out of its range; a section that the learner lacks or does not read.
+    /// A configuration key such as `learner.epochs` is unknown, or its value has the wrong type or is out of range. The
+    /// same error reports a section that the learner needs and lacks, or that it does not read.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// Data that this learner cannot learn from.
+    /// The learner cannot learn from the data.
     #[error("{learner}: {reason}")]
     Data {
         /// Registered name of the learner.
         learner: &'static str,
-        /// The fault of the data, and what to change.
+        /// What is wrong with the data, and how to mend it.
         reason: String,
     },
-    /// A loss that cannot be built, or refuses the labels.
+    /// The loss cannot be built, or it refuses the labels.
     #[error(transparent)]
     Loss(#[from] crate::loss::LossError),
-    /// A measure that cannot be computed: its convention or the labels do not allow it.
+    /// The measure cannot be computed, because its convention or the labels do not allow it.
     #[error(transparent)]
     Measure(#[from] crate::measure::MeasureError),
-    /// State that cannot be written.
+    /// The state of the fit cannot be written.
     #[error("{path}: {reason}")]
     State {
         /// The state file.
@@ -32,12 +32,12 @@ pub enum LearnerError {
         /// The fault, in words.
         reason: String,
     },
-    /// State that a fit cannot continue from: damaged, or of another fit.
+    /// The saved state is damaged or belongs to another fit, so the fit cannot continue from it.
     #[error("{path}: {reason}")]
     UnusableState {
         /// The state file.
         path: std::path::PathBuf,
-        /// The fault of the state, and what to do.
+        /// What is wrong with the state, and what to do about it.
         reason: String,
     },
     /// The solver broke down.
@@ -45,7 +45,7 @@ pub enum LearnerError {
     Solver {
         /// Registered name of the learner.
         learner: &'static str,
-        /// The failure, and what to change.
+        /// What failed, and what to change.
         reason: String,
     },
 }

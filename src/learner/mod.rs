@@ -1,7 +1,8 @@
-//! Learners: everything that fits a scorer, behind one trait.
+//! Learners, which fit a ranking model to data, all through the trait [`RankingLearner`].
 //!
-//! [`registry::LEARNERS`] lists them, and [`registry::build`] makes one from a `[learner]` table. The module of each
-//! learner describes its algorithm and its cost. [`FitContext`] holds the inputs of a fit other than its data.
+//! [`registry::LEARNERS`] lists all learners, and [`registry::build`] makes one from the `[learner]` table of a
+//! configuration. The module of each learner describes its algorithm and its cost. [`FitContext`] holds the inputs of a
+//! fit other than its data.
 //!
 //! ```
 //! use burn::tensor::Device;

@@ -1,4 +1,5 @@
-//! The registry: every learner once. The command line, configuration files and the documentation read it.
+//! The registry, which lists every learner once. The command line, configuration files and the documentation read the
+//! registry.
 
 use crate::json::{Map, Value};
 
@@ -7,7 +8,7 @@ use super::entry::{Parts, RankingLearner};
 use super::error::LearnerError;
 use crate::refusal::Refusal;
 
-/// Every registered learner, by name.
+/// All registered learners, ordered by name.
 pub static LEARNERS: &[LearnerEntry] = &[
     super::ada_rank::ENTRY,
     super::boosted_trees::ENTRY,
@@ -20,15 +21,15 @@ pub static LEARNERS: &[LearnerEntry] = &[
     super::svm_map::ENTRY,
 ];
 
-/// The key of `[learner]` that names the learner, and its full name in a configuration.
+/// The key that names the learner, within the `[learner]` table and as a full configuration key.
 const KIND: &str = "kind";
 const KEY: &str = "learner.kind";
 
-/// The learner of a `[learner]` table, `kind` and its parameters, with the other parts that it reads.
+/// Builds the learner that a `[learner]` table describes, with the other sections that it reads.
 ///
 /// # Errors
-/// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a loss or scorer that the learner
-/// needs and does not get, or gets and does not read.
+/// [`LearnerError`] for an unknown kind or parameter, a value out of its range, or a loss or scorer that is missing or
+/// not read.
 pub fn build(table: &Map, parts: &Parts) -> Result<Box<dyn RankingLearner>, LearnerError> {
     let mut params = table.clone();
     let kind = match params.swap_remove(KIND) {
@@ -75,7 +76,7 @@ mod tests {
         }
     }
 
-    /// Returns a learner with its defaults, and a context to fit it in.
+    /// Returns a learner with its defaults, and a context for its fit.
     fn to_fit(entry: &LearnerEntry) -> (Box<dyn RankingLearner>, FitContext<'static>) {
         let loss = LossSpec::new("smooth_ndcg").into();
         let parts = Parts { loss: entry.takes_loss.then_some(loss), scorer: None };

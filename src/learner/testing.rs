@@ -15,7 +15,7 @@ use crate::measure::{Convention, Measure};
 use crate::ranker::{Model, Parts};
 use crate::scorer::Scorer;
 
-/// A dataset of queries, each a list of `(label, features)`.
+/// Makes a dataset of queries, each given as a list of `(label, features)`.
 pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> RankingDataset {
     let mut data = RankingDataset { feature_count, offsets: vec![0], ..RankingDataset::default() };
     for (query, documents) in queries.iter().enumerate() {
@@ -29,20 +29,19 @@ pub(crate) fn dataset(feature_count: usize, queries: &[&[(f32, &[f32])]]) -> Ran
     data
 }
 
-/// One query, two documents, two features: the second feature orders them, the first reverses them.
+/// Makes a query of two documents, which its second feature ranks correctly and its first feature reverses.
 pub(crate) fn two_documents() -> RankingDataset {
     dataset(2, &[&[(0.0, &[1.0, 0.0]), (1.0, &[0.0, 1.0])]])
 }
 
-/// `queries` queries of `documents` documents, with `features` features and labels 0 to 2, which the features predict
-/// in part.
+/// Makes random queries whose features partly predict the labels, which range from 0 to 2.
 pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u64) -> RankingDataset {
     let mut random = crate::testing::random(seed);
     let mut data = RankingDataset { feature_count: features, offsets: vec![0], ..RankingDataset::default() };
     for query in 0..queries {
         for document in 0..documents {
             let row: Vec<f32> = (0..features).map(|_| random.random_range(-1.0..1.0)).collect();
-            // The first documents cover all labels.
+            // The first three documents cover all labels.
             let drawn = (1.5 * row[0] + random.random_range(-1.0..1.0f32)).clamp(0.0, 2.0).round();
             data.labels.push(if document < 3 { document as f32 } else { drawn });
             data.features.to_mut().extend(row);
@@ -53,7 +52,8 @@ pub(crate) fn random(queries: usize, documents: usize, features: usize, seed: u6
     data
 }
 
-/// The same data in an Arrow file, streamed in windows of `window` bytes with at most `memory` bytes resident.
+/// Writes the data to an Arrow file and streams them in windows of `window` bytes, with at most `memory` bytes
+/// resident.
 #[cfg(feature = "columnar")]
 pub(crate) fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (tempfile::TempDir, RankingDataset) {
     use crate::data::{
@@ -71,7 +71,7 @@ pub(crate) fn streamed(data: &RankingDataset, memory: &str, window: &str) -> (te
     (folder, streamed)
 }
 
-/// A context that selects by MAP in the `letor` convention.
+/// Returns a context that selects by MAP in the `letor` convention.
 pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
     FitContext {
         directory,
@@ -86,7 +86,7 @@ pub(crate) fn context(directory: Option<&Path>) -> FitContext<'_> {
     }
 }
 
-/// Weights and bias of a linear model.
+/// Returns the weights and the bias of a linear model.
 pub(crate) fn linear_weights(model: &Model) -> (Vec<f32>, f32) {
     match model {
         Model::Scorer(Scorer::Linear(scorer)) => scorer.weights(),
@@ -94,7 +94,7 @@ pub(crate) fn linear_weights(model: &Model) -> (Vec<f32>, f32) {
     }
 }
 
-/// Keeps the warnings of a fit.
+/// Collects the warnings of a fit.
 #[derive(Default)]
 pub(crate) struct Warnings(Mutex<Vec<String>>);
 
@@ -113,7 +113,8 @@ impl Progress for Warnings {
     fn end(&self) {}
 }
 
-/// Interrupts a fit after a number of rounds. For the state on disk this is the same as a kill between two rounds.
+/// Interrupts a fit after a number of rounds. For the state on disk, this interruption is the same as a kill between
+/// two rounds.
 pub(crate) struct StopAfter {
     pub(crate) rounds: usize,
     pub(crate) interrupt: Interrupt,
@@ -130,8 +131,7 @@ impl Progress for StopAfter {
     fn end(&self) {}
 }
 
-/// Checks that a fit gives the same history and the same model again, with any number of threads, and when it is
-/// stopped after `rounds` rounds and resumed.
+/// Asserts that a fit gives the same history and model with any number of threads, and when it is stopped and resumed.
 pub(crate) fn assert_reproducible(
     learner: &dyn RankingLearner,
     train: &RankingDataset,
@@ -162,8 +162,8 @@ pub(crate) fn assert_reproducible(
     assert_eq!((rest.best_round, rest.stop, rest.importance), (whole.best_round, whole.stop, whole.importance));
 }
 
-/// Asserts that any number of processes makes the same fit as one process, and continues a fit that others have stopped
-/// after some rounds.
+/// Asserts that any number of processes makes the same fit as one process. Also stops a fit after `rounds` rounds and
+/// continues it with another number of processes.
 pub(crate) fn assert_same_in_processes(
     learner: &dyn RankingLearner,
     train: &RankingDataset,

@@ -11,7 +11,7 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "ada_rank";
 
-/// Directions in which a feature may rank.
+/// The directions in which a feature may rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Directions {
@@ -24,23 +24,23 @@ pub enum Directions {
     Ascending,
 }
 
-/// How `P_t` enters the training of a weak ranker.
+/// How the distribution `P_t` over queries affects the training of a weak ranker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Emphasis {
-    /// The loss of a query has the weight `P_t`.
+    /// The loss of each query is weighted by `P_t`.
     #[default]
     Weighted,
-    /// The loss is over a sample, drawn with replacement by `P_t`, of as many queries as there are.
+    /// The loss is computed on queries drawn with replacement according to `P_t`, as many as there are queries.
     Sampled,
 }
 
-/// The scorers that are trained, and the loss that trains them.
+/// The configuration of the weak scorers, and the loss that trains them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct WeakScorer {
     /// The scorer of a round.
     pub(super) scorer: ScorerConfig,
-    /// The loss that trains it.
+    /// The loss that trains the scorer.
     pub(super) loss: TrainingLoss,
 }
 
@@ -48,25 +48,25 @@ pub(super) struct WeakScorer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdaRankConfig {
-    /// Measure to boost, with values in `[0, 1]`; the selection measure when absent.
+    /// The measure to boost, with values in `[0, 1]`, by default the selection measure.
     pub measure: Option<Measure>,
-    /// Convention of the measure; absent for the convention of the selection.
+    /// The convention of the measure, by default the convention of the selection.
     pub convention: Option<Convention>,
-    /// Maximum number of rounds.
+    /// The maximum number of rounds.
     pub rounds: usize,
-    /// Directions of a feature.
+    /// The directions in which a feature may rank.
     pub directions: Directions,
-    /// Let a feature be chosen in more than one round.
+    /// Whether a feature may be chosen in more than one round.
     pub reuse: bool,
-    /// Stop after this many rounds in which `mean_q exp(-E(f_t, q))` did not decrease.
+    /// The number of rounds without a decrease of `mean_q exp(-E(f_t, q))` after which the fit stops.
     pub patience: Option<usize>,
-    /// Decrease of that mean that counts as progress.
+    /// The decrease of `mean_q exp(-E(f_t, q))` that counts as progress.
     pub tolerance: f64,
-    /// How `P_t` enters the training of a scorer, if scorers are the weak rankers.
+    /// How `P_t` affects the training of a scorer, if the weak rankers are scorers.
     pub emphasis: Emphasis,
-    /// Passes over the queries in the training of a scorer.
+    /// The number of passes over the queries in the training of a scorer.
     pub epochs: usize,
-    /// Step size of Adam in the training of a scorer.
+    /// The step size of Adam in the training of a scorer.
     pub learning_rate: f64,
 }
 
@@ -110,7 +110,7 @@ impl LearnerConfig for AdaRankConfig {
     }
 }
 
-/// AdaRank, with checked parameters.
+/// The learner AdaRank with checked parameters.
 #[derive(Debug, Clone)]
 pub struct AdaRank {
     pub(super) config: AdaRankConfig,

@@ -21,22 +21,22 @@ use crate::ranker::Model;
 /// A feature that ranks documents by its value, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct FeatureRanker {
-    /// Index of the feature, from 0.
+    /// The index of the feature, counted from 0.
     pub feature: usize,
-    /// 1: largest value first; -1: smallest value first.
+    /// The direction, which is 1 for the largest value first and -1 for the smallest value first.
     pub direction: f64,
 }
 
-/// All features as weak rankers, with their `E(feature, query)`. Each process measures some of them.
+/// All features as weak rankers, with their measure `E` on each query. Each process measures some of the features.
 pub(super) struct FeatureRankers<'a> {
     feature_count: usize,
     reuse: bool,
-    /// Rankers of the features that are not constant, in ascending order of features; for each feature the descending
-    /// ranker comes first.
+    /// The rankers of all features that are not constant, in the order of the features. For each feature, the
+    /// descending ranker comes first.
     rankers: Vec<FeatureRanker>,
-    /// The rankers of this process, by their places.
+    /// The places of the rankers that this process measures.
     own: Range<usize>,
-    /// `E` of each of them on each query that counts.
+    /// The measure `E` of each ranker of this process on each query that counts.
     values: Vec<Vec<f64>>,
     device: Device,
     processes: &'a dyn Processes,
@@ -61,7 +61,7 @@ impl<'a> FeatureRankers<'a> {
             .collect();
         let processes = context.processes;
         let own = own(rankers.len(), processes);
-        // Each ranker is measured on a thread of one process.
+        // A thread of one process measures each ranker.
         let measured = |rankers: &[FeatureRanker]| -> Result<Vec<Vec<f64>>, LearnerError> {
             rankers
                 .par_iter()
@@ -83,8 +83,8 @@ fn scores(ranker: &FeatureRanker, data: &RankingDataset) -> Vec<f64> {
     column.map(|&x| ranker.direction * f64::from(x)).collect()
 }
 
-/// Relative difference that the order of summation can make between sums of equal terms. Rankers this close are equally
-/// good.
+/// The relative difference that the order of summation can make between sums of equal terms. Rankers within this
+/// difference are treated as equally good.
 const ROUNDING: f64 = 1e-12;
 
 impl WeakRankers for FeatureRankers<'_> {
@@ -126,7 +126,7 @@ impl WeakRankers for FeatureRankers<'_> {
             Some(known) if self.own.contains(&known) => {
                 Ok(processes.gather_numbers(self.values[known - self.own.start].clone()))
             }
-            // Another process has them.
+            // Another process has the values.
             Some(_) => Ok(processes.gather_numbers(Vec::new())),
             None => measured(judge, train, &scores(ranker, train), processes),
         }

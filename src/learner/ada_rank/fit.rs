@@ -20,13 +20,13 @@ use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds,
 use crate::measure::mean_of;
 use crate::ranker::Model;
 
-/// Cap on the `phi` from which `alpha` is computed; it keeps `alpha` finite.
+/// The cap on the `phi` from which `alpha` is computed, which keeps `alpha` finite.
 const LARGEST_PHI: f64 = 1.0 - 1e-12;
 
-/// Name of the figure of a round that holds Theorem 4's lower bound of the boosted measure on the training queries.
+/// The name of the figure of a round that holds Theorem 4's lower bound on the boosted measure of the training queries.
 pub const BOUND: &str = "bound";
 
-/// State that is kept between rounds.
+/// The state that is kept between rounds.
 #[derive(Serialize, Deserialize)]
 struct State<R> {
     members: Vec<Member<R>>,
@@ -34,22 +34,22 @@ struct State<R> {
     bound_gap: f64,
 }
 
-/// `exp(-E)`, normalized.
+/// Returns `exp(-E)`, normalized to the sum 1.
 fn distribution(values: &[f64]) -> Vec<f64> {
     let weights: Vec<f64> = values.iter().map(|value| (-value).exp()).collect();
     let total: f64 = weights.iter().sum();
     weights.iter().map(|weight| weight / total).collect()
 }
 
-/// `f_t` as it is built up, over one family of weak rankers.
+/// The growing sum `f_t` of weak rankers from one family.
 struct Boosting<'a, W> {
     learner: &'a AdaRank,
     weak: W,
-    /// Computes `E`.
+    /// The measure that is boosted.
     judge: &'a Judge,
     train: &'a RankingDataset,
     scores: Additive<'a>,
-    /// `E(f_t, q)` of every query that counts.
+    /// The measure `E(f_t, q)` of every query that counts.
     values: Vec<f64>,
     processes: &'a dyn Processes,
 }
@@ -63,7 +63,7 @@ impl<W: WeakRankers> Boosting<'_, W> {
         })
     }
 
-    /// `E` of the sum so far.
+    /// Returns the measure of the sum so far on every query that counts.
     fn measured(&self) -> Result<Vec<f64>, LearnerError> {
         measured(self.judge, self.train, self.scores.on_train(), self.processes)
     }
@@ -138,7 +138,7 @@ impl<W: WeakRankers> Iterative for Boosting<'_, W> {
     }
 }
 
-/// The mean, or NaN if there are no values.
+/// Returns the mean, or NaN if there are no values.
 fn average(values: &[f64]) -> f64 {
     mean_of(values.iter().copied()).unwrap_or(f64::NAN)
 }

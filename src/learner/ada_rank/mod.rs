@@ -1,6 +1,7 @@
-//! AdaRank: boosting on a measure itself, through the type one bound `sum_q exp(-E(f, q))`.
+//! AdaRank boosts a measure directly, through the type one bound `sum_q exp(-E(f, q))`.
 //!
-//! direct-optimization, section 5.1 and Figure 6. With `E(f, q)` in `[0, 1]` the value of the measure on query `q`:
+//! Section 5.1 and Figure 6 of direct-optimization describe the algorithm. `E(f, q)` in `[0, 1]` is the value of the
+//! measure on query `q`:
 //!
 //! ```text
 //! P_1(q) = 1/m
@@ -9,21 +10,21 @@
 //!           f_t     = f_(t-1) + alpha_t h_t            P_(t+1)(q) ~ exp(-E(f_t, q))
 //! ```
 //!
-//! Theorem 4 bounds the mean measure on the training data from below,
-//! `mean_q E(f_T, q) >= 1 - prod_t exp(-delta_t) sqrt(1 - phi_t^2)`, with
-//! `delta_t = min_q (E(f_t, q) - E(f_(t-1), q) - alpha_t E(h_t, q))` and `E(f_0, q) = 0`. The right side is the figure
-//! `bound` of every round. Weak rankers are single features or, if there is a section `[loss]` or `[scorer]`, burn
-//! scorers trained by any surrogate.
+//! Theorem 4 bounds the mean measure on the training data from below:
+//! `mean_q E(f_T, q) >= 1 - prod_t exp(-delta_t) sqrt(1 - phi_t^2)`. Here
+//! `delta_t = min_q (E(f_t, q) - E(f_(t-1), q) - alpha_t E(h_t, q))` and `E(f_0, q) = 0`. Every round reports the right
+//! side of this bound as the figure `bound`. Weak rankers are single features. With a section `[loss]` or `[scorer]`
+//! they are burn scorers, trained by any surrogate.
 //!
-//! The paper leaves some details open. They are settled as follows:
-//! - among equal weak rankers the lowest feature is chosen, descending before ascending;
-//! - with `reuse = false` a feature can be chosen only once; the fit ends when none is left;
-//! - a weak ranker with `phi = 1` would have an infinite weight, so `phi` is capped just below 1, and the fit ends;
-//! - queries that the convention leaves out have no weight.
+//! The paper leaves some details open, which this implementation settles as follows:
+//! - Among equal weak rankers, the lowest feature is chosen, and descending comes before ascending.
+//! - With `reuse = false`, a feature can be chosen only once, and the fit ends when no feature is left.
+//! - A weak ranker with `phi = 1` would have an infinite weight, so `phi` is capped just below 1, and the fit ends.
+//! - Queries that the convention leaves out have no weight.
 //!
-//! Cost: `E(feature, query)` once, in parallel; then, in each round, O(queries x features) for the choice and one
-//! evaluation of `f_t`. Taken literally, the algorithm settles on one or two features, since `exp(-E)` hardly moves
-//! `P`. That is not a defect of this implementation.
+//! `E(feature, query)` is computed once, in parallel. Each round then costs O(queries x features) for the choice of a
+//! feature, and one evaluation of `f_t`. As published, the algorithm settles on one or two features, since `exp(-E)`
+//! hardly changes `P`. This is a property of the algorithm, not a defect of the implementation.
 
 mod config;
 mod feature;

@@ -1,11 +1,11 @@
 //! Burn scorers as weak rankers: each round trains a new one on the queries weighted, or sampled, by `P_t`.
 //!
 //! Scores of different scorers have no common scale, but `alpha` presumes one. A weak ranker is therefore the scorer
-//! divided by the standard deviation of its scores on the training data. Linear scorers add up to one linear scorer;
-//! others are kept as an ensemble.
+//! divided by the standard deviation of its scores on the training data. Linear scorers are summed into one linear
+//! scorer, and other scorers are kept as an ensemble.
 //!
-//! With several processes, each trains the same scorer, since a step follows from the one before, and scores some of
-//! the documents.
+//! With several processes, every process trains the same scorer, since each step depends on the previous one. Each
+//! process then scores some of the documents.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ use crate::ranker::{Model, Parts, Prepared};
 use crate::scorer::{Scorer, ScorerConfig};
 use crate::seed::seed_for;
 
-/// A trained scorer, and the factor of its scores.
+/// A trained scorer and the factor that scales its scores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ScorerRanker {
     parts: Parts,
@@ -46,7 +46,7 @@ pub(super) struct ScorerRankers<'a> {
     scorer: &'a ScorerConfig,
     loss: Arc<dyn RankingLoss>,
     train: &'a RankingDataset,
-    /// Queries that count, in the order of the distribution.
+    /// The queries that count, in the order of the distribution.
     queries: Vec<usize>,
     batcher: BatchPlanner,
     seed: u64,
@@ -83,7 +83,7 @@ impl<'a> ScorerRankers<'a> {
         })
     }
 
-    /// A weight for each query of the training data.
+    /// Returns a weight for each query of the training data.
     fn query_weights(&self, distribution: &[f64], round: usize) -> Result<Vec<f32>, LearnerError> {
         let mut weights = vec![0.0; self.train.queries()];
         match self.config.emphasis {
@@ -125,7 +125,7 @@ impl<'a> ScorerRankers<'a> {
         Ok(scorer.valid())
     }
 
-    /// The score of every document. Each process scores some of them.
+    /// Returns the score of every document. Each process scores some of the documents.
     fn predict(&self, scorer: Scorer, data: &RankingDataset) -> Vec<f32> {
         let scorer = scorer.to_device(&self.device);
         Prepared::new(data, &scorer, &self.device, self.processes).scores(&scorer)
@@ -177,7 +177,7 @@ impl WeakRankers for ScorerRankers<'_> {
     }
 }
 
-/// The single linear scorer that linear scorers add up to; `None` if one of them is not linear.
+/// Returns the sum of linear scorers as one linear scorer, or `None` if one of them is not linear.
 fn linear_sum(members: &[(f64, Scorer)], features: usize, device: &Device) -> Option<Model> {
     let (mut weights, mut bias) = (vec![0.0; features], 0.0);
     for (alpha, scorer) in members {

@@ -15,7 +15,7 @@ pub(super) trait WeakRankers {
     /// A weak ranker, in the form in which it is saved.
     type Ranker: Serialize + DeserializeOwned;
 
-    /// Chooses the weak ranker of a round for the distribution over queries; `None` if none is left.
+    /// Chooses the weak ranker of a round for a distribution over queries, or returns `None` if none is left.
     fn choose(
         &self,
         distribution: &[f64],
@@ -23,10 +23,10 @@ pub(super) trait WeakRankers {
         members: &[Member<Self::Ranker>],
     ) -> Result<Option<Self::Ranker>, LearnerError>;
 
-    /// Scores of all documents by a weak ranker.
+    /// Returns a weak ranker's scores of all documents.
     fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError>;
 
-    /// `E` of a weak ranker on every query that counts.
+    /// Returns the measure `E` of a weak ranker on every query that counts.
     fn values(
         &self,
         ranker: &Self::Ranker,
@@ -37,10 +37,10 @@ pub(super) trait WeakRankers {
         measured(judge, train, &self.scores(ranker, train)?, processes)
     }
 
-    /// Figures to report about a weak ranker, by name.
+    /// Returns the figures to report about a weak ranker, by name.
     fn figures(&self, ranker: &Self::Ranker) -> Vec<(String, f64)>;
 
-    /// The model `sum_t alpha_t h_t`.
+    /// Returns the model `sum_t alpha_t h_t`.
     fn model(&self, members: &[Member<Self::Ranker>]) -> Result<Model, LearnerError>;
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Member<R> {
     pub(super) ranker: R,
 }
 
-/// `E` on every query that counts. Each process measures some of them.
+/// Returns the measure `E` on every query that counts. Each process measures some of the queries.
 pub(super) fn measured(
     judge: &Judge,
     data: &RankingDataset,

@@ -13,12 +13,12 @@ pub(super) const NAME: &str = "rank_boost";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RankBoostConfig {
-    /// Maximum number of rounds; each adds one stump.
+    /// The maximum number of rounds, each of which adds one stump.
     pub rounds: usize,
-    /// Maximum number of thresholds of a feature, 1 to 255. A feature with fewer distinct values uses all of its
-    /// thresholds.
+    /// The maximum number of thresholds of a feature, 1 to 255. A feature with fewer possible thresholds uses all of
+    /// them.
     pub thresholds: usize,
-    /// Stop after this many rounds without a better value of the selection measure.
+    /// The number of rounds without a better selection measure after which the fit stops.
     pub patience: Option<usize>,
 }
 
@@ -41,7 +41,7 @@ impl LearnerConfig for RankBoostConfig {
     }
 }
 
-/// RankBoost, with checked parameters.
+/// The learner RankBoost with checked parameters.
 #[derive(Debug, Clone)]
 pub struct RankBoost {
     pub(super) config: RankBoostConfig,

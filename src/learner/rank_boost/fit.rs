@@ -20,13 +20,13 @@ use crate::learner::solver::bins::{Binned, bins_of_all};
 use crate::op::Execution;
 use crate::ranker::{Model, Node, NodeStatistics, TreeEnsemble};
 
-/// Cap on the edge from which `alpha` is computed; it keeps `alpha` finite.
+/// The cap on the edge from which `alpha` is computed, which keeps `alpha` finite.
 pub(super) const LARGEST_EDGE: f64 = 1.0 - 1e-12;
 
 /// Edges below this are rounding errors.
 const SMALLEST_EDGE: f64 = 1e-12;
 
-/// `alpha 1[x_feature > threshold]`
+/// The weak ranker `alpha 1[x_feature > threshold]`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Stump {
     feature: usize,
@@ -59,13 +59,13 @@ impl Stump {
     }
 }
 
-/// Returns whether an edge is larger in magnitude than another by more than the order of summation can make.
+/// Returns whether an edge is larger in magnitude than another by more than a rounding error.
 fn is_larger(edge: f64, other: f64) -> bool {
     edge.abs() > other.abs() * (1.0 + 1e-12)
 }
 
-/// Returns the weak ranker with the largest absolute edge: feature, threshold, edge. `bins` holds the bins of the
-/// features of this process.
+/// Returns the feature, the threshold and the edge of the weak ranker with the largest absolute edge. `bins` holds the
+/// bins of the features of this process.
 pub(super) fn best_weak_ranker(
     bins: &[Binned],
     features: Range<usize>,
@@ -97,7 +97,7 @@ pub(super) fn best_weak_ranker(
     candidates.reduce(|best, next| if is_larger(next.2, best.2) { next } else { best })
 }
 
-/// The sum of stumps as it is built up.
+/// The growing sum of stumps.
 struct Boosting<'a> {
     train: &'a RankingDataset,
     /// The bins of the features of this process.

@@ -1,21 +1,23 @@
-//! RankBoost: boosting of thresholds on the exponential loss of pairs.
+//! RankBoost boosts feature thresholds on the exponential loss of pairs.
 //!
-//! Freund, Iyer, Schapire, Singer: An efficient boosting algorithm for combining preferences, JMLR 4 (2003). Over the
-//! pairs of documents `i, j` of one query with `y_j < y_i`,
+//! The algorithm comes from Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining
+//! preferences, JMLR 4 (2003). Its loss is a mean over the pairs of documents `i, j` of one query with `y_j < y_i`:
 //!
 //! ```text
 //! loss(H) = mean over pairs of exp(H_j - H_i),    D(j, i) = exp(H_j - H_i) / sum of all
 //! ```
 //!
-//! A weak ranker is `h(x) = 1[x_f > theta]`. With the potential `pi_i = sum_j D(j, i) - sum_j D(i, j)` (over the pairs
-//! that `i` should win, and over those that it should lose) its edge is `r = sum_i pi_i h(x_i)`. No pair is ever
-//! formed: the potentials cost O(documents x labels), the best weak ranker O(documents x features). Each round adds
-//! `alpha h` with `alpha = 1/2 ln((1 + r) / (1 - r))` for the largest `|r|` (a negative edge is the ranker of the other
-//! sign). It multiplies the loss by at most `sqrt(1 - r^2)`, so the loss never grows. The loss and the potentials stay
-//! finite even if the scores grow without end, because sums of exponentials are kept relative to their largest term.
+//! A weak ranker is `h(x) = 1[x_f > theta]`. The potential of a document is `pi_i = sum_j D(j, i) - sum_j D(i, j)`,
+//! over the pairs that `i` should win and should lose. The edge of a weak ranker is `r = sum_i pi_i h(x_i)`. Pairs are
+//! never formed: the potentials cost O(documents x labels), and the best weak ranker costs O(documents x features).
+//! Each round adds `alpha h` with `alpha = 1/2 ln((1 + r) / (1 - r))` for the largest `|r|`. A negative edge gives a
+//! negative `alpha`. A round multiplies the loss by at most `sqrt(1 - r^2)`, so the loss never grows. The loss and the
+//! potentials stay finite even if the scores grow without bound, because sums of exponentials are stored relative to
+//! their largest term.
 //!
-//! Among equal edges the lowest feature wins, then the lowest threshold. The fit ends when no weak ranker has an edge,
-//! or when one orders every pair (its weight is then the cap on alpha, about 14). The model is a sum of stumps.
+//! Among weak rankers with equal edges, the lowest feature is chosen, then the lowest threshold. The fit ends when no
+//! weak ranker has an edge, or when one orders every pair correctly. Such a ranker's weight is the cap on `alpha`,
+//! about 14. The model is a sum of stumps.
 
 mod config;
 mod fit;

@@ -4,12 +4,12 @@ use crate::data::RankingDataset;
 use crate::distributed::Processes;
 use crate::learner::shared::share::Share;
 
-/// The documents of each query by ascending label, in runs of equal labels. Each process has the queries of its share.
+/// The documents of each query, grouped by label in ascending order. Each process holds the queries of its share.
 pub(super) struct Levels<'a> {
     share: Share<'a>,
-    /// The number of pairs of all processes.
+    /// The number of pairs in all processes.
     pairs: f64,
-    /// Queries of the share with two labels or more, each a list of runs.
+    /// The queries of the share with at least two different labels, each as a list of runs of equal labels.
     queries: Vec<Vec<Vec<usize>>>,
 }
 
@@ -32,12 +32,12 @@ impl<'a> Levels<'a> {
                 queries.push(runs);
             }
         }
-        // Whole numbers, whose sum has no order.
+        // The counts are whole numbers, whose sum does not depend on the order.
         let pairs = share.gather(vec![pairs]).iter().sum();
         Self { share, pairs, queries }
     }
 
-    /// The mean of `exp(H_j - H_i)` over pairs, and the potential of every document.
+    /// Returns the mean of `exp(H_j - H_i)` over pairs, and the potential of every document.
     pub(super) fn potentials(&self, scores: &[f64]) -> (f64, Vec<f64>) {
         let documents = self.share.documents();
         let mut potentials = vec![0.0; documents.len()];
@@ -62,7 +62,7 @@ impl<'a> Levels<'a> {
                 run.iter().for_each(|&d| above.add_exp(-scores[d]));
             }
         }
-        // Added up term by term, whichever process has them.
+        // The terms are added one by one, whichever process has them.
         let total: f64 = self.share.gather(terms).iter().sum();
         let mut potentials = self.share.gather(potentials);
         potentials.iter_mut().for_each(|potential| *potential /= total);
@@ -70,7 +70,7 @@ impl<'a> Levels<'a> {
     }
 }
 
-/// The largest `H_j - H_i` of the pairs of a query.
+/// Returns the largest `H_j - H_i` of the pairs of a query.
 fn largest_difference(runs: &[Vec<usize>], scores: &[f64]) -> f64 {
     let (mut found, mut highest) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
     for run in runs {
@@ -80,7 +80,7 @@ fn largest_difference(runs: &[Vec<usize>], scores: &[f64]) -> f64 {
     found
 }
 
-/// `sum exp(x)`, held as its largest `x` and the sum relative to that term.
+/// A sum of `exp(x)`, stored as its largest `x` and the sum relative to that term.
 struct ExpSum {
     largest: f64,
     sum: f64,
@@ -102,7 +102,7 @@ impl ExpSum {
         }
     }
 
-    /// The sum times `exp(x)`.
+    /// Returns the sum times `exp(x)`.
     fn times_exp(&self, x: f64) -> f64 {
         self.sum * (self.largest + x).exp()
     }

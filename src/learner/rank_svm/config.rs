@@ -13,21 +13,21 @@ pub(super) const NAME: &str = "rank_svm";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankSvmLoss {
-    /// `max(0, 1 - t)`, solved by cutting planes.
+    /// The hinge `max(0, 1 - t)`, minimized by cutting planes.
     #[default]
     Hinge,
-    /// `max(0, 1 - t)^2`, solved by truncated Newton steps: the faster of the two.
+    /// The squared hinge `max(0, 1 - t)^2`, minimized by truncated Newton steps, which are faster.
     SquaredHinge,
 }
 
-/// Weighting of the pairs of a query.
+/// How the pairs of a query are weighted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairWeighting {
     /// Every pair weighs 1.
     #[default]
     Pair,
-    /// Every query weighs `1 / m`, shared by its pairs.
+    /// Each of the `m` queries weighs `1 / m`, split equally among its pairs.
     Query,
 }
 
@@ -35,15 +35,15 @@ pub enum PairWeighting {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RankSvmConfig {
-    /// `C`, above 0: one value, or several to choose from on validation data.
+    /// The cost `C` above 0, as one value or as several from which validation data choose.
     pub c: Candidates,
-    /// Loss of a pair.
+    /// The loss of a pair.
     pub loss: RankSvmLoss,
-    /// Weight of a pair.
+    /// The weighting of the pairs.
     pub weighting: PairWeighting,
-    /// Largest duality gap, relative to the objective, above 0.
+    /// The largest duality gap, relative to the objective, at which the solver stops. It must be above 0.
     pub tolerance: f64,
-    /// Maximum number of cutting planes or Newton steps for one `C`, at least 1.
+    /// The maximum number of cutting-plane rounds or Newton steps for one `C`, at least 1.
     pub max_steps: usize,
 }
 
@@ -70,7 +70,7 @@ impl LearnerConfig for RankSvmConfig {
     }
 }
 
-/// RankSVM, with checked parameters.
+/// The learner RankSVM with checked parameters.
 #[derive(Debug, Clone)]
 pub struct RankSvm {
     pub(super) costs: Vec<f64>,

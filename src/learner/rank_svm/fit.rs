@@ -1,4 +1,4 @@
-//! The rounds of RankSVM: one cost each.
+//! The rounds of RankSVM, each of which solves the problem for one cost.
 
 use super::config::{NAME, RankSvm, RankSvmLoss};
 use super::newton;

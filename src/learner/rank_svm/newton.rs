@@ -1,14 +1,14 @@
-//! Truncated Newton minimization of `1/2 ||w||^2 + C R(w)` for the squared hinge: conjugate gradients solve the Newton
-//! system, then a backtracking line search follows. The objective is piecewise quadratic, so a handful of steps reach
-//! the optimum.
+//! Minimizes `1/2 ||w||^2 + C R(w)` for the squared hinge by truncated Newton steps. Conjugate gradients solve the
+//! Newton system, and a backtracking line search follows. The objective is piecewise quadratic, so a handful of steps
+//! reach the optimum.
 
 use super::risk::{PairRisk, SquaredHinge};
 use crate::learner::solver::solved::Solved;
 use crate::learner::solver::vectors::{add_scaled, dot};
 
-/// Maximum number of conjugate gradient steps for one Newton system.
+/// The maximum number of conjugate gradient steps for one Newton system.
 const INNER_STEPS: usize = 250;
-/// Share of the predicted decrease that a step must reach.
+/// The share of the predicted decrease that a step must achieve.
 const SUFFICIENT: f64 = 1e-4;
 
 struct Iterate {
@@ -18,8 +18,8 @@ struct Iterate {
     risk: SquaredHinge,
 }
 
-/// Minimizes from `start` until the duality gap is below `limits.0` times the objective, for `limits.1` steps, or until
-/// `stop` asks for an end.
+/// Minimizes from `start` until the duality gap is at most `limits.0` times the objective, `limits.1` steps are done,
+/// or `stop` returns true.
 pub(super) fn minimize(
     risk: &PairRisk,
     cost: f64,
@@ -72,7 +72,7 @@ pub(super) fn minimize(
     Solved { weights: now.weights, objective: now.objective, gap: Some(gap), converged, failure: None, figures }
 }
 
-/// Solves `(I + C H) d = -gradient` to a residual that shrinks with the gradient.
+/// Solves `(I + C H) d = -gradient` approximately, with a tolerance that shrinks with the gradient.
 fn newton_direction(risk: &PairRisk, cost: f64, now: &Iterate) -> Vec<f64> {
     let size = dot(&now.gradient, &now.gradient).sqrt();
     let enough = size * size.sqrt().min(0.1);

@@ -1,13 +1,13 @@
-//! Sums over the ordered pairs of a query whose score difference is below the margin 1, without forming the pairs. If
-//! the pairs are few, their squares are added singly.
+//! Sums over the pairs of a query whose score difference is below the margin 1, without forming the pairs. If there are
+//! few such pairs, their squares are added one by one.
 //!
-//! A pair is two documents `i`, `j` with `y_i > y_j`; it is active when `s_i - s_j < 1`. As the documents are visited
-//! by score, the active partners of a document form a growing set, and a binary indexed tree over the label levels adds
-//! up the partners with a lower (or higher) label: O(n log n) for n documents and any number of levels.
+//! A pair is two documents `i`, `j` with `y_i > y_j`, and it is active if `s_i - s_j < 1`. The documents are visited in
+//! the order of their scores, so the set of active partners only grows. A binary indexed tree over the label levels
+//! sums the partners with a lower (or higher) label. The cost is O(n log n) for n documents and any number of levels.
 
 use crate::learner::solver::vectors::descending;
 
-/// Number of documents and sum of their values.
+/// A number of documents and the sum of their values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Partners {
     pub(super) count: f64,
@@ -17,15 +17,15 @@ pub(super) struct Partners {
 /// The active partners of one document.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Active {
-    /// Less relevant documents that are not a margin behind.
+    /// The less relevant documents whose scores are not lower by the margin.
     pub(super) below: Partners,
-    /// More relevant documents that are not a margin ahead.
+    /// The more relevant documents whose scores are not higher by the margin.
     pub(super) above: Partners,
 }
 
 /// The label levels of one query.
 pub(super) struct Levels {
-    /// 0 for the lowest label of the query.
+    /// The label level of each document, 0 for the lowest label of the query.
     level: Vec<usize>,
     count: usize,
 }
@@ -39,7 +39,7 @@ impl Levels {
         Self { level, count: distinct.len() }
     }
 
-    /// Number of ordered pairs.
+    /// Returns the number of ordered pairs.
     pub(super) fn pairs(&self) -> f64 {
         let mut sizes = vec![0.0; self.count];
         self.level.iter().for_each(|&level| sizes[level] += 1.0);
@@ -47,7 +47,7 @@ impl Levels {
         (total * total - sizes.iter().map(|size| size * size).sum::<f64>()) / 2.0
     }
 
-    /// For each document, its active partners at `scores`, and the sum of their `values`.
+    /// Returns the number of active partners of each document at `scores`, with the sum of their `values`.
     pub(super) fn active(&self, scores: &[f64], values: &[f64]) -> Vec<Active> {
         let order = descending(scores);
         let mut active = vec![Active::default(); scores.len()];
@@ -75,13 +75,12 @@ impl Levels {
     }
 }
 
-/// When pairs are visited one by one: limit on the average number of documents that are looked at for each document of
-/// a query.
+/// The maximum average number of documents visited per document of a query when pairs are visited one by one.
 const LOOKED_AT: usize = 64;
 
 impl Levels {
-    /// `sum (1 - (s_i - s_j))^2` over the active pairs, one by one; `None` if that would take long. If few pairs are
-    /// left and they are nearly a margin apart, sums over documents lose all its digits.
+    /// Returns `sum (1 - (s_i - s_j))^2` over the active pairs, added one by one, or `None` if that would take long. If
+    /// few active pairs are left, each nearly a margin apart, sums over documents lose all digits of this value.
     pub(super) fn squared_shortfalls(&self, scores: &[f64]) -> Option<f64> {
         let order = descending(scores);
         let (mut total, mut looked_at, mut within) = (0.0, 0, 0);
@@ -124,7 +123,7 @@ impl Tree {
         }
     }
 
-    /// Everything at places below `place`.
+    /// Returns the count and the sum at all places below `place`.
     fn before(&self, place: usize) -> Partners {
         let mut total = Partners::default();
         let mut node = place;

@@ -1,4 +1,4 @@
-//! The pair risk `sum_q omega_q sum_pairs l(t)` of weights, its gradient and the curvature of the squared hinge.
+//! Computes the pair risk `sum_q omega_q sum_pairs l(t)`, its gradient and the curvature of the squared hinge.
 
 use std::ops::Range;
 
@@ -19,20 +19,21 @@ struct Query {
     levels: Levels,
 }
 
-/// The pairs of a dataset, as label levels by query. Each process has the pairs of its share, and all have the sums.
+/// The pairs of a dataset, stored as the label levels of each query. Each process holds the pairs of its share, and
+/// every process gets the sums.
 pub(super) struct PairRisk<'a> {
     share: Share<'a>,
     /// The queries of the share that have pairs.
     queries: Vec<Query>,
 }
 
-/// The squared hinge at some weights.
+/// The value and the gradient of the squared hinge risk.
 pub(super) struct SquaredHinge {
     /// `sum omega max(0, 1 - t)^2`
     pub(super) value: f64,
-    /// Gradient by feature.
+    /// The gradient by feature.
     pub(super) gradient: Vec<f64>,
-    /// The scores at which it was computed, of the documents of the process.
+    /// The scores of this process's documents at which the value and the gradient were computed.
     pub(super) scores: Vec<f64>,
 }
 
@@ -54,7 +55,7 @@ impl<'a> PairRisk<'a> {
         Self { share, queries }
     }
 
-    /// The hinge risk.
+    /// Returns the hinge risk.
     pub(super) fn hinge(&self, weights: &[f64]) -> Risk {
         let scores = self.share.scores(weights);
         let (values, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
@@ -64,7 +65,7 @@ impl<'a> PairRisk<'a> {
         Risk { value: self.share.gather(values).iter().sum(), slope: self.share.weighted_features(&coefficients) }
     }
 
-    /// The squared hinge risk.
+    /// Returns the squared hinge risk.
     pub(super) fn squared_hinge(&self, weights: &[f64]) -> SquaredHinge {
         let scores = self.share.scores(weights);
         let (values, coefficients) = self.sum(&scores, &scores, |score, active, weight| {
@@ -82,7 +83,7 @@ impl<'a> PairRisk<'a> {
         SquaredHinge { value, gradient: self.share.weighted_features(&coefficients), scores }
     }
 
-    /// The product of the squared hinge's Hessian at `scores` with `direction`.
+    /// Returns the product of the squared hinge's Hessian at `scores_at` with `direction`.
     pub(super) fn curvature(&self, scores_at: &[f64], direction: &[f64]) -> Vec<f64> {
         let along = self.share.scores(direction);
         let (_, coefficients) = self.sum(scores_at, &along, |value, active, weight| {
@@ -93,7 +94,7 @@ impl<'a> PairRisk<'a> {
     }
 
     /// Sums `term(value, active partners, query weight) -> (part of the risk, coefficient of the document)`. Returns
-    /// the risk of each query and the coefficient of each document, of this process.
+    /// the risk of each query and the coefficient of each document of this process.
     fn sum(
         &self,
         scores: &[f64],
@@ -128,7 +129,7 @@ mod tests {
     use crate::learner::shared::linear::scores;
     use crate::learner::testing;
 
-    /// Value and gradient of a pair loss, pair by pair.
+    /// Computes the value and the gradient of a pair loss, pair by pair.
     fn explicit(
         data: &RankingDataset,
         weights: &[f64],

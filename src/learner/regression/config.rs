@@ -13,13 +13,13 @@ pub(super) const NAME: &str = "regression";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RegressionConfig {
-    /// Strength of the penalty, above 0: one value, or several to choose from on validation data.
+    /// The strength of the penalty above 0, as one value or as several from which validation data choose.
     pub lambda: Candidates,
-    /// Give relevant and other documents the same total weight.
+    /// Whether relevant and other documents get the same total weight.
     pub balanced: bool,
     /// Whether to fit a constant in addition to the weights.
     pub intercept: bool,
-    /// Gain of a label: the target of its documents.
+    /// The gain of a label, which the regression predicts.
     pub gain: Gain,
 }
 
@@ -38,7 +38,7 @@ impl LearnerConfig for RegressionConfig {
     }
 }
 
-/// Ridge regression on gains, with checked parameters.
+/// The learner that fits gains by ridge regression, with checked parameters.
 #[derive(Debug, Clone)]
 pub struct Regression {
     pub(super) lambdas: Vec<f64>,

@@ -1,4 +1,4 @@
-//! The rounds of ridge regression: one lambda each.
+//! The rounds of ridge regression, each of which has one lambda.
 
 use std::borrow::Cow;
 

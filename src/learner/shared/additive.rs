@@ -1,23 +1,23 @@
-//! The scores of a sum of members on training and validation data, kept up to date as members are added.
+//! Keeps the scores of a growing sum of models, on training and on validation data.
 
 use super::rounds::Set;
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 
-/// Scores that grow with the model.
+/// The scores of a sum of models on training and on validation data.
 pub(crate) struct Additive<'a> {
     train: (&'a RankingDataset, Vec<f64>),
     validation: Option<(&'a RankingDataset, Vec<f64>)>,
 }
 
 impl<'a> Additive<'a> {
-    /// Starts without members: every score is 0.
+    /// Starts with an empty sum, in which every score is 0.
     pub(crate) fn new(train: &'a RankingDataset, validation: Option<&'a RankingDataset>) -> Self {
         let zeros = |data: &'a RankingDataset| (data, vec![0.0; data.documents()]);
         Self { train: zeros(train), validation: validation.map(zeros) }
     }
 
-    /// Begins with scores, by `scores(data)` on each set.
+    /// Sets the initial scores of each dataset to `scores(data)`.
     pub(crate) fn set(&mut self, scores: impl Fn(&RankingDataset) -> Vec<f64>) {
         self.train.1 = scores(self.train.0);
         if let Some((data, own)) = &mut self.validation {
@@ -25,7 +25,7 @@ impl<'a> Additive<'a> {
         }
     }
 
-    /// Adds the scores of a member on each set, by `add(data, scores)`.
+    /// Adds a model's scores on each dataset by calling `add(data, scores)`.
     pub(crate) fn add(
         &mut self,
         add: impl Fn(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
@@ -34,7 +34,7 @@ impl<'a> Additive<'a> {
         self.add_to_validation(add)
     }
 
-    /// Adds the scores of a member on the training data.
+    /// Adds a model's scores on the training data.
     pub(crate) fn add_to_train(
         &mut self,
         add: impl FnOnce(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
@@ -42,7 +42,7 @@ impl<'a> Additive<'a> {
         add(self.train.0, &mut self.train.1)
     }
 
-    /// Adds the scores of a member on the validation data, if there are any.
+    /// Adds a model's scores on the validation data, if there are any.
     pub(crate) fn add_to_validation(
         &mut self,
         add: impl FnOnce(&RankingDataset, &mut [f64]) -> Result<(), LearnerError>,
@@ -50,12 +50,12 @@ impl<'a> Additive<'a> {
         self.validation.as_mut().map_or(Ok(()), |(data, scores)| add(data, scores))
     }
 
-    /// The score of every training document.
+    /// Returns the score of every training document.
     pub(crate) fn on_train(&self) -> &[f64] {
         &self.train.1
     }
 
-    /// The score of every document of a set.
+    /// Returns the score of every document of a set.
     pub(crate) fn on(&self, set: Set) -> &[f64] {
         match set {
             Set::Training => &self.train.1,

@@ -1,5 +1,5 @@
-//! Annealing: how a parameter of the loss, its temperature as a rule, moves over the epochs of a fit (of boosted trees,
-//! its rounds).
+//! Annealing, which moves a parameter of the loss (usually its temperature) over the epochs or boosting rounds of a
+//! fit.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,55 +10,57 @@ use crate::loss::TrainingLoss;
 
 tagged! {
     "AnnealConfig"
-    /// A moving parameter of the loss; the key `kind` chooses the schedule. `parameter` is the loss's own temperature
-    /// (`alpha`, `sigma`) unless named.
+    /// The schedule of a parameter of the loss, chosen by the key `kind`. Unless `parameter` names another one, the
+    /// loss's temperature (`alpha`, `sigma`) is annealed.
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum AnnealConfig {
-        /// By equal factors from `from` at the first epoch to `to` at epoch `epochs`, then constant.
+        /// Multiplies the value by equal factors, from `from` in the first epoch to `to` in epoch `epochs`, and then
+        /// keeps it.
         Geometric {
-            /// Parameter of the loss.
+            /// The parameter of the loss.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             parameter: Option<String>,
-            /// Value at the first epoch.
+            /// The value in the first epoch.
             from: f64,
-            /// Value at the last.
+            /// The value in the last epoch.
             to: f64,
-            /// Epochs of the way; absent: all.
+            /// The number of epochs until `to` is reached, by default all.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             epochs: Option<usize>,
         },
-        /// By equal differences.
+        /// Adds equal differences to the value.
         Linear {
-            /// Parameter of the loss.
+            /// The parameter of the loss.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             parameter: Option<String>,
-            /// Value at the first epoch.
+            /// The value in the first epoch.
             from: f64,
-            /// Value at the last.
+            /// The value in the last epoch.
             to: f64,
-            /// Epochs of the way; absent: all.
+            /// The number of epochs until `to` is reached, by default all.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             epochs: Option<usize>,
         },
-        /// Multiplied by `factor` whenever the selection measure has not risen for `patience` epochs, until `to`.
+        /// Multiplies the value by `factor` whenever the selection measure has not risen for `patience` epochs, until
+        /// it reaches `to`.
         Plateau {
-            /// Parameter of the loss.
+            /// The parameter of the loss.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             parameter: Option<String>,
-            /// Value at the first epoch.
+            /// The value in the first epoch.
             from: f64,
-            /// Last value.
+            /// The last value.
             to: f64,
-            /// Factor of a change.
+            /// The factor by which a change multiplies the value.
             factor: f64,
-            /// Epochs without a rise before a change.
+            /// The number of epochs without a rise before a change.
             patience: usize,
         },
     }
 }
 
 impl AnnealConfig {
-    /// Checks the values, and that the loss allows both ends of its parameter.
+    /// Checks the values, and that the loss accepts both ends of its parameter.
     pub(crate) fn check(&self, loss: &TrainingLoss) -> Result<(), LearnerError> {
         self.check_values()?;
         let parameter = self.parameter(loss)?;
@@ -92,13 +94,13 @@ impl AnnealConfig {
         }
     }
 
-    /// First and last value.
+    /// Returns the first and the last value.
     fn ends(&self) -> [f64; 2] {
         let (Self::Geometric { from, to, .. } | Self::Linear { from, to, .. } | Self::Plateau { from, to, .. }) = *self;
         [from, to]
     }
 
-    /// The moving parameter of a loss.
+    /// Returns the name of the annealed parameter of a loss.
     pub(crate) fn parameter(&self, loss: &TrainingLoss) -> Result<String, LearnerError> {
         let (Self::Geometric { parameter: name, .. }
         | Self::Linear { parameter: name, .. }
@@ -117,17 +119,17 @@ impl AnnealConfig {
     }
 }
 
-/// The state of an annealing; saved with the fit.
+/// The state of an annealing, which is saved with the fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AnnealState {
-    /// Changes made so far on plateaus.
+    /// The number of changes so far on plateaus.
     changes: i32,
-    /// Epochs since the selection measure rose or the value changed.
+    /// The number of epochs since the selection measure rose or the value changed.
     stale: usize,
 }
 
 impl AnnealState {
-    /// The value in an epoch, counted from 1, of `total`.
+    /// Returns the value in an epoch, counted from 1, of a fit of `total` epochs.
     pub(crate) fn value(&self, config: &AnnealConfig, epoch: usize, total: usize) -> f64 {
         let progress = |epochs: Option<usize>| {
             let last = epochs.unwrap_or(total).saturating_sub(1);
@@ -149,7 +151,7 @@ impl AnnealState {
         }
     }
 
-    /// Takes note of an epoch: whether the selection measure rose.
+    /// Records whether the selection measure rose in an epoch.
     pub(crate) fn observe(&mut self, config: &AnnealConfig, rose: bool) {
         let AnnealConfig::Plateau { patience, .. } = *config else { return };
         self.stale = if rose { 0 } else { self.stale + 1 };

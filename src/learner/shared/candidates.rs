@@ -1,11 +1,11 @@
-//! A parameter given as one value or as a list to choose from on validation data.
+//! A parameter given as one value, or as a list of values from which validation data choose.
 
 use serde::{Deserialize, Serialize};
 
 use super::checks;
 use crate::learner::error::LearnerError;
 
-/// One value, or the values to choose from on validation data: `lambda = 0.1` or `lambda = [0.01, 0.1, 1.0]`.
+/// One value, or a list of values from which validation data choose: `lambda = 0.1` or `lambda = [0.01, 0.1, 1.0]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a finite number above 0, or a list of them")]
 pub enum Candidates {
@@ -16,7 +16,7 @@ pub enum Candidates {
 }
 
 impl Candidates {
-    /// The values, in order.
+    /// Returns the values in their order.
     pub fn values(&self) -> &[f64] {
         match self {
             Candidates::One(value) => std::slice::from_ref(value),
@@ -24,14 +24,14 @@ impl Candidates {
         }
     }
 
-    /// Powers of ten, both ends included.
+    /// Returns the powers of ten from `10^from` to `10^to`, both included.
     pub(crate) fn powers_of_ten(from: i32, to: i32) -> Self {
-        // Parsed, not computed, so that 1e-6 is exactly the number that a configuration file gives.
+        // The powers are parsed, not computed, so 1e-6 is exactly the number that a configuration file gives.
         let power = |exponent: i32| format!("1e{exponent}").parse().expect("a number");
         Candidates::Many((from..=to).map(power).collect())
     }
 
-    /// The values, if there is at least one and all are finite and above 0.
+    /// Returns the values if there is at least one and all are finite and above 0.
     pub(crate) fn positive(&self, name: &str) -> Result<Vec<f64>, LearnerError> {
         if self.values().is_empty() {
             return Err(checks::parameter(name, "[]", "one value or more"));

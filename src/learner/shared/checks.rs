@@ -1,4 +1,4 @@
-//! Checks shared by the learners: parameters in their ranges, data that can be learned from.
+//! Checks of learners' parameters and of training data.
 
 use std::fmt::Display;
 
@@ -13,21 +13,21 @@ use crate::refusal::Refusal;
 use crate::scorer::ScorerConfig;
 use crate::text::{counted, plural};
 
-/// `the only query`, `each of the 2 queries`.
+/// Returns a phrase such as `the only query` or `each of the 2 queries`.
 fn each(count: usize, one: &str) -> String {
     if count == 1 { format!("the only {one}") } else { format!("each of the {}", counted(count, one)) }
 }
 
-/// An error about `learner.<parameter>`.
+/// Returns an error about the key `learner.<parameter>`.
 pub(crate) fn parameter(parameter: &str, found: impl Display, expected: impl Display) -> LearnerError {
     Refusal::new(parameter, found, expected.to_string()).under("learner").into()
 }
 
-/// Most features that a warning names.
+/// The maximum number of features that a warning names.
 const MOST_NAMED: usize = 20;
 
-/// Asks for the memory that a step of training needs for the largest of some batches, `(lists, documents)`, before
-/// anything is allocated. `limit` says what bounds a batch.
+/// Refuses training whose largest batch needs more memory than is free, before anything is allocated. Batches are given
+/// as `(lists, documents)`, and `limit` names the parameter that bounds them.
 pub(crate) fn ask_training(
     scorer: &ScorerConfig,
     train: &RankingDataset,
@@ -46,12 +46,12 @@ pub(crate) fn ask_training(
     Ok(Refusal::ask_memory("scorer", what, bytes((lists, documents)), advice)?)
 }
 
-/// A finite number above 0.
+/// Checks that a parameter is a finite number above 0.
 pub(crate) fn positive(name: &str, value: f64) -> Result<f64, LearnerError> {
     if value > 0.0 && value.is_finite() { Ok(value) } else { Err(parameter(name, value, "a finite number above 0")) }
 }
 
-/// A finite number of at least 0.
+/// Checks that a parameter is a finite number of at least 0.
 pub(crate) fn not_negative(name: &str, value: f64) -> Result<f64, LearnerError> {
     if value >= 0.0 && value.is_finite() {
         Ok(value)
@@ -60,19 +60,19 @@ pub(crate) fn not_negative(name: &str, value: f64) -> Result<f64, LearnerError> 
     }
 }
 
-/// A share: above 0, at most 1.
+/// Checks that a parameter is a share above 0 and at most 1.
 pub(crate) fn share(name: &str, value: f64) -> Result<f64, LearnerError> {
     if value > 0.0 && value <= 1.0 { Ok(value) } else { Err(parameter(name, value, "a number above 0, at most 1")) }
 }
 
-/// A whole number of at least `least`.
+/// Checks that a parameter is at least `least`.
 pub(crate) fn at_least(name: &str, value: usize, least: usize) -> Result<usize, LearnerError> {
     if value >= least { Ok(value) } else { Err(parameter(name, value, format_args!("at least {least}"))) }
 }
 
-/// Refuses training data in which no query has documents of different labels or no feature varies, and validation data
-/// with a different number of features. Also refuses a selection measure without a mean on the data that it selects on.
-/// Warns of constant features, and of a selection measure that has the same value whatever the order.
+/// Refuses training data in which every query has equal labels, or in which no feature varies. Refuses validation data
+/// with another number of features, and a selection measure that has no mean on its data. Warns of constant features,
+/// and of a selection measure whose value does not depend on the ranking.
 pub(crate) fn trainable(
     learner: &'static str,
     train: &RankingDataset,
@@ -137,8 +137,8 @@ fn check_features(learner: &'static str, train: &RankingDataset, context: &FitCo
     Ok(())
 }
 
-/// Rejects a selection measure without a mean on the data that it selects on, and warns about a measure that has the
-/// same value for every order.
+/// Refuses a selection measure that has no mean on the data on which it selects. Warns of a measure whose value does
+/// not depend on the ranking.
 fn check_selection(
     learner: &'static str,
     train: &RankingDataset,
@@ -164,7 +164,7 @@ fn check_selection(
     Ok(())
 }
 
-/// Refuses missing values in training and validation data, for a learner that does not take them.
+/// Refuses missing values in training and validation data, for learners that do not accept them.
 pub(crate) fn complete(
     learner: &'static str,
     train: &RankingDataset,
@@ -185,7 +185,7 @@ pub(crate) fn complete(
     Ok(())
 }
 
-/// Refuses weights of training queries and documents, for a learner that takes neither.
+/// Refuses weights of training queries and documents, for learners that accept neither.
 pub(crate) fn unweighted(learner: &'static str, train: &RankingDataset) -> Result<(), LearnerError> {
     of_equal_queries(learner, train)?;
     refuse_weights(learner, "documents", &train.document_weights, "`boosted_trees` and `gradient` do")
@@ -204,7 +204,7 @@ fn refuse_weights(learner: &'static str, what: &str, weights: &[f32], others: &s
     Err(LearnerError::Data { learner, reason })
 }
 
-/// Returns whether values of a measure may lie outside `[0, 1]`, whatever the convention.
+/// Returns whether values of a measure may lie outside `[0, 1]` in any convention.
 pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     match measure {
         Measure::Dcg(_) | Measure::KendallTau => true,
@@ -213,7 +213,7 @@ pub(crate) fn leaves_unit_interval(measure: Measure) -> bool {
     }
 }
 
-/// Refuses a measure whose values leave `[0, 1]`: on any data, or on the data at hand.
+/// Refuses a measure that can have values outside `[0, 1]`, or that has one among `values`.
 pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), LearnerError> {
     let outside = values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value));
     if outside.is_some() || leaves_unit_interval(measure) {
@@ -224,8 +224,7 @@ pub(crate) fn in_unit_interval(measure: Measure, values: &[f64]) -> Result<(), L
     Ok(())
 }
 
-/// Refuses a selection measure whose values leave `[0, 1]`, for a learner that bounds it because no other measure is
-/// set.
+/// Refuses a selection measure that can have values outside `[0, 1]`, for a learner that also fits this measure.
 pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Result<(), LearnerError> {
     if leaves_unit_interval(measure) {
         let reason = format!(
@@ -237,8 +236,7 @@ pub(crate) fn bounded_selection(learner: &'static str, measure: Measure) -> Resu
     Ok(())
 }
 
-/// Mean measures with the documents ordered by ascending and by descending label; `None` when the convention leaves out
-/// every query.
+/// Returns the mean measure of the worst and of the best ranking, or `None` if the convention leaves out every query.
 fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f64)>, LearnerError> {
     let mean = |sign: f64| -> Result<Option<f64>, LearnerError> {
         let scores: Vec<f64> = data.labels.iter().map(|&label| sign * f64::from(label)).collect();
@@ -247,10 +245,11 @@ fn worst_and_best(judge: &Judge, data: &RankingDataset) -> Result<Option<(f64, f
     Ok(mean(-1.0)?.zip(mean(1.0)?))
 }
 
-/// Checks the labels and the weights of documents for a loss, and warns of queries in which it has nothing to learn.
+/// Checks that a loss accepts the labels and the document weights, and warns of queries with nothing to learn.
 ///
 /// # Errors
-/// A label outside the domain of its gain; weights that the loss does not take; no query to learn from.
+/// [`LearnerError`] for a label outside the domain of the gain, for weights that the loss refuses, or if no query has
+/// anything to learn.
 pub(crate) fn learnable(
     learner: &'static str,
     loss: &dyn RankingLoss,

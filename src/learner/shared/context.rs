@@ -12,35 +12,35 @@ use crate::distributed::{OneProcess, Processes};
 use crate::measure::{Convention, Measure};
 use crate::ranker::Model;
 
-/// The measure that selects among rounds, checkpoints and hyper-parameters on validation data.
+/// The measure that selects rounds, checkpoints and hyper-parameters on validation data.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    /// Measure to maximize.
+    /// The measure to maximize.
     pub measure: Measure,
-    /// Convention in which the measure is computed.
+    /// The convention in which the measure is computed.
     pub convention: Convention,
-    /// The round to keep whatever is measured, from 1; the fit ends after it. Absent: the best round. A learner that
-    /// ends earlier by itself keeps its last round.
+    /// The number of the round to keep and to end with, counted from 1, whatever the measure. `None` selects the best
+    /// round. A learner that ends earlier keeps its last round.
     pub round: Option<usize>,
 }
 
 impl Selection {
-    /// The best round by a measure, in the `standard` convention.
+    /// Selects the best round by a measure, in the `standard` convention.
     pub fn best(measure: Measure) -> Self {
         Self { measure, convention: Convention::default(), round: None }
     }
 }
 
-/// A request to stop, shared with a signal handler.
+/// A request to stop a fit, which a signal handler can share.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
     requested: Arc<AtomicBool>,
-    /// Rounds after which a fit stops without a request.
+    /// The number of rounds after which a fit stops without a request.
     after: Option<usize>,
     at_once: AtOnce,
 }
 
-/// The action of a request before the round ends.
+/// The action that a request runs at once, before the round ends.
 #[derive(Clone, Default)]
 struct AtOnce(Arc<Mutex<Option<Act>>>);
 
@@ -59,7 +59,8 @@ impl fmt::Debug for AtOnce {
 }
 
 impl Interrupt {
-    /// Asks the learner to stop after the current round. When this returns, nothing is drawn on the terminal any more.
+    /// Asks the learner to stop after the current round. When this function returns, nothing draws on the terminal any
+    /// more.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
         if let Some(act) = self.at_once.take() {
@@ -67,10 +68,10 @@ impl Interrupt {
         }
     }
 
-    /// Runs `act` in the thread that requests a stop, unless [`forget`](Self::forget) comes first.
+    /// Registers `act` to run in the thread that requests a stop, unless [`forget`](Self::forget) is called first.
     pub(crate) fn at_once(&self, act: impl FnOnce() + Send + 'static) {
         *self.at_once.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
-        // It may have been requested in the meantime.
+        // A stop may have been requested in the meantime.
         if self.requested()
             && let Some(act) = self.at_once.take()
         {
@@ -78,54 +79,55 @@ impl Interrupt {
         }
     }
 
-    /// Forgets what should happen at once on a request.
+    /// Removes the action that a request would run at once.
     pub(crate) fn forget(&self) {
         drop(self.at_once.take());
     }
 
-    /// Returns whether a stop was asked for.
+    /// Returns whether a stop was requested.
     pub fn requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// Returns the same request, which also stops after that many rounds of the fit. The fit can be resumed and ends in
-    /// the same bytes as one that was never stopped.
+    /// Returns the same request, but one that also stops the fit after `rounds` rounds. A fit that is then resumed ends
+    /// in the same bytes as one that was never stopped.
     pub fn after(&self, rounds: usize) -> Self {
         Self { after: Some(rounds), ..self.clone() }
     }
 
-    /// Returns whether a fit is to stop that has made so many rounds.
+    /// Returns whether a fit must stop after `rounds` rounds.
     pub(crate) fn is_due(&self, rounds: usize) -> bool {
         self.requested() || self.after.is_some_and(|after| rounds >= after)
     }
 }
 
-/// One round (epoch, boosting round, annealing step, cutting plane) of a learner.
+/// One round of a learner, such as an epoch, a boosting round, an annealing step or a cutting plane.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// Number of the round, from 1.
+    /// The number of the round, counted from 1.
     pub round: usize,
-    /// The learner's own objective after the round.
+    /// The value of the learner's own objective after the round.
     pub objective: f64,
-    /// Selection measure on the training data, where the learner computes it.
+    /// The selection measure on the training data, if the learner computes it.
     pub train: Option<f64>,
-    /// Selection measure on the validation data.
+    /// The selection measure on the validation data.
     pub validation: Option<f64>,
-    /// Further figures of this learner, by name (learning rate, sigma, bound, working set, duality gap).
+    /// Further figures of this learner by name, such as the learning rate or the duality gap.
     pub figures: Vec<(String, f64)>,
 }
 
-/// Receives the progress of a fit. Implementations print; learners never do.
+/// Receives the progress of a fit. Implementations may print; learners never do.
 pub trait Progress: Send + Sync {
-    /// A fit of `rounds` rounds (if known) begins.
+    /// Reports the start of a fit, with its number of rounds if that is known.
     fn begin(&self, learner: &str, rounds: Option<usize>);
-    /// The steps of a round are done, and the round is measured next. Learners that take steps call it.
+    /// Reports that the steps of a round are done and that its measurement begins. Only learners that take steps call
+    /// this method.
     fn trained(&self, _steps: usize) {}
-    /// A round has ended.
+    /// Reports the end of a round.
     fn round(&self, round: &Round);
-    /// Something the user should know (a query without pairs, a constant feature).
+    /// Reports a warning, for example about a query without pairs or a constant feature.
     fn warn(&self, message: &str);
-    /// The fit has ended.
+    /// Reports the end of the fit.
     fn end(&self);
 }
 
@@ -142,29 +144,29 @@ impl Progress for NoProgress {
 
 /// All inputs of a fit except its data.
 pub struct FitContext<'a> {
-    /// Device for tensors, without autodiff.
+    /// The device for tensors, without autodiff.
     pub device: Device,
-    /// The single seed of a fit; learners derive one from it for each purpose.
+    /// The seed of the fit, from which learners derive one for each purpose.
     pub seed: u64,
-    /// Measure and convention that select among rounds.
+    /// The measure and the convention that select among rounds.
     pub selection: Selection,
-    /// Folder for resumable state and metric logs; nothing is written when absent.
+    /// The folder for resumable state and metric logs, or `None` to write nothing.
     pub directory: Option<&'a Path>,
-    /// Continue from the state in `directory`, if there is one.
+    /// Whether to continue from the state in `directory`, if there is one.
     pub resume: bool,
-    /// Draw burn's terminal dashboard where the learner has one.
+    /// Whether to draw burn's terminal dashboard, if the learner has one.
     pub dashboard: bool,
-    /// Receives progress.
+    /// The receiver of progress reports.
     pub progress: &'a dyn Progress,
-    /// Asks for an early stop.
+    /// The request that asks for an early stop.
     pub interrupt: Interrupt,
-    /// The processes that make the fit together: [`OneProcess`](crate::distributed::OneProcess), or several, each with
-    /// the same data. Only the directory and the progress of the first count.
+    /// The processes that make the fit together, either [`OneProcess`](crate::distributed::OneProcess) or several with
+    /// the same data. Only the directory and the progress of the first process are used.
     pub processes: &'a dyn Processes,
 }
 
 impl FitContext<'_> {
-    /// A fit in one process that leaves no files and reports no progress.
+    /// Describes a fit in one process that writes no files and reports no progress.
     ///
     /// ```
     /// use burn::tensor::Device;
@@ -188,18 +190,18 @@ impl FitContext<'_> {
         }
     }
 
-    /// The folder that this process writes into.
+    /// Returns the folder into which this process writes, if any.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.directory.filter(|_| self.processes.leads())
     }
 
-    /// Whether the first process was asked to stop. All processes must ask at the same point.
+    /// Returns whether the first process was asked to stop. All processes must call this method at the same point.
     pub(crate) fn interrupted(&self) -> bool {
         self.processes.agree(self.interrupt.requested())
     }
 }
 
-/// Reason why a fit ended.
+/// The reason why a fit ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -207,16 +209,16 @@ pub enum StopReason {
     Completed,
     /// The learner's own criterion was met.
     Converged,
-    /// No progress on validation for the stated patience.
+    /// The selection measure did not improve within the given patience.
     EarlyStopped,
-    /// The solver ended without meeting its tolerance; the best iterate is returned.
+    /// The solver ended before it reached its tolerance, and the best iterate is returned.
     NotConverged,
-    /// A stop was asked for.
+    /// A stop was requested.
     Interrupted,
 }
 
 impl StopReason {
-    /// The reason in words.
+    /// Returns the reason in words.
     pub(crate) fn in_words(self) -> &'static str {
         match self {
             Self::Completed => "all rounds done",
@@ -231,10 +233,10 @@ impl StopReason {
 /// The importance of each feature to a sum of trees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Importance {
-    /// By feature, the sum of the gains of its splits: twice the decrease of the second-order model of the loss, summed
-    /// over queries, before shrinkage.
+    /// For each feature, the sum of the gains of its splits. A gain is twice the decrease of the second-order model of
+    /// the loss, summed over queries, before shrinkage.
     pub gain: Vec<f64>,
-    /// By feature, the number of its splits.
+    /// For each feature, the number of its splits.
     pub splits: Vec<usize>,
 }
 
@@ -246,10 +248,10 @@ pub struct Fitted {
     pub model: Model,
     /// Every round, in order.
     pub history: Vec<Round>,
-    /// The round that was selected, counted from 1.
+    /// The number of the selected round, counted from 1.
     pub best_round: usize,
-    /// Reason why the fit ended.
+    /// The reason why the fit ended.
     pub stop: StopReason,
-    /// The importance of each feature to the trees that the fit grew, if the learner knows it.
+    /// The importance of each feature to the trees, if the learner grows trees.
     pub importance: Option<Importance>,
 }

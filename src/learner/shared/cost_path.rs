@@ -1,5 +1,5 @@
-//! A path of costs `C` for the support vector learners. Each cost is one round, which starts from the previous
-//! solution; the selection measure chooses among the rounds.
+//! A path of costs `C` for the support vector learners. Each cost is one round, which starts from the solution of the
+//! previous round. The selection measure chooses the best round.
 
 use std::borrow::Cow;
 
@@ -14,21 +14,22 @@ use crate::learner::error::LearnerError;
 use crate::learner::solver::solved::Solved;
 use crate::ranker::Model;
 
-/// Outcome of a solver's attempt at a cost.
+/// The outcome of solving the problem for one cost.
 pub(crate) enum Attempt {
-    /// A round.
+    /// The solver finished, and its solution is a round.
     Solved(Solved),
-    /// An unfinished solution, which is not a round: a resumed fit solves this cost again.
+    /// The solver was interrupted, so its solution is not a round. A resumed fit solves the problem for this cost
+    /// again.
     Interrupted(Vec<f64>),
-    /// The end of the fit: the solver failed, and the best earlier round is kept.
+    /// The solver failed, so the fit ends and keeps the best earlier round.
     Failed,
 }
 
 impl Attempt {
-    /// Classifies the result of a solver, and warns if it is not within the tolerance.
+    /// Classifies the result of a solver, and warns if the solution is not within the tolerance.
     ///
     /// # Errors
-    /// The solver failed, and there is no round to keep.
+    /// [`LearnerError::Solver`] if the solver failed before there was a round to keep.
     pub(crate) fn new(
         learner: &'static str,
         cost: f64,
@@ -55,7 +56,7 @@ impl Attempt {
     }
 }
 
-/// Warning about a solution that did not converge.
+/// Returns the warning about a solution that did not converge.
 fn complaint(solved: &Solved, learner: &str, cost: f64) -> String {
     let advice = match &solved.failure {
         Some(failure) => format!("{failure}: lower learner.c, or scale the features"),
@@ -138,7 +139,8 @@ impl<S: Fn(f64, &[f64]) -> Result<Solved, String>> Iterative for CostPath<'_, S>
     }
 }
 
-/// Fits each cost in turn with `solve(cost, start)`; `start` is 0 for the first, then the previous solution.
+/// Fits each cost in turn with `solve(cost, start)`. The first `start` is 0, and each later one is the previous
+/// solution.
 pub(crate) fn fit(
     rounds: Rounds,
     params: &impl Serialize,

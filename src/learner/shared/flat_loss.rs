@@ -1,5 +1,5 @@
-//! A loss as a function of one score per document: its sum over the queries of a dataset, with the derivative with
-//! respect to every score. Queries are padded once and scored many times. Each process scores a part of the batches.
+//! A loss as a function of one score per document: its sum over the queries of a dataset, and the derivatives. Queries
+//! are padded once and scored many times. Each process scores a part of the batches.
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 
@@ -9,14 +9,14 @@ use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingData
 use crate::distributed::Processes;
 use crate::loss::{Lists, RankingLoss};
 
-/// Maximum number of padded places of one batch.
+/// The maximum number of padded places in one batch.
 const CELLS: usize = 1 << 14;
 
-/// The queries of a dataset as a loss sees them.
+/// The padded queries of a dataset, on which a loss is computed.
 pub(crate) struct FlatLoss<'p> {
     /// The batches of this process.
     batches: Vec<Batch>,
-    /// The places of the batches of all processes, if there are several.
+    /// The padding of the batches of all processes, if there are several processes.
     all: Vec<Padding>,
     dtype: DType,
     device: Device,
@@ -24,7 +24,7 @@ pub(crate) struct FlatLoss<'p> {
 }
 
 impl<'p> FlatLoss<'p> {
-    /// Pads the queries that are kept, in batches by length. The loss is computed in `dtype`.
+    /// Pads the queries that are kept and batches them by length. The loss is computed in `dtype`.
     pub(crate) fn new(
         data: &RankingDataset,
         keep: Keep,
@@ -41,13 +41,13 @@ impl<'p> FlatLoss<'p> {
         Ok(Self { batches, all, dtype, device: device.clone(), processes })
     }
 
-    /// The sum of the losses at `scores`, one per document.
+    /// Returns the sum of the losses at `scores`, which holds one score per document.
     pub(crate) fn value(&self, loss: &dyn RankingLoss, scores: &[f64]) -> f64 {
         let sum = |batch: &Batch| number(&batch.loss(loss, batch.scores(scores, self.dtype, &self.device)));
         self.processes.gather_numbers(self.batches.iter().map(sum).collect()).into_iter().sum()
     }
 
-    /// The sum of the losses at `scores`, and its derivative with respect to each of them.
+    /// Returns the sum of the losses at `scores`, and its derivative with respect to each score.
     pub(crate) fn value_and_gradient(&self, loss: &dyn RankingLoss, scores: &[f64]) -> (f64, Vec<f64>) {
         let device = self.device.clone().autodiff();
         let mut gradient = vec![0.0; scores.len()];
@@ -76,7 +76,7 @@ struct Batch {
     padding: Padding,
     labels: Tensor<2>,
     mask: Tensor<2, Bool>,
-    /// Weights of documents, if there are any.
+    /// The weights of documents, if there are any.
     weights: Option<Tensor<2>>,
 }
 
@@ -89,12 +89,12 @@ impl Batch {
         Self { labels, mask: padding.mask(device), weights, padding }
     }
 
-    /// The scores of the batch's documents, `[queries, documents]`.
+    /// Returns the scores of the batch's documents, `[queries, documents]`.
     fn scores(&self, scores: &[f64], dtype: DType, device: &Device) -> Tensor<2> {
         Tensor::from_data(self.padding.gather(scores), (device, dtype))
     }
 
-    /// The sum of the losses of the batch's queries, `[1]`, on the device of the scores.
+    /// Returns the sum of the losses of the batch's queries, `[1]`, on the device of the scores.
     fn loss(&self, loss: &dyn RankingLoss, scores: Tensor<2>) -> Tensor<1> {
         let device = scores.device();
         let (labels, mask) = (self.labels.clone().to_device(&device), self.mask.clone().to_device(&device));

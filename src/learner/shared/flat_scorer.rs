@@ -1,4 +1,4 @@
-//! A scorer's parameters as one flat vector, for learners whose solvers know nothing of modules.
+//! A scorer's parameters as one flat vector, for solvers that do not know burn modules.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
@@ -7,43 +7,43 @@ use crate::data::RankingDataset;
 use crate::ranker::Model;
 use crate::scorer::Scorer;
 
-/// The shape of a scorer, to be filled with parameters.
+/// A scorer whose parameters can be replaced by those of a flat vector.
 pub(crate) struct FlatScorer {
     scorer: Scorer,
     device: Device,
 }
 
 impl FlatScorer {
-    /// Takes the shape of a scorer. [`parameters`](Self::parameters) returns its parameters.
+    /// Wraps a scorer, whose own parameters [`parameters`](Self::parameters) returns.
     pub(crate) fn new(scorer: Scorer, device: &Device) -> Self {
         Self { scorer, device: device.clone() }
     }
 
-    /// The parameters of the scorer that it was made from, in the order of its modules.
+    /// Returns the parameters of the original scorer, in the order of its modules.
     pub(crate) fn parameters(&self) -> Vec<f64> {
         let mut reader = Reader(Vec::new());
         self.scorer.visit(&mut reader);
         reader.0
     }
 
-    /// The scorer with the given parameters, ready for gradients.
+    /// Returns the scorer with the given parameters and with gradient tracking.
     pub(crate) fn training_scorer(&self, parameters: &[f64]) -> Scorer {
         let device = self.device.clone().autodiff();
         self.scorer.clone().map(&mut Writer { values: parameters, device, gradients: true })
     }
 
-    /// The model with the given parameters.
+    /// Returns the model with the given parameters.
     pub(crate) fn model(&self, parameters: &[f64]) -> Model {
         let device = self.device.clone();
         Model::Scorer(self.scorer.clone().map(&mut Writer { values: parameters, device, gradients: false }))
     }
 
-    /// The score of every document.
+    /// Returns the score of every document.
     pub(crate) fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64> {
         self.model(parameters).predict(data, &self.device).into_iter().map(f64::from).collect()
     }
 
-    /// Adds the gradient of each parameter to `sum`.
+    /// Adds the gradient of each parameter to the corresponding element of `sum`.
     pub(crate) fn add_gradients(scorer: &Scorer, gradients: &Gradients, sum: &mut [f64]) {
         scorer.visit(&mut Adder { gradients, sum });
     }

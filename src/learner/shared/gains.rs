@@ -1,14 +1,14 @@
-//! The targets of a regression: gains of documents, and weights of documents.
+//! The targets and the document weights of a regression.
 
 use crate::data::RankingDataset;
 use crate::learner::error::LearnerError;
 use crate::loss::RankingLoss;
 use crate::measure::Gain;
 
-/// Gains of all documents.
+/// Returns the gains of all documents.
 ///
 /// # Errors
-/// [`LearnerError::Data`] when a label has no finite gain; the message ends in `advice`.
+/// [`LearnerError::Data`] if a label has no finite gain. The message ends in `advice`.
 pub fn gains(
     learner: &'static str,
     data: &RankingDataset,
@@ -27,13 +27,12 @@ pub fn gains(
     data.labels.iter().enumerate().map(of).collect()
 }
 
-/// The gain of the regression that starts a learner which minimizes `loss`: the gain of the loss, or `2^y - 1` if it
-/// has none.
+/// Returns the gain for the regression that starts a learner: the gain of `loss`, or `2^y - 1` if it has none.
 pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
     loss.about().gain.cloned().unwrap_or(Gain::Exp2)
 }
 
-/// Gains of all documents in the [`start_gain`] of `loss`.
+/// Returns the gains of all documents according to the [`start_gain`] of `loss`.
 pub(crate) fn start_gains(
     learner: &'static str,
     data: &RankingDataset,
@@ -42,7 +41,7 @@ pub(crate) fn start_gains(
     gains(learner, data, &start_gain(loss), ", from which the fit starts: lower the labels")
 }
 
-/// Weights that give relevant and other documents the same total, 1/2 each.
+/// Returns weights that give relevant and other documents the same total weight, 1/2 each.
 pub fn balanced_weights(data: &RankingDataset) -> Vec<f64> {
     let relevant = data.labels.iter().filter(|&&label| label >= 1.0).count();
     let others = data.documents() - relevant;

@@ -1,4 +1,4 @@
-//! A measure with its convention, applied to the scores a learner holds.
+//! Applies a measure in its convention to the scores of a learner.
 
 use super::context::{FitContext, Selection};
 use crate::data::RankingDataset;
@@ -7,7 +7,7 @@ use crate::distributed::Processes;
 use crate::learner::error::LearnerError;
 use crate::measure::{Evaluator, Measure, Rankings, mean};
 
-/// A measure with its convention, checked.
+/// A measure with its convention, both checked.
 pub(crate) struct Judge {
     measure: Measure,
     evaluator: Evaluator,
@@ -19,24 +19,24 @@ impl Judge {
         Ok(Self { measure: selection.measure, evaluator })
     }
 
-    /// The measure that selects among rounds.
+    /// Creates a judge of the measure that selects among rounds.
     pub(crate) fn from_context(context: &FitContext) -> Result<Self, LearnerError> {
         Self::new(&context.selection)
     }
 
-    /// The measure.
+    /// Returns the measure.
     pub(crate) fn measure(&self) -> Measure {
         self.measure
     }
 
-    /// The value of each query; `None` where the convention leaves the query out. Scores are compared as `f32`, the
-    /// type in which a model gives them.
+    /// Returns the value of each query, or `None` for a query that the convention leaves out. Scores are compared as
+    /// `f32`, the type of a model's scores.
     pub(crate) fn values(&self, data: &RankingDataset, scores: &[f64]) -> Result<Vec<Option<f64>>, LearnerError> {
         let scores: Vec<f32> = scores.iter().map(|&score| score as f32).collect();
         self.values_of_model(data, &scores)
     }
 
-    /// [`values`](Self::values), each process measuring some of the queries.
+    /// Computes [`values`](Self::values) in several processes, each of which measures some of the queries.
     pub(crate) fn shared_values(
         &self,
         data: &RankingDataset,
@@ -67,7 +67,7 @@ impl Judge {
         Ok(all.as_chunks().0.iter().map(|&[counts, value]| (counts == 1.0).then_some(value)).collect())
     }
 
-    /// [`values`](Self::values) of the scores of a model.
+    /// Computes [`values`](Self::values) for the scores of a model.
     pub(crate) fn values_of_model(
         &self,
         data: &RankingDataset,
@@ -76,13 +76,13 @@ impl Judge {
         Ok(self.evaluator.first_measure(&data.rankings(scores))?)
     }
 
-    /// The mean over the queries that count; `None` when none does.
+    /// Returns the mean over the queries that the convention counts, or `None` if it counts none.
     pub(crate) fn mean(&self, data: &RankingDataset, scores: &[f64]) -> Result<Option<f64>, LearnerError> {
         Ok(mean(&self.values(data, scores)?))
     }
 }
 
-/// The values of the queries that count.
+/// Returns the values of the queries that the convention counts.
 pub(crate) fn counted(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().copied().flatten().collect()
 }

@@ -1,4 +1,4 @@
-//! Linear models: in `f64`, as the learners hold them, and as a burn scorer, as they return them.
+//! Linear models in `f64`, for the learners' solvers, and their conversion to burn scorers.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use crate::data::RankingDataset;
 use crate::ranker::Model;
 use crate::scorer::{LinearScorer, Scorer};
 
-/// `w . x` of every document, in parallel.
+/// Returns `w . x` for every document, computed in parallel.
 pub(crate) fn scores(data: &RankingDataset, weights: &[f64]) -> Vec<f64> {
     scores_of(data, 0..data.documents(), weights)
 }
 
-/// `w . x` of some documents, in parallel.
+/// Returns `w . x` for a range of documents, computed in parallel.
 pub(crate) fn scores_of(data: &RankingDataset, documents: Range<usize>, weights: &[f64]) -> Vec<f64> {
     data.features.to_slice()[documents.start * data.feature_count..documents.end * data.feature_count]
         .par_chunks_exact(data.feature_count.max(1))
@@ -23,7 +23,7 @@ pub(crate) fn scores_of(data: &RankingDataset, documents: Range<usize>, weights:
         .collect()
 }
 
-/// The linear scorer with these weights, one per feature, and this bias.
+/// Returns the linear scorer with the given weights, one per feature, and the given bias.
 pub(crate) fn model(weights: &[f64], bias: f64, device: &Device) -> Model {
     let weights: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
     Model::Scorer(Scorer::Linear(LinearScorer::from_weights(&weights, bias as f32, device)))

@@ -1,4 +1,4 @@
-//! The parts that all learners share: data and context, rounds, a judge, checks, and containers of scores.
+//! Code that several learners share, such as the context and the rounds of a fit, checks, and containers of scores.
 
 pub(crate) mod additive;
 pub(crate) mod anneal;

@@ -1,15 +1,16 @@
-//! The protocol that every fit follows: resume, stop, make a round, measure it, record it, select, save, finish.
+//! The steps that every fit follows: resume, make a round, measure, record, select, save, finish.
 //!
-//! A learner says what happens in one round ([`Iterative`]); [`Rounds::drive`] does the rest. It measures the scores of
-//! every round on training and validation data, keeps the history and the best round, and saves a state that a killed
-//! fit continues from.
+//! A learner implements one round ([`Iterative`]), and [`Rounds::drive`] does the rest. It measures the scores of every
+//! round on training and validation data, and keeps the history and the best round. It also saves a state from which a
+//! killed fit continues.
 //!
-//! The state is one JSON file in the directory of the fit. It is replaced whole after the first round, then as often as
-//! saving takes at most a fiftieth of the time, and at the end. Floats survive the trip exactly, so that a resumed fit
-//! ends in the same bytes as one that was never stopped. The file names the fit it belongs to by a hash of learner,
-//! parameters, seed, selection measure with its convention, and data. A registered loss is identified with its defaults
-//! filled in. So both the resolved configuration of a run and the one it was started with can continue it. Your own
-//! loss is identified by its name and by the text of its parameters. The file begins with the checksum of its contents.
+//! The state is one JSON file in the directory of the fit. The file is replaced as a whole after the first round and at
+//! the end. In between it is replaced as often as possible while saving takes at most a fiftieth of the time. Floats
+//! are saved exactly, so a resumed fit ends in the same bytes as one that was never stopped. The state file identifies
+//! its fit by a hash of the learner, its parameters, the seed, the selection measure with its convention, and the data.
+//! Before hashing, a registered loss is completed with its defaults. Both the resolved configuration of a run and the
+//! original one can therefore continue the run. A custom loss is identified by its name and by the text of its
+//! parameters. The state file begins with the checksum of its contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -34,42 +35,43 @@ use crate::measure::mean;
 use crate::ranker::Model;
 use crate::text::hexadecimal;
 
-/// Name of the state file in the directory of a fit.
+/// The name of the state file in the directory of a fit.
 pub const STATE_FILE: &str = "state.json";
 
-/// Time of the fit per unit of time spent on saving.
+/// The minimum ratio of the time of the fit to the time spent on saving.
 const TIME_PER_SAVE: u32 = 50;
 
-/// A learner under way: what happens in one round.
+/// The part of a fit that differs between learners.
 pub(crate) trait Iterative {
     /// The state of the fit between rounds.
     type State: Serialize + DeserializeOwned;
 
-    /// The state before the first round.
+    /// Returns the state before the first round.
     fn initial(&self) -> Self::State;
 
-    /// Takes up the state that the fit begins with or continues from, after the rounds of its history.
+    /// Restores the learner from the initial or a saved state, and from the history of its rounds.
     fn resume(&mut self, _state: &mut Self::State, _history: &History) -> Result<(), LearnerError> {
         Ok(())
     }
 
-    /// Makes the next round, or tells why there is none.
+    /// Makes the next round, or returns the reason why there is none.
     fn round(&mut self, history: &History, state: &mut Self::State) -> Result<Step, LearnerError>;
 
-    /// The score of every document of a set after the round just made; `None` where the round is not measured on it.
+    /// Returns the score of every document of a set after the latest round, or `None` if the round is not measured on
+    /// that set.
     fn scores(&self, set: Set, data: &RankingDataset) -> Result<Option<Cow<'_, [f64]>>, LearnerError>;
 
-    /// Notes a round that was recorded. Returns an end if the learner's criterion requests one.
+    /// Observes a recorded round. Returns a reason to stop if the learner's own criterion is met.
     fn recorded(&mut self, _recorded: &Recorded, _state: &mut Self::State) -> Result<Option<StopReason>, LearnerError> {
         Ok(None)
     }
 
-    /// Brings the state up to date before it is saved, where that takes time.
+    /// Updates the state before it is saved, for learners in which the update takes time.
     fn store(&self, _state: &mut Self::State) -> Result<(), LearnerError> {
         Ok(())
     }
 
-    /// Returns the reason that the fit ended, as it is reported. A resumed fit may ask again.
+    /// Returns the reason to report for the end of the fit. The method may be called again when a fit is resumed.
     fn conclude(
         &mut self,
         stop: StopReason,
@@ -79,40 +81,39 @@ pub(crate) trait Iterative {
         Ok(stop)
     }
 
-    /// Returns the importance of each feature to the model of the best round, if it is known.
+    /// Returns the importance of each feature to the model of the best round, if the learner knows it.
     fn importance(&self, _state: &Self::State, _best_round: usize) -> Option<Importance> {
         None
     }
 
-    /// The model of the best round.
+    /// Returns the model of the best round.
     fn model(&self, state: &Self::State, best_round: usize) -> Result<Model, LearnerError>;
 }
 
-/// Data that a round is measured on.
+/// The datasets on which a round is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Set {
     Training,
     Validation,
 }
 
-/// The result of a learner's turn.
+/// What a learner returns when it is asked for a round.
 pub(crate) enum Step {
-    /// A round.
+    /// A round that can be selected.
     Made(Made),
-    /// A round on the way to one that counts: it is never the best.
+    /// A round that leads to a later one and is never selected.
     Passed(Made),
-    /// No further round.
+    /// The fit ends without a further round.
     End(StopReason),
 }
 
-/// The learner's record of a round.
+/// What a learner reports about a round.
 pub(crate) struct Made {
-    /// The learner's own objective after the round.
+    /// The value of the learner's own objective after the round.
     pub(crate) objective: f64,
     /// Further figures, by name.
     pub(crate) figures: Vec<(String, f64)>,
-    /// The sum of the losses of the training queries, each times the weight of its query, for a learner that minimizes
-    /// a surrogate.
+    /// The weighted sum of the losses of all training queries, for a learner that minimizes a surrogate.
     pub(crate) losses: Option<f64>,
 }
 
@@ -123,50 +124,51 @@ impl Made {
     }
 }
 
-/// A round in the history, with the value of the selection measure on each query (`None` where it does not count).
+/// A recorded round, with the selection measure of each query (`None` if the convention leaves the query out).
 pub(crate) struct Recorded<'a> {
     pub(crate) round: &'a Round,
-    /// Whether it is the selected round so far.
+    /// Whether this round is the selected one so far.
     pub(crate) improved: bool,
-    /// Whether it is better than all before.
+    /// Whether this round is better than all earlier rounds.
     pub(crate) rose: bool,
-    /// The values on the training data, if the round was measured on them.
+    /// The measure of each training query, if the round was measured on the training data.
     pub(crate) on_train: Option<&'a [Option<f64>]>,
-    /// The values on the validation data, if there are any.
+    /// The measure of each validation query, if there are any.
     pub(crate) on_validation: Option<&'a [Option<f64>]>,
 }
 
-/// The rounds so far, and which is the best.
+/// The rounds so far, with the number of the best one.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     rounds: Vec<Round>,
-    /// The selected round so far: the best one, or the last one if the round to keep is given.
+    /// The selected round so far, which is the best one, or the latest one if the configuration names a round.
     best_round: usize,
 }
 
 impl History {
-    /// Number of the next round, counted from 1.
+    /// Returns the number of the next round, counted from 1.
     pub(crate) fn next(&self) -> usize {
         self.rounds.len() + 1
     }
 
-    /// The rounds so far.
+    /// Returns the rounds so far.
     pub(crate) fn rounds(&self) -> &[Round] {
         &self.rounds
     }
 
-    /// The selected round so far, counted from 1; 0 before the first.
+    /// Returns the selected round so far, counted from 1, or 0 before the first round.
     pub(crate) fn best_round(&self) -> usize {
         self.best_round
     }
 
-    /// Whether a round is better than the best before. They are compared by the selection measure on validation data,
-    /// else on training data, else by the smallest objective; the earliest of equals stays.
+    /// Returns whether a round is better than the best one so far. Rounds are compared by the selection measure on
+    /// validation data, else on training data, else by the smallest objective. Among equal rounds, the earliest is
+    /// kept.
     fn would_improve(&self, round: &Round) -> bool {
         self.best_round.checked_sub(1).is_none_or(|best| merit(round) > merit(&self.rounds[best]))
     }
 
-    /// Whether a round is better than every one before.
+    /// Returns whether a round is better than all earlier rounds.
     fn tops_all(&self, round: &Round) -> bool {
         self.rounds.iter().all(|before| merit(round) > merit(before))
     }
@@ -179,12 +181,12 @@ impl History {
     }
 }
 
-/// Returns the figure that rounds are compared by.
+/// Returns the figure by which rounds are compared.
 fn merit(round: &Round) -> f64 {
     round.validation.or(round.train).unwrap_or(-round.objective)
 }
 
-/// A fit before it runs: its data and context, checked, and its limits.
+/// A fit that is ready to run, with its checked data, its context and its limits.
 pub(crate) struct Rounds<'a> {
     pub(crate) learner: &'static str,
     pub(crate) train: &'a RankingDataset,
@@ -197,8 +199,8 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Checks that `learner` can learn from the data ([`checks::trainable`]), which have no weights and no missing
-    /// values.
+    /// Checks that the learner can learn from the data ([`checks::trainable`]) and that these have no weights and no
+    /// missing values.
     pub(crate) fn new(
         learner: &'static str,
         train: &'a RankingDataset,
@@ -210,7 +212,7 @@ impl<'a> Rounds<'a> {
         Self::of_weighted(learner, train, validation, context)
     }
 
-    /// As [`new`](Self::new), for a learner that takes weights of queries and documents, and checks the rest itself.
+    /// Does the same as [`new`](Self::new), but leaves weights and missing values for the learner to check.
     pub(crate) fn of_weighted(
         learner: &'static str,
         train: &'a RankingDataset,
@@ -222,22 +224,22 @@ impl<'a> Rounds<'a> {
         Ok(Self { learner, train, validation, context, judge, surrogate: None, most: None, patience: None })
     }
 
-    /// At most so many rounds.
+    /// Sets the maximum number of rounds.
     pub(crate) fn most(self, rounds: usize) -> Self {
         Self { most: Some(rounds), ..self }
     }
 
-    /// Ends after that many rounds without a better one, if a number is given.
+    /// Ends the fit after this many rounds without a better one, if a number is given.
     pub(crate) fn patience(self, patience: Option<usize>) -> Self {
         Self { patience, ..self }
     }
 
-    /// Reports the value of a loss next to its measure, from [`Made::losses`].
+    /// Makes every round report the value of a loss next to its measure, computed from [`Made::losses`].
     pub(crate) fn beside_measure(self, loss: &dyn RankingLoss) -> Result<Self, LearnerError> {
         Ok(Self { surrogate: SurrogateValue::new(loss, self.train)?, ..self })
     }
 
-    /// Runs a learner from its first round, or from where its state was saved, to its end.
+    /// Runs a learner to its end, from its first round or from its saved state.
     pub(crate) fn drive<L: Iterative>(self, params: &impl Serialize, learner: &mut L) -> Result<Fitted, LearnerError> {
         let mut run = Run::start(&self, params, learner)?;
         learner.resume(&mut run.state, &run.history)?;
@@ -256,7 +258,7 @@ impl<'a> Rounds<'a> {
             }
         };
         let stop = learner.conclude(stop, &run.history, &run.state)?;
-        // An interrupted fit continues when it is resumed; any other end is kept.
+        // An interrupted fit continues when it is resumed. Any other end is final.
         run.stopped = (stop != StopReason::Interrupted).then_some(stop);
         learner.store(&mut run.state)?;
         run.save()?;
@@ -266,8 +268,8 @@ impl<'a> Rounds<'a> {
         Ok(Fitted { model, best_round: run.history.best_round, history: run.history.rounds, stop, importance })
     }
 
-    /// Returns the reason to make no further round: an end that was saved or requested, all rounds done, an
-    /// interruption, or no better round for too long.
+    /// Returns the reason to stop, if there is one. The fit stops at a saved or requested end, after all rounds, at an
+    /// interruption, or without a better round for too long.
     fn stop<S>(&self, run: &Run<S>) -> Option<StopReason> {
         let (made, taken) = (run.history.rounds.len(), self.context.selection.round);
         if run.stopped.is_some() {
@@ -287,7 +289,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Measures a round and adds it to the history; with `counts` it may be the best.
+    /// Measures a round and adds it to the history. Only a round with `counts` can be selected.
     fn record<L: Iterative>(
         &self,
         run: &mut Run<L::State>,
@@ -311,7 +313,7 @@ impl<'a> Rounds<'a> {
         let round = Round { round: run.history.next(), objective, train, validation, figures };
         let is_given = self.context.selection.round.is_some();
         let rose = counts && if is_given { run.history.tops_all(&round) } else { run.history.would_improve(&round) };
-        // If the round to take is given, it is the last one so far.
+        // If the configuration names the round to keep, the selected round is always the latest one.
         let improved = if is_given { counts } else { rose };
         self.context.progress.round(&round);
         let (on_train, on_validation) = (on_train.as_deref(), on_validation.as_deref());
@@ -322,7 +324,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Returns the hash that identifies a fit: a hash of learner, parameters, seed, selection measure and data.
+/// Returns the hash that identifies a fit by its learner, parameters, seed, selection measure and data.
 fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     let context = rounds.context;
     let mut params = json::to_value(params).unwrap_or_default();
@@ -331,7 +333,7 @@ fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     hash.update(rounds.learner);
     hash.update(params.to_string());
     hash.update(context.seed.to_le_bytes());
-    // The measure that selects is also what some learners fit.
+    // Some learners also fit the selection measure.
     hash.update(context.selection.measure.to_string());
     hash.update(serde_json::to_vec(&context.selection.convention).unwrap_or_default());
     if let Some(round) = context.selection.round {
@@ -343,12 +345,12 @@ fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     hexadecimal(&hash.finalize())
 }
 
-/// Gives every registered loss in the parameters of a learner all its own parameters, by name.
+/// Gives every registered loss in a learner's parameters all of its own parameters, sorted by name.
 fn each_loss(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(each_loss),
         Value::Object(table) => {
-            // The parameters of a loss that is not registered stay as they are.
+            // The parameters of an unregistered loss stay as they are.
             if table.get(OWN_LOSS).is_some() {
                 return;
             }
@@ -377,7 +379,7 @@ struct Saved<H, S> {
     state: S,
 }
 
-/// History and state of a fit under way, and the file that they are saved in.
+/// The history and the state of a running fit, with the file in which they are saved.
 struct Run<S> {
     path: Option<PathBuf>,
     fit: String,
@@ -389,7 +391,7 @@ struct Run<S> {
 }
 
 impl<S: Serialize + DeserializeOwned> Run<S> {
-    /// Begins a fit, or continues one when the context says so and its directory has a state.
+    /// Begins a fit, or continues a saved one if the context asks for it.
     fn start(
         rounds: &Rounds,
         params: &impl Serialize,
@@ -413,7 +415,7 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
         Ok(Self { path, fit, history, stopped, state, begun, saving })
     }
 
-    /// Whether there is a directory to save in, and saving has taken little of the time so far.
+    /// Returns whether the state can be saved and saving has taken little of the time so far.
     fn due(&self) -> bool {
         self.path.is_some() && self.begun.elapsed() >= TIME_PER_SAVE * self.saving
     }
@@ -437,17 +439,17 @@ impl<S: Serialize + DeserializeOwned> Run<S> {
     }
 }
 
-/// The beginning of a state, before the SHA-256 of all that follows it.
+/// The start of a state file, which is followed by the SHA-256 of the remaining contents.
 const CHECKSUM: &str = r#"{"sha256":""#;
 
-/// A JSON object with the checksum of its fields as the first one.
+/// Adds the checksum of a JSON object as its first field.
 fn with_checksum(object: &[u8]) -> Vec<u8> {
     let fields = &object[1..];
     let sum = hexadecimal(&Sha256::digest(fields));
     [CHECKSUM.as_bytes(), sum.as_bytes(), b"\",", fields].concat()
 }
 
-/// Whether the checksum of a state matches its fields.
+/// Returns whether the checksum of a state matches its fields.
 fn has_its_checksum(state: &[u8]) -> bool {
     let rest = state.strip_prefix(CHECKSUM.as_bytes());
     let parts = rest.and_then(|rest| rest.split_at_checked(2 * <Sha256 as Digest>::output_size()));
@@ -457,7 +459,7 @@ fn has_its_checksum(state: &[u8]) -> bool {
     })
 }
 
-/// The state that the first process finds at its path, if there is one.
+/// Returns the state that the first process reads from its path, if there is one.
 fn read<S: DeserializeOwned>(
     path: Option<&Path>,
     fit: &str,
@@ -495,11 +497,11 @@ mod tests {
     use crate::learner::testing;
     use crate::loss::LossSpec;
 
-    /// A learner whose rounds have given objectives; its scores order two documents wrong, but right in round 2.
+    /// A learner with given objectives, whose scores reverse the two documents except in round 2.
     struct Counter<'a> {
         objectives: &'a [f64],
         ends_after: Option<usize>,
-        /// Fails where the fit would be finished.
+        /// Makes the fit fail at its end.
         dies: bool,
         right: bool,
     }

@@ -1,8 +1,7 @@
-//! The share that a process has of the queries of a dataset: linear scores of their documents, and sums over the
-//! documents of all processes.
+//! A process's share of the queries of a dataset, with linear scores and with sums over the documents of all processes.
 //!
-//! Queries are cut into blocks by the order of the file, and a sum adds the blocks in their order. So its bits do not
-//! depend on the number of threads and processes.
+//! Queries are cut into blocks in the order of the file, and sums add the blocks in this order. The bits of a sum
+//! therefore do not depend on the number of threads or processes.
 
 use std::ops::Range;
 
@@ -15,11 +14,10 @@ use crate::distributed::Processes;
 use crate::learner::solver::vectors::add_scaled;
 use crate::op::Execution;
 
-/// Number of queries in a block. It is fixed, so that sums have the same order whatever the number of threads and
-/// processes.
+/// The number of queries in a block. It is fixed, so sums have the same order for any number of threads and processes.
 const QUERIES: usize = 16;
 
-/// Whole blocks of queries, which this process works on.
+/// The blocks of queries on which this process works.
 pub(crate) struct Share<'a> {
     data: &'a RankingDataset,
     processes: &'a dyn Processes,
@@ -33,33 +31,33 @@ impl<'a> Share<'a> {
         Self { data, processes, queries: first(blocks.start)..first(blocks.end) }
     }
 
-    /// The queries of this process.
+    /// Returns the queries of this process.
     pub(crate) fn queries(&self) -> Range<usize> {
         self.queries.clone()
     }
 
-    /// The documents of this process.
+    /// Returns the documents of this process.
     pub(crate) fn documents(&self) -> Range<usize> {
         self.data.offsets[self.queries.start]..self.data.offsets[self.queries.end]
     }
 
-    /// The documents of a query of this process, by their places among its documents.
+    /// Returns the range of a query's documents within the documents of this process.
     pub(crate) fn places(&self, query: usize) -> Range<usize> {
         let first = self.documents().start;
         self.data.offsets[query] - first..self.data.offsets[query + 1] - first
     }
 
-    /// `w . x` of every document of this process, in parallel.
+    /// Returns `w . x` for every document of this process, computed in parallel.
     pub(crate) fn scores(&self, weights: &[f64]) -> Vec<f64> {
         linear::scores_of(self.data, self.documents(), weights)
     }
 
-    /// `w . x` of every document of the data.
+    /// Returns `w . x` for every document of the data.
     pub(crate) fn all_scores(&self, weights: &[f64]) -> Vec<f64> {
         self.gather(self.scores(weights))
     }
 
-    /// `sum_d c_d x_d` over the documents of all processes, from one `c` for each document of this process.
+    /// Returns `sum_d c_d x_d` over the documents of all processes, given one `c` for each document of this process.
     pub(crate) fn weighted_features(&self, coefficients: &[f64]) -> Vec<f64> {
         let data = self.data;
         let place = self.documents().start;
@@ -82,7 +80,7 @@ impl<'a> Share<'a> {
         total
     }
 
-    /// Gathers the numbers of all processes, each for its share.
+    /// Concatenates the numbers that each process computes for its share.
     pub(crate) fn gather(&self, own: Vec<f64>) -> Vec<f64> {
         self.processes.gather_numbers(own)
     }
@@ -106,7 +104,7 @@ mod tests {
 
     #[test]
     fn no_number_of_processes_changes_a_bit() {
-        // Three blocks, the last of them smaller.
+        // Three blocks, the last of which is smaller.
         let data = random(2 * QUERIES + 3, 5, 4, 1);
         let weights = [0.3, -1.7, 0.01, 123.4];
         let found = |processes: &dyn Processes| {

@@ -1,30 +1,29 @@
-//! The value of a surrogate in the units of its measure, and the exact measure of the same queries, for learning curves
-//! that show both.
+//! Computes the mean of a surrogate and of its exact measure over the same queries, for learning curves that show both.
 
 use crate::data::RankingDataset;
 use crate::loss::{LossError, Orientation, RankingLoss, degenerate_queries};
 use crate::measure::mean_of;
 
-/// Name of the surrogate's mean over the training queries with something to learn, among the figures of a round.
+/// The name of the figure of a round that holds the surrogate's mean over the training queries with something to learn.
 pub const SURROGATE: &str = "surrogate";
 
-/// Name of the selection measure's mean over the same queries.
+/// The name of the figure of a round that holds the selection measure's mean over the queries of [`SURROGATE`].
 pub const EXACT_LEARNABLE: &str = "exact_learnable";
 
-/// A surrogate and the selection measure over the training queries with something to learn.
+/// Averages a surrogate and the selection measure over the training queries with something to learn.
 pub(crate) struct SurrogateValue {
-    /// Whether a training query has something to learn.
+    /// For each training query, whether it has something to learn.
     learnable: Vec<bool>,
-    /// The weight of each training query; empty if all weigh the same.
+    /// The weight of each training query, or empty if all queries weigh the same.
     weights: Vec<f32>,
 }
 
 impl SurrogateValue {
-    /// `None` for a loss that is not one minus a normalized measure, for data with nothing to learn, and for weights of
-    /// documents, which measures do not read.
+    /// Returns `None` if the loss is not one minus a normalized measure, or if no query has anything to learn. Also
+    /// returns `None` if documents have weights, which measures do not read.
     ///
     /// # Errors
-    /// Labels outside the domain of the loss.
+    /// [`LossError`] for labels outside the domain of the loss.
     pub(crate) fn new(loss: &dyn RankingLoss, train: &RankingDataset) -> Result<Option<Self>, LossError> {
         let mut learnable = vec![true; train.queries()];
         for query in degenerate_queries(loss, &train.labels, &train.offsets)? {
@@ -36,8 +35,8 @@ impl SurrogateValue {
         Ok(comparable.then(|| Self { learnable, weights: train.query_weights.clone() }))
     }
 
-    /// The mean over the queries with something to learn, from the sum of the weighted losses of all queries. The other
-    /// queries have loss 0, which does not stand for a measure of 1.
+    /// Returns the mean of the surrogate, given the weighted sum of the losses of all queries. Queries with nothing to
+    /// learn have the loss 0 and are left out, since that 0 does not mean a perfect ranking.
     pub(crate) fn figure(&self, losses: f64) -> (String, f64) {
         let learnable = (0..self.learnable.len()).filter(|&query| self.learnable[query]);
         let total: f64 = learnable.map(|query| self.weight(query)).sum();
@@ -48,8 +47,8 @@ impl SurrogateValue {
         self.weights.get(query).map_or(1.0, |&weight| f64::from(weight))
     }
 
-    /// The mean of the selection measure over the same queries, from its value on each training query; `None` if the
-    /// convention leaves one of them out.
+    /// Returns the mean of the selection measure, given its value on each training query. Queries with nothing to learn
+    /// are left out. Returns `None` if the convention leaves out one of the other queries.
     pub(crate) fn exact_figure(&self, values: &[Option<f64>]) -> Option<(String, f64)> {
         let learnable: Vec<usize> = (0..values.len()).filter(|&query| self.learnable[query]).collect();
         let weighted: Option<Vec<f64>> =

@@ -14,7 +14,7 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "smooth_rank";
 
-/// SmoothNDCG at 50, the paper's choice.
+/// Returns the default loss, SmoothNDCG at 50, as in the paper.
 pub fn default_loss() -> LossSpec {
     LossSpec::new("smooth_ndcg").with("k", 50)
 }
@@ -34,27 +34,28 @@ pub enum Optimizer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmoothRankConfig {
-    /// Weight of `||w - w_0||^2`, above 0: one value, or several to choose from on validation data.
+    /// The weight of `||w - w_0||^2` above 0, as one value or as several from which validation data choose.
     pub lambda: Candidates,
-    /// First sigma, above 0.
+    /// The first sigma, above 0.
     pub first_sigma: f64,
-    /// Sigma is halved while it is at least this, above 0 and at most `first_sigma`.
+    /// The smallest sigma, above 0 and at most `first_sigma`. Sigma is halved while it stays at or above this value.
     pub last_sigma: f64,
     /// The method that minimizes the objective at each sigma.
     pub optimizer: Optimizer,
-    /// Most steps at one sigma, at least 1.
+    /// The maximum number of steps at one sigma, at least 1.
     pub steps: usize,
-    /// A sigma ends when a step decreases the objective by less than this share, 0 or above.
+    /// The relative decrease in a step, 0 or above, below which the minimization at one sigma ends.
     pub tolerance: f64,
-    /// Penalty of the ridge regression that gives `w_0`, above 0; see [`Regression`](crate::learner::regression::Regression).
+    /// The penalty of the ridge regression that gives `w_0`, above 0. See
+    /// [`Regression`](crate::learner::regression::Regression).
     pub start_lambda: f64,
     /// Whether the regression gives relevant and other documents the same total weight.
     pub start_balanced: bool,
-    /// Components of kernel PCA that stand for the features, at least 1; none for the features themselves.
+    /// The number of kernel PCA components that replace the features, at least 1. `None` keeps the features.
     pub kernel_components: Option<usize>,
-    /// Most documents that kernel PCA is made from, at least 1.
+    /// The maximum number of documents from which kernel PCA is computed, at least 1.
     pub kernel_landmarks: usize,
-    /// `gamma > 0` of the kernel `exp(-gamma ||x - x'||^2)`.
+    /// The parameter `gamma > 0` of the kernel `exp(-gamma ||x - x'||^2)`.
     pub kernel_gamma: f64,
 }
 
@@ -113,12 +114,12 @@ impl LearnerConfig for SmoothRankConfig {
         let Some(smoothing) = loss.smoothing()? else {
             return Err(checks::parameter("loss", loss.name(), "a surrogate with a temperature (sigma or alpha)"));
         };
-        // Halving is exact, so that the last sigma is met.
+        // Halving is exact, so the last sigma is met.
         let sigmas = std::iter::successors(Some(self.first_sigma), |sigma| Some(sigma / 2.0))
             .take_while(|&sigma| sigma >= self.last_sigma)
             .collect::<Vec<f64>>();
         let learner = SmoothRank { lambdas, sigmas, smoothing, loss, scorer, config: self.clone() };
-        // A temperature that the loss refuses is known before the fit.
+        // A temperature that the loss refuses is reported before the fit.
         for sigma in learner.sigmas.first().into_iter().chain(learner.sigmas.last()) {
             learner.surrogate(*sigma)?;
         }
@@ -126,7 +127,7 @@ impl LearnerConfig for SmoothRankConfig {
     }
 }
 
-/// SmoothRank, its parameters checked.
+/// The learner SmoothRank with checked parameters.
 #[derive(Debug, Clone)]
 pub struct SmoothRank {
     pub(super) lambdas: Vec<f64>,
@@ -138,7 +139,7 @@ pub struct SmoothRank {
 }
 
 impl SmoothRank {
-    /// The loss at a sigma, with the gradient of its value.
+    /// Returns the loss at a sigma, with the full gradient of its value.
     pub(super) fn surrogate(&self, sigma: f64) -> Result<Arc<dyn RankingLoss>, LearnerError> {
         let temperature = match self.smoothing.sharper {
             Sharper::Smaller => sigma,

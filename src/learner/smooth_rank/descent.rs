@@ -1,5 +1,5 @@
-//! Minimization of `lambda ||w - w_0||^2 + sum of losses` at one sigma by argmin's Polak-Ribiere conjugate gradient (or
-//! L-BFGS), both with the line search of More and Thuente.
+//! Minimizes `lambda ||w - w_0||^2 + sum of losses` at one sigma. The method is argmin's Polak-Ribiere conjugate
+//! gradient or L-BFGS, both with the line search of More and Thuente.
 
 use std::cell::RefCell;
 
@@ -14,15 +14,15 @@ use crate::learner::error::LearnerError;
 use crate::learner::solver::vectors::{add_scaled, dot};
 use crate::loss::RankingLoss;
 
-/// Number of gradient steps that L-BFGS remembers.
+/// The number of gradient steps that L-BFGS remembers.
 const MEMORY: usize = 10;
 
-/// Limits at which the minimization of one sigma ends.
+/// The limits at which the minimization at one sigma ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// Maximum number of steps.
+    /// The maximum number of steps.
     pub(super) steps: usize,
-    /// Least relative decrease of the objective in a step; with a smaller one the minimization ends.
+    /// The relative decrease of the objective in a step below which the minimization ends.
     pub(super) tolerance: f64,
 }
 
@@ -31,11 +31,11 @@ pub(super) struct Descent {
     pub(super) weights: Vec<f64>,
     /// The objective at the start and after every step; it never rises.
     pub(super) objectives: Vec<f64>,
-    /// Norm of the gradient at the end.
+    /// The norm of the gradient at the end.
     pub(super) gradient_norm: f64,
-    /// Number of evaluations of the objective with its gradient.
+    /// The number of evaluations of the objective with its gradient.
     pub(super) evaluations: usize,
-    /// Whether it ended because it ran out of steps.
+    /// Whether the descent ended because it ran out of steps.
     pub(super) cut_short: bool,
 }
 
@@ -43,7 +43,7 @@ struct Evaluation {
     weights: Vec<f64>,
     value: f64,
     gradient: Vec<f64>,
-    /// Length of the gradient.
+    /// The length of the gradient.
     slope: f64,
 }
 
@@ -53,8 +53,8 @@ impl Evaluation {
     }
 }
 
-/// The penalized objective for argmin. It remembers the last point, since argmin asks for value and gradient
-/// separately.
+/// The penalized objective as argmin evaluates it. The last point is remembered, since argmin asks for value and
+/// gradient separately.
 struct Penalized<'a> {
     objective: &'a dyn Objective,
     loss: &'a dyn RankingLoss,
@@ -82,8 +82,8 @@ impl Penalized<'_> {
         }
     }
 
-    /// Returns the result of [`at`](Self::at) for the solver. A value that is not finite is an error, which ends the
-    /// line search; with NaN it would never end.
+    /// Returns the result of [`at`](Self::at), or an error if it is not finite. The error ends the line search, which
+    /// would never end with NaN.
     fn where_finite<T>(&self, weights: &[f64], read: impl Fn(&Evaluation) -> T) -> Result<T, Error> {
         let found = self.at(weights, |evaluation| evaluation.is_finite().then(|| read(evaluation)));
         found.ok_or_else(|| Error::msg("the objective is not finite"))
@@ -114,7 +114,7 @@ type Search = MoreThuenteLineSearch<Vec<f64>, Vec<f64>, f64>;
 /// Minimizes `lambda ||w - center||^2 + objective(w)` from `start`.
 ///
 /// # Errors
-/// [`LearnerError::Solver`] where the objective or its gradient is not finite at the start.
+/// [`LearnerError::Solver`] if the objective or its gradient is not finite at the start.
 pub(super) fn minimize(
     objective: &dyn Objective,
     loss: &dyn RankingLoss,
@@ -149,9 +149,9 @@ pub(super) fn minimize(
     Ok(Descent { weights, objectives, gradient_norm, evaluations, cut_short })
 }
 
-/// Runs solvers while their steps decrease the objective. Returns the best point, the objectives, and whether there
-/// were too few steps. If the direction of a solver leads uphill, or its line search fails, a new solver starts along
-/// the gradient. If that fails too, the descent ends at the best point.
+/// Runs solvers while their steps decrease the objective. Returns the best point, the objectives, and whether the
+/// descent ran out of steps. If the direction of a solver leads uphill, or its line search fails, a new solver starts
+/// along the gradient. If the new solver fails too, the descent ends at the best point.
 fn run<'a, S>(
     solver: impl Fn(Search) -> S,
     penalized: &'a Penalized<'a>,
@@ -164,7 +164,7 @@ where
     let (mut best, value) = first;
     let mut objectives = vec![value];
     while objectives.len() <= limits.steps {
-        // A line search that fails does not give the problem back, so each solver has its own.
+        // A line search that fails does not return the problem, so each solver has its own.
         let mut problem = Problem::new(penalized);
         let mut solver = solver(search(penalized, &best));
         let Ok((mut state, _)) = solver.init(&mut problem, Weights::new().param(best.clone())) else { break };
@@ -192,7 +192,8 @@ where
     (best, objectives, cut_short)
 }
 
-/// A line search whose first step is a tenth of the length of the weights, which determine the scale of the scores.
+/// Creates a line search whose first step is a tenth of the length of the weights, which determine the scale of the
+/// scores.
 fn search(penalized: &Penalized, weights: &[f64]) -> Search {
     let slope = penalized.at(weights, |evaluation| evaluation.slope);
     let length = if slope > 0.0 { 0.1 * dot(weights, weights).sqrt().max(1e-3) / slope } else { 1.0 };

@@ -1,4 +1,4 @@
-//! The rounds of SmoothRank: one sigma of one lambda each.
+//! The rounds of SmoothRank, each of which has one lambda and one sigma.
 
 use std::borrow::Cow;
 
@@ -24,16 +24,16 @@ use crate::scorer::ScorerConfig;
 
 #[derive(Serialize, Deserialize)]
 struct State {
-    /// Weights after the last round.
+    /// The weights after the last round.
     weights: Vec<f64>,
-    /// Weights of the best round.
+    /// The weights of the best round.
     best: Vec<f64>,
     /// Whether the best round ended because it ran out of steps.
     best_cut_short: bool,
 }
 
 impl SmoothRank {
-    /// Ridge regression on gains.
+    /// Fits the gains by ridge regression.
     pub(super) fn ridge(&self, train: &RankingDataset, processes: &dyn Processes) -> Result<Vec<f64>, LearnerError> {
         let targets = start_gains(NAME, train, &*self.loss.build()?)?;
         let weights = if self.config.start_balanced { balanced_weights(train) } else { vec![1.0; train.documents()] };
@@ -59,7 +59,7 @@ impl SmoothRank {
     }
 }
 
-/// Algorithm 1 from `center`, for each lambda.
+/// Runs Algorithm 1 of the SmoothRank paper from `center`, for each lambda.
 struct Annealing<'a> {
     learner: &'a SmoothRank,
     objective: &'a dyn Objective,
@@ -71,7 +71,7 @@ struct Annealing<'a> {
 }
 
 impl Annealing<'_> {
-    /// The lambda of a round, counted from 0.
+    /// Returns the lambda of a round, counted from 0.
     fn lambda(&self, round: usize) -> f64 {
         self.learner.lambdas[round / self.learner.sigmas.len()]
     }

@@ -1,9 +1,9 @@
-//! Kernel PCA: documents as the coordinates of their Gaussian kernels, so that a linear scorer of these coordinates is
-//! a non-linear scorer of the features (smoothrank, section 6).
+//! Kernel PCA, which maps documents to the principal components of a Gaussian kernel. A linear scorer of these
+//! components is a non-linear scorer of the features (smoothrank, section 6).
 //!
-//! With `K` the kernel matrix of landmark documents, and its largest eigenvalues `e_c` and eigenvectors `u_c`,
-//! component `c` of a document is `u_c . k(x) / sqrt(e_c)`. Inner products of landmarks are then their kernels. Cost:
-//! O(landmarks^3) once, then O(landmarks x (features + components)) per document.
+//! Let `K` be the kernel matrix of landmark documents, with the largest eigenvalues `e_c` and their eigenvectors `u_c`.
+//! Then component `c` of a document is `u_c . k(x) / sqrt(e_c)`, and inner products of landmarks are their kernels. The
+//! map costs O(landmarks^3) once, and O(landmarks x (features + components)) per document.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::SeedableRng;
@@ -17,13 +17,13 @@ use crate::ranker::{KernelExpansion, kernels};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
-/// Matrices of the kernels of landmarks: as numbers, as a matrix, its eigenvectors, and what finds these.
+/// The number of kernel matrices in memory: the rows, the matrix, its eigenvectors and the workspace of their solver.
 const COPIES: usize = 4;
 
 /// Eigenvalues below this share of the largest one are rounding errors.
 const NEGLIGIBLE: f64 = 1e-10;
 
-/// The map from features to components.
+/// The map from features to kernel components.
 pub(super) struct KernelMap {
     feature_count: usize,
     landmarks: Vec<f32>,
@@ -33,11 +33,11 @@ pub(super) struct KernelMap {
 }
 
 impl KernelMap {
-    /// Asks for the memory of the kernels of the landmarks, which come from the first set, and of all documents by
-    /// their components.
+    /// Asks for the memory of the landmarks' kernels and of the components of all documents. The landmarks come from
+    /// the first set.
     ///
     /// # Errors
-    /// [`Refusal`] if they need more memory than is free.
+    /// [`Refusal`] if kernel PCA needs more memory than is free.
     pub(super) fn ask_memory(
         sets: &[Option<&RankingDataset>],
         landmarks: usize,
@@ -52,7 +52,7 @@ impl KernelMap {
         Refusal::ask_memory("learner.kernel_landmarks", what, kernels.saturating_add(mapped), advice)
     }
 
-    /// Draws at most `landmarks` documents of `data` and keeps at most `components` components.
+    /// Draws at most `landmarks` documents of `data` as landmarks, and keeps at most `components` components.
     pub(super) fn new(data: &RankingDataset, landmarks: usize, components: usize, gamma: f64, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "kernel landmarks", 0));
         let count = landmarks.min(data.documents());
@@ -76,7 +76,7 @@ impl KernelMap {
         Self { feature_count: data.feature_count, landmarks, gamma, projection: DMatrix::from_columns(&columns) }
     }
 
-    /// Returns the documents of `data` by their components.
+    /// Maps the documents of `data` to their components.
     pub(super) fn map(&self, data: &RankingDataset) -> RankingDataset {
         let components = self.projection.ncols();
         let of = |row: &[f32]| {
@@ -88,7 +88,7 @@ impl KernelMap {
         RankingDataset { features: features.into(), feature_count: components, ..data.clone() }
     }
 
-    /// Returns the scorer of the original features that has the given weights by component.
+    /// Returns the scorer of the original features that corresponds to the given weights of components.
     pub(super) fn expansion(&self, weights: &[f64]) -> KernelExpansion {
         let coefficients = &self.projection * DVector::from_column_slice(weights);
         let coefficients = coefficients.iter().copied().collect();

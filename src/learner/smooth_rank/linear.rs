@@ -1,4 +1,4 @@
-//! Scores `w . x`, of the features or of kernel components.
+//! The objective of SmoothRank for linear scores of the features or of kernel components.
 
 use std::borrow::Cow;
 
@@ -18,9 +18,9 @@ use crate::learner::shared::share::Share;
 use crate::loss::RankingLoss;
 use crate::ranker::Model;
 
-/// A linear scorer.
+/// The objective for a linear scorer.
 pub(super) struct LinearObjective<'a> {
-    /// The training data, by component if there is a kernel.
+    /// The training data, mapped to kernel components if there is a kernel.
     pub(super) train: Cow<'a, RankingDataset>,
     validation: Option<Cow<'a, RankingDataset>>,
     kernel: Option<KernelMap>,

@@ -1,20 +1,19 @@
-//! SmoothRank: minimizes a surrogate of an information retrieval measure with less and less smoothing (smoothrank,
-//! Algorithm 1).
+//! SmoothRank minimizes a surrogate of a ranking measure with less and less smoothing (smoothrank, Algorithm 1).
 //!
 //! ```text
 //! w = w_0, the ridge regression on the loss's gains
 //! for sigma = 64, 32, ..., 1/64:    w = argmin, from w, of    lambda ||w - w_0||^2 + sum_q loss_q(w; sigma)
 //! ```
 //!
-//! The gains are the loss's own, or `2^y - 1` for a loss without gains. `loss_q = 1 - A_q` for the smooth measure
-//! `A_q`, so the objective is equation (13) plus a constant. Any registered surrogate with a temperature can be used.
-//! SmoothNDCG is the default, cut off at 50 as in section 7. For surrogates of the other papers, `alpha` is taken as
-//! `1 / sigma`. At each sigma the objective is minimized by conjugate gradients. `lambda` is chosen on validation data
-//! at the last sigma (choosing sigma as well was found too unstable, section 5.2). No lambda starts from the solution
-//! of another.
+//! The ridge regression predicts the gains of the loss, or `2^y - 1` for a loss without gains. Since `loss_q = 1 - A_q`
+//! for the smooth measure `A_q`, the objective is equation (13) plus a constant. Any registered surrogate with a
+//! temperature can be used. The default is SmoothNDCG, cut off at 50 as in section 7. For surrogates with a temperature
+//! `alpha`, `alpha` is `1 / sigma`. Conjugate gradients minimize the objective at each sigma. Validation data choose
+//! `lambda` at the last sigma, since the paper found choosing sigma as well too unstable (section 5.2). Every lambda
+//! starts from the ridge regression, not from the solution of another lambda.
 //!
-//! A round is one sigma of one lambda. It costs some tens of evaluations of the surrogate, O(n^2) per query. A query
-//! whose labels are all equal adds nothing.
+//! Each round minimizes the objective for one sigma and one lambda. A round evaluates the surrogate some tens of times,
+//! at a cost of O(n^2) per query. A query whose labels are all equal does not contribute.
 
 mod config;
 mod descent;

@@ -1,4 +1,4 @@
-//! Scores of any scorer, by automatic differentiation.
+//! The objective of SmoothRank for any scorer, by automatic differentiation.
 
 use super::config::{NAME, Optimizer};
 use super::descent::{self, Limits};
@@ -17,12 +17,12 @@ use crate::ranker::Model;
 use crate::scorer::ScorerConfig;
 use crate::seed::seed_for;
 
-/// Maximum number of padded places of one batch.
+/// The maximum number of padded places in one batch.
 const CELLS: usize = 1 << 14;
-/// The regression may take this many times as many steps as one sigma, since it starts from random weights.
+/// How many times more steps the regression may take than one sigma, since it starts from random weights.
 const REGRESSION_STEPS: usize = 5;
 
-/// A scorer of any kind.
+/// The objective for a scorer of any kind.
 pub(super) struct NetworkObjective<'a> {
     network: FlatScorer,
     /// The batches of this process.
@@ -51,8 +51,8 @@ impl<'a> NetworkObjective<'a> {
         Ok(Self { network, batches, processes, train, validation })
     }
 
-    /// Least squares on gains from the initial weights. It gives the start, as ridge regression does for a linear
-    /// scorer.
+    /// Fits the gains by least squares, from the initial weights. The result is the starting point, like the ridge
+    /// regression for a linear scorer.
     pub(super) fn regression(
         &self,
         gain: Gain,

@@ -13,11 +13,11 @@ pub(super) const NAME: &str = "svm_map";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SvmMapConfig {
-    /// `C`, above 0: one value, or several to choose from on validation data.
+    /// The cost `C` above 0, as one value or as several from which validation data choose.
     pub c: Candidates,
-    /// Largest duality gap, relative to the objective, above 0.
+    /// The largest duality gap, relative to the objective, at which the solver stops. It must be above 0.
     pub tolerance: f64,
-    /// Maximum number of rounds of cutting planes for one `C`, at least 1.
+    /// The maximum number of cutting-plane rounds for one `C`, at least 1.
     pub max_steps: usize,
 }
 
@@ -38,7 +38,7 @@ impl LearnerConfig for SvmMapConfig {
     }
 }
 
-/// SVMmap, with checked parameters.
+/// The learner SVMmap with checked parameters.
 #[derive(Debug, Clone)]
 pub struct SvmMap {
     pub(super) costs: Vec<f64>,

@@ -1,4 +1,4 @@
-//! The rounds of SVMmap: one cost each.
+//! The rounds of SVMmap, each of which solves the problem for one cost.
 
 use super::config::{NAME, SvmMap, SvmMapConfig};
 use super::risk::ApRisk;

@@ -1,17 +1,17 @@
-//! SVMmap: the support vector machine whose risk bounds one minus average precision (Yue et al., 2007;
-//! direct-optimization, section 5.3).
+//! SVMmap (Yue et al., 2007) fits a support vector machine whose risk bounds one minus average precision
+//! (direct-optimization, section 5.3).
 //!
 //! ```text
 //! min over w    1/2 ||w||^2 + C / m sum_q max over rankings pi of q  [ (1 - AP(pi)) - w . (Psi*_q - Psi_q(pi)) ]
 //! Psi_q(pi) = 1 / (|R_q| |I_q|)  sum over relevant k, irrelevant l    (+1 if pi has k ahead of l, else -1) (x_k - x_l)
 //! ```
 //!
-//! over the `m` queries with relevant (label of at least 1) and irrelevant documents; the others take no part. It is
-//! solved by one-slack cutting planes. Each plane combines the most violated rankings of all queries, found exactly in
-//! O(n log n) per query (see `most_violated`). The solver ends at a duality gap of `tolerance` times the objective.
+//! The sum is over the `m` queries with both relevant (label of at least 1) and irrelevant documents. One-slack cutting
+//! planes solve the problem. Each plane combines the most violated rankings of all queries, found exactly in O(n log n)
+//! per query (see `most_violated`). The solver stops at a duality gap of `tolerance` times the objective.
 //!
-//! Every `C` of the grid is one round, which starts from the solution of the previous one; the selection measure
-//! chooses among them.
+//! Every `C` of the grid is one round, which starts from the solution of the previous round. The selection measure
+//! chooses among the rounds.
 
 mod config;
 mod fit;

@@ -1,18 +1,18 @@
-//! The ranking that violates the margin of SVMmap most: exact loss-augmented inference for average precision.
+//! Finds the ranking that violates the margin of SVMmap most, by exact loss-augmented inference for average precision.
 //!
-//! With the R relevant and the I irrelevant documents each by descending score, a ranking is given by `a_k`, the number
-//! of irrelevant documents ahead of the k-th relevant one, `a_1 <= a_2 <= ...`, and
+//! Both the R relevant and the I irrelevant documents are sorted by descending score. Then the numbers `a_k` of
+//! irrelevant documents ahead of the k-th relevant one, `a_1 <= a_2 <= ...`, describe a ranking, and
 //!
 //! ```text
 //! (1 - AP) - w . (Psi* - Psi)  =  sum_k sum_{j <= a_k} g(k, j)
 //! g(k, j) = 1/R [j / (k + j) - (j - 1) / (k + j - 1)] - 2 / (R I) (s_k - u_j)
 //! ```
 //!
-//! `g` decreases with j. Without the constraint that the `a_k` are in order, each would therefore be the number of
-//! positive terms, found by bisection. Pooling adjacent violators restores the order and is exact for concave terms. A
-//! pool's sum of `g` takes O(1) from harmonic numbers and prefix sums. Apart from sorting, a query takes O(R log I).
+//! `g` decreases with j. If the `a_k` were not constrained to be in order, each would be the number of positive terms,
+//! which bisection finds. Pooling adjacent violators restores the order and is exact for concave terms. Harmonic
+//! numbers and prefix sums give a pool's sum of `g` in O(1). Apart from sorting, a query costs O(R log I).
 
-/// The `a_k` of the most violated ranking, for scores in descending order.
+/// Returns the `a_k` of the most violated ranking, given scores in descending order.
 pub(super) fn most_violated(relevant: &[f64], irrelevant: &[f64]) -> Vec<usize> {
     let pools = Pools::new(relevant, irrelevant);
     let mut stack: Vec<Pool> = Vec::new();
@@ -26,13 +26,13 @@ pub(super) fn most_violated(relevant: &[f64], irrelevant: &[f64]) -> Vec<usize> 
     stack.iter().flat_map(|pool| std::iter::repeat_n(pool.ahead, pool.last - pool.first + 1)).collect()
 }
 
-/// `1 - AP` of the ranking that `ahead` describes.
+/// Returns `1 - AP` of the ranking that `ahead` describes.
 pub(super) fn loss(ahead: &[usize]) -> f64 {
     let missing = ahead.iter().zip(1..).map(|(&a, k)| a as f64 / (k + a) as f64);
     missing.sum::<f64>() / ahead.len() as f64
 }
 
-/// Relevant documents `first..=last`, counted from 1, with the same number of irrelevant ones ahead.
+/// A run of relevant documents `first..=last`, counted from 1, with the same number of irrelevant documents ahead.
 struct Pool {
     first: usize,
     last: usize,
@@ -41,7 +41,7 @@ struct Pool {
 
 struct Pools<'a> {
     irrelevant: &'a [f64],
-    /// `prefix[k]`: sum of the k highest scores of relevant documents.
+    /// `prefix[k]` is the sum of the k highest scores of relevant documents.
     prefix: Vec<f64>,
     /// `harmonic[n] = 1 + 1/2 + ... + 1/n`
     harmonic: Vec<f64>,
@@ -58,7 +58,7 @@ impl<'a> Pools<'a> {
         Self { irrelevant, prefix: running(&mut relevant.iter().copied()), harmonic }
     }
 
-    /// Returns the number of irrelevant documents ahead of a pool that is best for only this pool.
+    /// Returns the number of irrelevant documents to rank ahead of a pool that is best for this pool by itself.
     fn best(&self, first: usize, last: usize) -> usize {
         let (mut low, mut high) = (0, self.irrelevant.len());
         while low < high {
@@ -68,7 +68,7 @@ impl<'a> Pools<'a> {
         low
     }
 
-    /// `R I / 2 * sum_{k = first}^{last} g(k, j)`
+    /// Returns `R I / 2 * sum_{k = first}^{last} g(k, j)`.
     fn gain(&self, first: usize, last: usize, j: usize) -> f64 {
         let h = &self.harmonic;
         let precision =
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::testing::random;
 
-    /// Every order of relevant (true) and irrelevant documents.
+    /// Returns every order of relevant (true) and irrelevant documents.
     fn interleavings(relevant: usize, irrelevant: usize) -> Vec<Vec<bool>> {
         if relevant + irrelevant == 0 {
             return vec![Vec::new()];
@@ -105,7 +105,7 @@ mod tests {
         all
     }
 
-    /// `(1 - AP) - w . (Psi* - Psi)` pair by pair.
+    /// Computes `(1 - AP) - w . (Psi* - Psi)` pair by pair.
     fn violation(order: &[bool], relevant: &[f64], irrelevant: &[f64]) -> f64 {
         let (mut k, mut j, mut precision, mut inverted) = (0, 0, 0.0, 0.0);
         for &is_relevant in order {

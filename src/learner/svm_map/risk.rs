@@ -1,4 +1,4 @@
-//! The risk of SVMmap and its slope, by the most violated ranking of every query.
+//! Computes the risk of SVMmap and its slope from the most violated ranking of every query.
 
 use rayon::prelude::*;
 
@@ -12,18 +12,18 @@ use crate::learner::solver::cutting_plane::Risk;
 use crate::learner::solver::vectors::descending;
 use crate::op::Execution;
 
-/// The documents of a query, by their places among the documents of the process.
+/// The documents of a query, as their places among the documents of this process.
 struct Query {
     relevant: Vec<usize>,
     irrelevant: Vec<usize>,
 }
 
-/// The risk of the module's formula. Each process has the queries of its share, and all have the sums.
+/// The risk in the objective of SVMmap. Each process holds the queries of its share, and every process gets the sums.
 pub(super) struct ApRisk<'a> {
     share: Share<'a>,
-    /// The queries of the share that take part.
+    /// The queries of the share with both relevant and irrelevant documents.
     queries: Vec<Query>,
-    /// The number of queries of all processes that take part.
+    /// The number of queries with both relevant and irrelevant documents in all processes.
     count: f64,
 }
 
@@ -69,7 +69,7 @@ impl<'a> ApRisk<'a> {
 }
 
 impl Query {
-    /// The largest violation, and its slope with respect to the score of each document.
+    /// Returns the largest violation and its slope with respect to the score of each document.
     fn most_violated(&self, scores: &[f64]) -> (f64, Vec<(usize, f64)>) {
         let sorted = |documents: &[usize]| -> Vec<usize> {
             let own: Vec<f64> = documents.iter().map(|&document| scores[document]).collect();
@@ -78,7 +78,8 @@ impl Query {
         let (relevant, irrelevant) = (sorted(&self.relevant), sorted(&self.irrelevant));
         let scores_of = |documents: &[usize]| -> Vec<f64> { documents.iter().map(|&d| scores[d]).collect() };
         let ahead = most_violated::most_violated(&scores_of(&relevant), &scores_of(&irrelevant));
-        // Inverted pairs of each document: a_k for a relevant one, the k with a_k >= j for the j-th irrelevant one.
+        // A relevant document has a_k inverted pairs, and the j-th irrelevant one has as many as there are k with a_k
+        // >= j.
         let unit = 2.0 / (relevant.len() * irrelevant.len()) as f64;
         let behind = (1..=irrelevant.len()).map(|j| ahead.len() - ahead.partition_point(|&a| a < j));
         let lower = relevant.iter().zip(&ahead).map(|(&document, &a)| (document, -unit * a as f64));
