@@ -1,8 +1,9 @@
-//! [`above_expectation`](crate::op::cpu::above_expectation()) of long lists in O(Q M n log n), for results in `f32`.
+//! Computes [`above_expectation`](crate::op::cpu::above_expectation()) of long lists in O(Q M n log n), for results in
+//! `f32`.
 //!
-//! The logarithm of a product over the documents above is a sum, and so is `sum_j b_j pi_ji z / f_j`. In a product the
-//! factor of a document depends on its `1 - b_j`. Labels have few values, so the documents of each value are separate
-//! sources, with a weight of 1 where a document has the value and 0 elsewhere.
+//! The logarithm of a product over the documents above is a sum over them, and so is `sum_j b_j pi_ji z / f_j`. In a
+//! product, the factor of a document depends on its `1 - b_j`. Labels have few distinct values, so each value has its
+//! own weight per document: 1 if the document has the value, else 0.
 
 use std::ops::Range;
 
@@ -17,20 +18,20 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// Differences whose chances are taken at once.
+/// The number of differences whose probabilities are computed at once.
 const CHUNK: usize = 8;
 
-/// The width of a box over which the logarithms and the flows are known from its points. They are singular about a
-/// third of this unit off the real line, where a small base becomes larger than the chance of staying behind.
+/// The width of a box over which its points determine the logarithms and flows. These functions are singular about a
+/// third of a unit off the real line, where a small base exceeds the probability of staying behind.
 const WIDTH: f64 = 0.5;
 
-/// `1 + pi (z - 1)` from the chance to beat and that not to.
+/// Returns `1 + pi (z - 1)` from the probability to be ahead and the probability to stay behind.
 #[inline(always)]
 fn factor<const FMA: bool>(base: f64, ahead: f64, behind: f64) -> f64 {
     if base >= 0.5 { ahead.fma::<FMA>(base - 1.0, 1.0) } else { ahead.fma::<FMA>(base, behind) }
 }
 
-/// The chances of `sign t - shift`, and `exp(-t^2)` of it, of up to [`CHUNK`] differences `t`.
+/// Returns the two probabilities and `exp(-t^2)` for the arguments `sign t - shift` of up to [`CHUNK`] differences `t`.
 #[inline(always)]
 fn chances<const FMA: bool>(t: &[f64], sign: f64, shift: f64) -> [[f64; CHUNK]; 3] {
     let mut chances = [[0.0; CHUNK]; 3];
@@ -41,27 +42,28 @@ fn chances<const FMA: bool>(t: &[f64], sign: f64, shift: f64) -> [[f64; CHUNK]; 
     chances
 }
 
-/// Different values of `1 - b` in a product; lists with more visit all pairs.
+/// The largest number of distinct values of `1 - b` in a product; lists with more visit all pairs.
 const LEVELS: usize = 8;
 
-/// Logarithm of a factor that leaves 0 of a product.
+/// The logarithm of a factor that makes a product 0.
 const NOTHING: f64 = -1e4;
 
 /// A list by descending score, for one function of the rank and of the documents above.
 pub struct List<'a, T> {
     expectation: &'a AboveExpectation,
     sorted: Sorted,
-    /// By descending score: the weights of documents, and `b`.
+    /// The weights of the documents, by descending score, and their `b`.
     a: Vec<T>,
     b: Vec<f64>,
-    /// The different values of `1 - b` in a product; 1 otherwise.
+    /// The distinct values of `1 - b` in a product, or only 1 without a product.
     passes: Vec<f64>,
-    /// Which of them each document has, by descending score.
+    /// The index into `passes` for each document, by descending score.
     level: Vec<usize>,
 }
 
 impl<'a, T: Real> List<'a, T> {
-    /// `None` where visiting all pairs costs less, or is the only way. Documents with `a = 0` are not rows.
+    /// Creates the list, or returns `None` if visiting all pairs costs less or is the only way. Documents with `a = 0`
+    /// are not rows.
     pub fn new(target: Target, x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
         let rows = a.iter().filter(|a| **a != T::ZERO).count();
         if is_fast::<T>(target, x.len(), pays(x.len(), rows, expectation.above)) {
@@ -91,7 +93,7 @@ impl<'a, T: Real> List<'a, T> {
         Some(Self { expectation, a: sorted.gather(a), sorted, b, passes, level })
     }
 
-    /// One comparison's terms.
+    /// Returns what the terms need under one comparison.
     fn meeting(&self, comparison: Comparison) -> Meeting<'_> {
         let terms = &self.expectation.terms;
         let bases: Vec<f64> = terms.iter().flat_map(|term| self.passes.iter().map(|pass| term.base * pass)).collect();
@@ -115,7 +117,7 @@ impl<'a, T: Real> List<'a, T> {
         }
     }
 
-    /// The products of the terms under the first comparison, `[documents, terms]`.
+    /// Computes the products of the terms under the first comparison, `[documents, terms]`.
     pub fn products(&self, target: Target, out: &mut [T]) {
         let (width, comparison) = (self.expectation.terms.len(), self.expectation.noise.mixture(self.a.len())[0].1);
         let meeting = self.meeting(comparison);
@@ -126,7 +128,7 @@ impl<'a, T: Real> List<'a, T> {
         }
     }
 
-    /// `a_i E[D(R_i) A_i]` of every document.
+    /// Computes `a_i E[D(R_i) A_i]` of every document.
     pub fn value(&self, target: Target, out: &mut [T]) {
         let mut sums = vec![0.0; self.a.len()];
         for &(weight, comparison) in self.expectation.noise.mixture(self.a.len()).iter() {
@@ -141,7 +143,8 @@ impl<'a, T: Real> List<'a, T> {
         self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a.to_f64()), out);
     }
 
-    /// Gradient of [`value`](Self::value) in the scores; `products` are a row of them per document, where they are known.
+    /// Computes the gradient of [`value`](Self::value) with respect to the scores. If `products` are known, they hold
+    /// one row per document.
     pub fn gradient(&self, target: Target, products: Option<&[&[T]]>, g: &[T], to_x: &mut [T]) {
         let g = self.sorted.gather(g);
         let g: Vec<f64> = g.iter().zip(&self.a).map(|(g, a)| g.to_f64() * a.to_f64()).collect();
@@ -173,8 +176,8 @@ impl<'a, T: Real> List<'a, T> {
     }
 }
 
-/// Whether boxes cost less than the pairs of `rows` documents with all others. In very long lists both costs grow in
-/// proportion to the length.
+/// Returns whether boxes cost less than comparing `rows` documents with all others. In very long lists, both costs grow
+/// in proportion to the length.
 fn pays(documents: usize, rows: usize, above: Above) -> bool {
     match above {
         Above::Nothing => rows >= 256 && rows * documents >= 3584 * 3584,
@@ -188,29 +191,30 @@ struct Meeting<'a> {
     shift: f64,
     passes: &'a [f64],
     level: &'a [usize],
-    /// The values that a sum over the documents above adds.
+    /// The contributions `b` of the documents, if they are summed.
     b: Option<&'a Vec<f64>>,
-    /// `z_m (1 - b)`, `[terms, levels]`.
+    /// The bases `z_m (1 - b)`, `[terms, levels]`.
     bases: Vec<f64>,
-    /// The difference from which on a document is above for certain.
+    /// The difference of scores from which a document is certainly above.
     certain: f64,
-    /// The functions of [`Products`] there.
+    /// The functions of [`Products`] for documents that are certainly above.
     constants: Vec<f64>,
 }
 
 impl Meeting<'_> {
-    /// Results of [`Products`] per document: the product of each term, and of a sum its shares.
+    /// Returns the number of results of [`Products`] per document: a product for each term and, for a sum, a share for
+    /// each term.
     fn results(&self) -> usize {
         self.terms.len() * if self.b.is_some() { 2 } else { 1 }
     }
 
-    /// `E[z^R A]` of term `m`, from the products and shares of a document with this `b`.
+    /// Returns `E[z^R A]` of term `m`, from the products and shares of a document with this `b`.
     fn above(&self, results: &[f64], m: usize, b: f64) -> f64 {
         let shares = if self.b.is_some() { b + results[self.terms.len() + m] } else { 1.0 };
         results[m] * shares
     }
 
-    /// 1 in the row of a document's level, and 0 in the others.
+    /// Sets the weight of each document to 1 in the row of its level, and to 0 in the others.
     #[inline(always)]
     fn weigh_levels(&self, places: Range<usize>, weights: &mut [f64]) {
         let n = places.len();
@@ -221,11 +225,11 @@ impl Meeting<'_> {
     }
 }
 
-/// The logarithms of the products, and the shares of a sum, `sum_j b_j pi_ji z / f_j`.
+/// The logarithms of the products and, for a sum, the shares `sum_j b_j pi_ji z / f_j`.
 struct Products<'a>(&'a Meeting<'a>);
 
 impl Sum for Products<'_> {
-    /// Weights of the levels, and `b` for a sum.
+    /// Returns the number of weights: one per level and, for a sum, one for `b`.
     fn weights(&self) -> usize {
         self.0.passes.len() + usize::from(self.0.b.is_some())
     }
@@ -308,13 +312,14 @@ impl Sum for Products<'_> {
         }
     }
 
-    /// Absolute errors of a logarithm count, and errors of a share relative to the document's own `b`.
+    /// Allows the subtraction: a logarithm needs only a small absolute error, and a share an error small against the
+    /// document's own `b`.
     fn subtracts_itself(&self) -> bool {
         true
     }
 }
 
-/// Adds rows of values times a weight to rows of sums of the same width.
+/// Adds rows of values, times a weight, to rows of sums of the same width.
 #[inline(always)]
 fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight: f64, sums: &mut [f64], width: usize) {
     if weight == 0.0 {
@@ -327,37 +332,38 @@ fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight
     }
 }
 
-/// Flows between documents in the gradient, with `f = 1 + pi (z (1 - b) - 1)` for document `j` above `i`:
-/// `h(t_ji) = (z (1 - b_j) - 1) exp(-t^2) / f` times the derivative by a product, and for a sum
-/// `k(t_ji) = z exp(-t^2) / f^2` times `b_j` and the derivative by a share.
+/// The flows between documents in the gradient, with `f = 1 + pi (z (1 - b) - 1)` for a document `j` above `i`. The
+/// first is `h(t_ji) = (z (1 - b_j) - 1) exp(-t^2) / f`, times the derivative with respect to the product. A sum also
+/// has `k(t_ji) = z exp(-t^2) / f^2`, times `b_j` and the derivative with respect to the share.
 struct Flows<'a> {
     meeting: &'a Meeting<'a>,
-    /// `g_i c_m` times the product and the part above; for a sum, also `g_i c_m` times only the product. By descending
-    /// score.
+    /// `g_i c_m` times the product and the part above, by descending score. A sum also has `g_i c_m` times only the
+    /// product.
     sent: Vec<f64>,
     scale: f64,
 }
 
 impl Flows<'_> {
-    /// Functions of one direction.
+    /// Returns the number of functions for one direction.
     fn one_way(&self) -> usize {
         self.meeting.constants.len()
     }
 }
 
 impl Sum for Flows<'_> {
-    /// The weights of [`Products`], and the weights of `sent`.
+    /// Returns the number of weights: those of [`Products`] and those of `sent`.
     fn weights(&self) -> usize {
         Products(self.meeting).weights() + self.meeting.results()
     }
 
-    /// `h` of each term and level, and `k` of each term: to the target, and from it.
+    /// Returns the number of functions: `h` of each term and level and `k` of each term, both to the target and from
+    /// it.
     fn functions(&self) -> usize {
         2 * self.one_way()
     }
 
-    /// The sums over all documents above a target: `h` and `k` of each term. The sums over all below: by its level, and
-    /// by its `b`.
+    /// Returns the number of sums. Those over all documents above a target have `h` and `k` of each term. Those over
+    /// all documents below are by its level and by its `b`.
     fn sums(&self) -> usize {
         self.meeting.results() + Products(self.meeting).weights()
     }
@@ -450,8 +456,8 @@ impl Sum for Flows<'_> {
         (from.nearest() >= BELL_REACH && to.nearest() >= BELL_REACH).then_some(Constant::Zero)
     }
 
-    /// The gradient from above is added for all documents of the target's box, each with the same error as its own part
-    /// that is subtracted.
+    /// Allows the subtraction. All documents of the target's box add their gradient from above with the same error as
+    /// the part that is subtracted.
     fn subtracts_itself(&self) -> bool {
         true
     }

@@ -1,9 +1,9 @@
-//! [`above_expectation`](crate::op::cpu::above_expectation()) under exact noise in O(M n) after a sort, by
+//! Computes [`above_expectation`](crate::op::cpu::above_expectation()) under exact noise in O(M n) after a sort, by
 //! [levels](super::levels), for results in `f32`.
 //!
-//! The products over all documents are computed once for each level, and each document divides its own factor out of
-//! them. The factor may be as small as the chance to stay behind, but then the weight of its document is as small.
-//! Their ratio, a hazard rate, is below 10, so no digits are lost in the differences below.
+//! The products over all documents are computed once for each level, and each document divides them by its own factor.
+//! This factor may be as small as the probability of staying behind, but the weight of the document is then equally
+//! small. Their ratio, a hazard rate, is below 10, so the differences lose no digits.
 
 use super::choice::is_fast;
 use super::levels::{Part, Walk};
@@ -15,16 +15,16 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// Terms that are computed together.
+/// The number of terms that are computed together.
 const LANES: usize = 8;
 
-/// A number for each of some terms.
+/// One number for each term of a block.
 type Block = [f64; LANES];
 
-/// Products below this are 0, before they become slow numbers.
+/// The bound below which products become 0, since arithmetic on subnormal numbers is slow.
 const NOTHING: f64 = 1e-290;
 
-/// The product, 0 below [`NOTHING`]; NaN stays NaN.
+/// Returns the product, or 0 below [`NOTHING`]; NaN stays NaN.
 #[inline(always)]
 fn above_nothing(product: f64) -> f64 {
     if product < NOTHING { 0.0 } else { product }
@@ -36,7 +36,7 @@ pub struct List {
     terms: Terms,
 }
 
-/// The exponentials, in whole blocks; the last block is filled up with coefficients of 0.
+/// The exponential terms in whole blocks; coefficients of 0 fill the last block.
 struct Terms {
     above: Above,
     coefficients: Vec<Block>,
@@ -57,13 +57,13 @@ impl Terms {
         }
     }
 
-    /// The factor by which a document above multiplies the bases of a product.
+    /// Returns the factor by which a document above multiplies the bases in a product.
     fn passes(&self, b: f64) -> f64 {
         if self.above == Above::Product { 1.0 - b } else { 1.0 }
     }
 }
 
-/// The values of every term over the documents above a level for certain.
+/// The values of every term over the documents that are certainly above a level.
 #[derive(Clone)]
 struct Certain {
     count: usize,
@@ -96,13 +96,13 @@ impl Certain {
 }
 
 impl List {
-    /// `None` without exact noise, and in `f64`.
+    /// Creates the list, or returns `None` without exact noise and for `f64`.
     pub fn new<T: Real>(target: Target, x: &[T], a: &[T], b: &[T], expectation: &AboveExpectation) -> Option<Self> {
         let deviation = expectation.noise.deviation().filter(|_| is_fast::<T>(target, x.len(), true))?;
         Some(Self { noisy: NoisyList::new(x, a, b, deviation), terms: Terms::new(expectation) })
     }
 
-    /// Sums `of_part` over the parts of the levels.
+    /// Adds up the results of `of_part` for all parts of the levels.
     fn summed(&self, of_part: impl Fn(AtLevels, &mut [f64]) + Sync + Send) -> Vec<f64> {
         let mut certain = Certain::nobody(&self.terms);
         let with_certain = |part: Part| {
@@ -115,13 +115,13 @@ impl List {
         })
     }
 
-    /// `a_i E[D(R_i) A_i]` of every document.
+    /// Computes `a_i E[D(R_i) A_i]` of every document.
     pub fn value<T: Real>(&self, target: Target, out: &mut [T]) {
         let sums = self.summed(|levels, sums| dispatch(target, Values { levels, sums }));
         self.noisy.put_expectations(&sums, out);
     }
 
-    /// Gradient of [`value`](Self::value) in the scores.
+    /// Computes the gradient of [`value`](Self::value) with respect to the scores.
     pub fn gradient<T: Real>(&self, target: Target, g: &[T], to_x: &mut [T]) {
         let g = self.noisy.weighted(g);
         let sums = self.summed(|levels, sums| dispatch(target, Gradient { levels, g: &g, sums }));
@@ -129,7 +129,7 @@ impl List {
     }
 }
 
-/// The factor of a document in the terms of a block, from its chances and its share of the bases.
+/// Returns the factor of a document in each term of a block, from its probabilities and its share of the bases.
 #[inline(always)]
 fn factors<const FMA: bool>(bases: &Block, passes: f64, ahead: f64, behind: f64) -> Block {
     let ahead = ahead * passes;
@@ -141,17 +141,17 @@ fn total(lanes: Block) -> f64 {
     lanes.iter().sum()
 }
 
-/// The levels of a part, one by one.
+/// Visits the levels of a part one by one.
 struct AtLevels<'a> {
     list: &'a List,
-    /// First document around the levels.
+    /// The first document around the levels of the part.
     first: usize,
     walk: Walk<'a>,
     certain: Certain,
     /// The product of every term over all documents.
     products: Vec<Block>,
     sums: Vec<Block>,
-    /// One over the factors, block by block, document by document.
+    /// The reciprocals of the factors, block by block and document by document.
     inverses: Vec<Block>,
 }
 
@@ -170,7 +170,7 @@ impl<'a> AtLevels<'a> {
         }
     }
 
-    /// Moves to the next level and returns whether there is one at which a product is not 0.
+    /// Moves to the next level, and returns whether there is one at which some product is not 0.
     #[inline(always)]
     fn next<const FMA: bool>(&mut self) -> bool {
         let Self { list, walk, certain, .. } = self;
@@ -209,8 +209,8 @@ impl<'a> AtLevels<'a> {
         true
     }
 
-    /// A block of terms without a document: the inverse of its factor, and the rest of the sum with the document's own
-    /// `b`, or 1 without a sum.
+    /// Leaves one document out of a block of terms. Returns the reciprocal of its factor and the rest of the sum with
+    /// the document's own `b`, or 1 without a sum.
     #[inline(always)]
     fn without(&self, block: usize, j: usize) -> (Block, Block) {
         let inverses = self.inverses[block * self.walk.places.len() + j];
@@ -222,7 +222,7 @@ impl<'a> AtLevels<'a> {
         (inverses, std::array::from_fn(|lane| sums[lane] + (b - b * ahead * bases[lane] * inverses[lane])))
     }
 
-    /// `E[D(R_i) A_i]` given the level.
+    /// Returns `E[D(R_i) A_i]` given the level.
     #[inline(always)]
     fn expectation(&self, j: usize) -> f64 {
         let mut lanes = [0.0; LANES];
@@ -259,14 +259,14 @@ impl Kernel for Values<'_> {
 
 struct Gradient<'a> {
     levels: AtLevels<'a>,
-    /// The incoming gradient times the weight.
+    /// The incoming gradient of each document, times its weight.
     g: &'a [f64],
     sums: &'a mut [f64],
 }
 
 impl Gradient<'_> {
-    /// Adds the gradient in each document's chances to be above the others, for a block of terms: sums over all
-    /// documents, minus the document's own part.
+    /// Adds the gradient for each document's probability of being above the others, for a block of terms. It is the sum
+    /// over all documents minus the document's own part.
     #[inline(always)]
     fn add_flows(&self, block: usize, weights: &[f64], flows: &mut [f64]) {
         let (levels, terms) = (&self.levels, &self.levels.list.terms);
@@ -351,7 +351,7 @@ mod tests {
         AboveExpectation { noise: ScoreNoise::Exact { sigma }, terms: terms(), above }
     }
 
-    /// Exact noise as a mixture of enough comparisons to be exact.
+    /// Approximates exact noise by a mixture with enough comparisons to be exact.
     fn comparisons(sigma: f64) -> Vec<(f64, Comparison)> {
         let step = 0.1;
         let noises = (-95..=95).map(|node| f64::from(node) * step);
@@ -377,7 +377,7 @@ mod tests {
         }
     }
 
-    /// The chances to be the first add up to 1, whatever the scores are.
+    /// Checks that the probabilities of being first add up to 1 for any scores.
     #[test]
     fn one_document_is_the_first() {
         for n in [2usize, 3, 10, 100, 1000, 20_000] {

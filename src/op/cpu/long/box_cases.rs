@@ -1,11 +1,11 @@
-//! Numbers in no order, and scores on which sums in boxes are compared with those over all pairs.
+//! Test cases that compare sums in boxes with sums over all pairs, and numbers in scattered order.
 
-/// `n` whole numbers below `count` in no order. Each occurs once before they repeat.
+/// Returns `n` whole numbers below `count` in scattered order; each occurs once before they repeat.
 pub fn scattered(n: usize, count: usize) -> impl Iterator<Item = f64> {
     (0..n).map(move |i| (i * 7919 % count) as f64)
 }
 
-/// Names, scores and steepness: scattered, crowded, tied, and one document far from all others.
+/// Returns names, scores and steepness of lists that are scattered, crowded or tied, or that have one distant document.
 pub fn cases(n: usize) -> Vec<(String, Vec<f32>, f64)> {
     let scattered: Vec<f32> = scattered(n, 20011).map(|x| x as f32 / 20011.0).collect();
     let at =
@@ -27,22 +27,22 @@ pub fn cases(n: usize) -> Vec<(String, Vec<f32>, f64)> {
     cases
 }
 
-/// Incoming gradients of both signs.
+/// Returns incoming gradients of both signs.
 pub fn gradient_weights(n: usize) -> Vec<f32> {
     (0..n).map(|i| ((i * 31) % 17) as f32 / 8.0 - 0.9).collect()
 }
 
-/// Documents that are compared, the first and the last among them.
+/// Returns the documents to compare, including the first and the last.
 pub fn sample(n: usize) -> impl Iterator<Item = usize> {
     (0..n).step_by(n / 20).chain([n - 1])
 }
 
-/// `values` and padding.
+/// Appends padding to `values`.
 pub fn padded(values: &[f32]) -> Vec<f32> {
     [values, &[0.0; 300]].concat()
 }
 
-/// A sum, its largest term, and the sizes of all.
+/// A sum with its largest term and the sum of all magnitudes, for relative errors.
 #[derive(Default)]
 pub struct Errors {
     sum: f64,
@@ -51,7 +51,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Sums below `least` count as `least`.
+    /// Starts a sum that counts as `least` if it is smaller than that.
     pub fn of_at_least(least: f64) -> Self {
         Self { largest: least, ..Self::default() }
     }
@@ -62,12 +62,13 @@ impl Errors {
         self.sizes += term.abs();
     }
 
-    /// Error of the result, relative to the sum or its largest term; 0 for sums that `f32` cannot represent.
+    /// Returns the error of the result relative to the sum or its largest term, or 0 for sums that `f32` cannot
+    /// represent.
     pub fn error(&self, found: f32) -> f64 {
         self.relative_to(self.largest.max(self.sum.abs()), found)
     }
 
-    /// Error of the result, relative to the sum of the magnitudes of all terms.
+    /// Returns the error of the result relative to the sum of the magnitudes of all terms.
     #[cfg_attr(not(feature = "_cube"), allow(dead_code, reason = "kernels for GPUs add in f32"))]
     pub fn error_of_sizes(&self, found: f32) -> f64 {
         self.relative_to(self.sizes, found)

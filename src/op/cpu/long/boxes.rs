@@ -1,16 +1,17 @@
-//! Sums over all pairs of a long list, in O(n) after a sort, of functions of the difference of two scores: a
-//! one-dimensional fast multipole method (Greengard and Rokhlin 1987; with Chebyshev points Fong and Darve 2009).
+//! Computes sums over all pairs of a long list, in O(n) after a sort, for functions of the difference of two scores.
+//! The method is a one-dimensional fast multipole method (Greengard and Rokhlin 1987; with Chebyshev points Fong and
+//! Darve 2009).
 //!
-//! The sorted documents are halved again and again into boxes. A function that is smooth over a box is known from its
-//! values at a few Chebyshev points of the box. So a box of sources can be replaced by [`POINTS`] sources, whose
-//! weights come from the weights of its halves. The sums of a box of targets follow from the sums at its points, which
-//! its halves read. Two boxes are summed through their points if the function is smooth over them, each side
-//! separately. Otherwise their halves are, down to documents. Where the function is constant to all digits, weights are
-//! counted.
+//! The sorted documents are halved repeatedly into boxes. A function that is smooth over a box is determined by its
+//! values at a few Chebyshev points of the box. A box of sources can therefore be replaced by [`POINTS`] sources, whose
+//! weights come from the weights of its halves. The sums at the points of a box of targets give the sums at the points
+//! of its halves. Two boxes are summed through their points if the function is smooth over them; each side decides
+//! separately. Otherwise their halves are summed, down to single documents. Where the function is constant to all
+//! digits, only the weights are added.
 //!
-//! A function counts as smooth over a box relative to its own size there ([`Sum::smooth`]). So the sum of a document
-//! far above all others is as precise as the other sums. Boxes depend only on the list, and all sums over one
-//! target are added by one thread: results have the same bits with any number of threads.
+//! A function counts as smooth over a box relative to its own size there ([`Sum::smooth`]). The sum of a document far
+//! above all others is therefore as precise as the other sums. Boxes depend only on the list, and one thread adds all
+//! sums over a target. Results therefore have the same bits with any number of threads.
 
 use std::ops::Range;
 
@@ -22,54 +23,55 @@ use crate::op::cpu::{
     parallel::for_each,
 };
 
-/// Halvings down to the boxes of targets that any thread sums by itself.
+/// The number of halvings down to the boxes of targets that one thread sums by itself.
 const TASK_LEVEL: u32 = 6;
 
-/// The work per document, counted in pairs that take the same time.
+/// The work per document, as the number of pairs that need the same time.
 const PAIRS_PER_DOCUMENT: usize = 100;
 
-/// Functions of the difference `t = y_source - y_target` of two documents, and the sums that are made of them.
+/// Functions of the difference `t = y_source - y_target` of two documents, and the sums over them.
 ///
 /// Arrays of one quantity for several documents or points hold one row per weight, function or sum.
 pub trait Sum: Sync {
-    /// Number of weights of a source.
+    /// Returns the number of weights of a source.
     fn weights(&self) -> usize;
 
-    /// Number of functions.
+    /// Returns the number of functions of the difference.
     fn functions(&self) -> usize;
 
-    /// Number of sums for each target document.
+    /// Returns the number of sums for each target document.
     fn sums(&self) -> usize;
 
-    /// Number of results of a target.
+    /// Returns the number of results for each target document.
     fn results(&self) -> usize;
 
-    /// The weights of the documents at these places.
+    /// Writes the weights of the documents at these places.
     fn weigh(&self, places: Range<usize>, weights: &mut [f64]);
 
-    /// The functions at differences `t`.
+    /// Evaluates the functions at the differences `t`.
     fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]);
 
-    /// Adds the functions of one source to the sums; `weight(w)` is its weight `w`.
+    /// Adds the functions of one source to the sums; `weight(w)` is weight number `w` of the source.
     fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]);
 
-    /// Makes the results of the documents at these places, document by document. Rows of sums may have more places.
+    /// Computes the results of the documents at these places, document by document. Rows of sums may be longer.
     fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]);
 
-    /// Whether [`POINTS`] points are enough for the functions of differences within `span`, over a part of this width.
+    /// Returns whether [`POINTS`] points suffice for the functions of differences within `span`, over a part of this
+    /// width.
     fn smooth(&self, width: f64, span: Span) -> bool;
 
-    /// The functions where they are constant over the span.
+    /// Returns the values of the functions if they are constant over the span.
     fn constant(&self, span: Span) -> Option<Constant<'_>>;
 
-    /// Whether the term of a document with itself may be summed with its box and subtracted again. It may if the result
-    /// has a part of that size in any case.
+    /// Returns whether the term of a document with itself may be summed with its box and then subtracted. This is
+    /// accurate if the result has a part of that size anyway.
     fn subtracts_itself(&self) -> bool {
         false
     }
 }
 
-/// Functions that do not depend on the difference.
+/// The values of functions that do not depend on the difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Constant<'a> {
     Zero,
@@ -81,7 +83,7 @@ pub enum Constant<'a> {
 struct Boxes<'a, S> {
     sum: &'a S,
     tree: Tree<'a>,
-    /// For each level, box and weight: the weights of its points.
+    /// The weights of the points, by level, box and weight.
     weights: Vec<Vec<f64>>,
 }
 
@@ -99,21 +101,22 @@ impl<'a, S: Sum> Boxes<'a, S> {
     }
 }
 
-/// How a box of sources is added to a box of targets.
+/// The way in which a box of sources is added to a box of targets.
 enum Way {
-    /// The functions are 0 there.
+    /// Adds nothing, because the functions are 0.
     Not,
-    /// Through the halves of the sources.
+    /// Splits the box of sources into halves.
     ByHalves,
-    /// Through the halves of the targets.
+    /// Waits until the box of targets is split into halves.
     Later,
-    /// Added now: its sources or its points (`by_documents`), to the targets or to their points (`at_documents`).
+    /// Adds the sources now. `by_documents` chooses the source documents instead of the points of their box, and
+    /// `at_documents` chooses the targets likewise.
     Now { by_documents: bool, at_documents: bool },
-    /// The functions are constant.
+    /// Adds only the weights, because the functions are constant.
     Counted,
 }
 
-/// Whether a box of sources is a box of targets, or has it among its parts.
+/// Whether a box of sources is the box of targets, or contains it.
 #[derive(PartialEq)]
 enum Kinship {
     None,
@@ -133,7 +136,7 @@ impl Kinship {
     }
 }
 
-/// Documents of a smallest box; the last one is repeated to fill whole vectors.
+/// Returns the documents of a smallest box, with the last one repeated to fill whole vectors.
 #[inline(always)]
 fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     let mut y = [documents[documents.len() - 1]; LEAF];
@@ -142,8 +145,8 @@ fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     (y, length.next_multiple_of(LANES))
 }
 
-/// A box of targets on the way down: its sums so far at its points, if there are any, and the boxes of sources that are
-/// not added yet.
+/// A box of targets on the way down. It has the sums so far at its points, if any, and the boxes of sources that are
+/// not yet added.
 struct Visit {
     place: Place,
     sums: Option<Vec<f64>>,
@@ -152,7 +155,7 @@ struct Visit {
     with_own: bool,
 }
 
-/// The targets of one box, down to their results.
+/// Computes the results of the targets in one box.
 struct Downward<'a, 'b, S> {
     boxes: &'a Boxes<'b, S>,
     root: Place,
@@ -249,7 +252,7 @@ impl<S: Sum> Kernel for Downward<'_, '_, S> {
     }
 }
 
-/// Numbers on the way from sources to targets.
+/// Temporary arrays between sources and targets.
 struct Scratch {
     weights: Vec<f64>,
     values: Vec<f64>,
@@ -260,7 +263,7 @@ impl Scratch {
         Self { weights: vec![0.0; sum.weights() * LEAF], values: vec![0.0; sum.functions() * LEAF] }
     }
 
-    /// Adds the sums over a box of sources to targets at `y`; `own` if these are its own documents.
+    /// Adds the sums over a box of sources to targets at `y`; `own` tells whether the targets are its own documents.
     #[inline(always)]
     fn meet<const FMA: bool>(
         &mut self,
@@ -295,7 +298,7 @@ impl Scratch {
         }
     }
 
-    /// Subtracts from the sums of documents their terms with themselves.
+    /// Subtracts the terms of documents with themselves from their sums.
     #[inline(always)]
     fn take_off<const FMA: bool>(&mut self, sum: &impl Sum, documents: Range<usize>, sums: &mut [f64]) {
         let (count, width) = (documents.len(), sums.len() / sum.sums());
@@ -313,7 +316,7 @@ impl Scratch {
         }
     }
 
-    /// Adds the sums over a box of sources to the points of targets in `span`, where the functions are constant.
+    /// Adds the sums over a box of sources to the points of targets in `span`, for constant functions.
     #[inline(always)]
     fn count<const FMA: bool>(&mut self, boxes: &Boxes<impl Sum>, source: Place, span: Span, sums: &mut [f64]) {
         let (sum, weights) = (boxes.sum, boxes.weights_of(source));
@@ -327,7 +330,7 @@ impl Scratch {
     }
 }
 
-/// The results of every document of a list with scores `y` in descending order.
+/// Returns the results of every document of a list whose scores `y` descend.
 pub fn results(target: Target, sum: &impl Sum, y: &[f64]) -> Vec<f64> {
     let boxes = Boxes::new(target, sum, y);
     let level = boxes.tree.depth.min(TASK_LEVEL);
@@ -343,7 +346,7 @@ pub fn results(target: Target, sum: &impl Sum, y: &[f64]) -> Vec<f64> {
     results
 }
 
-/// The sums of documents that are no sources themselves, at `y`.
+/// Returns the sums at `y` for documents that are not sources themselves.
 pub fn sums_at(target: Target, sum: &impl Sum, sources: &[f64], y: &[f64]) -> Vec<f64> {
     let boxes = Boxes::new(target, sum, sources);
     let mut sums = vec![0.0; y.len() * sum.sums()];
@@ -354,7 +357,7 @@ pub fn sums_at(target: Target, sum: &impl Sum, sources: &[f64], y: &[f64]) -> Ve
     sums
 }
 
-/// Sums of targets that are met one by one.
+/// Computes the sums of targets one by one.
 struct Alone<'a, 'b, S> {
     boxes: &'a Boxes<'b, S>,
     y: &'a [f64],

@@ -1,10 +1,10 @@
-//! How a sum over the pairs of a list is computed.
+//! Chooses how a sum over the pairs of a list is computed.
 
 use crate::execution::{SumPath, Target};
 use crate::op::cpu::real::Real;
 
-/// Whether a list is summed in the fast way: if that costs less, as `pays` says, unless the execution decides. Its
-/// results are not exact enough for `f64`.
+/// Returns whether a list is summed by a fast method. `pays` tells whether that costs less, but the execution may
+/// decide otherwise. Fast methods are not exact enough for `f64`.
 pub fn is_fast<T: Real>(target: Target, documents: usize, pays: bool) -> bool {
     let is_single = size_of::<T>() == size_of::<f32>();
     let chosen = match target.sums() {

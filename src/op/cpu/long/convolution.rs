@@ -1,4 +1,4 @@
-//! `Convolution`: sums by [boxes](super::boxes) with one function for all weights.
+//! `Convolution`, sums by [boxes](super::boxes) with one function for all weights.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -17,7 +17,8 @@ pub trait Function: Sync {
     fn constant(span: Span) -> Option<Constant<'static>>;
 }
 
-/// `sum_j w_j f(y_j - y_i)` over the others, for `W` weights, of which `finish(place, sums)` makes `R` results.
+/// The sums `sum_j w_j f(y_j - y_i)` over the other documents, for `W` weights. `finish(place, sums)` turns them into
+/// `R` results.
 pub struct Convolution<F, Finish, const W: usize, const R: usize> {
     weights: [Vec<f64>; W],
     finish: Finish,
@@ -29,7 +30,7 @@ where
     F: Function,
     Finish: Fn(usize, [f64; W]) -> [f64; R] + Sync,
 {
-    /// Weights by descending score.
+    /// Creates the sums from weights by descending score.
     pub fn new(_: F, weights: [Vec<f64>; W], finish: Finish) -> Self {
         Self { weights, finish, function: PhantomData }
     }
@@ -97,11 +98,12 @@ where
     }
 }
 
-/// The distance from which on `exp(-t^2)` is 0, as it is in `f32`.
+/// The distance beyond which `exp(-t^2)` counts as 0, as it does in `f32`.
 pub const BELL_REACH: f64 = 10.2;
 
-/// Whether a function that falls like `exp(-t^2)` is known from the points of a box of this width, to 1e-7 of itself
-/// down to distance `farthest`: there it changes by the factor `exp(width farthest)` to either side of the middle.
+/// Returns whether the points of a box of this width determine a function that falls like `exp(-t^2)`. Its relative
+/// error must be at most 1e-7 down to the distance `farthest`. There the function changes by the factor
+/// `exp(width farthest)` on either side of the middle.
 pub fn bell_is_smooth(width: f64, farthest: f64) -> bool {
     width <= 1.25 && width * farthest.min(BELL_REACH) <= 3.75
 }

@@ -1,4 +1,4 @@
-//! [`indicator_sum`](crate::op::cpu::indicator_sum()) of long lists in O(n log n), for results in `f32`.
+//! Computes [`indicator_sum`](crate::op::cpu::indicator_sum()) of long lists in O(n log n), for results in `f32`.
 
 use super::boxes::results;
 use super::choice::is_fast;
@@ -7,18 +7,18 @@ use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::real::Real;
 
-/// Whether boxes cost less than pairs.
+/// Returns whether boxes cost less than pairs.
 pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
     const DOCUMENTS: usize = 2048;
     is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
 }
 
-/// `values` by descending score.
+/// Returns the values by descending score.
 fn gather<T: Real>(sorted: &Sorted, values: &[T]) -> Vec<f64> {
     sorted.gather(values).into_iter().map(T::to_f64).collect()
 }
 
-/// Sums over the softmax, and its denominators.
+/// Computes the sums over the softmax and their denominators.
 pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T], total: &mut [T]) {
     let sorted = Sorted::new(x);
     let a = gather(&sorted, a);
@@ -33,8 +33,8 @@ pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T
     sorted.scatter(results.iter().skip(1).step_by(2).copied(), total);
 }
 
-/// The values of each document that the gradient needs: `out` is the forward pass's sum, `q` the gradient over the
-/// denominator.
+/// The values of each document that the gradient needs. `out` is the sum of the forward pass, and `q` is the gradient
+/// over the denominator.
 pub struct Documents<'a, T> {
     pub x: &'a [T],
     pub a: &'a [T],
@@ -42,7 +42,7 @@ pub struct Documents<'a, T> {
     pub q: &'a [T],
 }
 
-/// Gradient of [`value`] in `x`.
+/// Computes the gradient of [`value`] with respect to `x`.
 pub fn gradient<T: Real>(target: Target, documents: Documents<T>, sigma: f64, to_x: &mut [T]) {
     let Documents { x, a, out, q } = documents;
     let sorted = Sorted::new(x);

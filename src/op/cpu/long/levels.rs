@@ -1,48 +1,49 @@
-//! Levels: values of a noisy score that all documents of a list share, for expectations under [exact
-//! noise](crate::op::cpu::ScoreNoise::Exact) in a number of steps proportional to the length of the list.
+//! Levels, a grid of values of a noisy score that all documents of a list share. They give expectations under [exact
+//! noise](crate::op::cpu::ScoreNoise::Exact) in time proportional to the length of the list.
 //!
-//! Given its noisy score `u`, a document is beaten by `j` with the chance `Phi(y_j - u)`, whichever document it is
-//! (scores in standard deviations). So everything that depends on these chances is computed once for each `u` of a
-//! grid, a *level*, and each document takes its own part out of it. The average over `u` is a trapezoidal rule with the
-//! weights `h phi(u - y_i)`, which converges faster than any power of its step `h`. Documents further away than
-//! [`REACH`] are above or below a level for certain, and a document is around at most `2 REACH / h` levels: nothing
-//! grows as the square of the list.
+//! Given its noisy score `u`, any document is beaten by `j` with probability `Phi(y_j - u)` (scores in standard
+//! deviations). Everything that depends on these probabilities is therefore computed once for each `u` of a grid, a
+//! *level*. Each document then removes its own part. The average over `u` is a trapezoidal rule with the weights
+//! `h phi(u - y_i)`, which converges faster than any power of its step `h`. Documents farther away than [`REACH`] are
+//! certainly above or below a level. A document is near at most `2 REACH / h` levels, so no cost grows with the square
+//! of the list.
 
 use std::ops::Range;
 
 use crate::op::cpu::{parallel::for_each, ranks::beats::beats};
 
-/// Distance in standard deviations from which on a chance is 0 or 1, to 5e-17.
+/// The distance, in standard deviations, beyond which a probability equals 0 or 1 up to 5e-17.
 const REACH: f64 = 8.3;
 
-/// The most parts in which the levels of a list are summed, each on any thread, and the fewest documents of a part.
+/// The largest number of parts into which the levels of a list are split, and the fewest documents of a part. Any
+/// thread may sum a part.
 const PARTS: usize = 16;
 const PART: usize = 256;
 
 /// `1 / sqrt(2 pi)`
 pub const DENSITY: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
 
-/// [`step`] in lists of one document.
+/// The [`step`] for lists of one document.
 pub const STEP: f64 = 0.45;
 
-/// Step of a trapezoidal rule over a noisy score in lists of `n` documents, in standard deviations. The more documents
-/// are tied, the sooner the first of them is above it. The chances to be the first, summed over the documents, are off
-/// by less than 2e-7 up to a million: the rule converges faster than any power for a smooth function that vanishes at
-/// both ends, and much faster than Gauss and Hermite's here.
+/// Returns the step of the trapezoidal rule over a noisy score, in standard deviations, for lists of `n` documents. The
+/// step shrinks with `n`, since the best of many tied documents is further above them. For up to a million documents,
+/// the probabilities of being first add up to 1 with an error below 2e-7. The rule converges faster than any power for
+/// a smooth function that vanishes at both ends, and here much faster than Gauss-Hermite quadrature.
 pub fn step(n: usize) -> f64 {
     STEP / (1.0 + (n.max(1) as f64).ln()).sqrt()
 }
 
-/// The levels of a list.
+/// The levels of a list, with the scores around them.
 pub struct Levels {
-    /// Scores in standard deviations, in descending order.
+    /// The scores in standard deviations, in descending order.
     y: Vec<f64>,
-    /// Distance of two levels.
+    /// The distance between two neighboring levels.
     pub step: f64,
 }
 
-/// Levels around documents that are close together. They are measured from the first of these documents, so its
-/// distance to the rest of the list costs no digits.
+/// Levels around documents that are close together. They are measured from the first of these documents, so a large
+/// distance to the rest of the list loses no digits.
 #[derive(Debug, Clone, PartialEq)]
 struct Segment {
     anchor: f64,
@@ -50,18 +51,18 @@ struct Segment {
 }
 
 impl Segment {
-    /// A score less a level.
+    /// Returns the difference between a score and a level.
     #[inline(always)]
     fn distance(&self, y: f64, level: u64, step: f64) -> f64 {
         (y - self.anchor) + (level as f64 * step - REACH)
     }
 }
 
-/// Levels that are summed together.
+/// Levels that are summed together, on one thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     segments: Vec<Segment>,
-    /// Number of documents that are above the first level for certain.
+    /// The number of documents that are certainly above the first level.
     pub above: usize,
 }
 
@@ -72,24 +73,24 @@ impl Levels {
         Self { y, step }
     }
 
-    /// Levels around a document, about.
+    /// Returns the approximate number of levels around a document.
     pub fn per_document(&self) -> usize {
         (2.0 * REACH / self.step) as usize
     }
 
-    /// The first document, from `first` on, that is not above a level for certain.
+    /// Returns the first document, not before `first`, that is not certainly above a level.
     #[inline(always)]
     fn first_around(&self, first: usize, segment: &Segment, level: u64) -> usize {
         first + self.y[first..].iter().take_while(|y| segment.distance(**y, level, self.step) > REACH).count()
     }
 
-    /// The first document, from `first` on, that is below a level for certain.
+    /// Returns the first document, not before `first`, that is certainly below a level.
     #[inline(always)]
     fn first_below(&self, first: usize, segment: &Segment, level: u64) -> usize {
         first + self.y[first..].iter().take_while(|y| segment.distance(**y, level, self.step) >= -REACH).count()
     }
 
-    /// The levels around rows.
+    /// Returns the levels around the documents for which `is_row` holds.
     fn segments(&self, is_row: impl Fn(usize) -> bool) -> Vec<Segment> {
         let mut segments: Vec<Segment> = Vec::new();
         let mut last = f64::INFINITY;
@@ -105,7 +106,8 @@ impl Levels {
         segments
     }
 
-    /// The levels around rows, from above, in parts of about as many, at most one for [`PART`] documents.
+    /// Splits the levels around rows, from the highest, into parts of about equal size, at most one for [`PART`]
+    /// documents.
     pub fn parts(&self, is_row: impl Fn(usize) -> bool) -> Vec<Part> {
         let segments = self.segments(is_row);
         let total: u64 = segments.iter().map(|segment| segment.levels.end).sum();
@@ -130,8 +132,8 @@ impl Levels {
         parts
     }
 
-    /// Sums `of_part` over the parts. A part covers the documents around its levels, from the first one on. The parts
-    /// are added in their order. Each level costs about `work` pairs for each document around it.
+    /// Adds up `of_part` over the parts, in their order. A part covers the documents around its levels, beginning with
+    /// the first one. Each level costs about `work` pairs for each document around it.
     pub fn summed<S: Send>(
         &self,
         parts: Vec<(Part, S)>,
@@ -155,7 +157,7 @@ impl Levels {
         out
     }
 
-    /// The levels of a part, one by one.
+    /// Returns a walk over the levels of a part.
     pub fn walk(&self, part: Part) -> Walk<'_> {
         let nobody = Around { ahead: Vec::new(), behind: Vec::new(), density: Vec::new(), distance: Vec::new() };
         Walk {
@@ -169,9 +171,9 @@ impl Levels {
     }
 }
 
-/// The chances of the documents around a level, document by document.
+/// The probabilities of the documents around a level, document by document.
 pub struct Around {
-    /// The chances to be above the level, and not above it.
+    /// The probability of being above the level; `behind` is the probability of not being above it.
     pub ahead: Vec<f64>,
     pub behind: Vec<f64>,
     /// `phi(y_j - u)`
@@ -180,19 +182,19 @@ pub struct Around {
     pub distance: Vec<f64>,
 }
 
-/// See [`Levels::walk`].
+/// The position of a walk over levels, see [`Levels::walk`].
 pub struct Walk<'a> {
     levels: &'a Levels,
     segments: std::vec::IntoIter<Segment>,
     segment: Segment,
     level: u64,
-    /// The documents around the level; those before them are above it for certain.
+    /// The documents around the level; those before them are certainly above it.
     pub places: Range<usize>,
     pub around: Around,
 }
 
 impl Walk<'_> {
-    /// Moves to the next level; false behind the last.
+    /// Moves to the next level, and returns false after the last one.
     #[inline(always)]
     pub fn next(&mut self) -> bool {
         self.level = loop {
@@ -207,7 +209,7 @@ impl Walk<'_> {
         true
     }
 
-    /// Computes the chances around the level.
+    /// Computes the probabilities of the documents around the level.
     #[inline(always)]
     pub fn meet<const FMA: bool>(&mut self) {
         let Self { levels, segment, level, places, around, .. } = self;
@@ -228,7 +230,8 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    /// Every level around a row is in one part, and no other; a part knows what is above its first level.
+    /// Checks that the parts cover every level around a row once and no other, and know what is above their first
+    /// level.
     #[test]
     fn parts_are_all_levels_around_rows() {
         let y: Vec<f64> = (0..2000).map(|i| 5e7 - f64::from(i / 2) * if i < 1000 { 0.001 } else { 40.0 }).collect();

@@ -1,16 +1,17 @@
-//! Long lists without their pairs, for results in `f32`: a primitive asks [`choice`] whether a list is long enough.
-//! Each way sorts the list first, and then takes time in proportion to its length.
+//! Kernels for long lists that do not visit every pair, for results in `f32`. A primitive asks [`choice`] whether a
+//! list is long enough. Each kernel sorts the list first; the remaining time is proportional to its length.
 //!
-//! * **Boxes** ([`boxes`], over a [`tree`]): the sorted list is halved again and again. Far documents of one box are
-//!   summed together, through a few points of the box, if the function is smooth there. For steps, softmaxes and normal
-//!   noise.
-//! * **Walks** ([`walk`]): a function that decays is a sum of exponentials of the distance. From one document to the
-//!   next each of their running sums decays by one factor. For logistic and Laplace steps, and for pairwise losses.
-//! * **Windows** ([`pair_window`]): a hinge counts the documents in a window of the sorted list, which only grows.
-//! * **Levels** ([`levels`]): given a noisy score, all documents share the chances of the others to be above it. So
-//!   these are worked out once for each value of a grid. For expectations under exact noise, on lists of any length.
+//! * **Boxes** ([`boxes`], over a [`tree`]) halve the sorted list repeatedly. Distant documents of one box are summed
+//!   together, through a few points of the box, if the function is smooth there. Steps, softmaxes and normal noise use
+//!   them.
+//! * **Walks** ([`walk`]) write a decaying function as a sum of exponentials of the distance. Each running sum decays
+//!   by one factor from one document to the next. Logistic and Laplace steps and pairwise losses use them.
+//! * **Windows** ([`pair_window`]) sum a hinge over the documents in a window of the sorted list, which only grows.
+//! * **Levels** ([`levels`]) fix a noisy score, for which all documents share the probabilities of the others being
+//!   above it. These are computed once for each value of a grid. Expectations under exact noise use them, on lists of
+//!   any length.
 //!
-//! A file is a primitive and its way, as `step_walk.rs`.
+//! The name of a file, such as `step_walk.rs`, combines a primitive and its method.
 
 pub mod above_boxes;
 pub mod above_levels;

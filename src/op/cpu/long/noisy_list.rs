@@ -1,6 +1,5 @@
-//! A list under exact noise, which expectations by [levels](super::levels) have in common: documents by descending
-//! score with a weight `a`, which multiplies the expectation of a document, and `b`, which it contributes to those
-//! below it.
+//! A list under exact noise, for expectations by [levels](super::levels). It holds documents by descending score. The
+//! weight `a` multiplies the expectation of a document, and `b` is its contribution to the documents below it.
 
 use super::levels::{Levels, Part};
 use super::walk::Sorted;
@@ -9,9 +8,9 @@ use crate::op::cpu::real::Real;
 /// A list by descending score.
 pub struct NoisyList {
     sorted: Sorted,
-    /// The levels of its scores in standard deviations.
+    /// The levels of the scores, measured in standard deviations.
     pub levels: Levels,
-    /// By descending score. The expectations of documents with `a = 0` are not wanted.
+    /// The weights by descending score. Expectations of documents with `a = 0` are not needed.
     pub a: Vec<f64>,
     pub b: Vec<f64>,
     deviation: f64,
@@ -26,24 +25,24 @@ impl NoisyList {
         Self { sorted, levels, a, b, deviation }
     }
 
-    /// The levels around documents whose expectation counts.
+    /// Returns the parts of the levels around documents with a nonzero weight.
     pub fn parts(&self) -> Vec<Part> {
         self.levels.parts(|place| self.a[place] != 0.0)
     }
 
-    /// The incoming gradient times the weight of each document, by descending score.
+    /// Returns the incoming gradient times the weight of each document, by descending score.
     pub fn weighted<T: Real>(&self, g: &[T]) -> Vec<f64> {
         let g = self.sorted.gather(g);
         g.iter().zip(&self.a).map(|(g, a)| if *a == 0.0 { 0.0 } else { g.to_f64() * a }).collect()
     }
 
-    /// Puts expectations, summed over levels, into `out` in the order of the list, times the weights.
+    /// Multiplies expectations, summed over levels, by the weights and writes them to `out` in the order of the list.
     pub fn put_expectations<T: Real>(&self, sums: &[f64], out: &mut [T]) {
         self.sorted.scatter(sums.iter().zip(&self.a).map(|(sum, a)| sum * a), out);
     }
 
-    /// Puts derivatives by scores in standard deviations into `to_x` in the order of the list, by the scores
-    /// themselves.
+    /// Converts derivatives from scores in standard deviations to the original scores, and writes them to `to_x` in the
+    /// order of the list.
     pub fn put_slopes<T: Real>(&self, sums: &[f64], to_x: &mut [T]) {
         self.sorted.scatter(sums.iter().map(|sum| sum / self.deviation), to_x);
     }

@@ -1,11 +1,12 @@
-//! [`pair_loss`](crate::op::cpu::pair_loss()) of long lists in O(n log n), for results in `f32`.
+//! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists in O(n log n), for results in `f32`.
 //!
-//! A loss is a function of the distance in score for pairs in the right order, and another one for those in the wrong
-//! order. Both are sums of exponentials, so a walk along the list sorted by score, with running sums for each label,
-//! covers every pair. A weight is a factor of the more relevant document, or LambdaRank's `|g_i - g_j| |d_i - d_j|`:
-//! gains belong to labels and discounts follow scores, so that both signs are known. Where they do not, pairs are
-//! visited one by one. LambdaLoss's step of the discount at the difference of ranks is a [sum of
-//! exponentials](super::rank_steps) of it: the running sums of each of them decay from one rank to the next, too.
+//! A loss is one function of the distance in score for correctly ordered pairs, and another function for the others.
+//! Both are sums of exponentials. A walk along the list sorted by score, with running sums for each label, therefore
+//! covers every pair. A weight is a factor of the more relevant document, or LambdaRank's `|g_i - g_j| |d_i - d_j|`.
+//! Gains belong to labels and discounts follow scores, so the signs of both differences are known. Lists with any other
+//! gains or discounts are computed pair by pair. LambdaLoss's step of the discount is a [sum of
+//! exponentials](super::rank_steps) of the difference of ranks. The running sums of each exponential also decay from
+//! one rank to the next.
 
 use super::choice::is_fast;
 use super::rank_steps::{RankTerm, terms};
@@ -20,23 +21,24 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// Pairs that cost as much as a document with one running sum, where all pairs weigh the same.
+/// The number of pairs that cost as much as a document with one running sum, when all pairs have the same weight.
 const PAIRS_PER_SUM: usize = 25;
-/// The same for weights that are computed for each pair; a walk takes them from two running sums per label.
+/// The number of pairs with computed weights that cost as much as one running sum; a walk needs two such sums per
+/// label.
 const PAIRS_PER_LAMBDA_SUM: usize = 60;
-/// The same for the sums that decay with the rank, where the weights of pairs are looked up.
+/// The number of pairs with looked-up weights that cost as much as a running sum that decays with the rank.
 const PAIRS_PER_RANK_SUM: usize = 30;
 
-/// A loss, or its slope, as a function of the distance in score, by the order of a pair.
+/// A loss or its slope, as two functions of the distance in score: for correctly and wrongly ordered pairs.
 struct Terms {
     right: Decaying,
     wrong: Decaying,
-    /// Distance of a unit of score in pairs of the wrong order.
+    /// The distance that one unit of score means in wrongly ordered pairs.
     wrong_scale: f64,
 }
 
 impl Terms {
-    /// `l(t)`; `None` for a loss that is no such function.
+    /// Returns the terms of `l(t)`, or `None` for a loss that is not a sum of exponentials.
     fn value(loss: PairLoss) -> Option<Self> {
         let (right, wrong, wrong_scale) = match loss {
             PairLoss::Logistic => {
@@ -57,7 +59,7 @@ impl Terms {
         Some(Self { right, wrong, wrong_scale })
     }
 
-    /// `l'(t)`
+    /// Returns the terms of `l'(t)`, or `None` for a loss that is not a sum of exponentials.
     fn slope(loss: PairLoss) -> Option<Self> {
         let (right, wrong, wrong_scale) = match loss {
             PairLoss::Logistic => {
@@ -77,25 +79,25 @@ impl Terms {
         Some(Self { right, wrong, wrong_scale })
     }
 
-    /// Returns the function that pairs of one order use, with the distance of a unit of score.
+    /// Returns the function for correctly or wrongly ordered pairs, and the distance of one unit of score.
     fn of(&self, right: bool) -> (Decaying, f64) {
         if right { (self.right, 1.0) } else { (self.wrong, self.wrong_scale) }
     }
 }
 
-/// Weights `|g_i - g_j| (absolute |d_i - d_j| + sum_m c_m z_m^|r_i - r_j|)`.
+/// The weights `|g_i - g_j| (absolute |d_i - d_j| + sum_m c_m z_m^|r_i - r_j|)`.
 struct Lambda<T> {
-    /// Gain of each level.
+    /// The gain of each level.
     gains: Vec<f64>,
-    /// Discount of each place.
+    /// The discount of each place.
     discounts: Vec<T>,
     absolute: f64,
-    /// The steps of the discount; none without a gap.
+    /// The steps of the discount as exponentials, empty without a gap.
     terms: Vec<RankTerm>,
 }
 
 impl<T: Real> Lambda<T> {
-    /// Running sums of a level: of ones, of discounts, and of ones for each term.
+    /// Returns the number of running sums of a level: of ones, of discounts, and of ones for each term.
     fn sums(&self) -> usize {
         2 + self.terms.len()
     }
@@ -106,16 +108,16 @@ pub struct Walks<'a, T> {
     list: &'a ByLabel<T>,
     loss: PairLoss,
     sorted: Sorted,
-    /// Level of each place: 0 for the lowest label.
+    /// The level of each place, counted from 0 for the lowest label.
     levels: Vec<u32>,
-    /// Weights by gains; `None` where pairs of all labels weigh the same.
+    /// The weights by gains, or `None` if pairs of all labels have the same weight.
     lambda: Option<Lambda<T>>,
-    /// Number of levels.
+    /// The number of levels.
     count: usize,
 }
 
 impl<'a, T: Real> Walks<'a, T> {
-    /// `None` where pairs are cheaper, or where the loss or the weights do not allow walks.
+    /// Creates the walks, or returns `None` if pairs are cheaper or if the loss or the weights do not allow walks.
     pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let (n, pairs) = (list.above.len(), list.pairs());
         let decays = matches!(loss, PairLoss::Logistic | PairLoss::SoftZeroOne | PairLoss::Fidelity);
@@ -132,7 +134,7 @@ impl<'a, T: Real> Walks<'a, T> {
         if is_fast::<T>(target, n, pairs >= n * pairs_per_document) { Self::of(list, loss) } else { None }
     }
 
-    /// `None` where the weights do not follow the labels and scores.
+    /// Creates the walks, or returns `None` if the weights do not follow labels and scores.
     fn of(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let (n, starts) = (list.above.len(), list.starts());
         let count = starts.len();
@@ -168,7 +170,7 @@ impl<'a, T: Real> Walks<'a, T> {
         Some(Self { list, loss, sorted, levels, lambda, count })
     }
 
-    /// The factor of each place in the weights of the pairs in which it is the more relevant document.
+    /// Returns the factor that each place contributes to the weights of the pairs in which it is more relevant.
     fn row_weights(&self) -> Vec<f64> {
         match &self.lambda {
             None => self.sorted.gather(&self.list.row_weights()),
@@ -177,7 +179,7 @@ impl<'a, T: Real> Walks<'a, T> {
         }
     }
 
-    /// The losses of its documents.
+    /// Computes the losses of the documents.
     pub fn value(&self, target: Target, out: &mut [T]) {
         let Some(terms) = Terms::value(self.loss) else { return };
         let ones = vec![1.0; self.levels.len()];
@@ -187,7 +189,7 @@ impl<'a, T: Real> Walks<'a, T> {
         self.sorted.scatter(losses, out);
     }
 
-    /// Computes the gradient in its scores, given the gradient of its losses.
+    /// Computes the gradient with respect to the scores, given the gradient of the losses.
     pub fn gradient(&self, target: Target, g: &[T], to_x: &mut [T]) {
         let Some(slopes) = Terms::slope(self.loss) else { return };
         let n = self.levels.len();
@@ -205,7 +207,7 @@ impl<'a, T: Real> Walks<'a, T> {
         self.sorted.scatter(sums.into_iter(), to_x);
     }
 
-    /// `sum_j w_ij values_j f(t_ij)` for each document in its role, over the documents on one side of it.
+    /// Returns `sum_j w_ij values_j f(t_ij)` for each document in its role, over the documents on one side of it.
     fn pass(&self, target: Target, side: Side, role: Role, values: &[f64], terms: &Terms) -> Vec<f64> {
         // A pair is in the right order where the row, the more relevant document, is ahead.
         let (term, scale) = terms.of((side == Side::Behind) == (role == Role::Row));
@@ -214,7 +216,7 @@ impl<'a, T: Real> Walks<'a, T> {
         self.sorted.walk(target, side, scale, &Pass { walks: self, values, role, term, sign })
     }
 
-    /// Running sums of a level.
+    /// Returns the number of running sums of a level.
     fn sums(&self) -> usize {
         self.lambda.as_ref().map_or(1, Lambda::sums)
     }
@@ -235,14 +237,14 @@ impl<'a, T: Real> Walks<'a, T> {
     }
 }
 
-/// One walk of all pairs on one side of each document.
+/// One walk over all pairs on one side of each document.
 struct Pass<'a, T> {
     walks: &'a Walks<'a, T>,
     /// The contribution of each place to the sums of others.
     values: &'a [f64],
     role: Role,
     term: Decaying,
-    /// Sign of the other document's discount minus the own.
+    /// The sign of the other document's discount minus the own discount.
     sign: f64,
 }
 
@@ -327,8 +329,8 @@ mod tests {
         values.iter().map(|&value| value as f32).collect()
     }
 
-    /// Largest differences of losses and gradients from a sum over all pairs in `f64`, relative to the loss and to the
-    /// largest gradient.
+    /// Returns the largest differences of losses and gradients from a sum over all pairs in `f64`. They are relative to
+    /// the loss and to the largest gradient.
     fn errors(x: &[f64], weight: &PairWeight<Vec<f64>>, loss: PairLoss) -> [f64; 2] {
         let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();
         let g: Vec<f64> = (0..N).map(|i| 0.25 + (i % 8) as f64).collect();

@@ -1,10 +1,10 @@
-//! [`pair_loss`](crate::op::cpu::pair_loss()) of long lists for hinges and the exponential in O(L n + n log n), `L`
-//! labels, for results in `f32`.
+//! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists for hinges and the exponential loss, for results
+//! in `f32`. It needs O(L n + n log n) time for `L` labels.
 //!
-//! A hinge counts the pairs whose difference of scores is below the margin: along the list sorted by score they form a
-//! window that only grows. The documents of the window are summed for each label, as powers of `margin - t`. From one
-//! document to the next `margin - t` grows equally for all, so the sums are moved without a subtraction. The
-//! exponential is a product of one factor per document.
+//! A hinge counts the pairs whose difference of scores is below the margin. Along the list sorted by score, these pairs
+//! form a window that only grows. The documents of the window are summed for each label, as powers of `margin - t`.
+//! From one document to the next, `margin - t` grows equally for all, so the sums are updated without a subtraction.
+//! The exponential is a product of one factor per document.
 
 use super::choice::is_fast;
 use super::walk::Sorted;
@@ -18,14 +18,14 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// Pairs of a hinge that cost as much as a document with the sums of one label.
+/// The number of pairs of a hinge that cost as much as a document with the sums of one label.
 const PAIRS_PER_SUM: usize = 30;
-/// Pairs of the exponential that do.
+/// The number of pairs of the exponential that cost as much as a document with the sum of one label.
 const PAIRS_PER_FACTOR: usize = 12;
 
-/// The kind of the sum over the pairs of a list.
+/// The function that is summed over the pairs of a list.
 enum Kind<T> {
-    /// `(margin - t)^power` where it is above 0.
+    /// `(margin - t)^power` where `margin - t` is above 0.
     Hinge { margin: T, power: usize },
     /// `exp(-t)`
     Exponential,
@@ -36,19 +36,19 @@ pub struct Windows<'a, T> {
     list: &'a ByLabel<T>,
     kind: Kind<T>,
     sorted: Sorted,
-    /// Scores by descending score.
+    /// The scores in descending order.
     x: Vec<T>,
-    /// Level of each place: 0 for the lowest label.
+    /// The level of each place, counted from 0 for the lowest label.
     levels: Vec<u32>,
-    /// Number of levels.
+    /// The number of levels.
     count: usize,
 }
 
-/// Sums over a window of `v`, `v (margin - t)` and `v (margin - t)^2`.
+/// The sums over a window of `v`, `v (margin - t)` and `v (margin - t)^2`.
 type Powers = [f64; 3];
 
 impl<'a, T: Real> Windows<'a, T> {
-    /// `None` where pairs are cheaper, or where the loss or the weights do not allow windows.
+    /// Creates the windows, or returns `None` if pairs are cheaper or if the loss or the weights do not allow windows.
     pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let n = list.above.len();
         let kind = match loss {
@@ -75,7 +75,7 @@ impl<'a, T: Real> Windows<'a, T> {
         Some(Self { list, kind, sorted, x, levels, count })
     }
 
-    /// The losses of its documents.
+    /// Computes the losses of the documents.
     pub fn value(&self, out: &mut [T]) {
         let ones = vec![1.0; self.x.len()];
         let losses = match self.kind {
@@ -86,7 +86,7 @@ impl<'a, T: Real> Windows<'a, T> {
         self.sorted.scatter(losses.into_iter().zip(weights).map(|(loss, weight)| loss * weight), out);
     }
 
-    /// Computes the gradient in its scores, given the gradient of its losses.
+    /// Computes the gradient with respect to the scores, given the gradient of the losses.
     pub fn gradient(&self, g: &[T], to_x: &mut [T]) {
         let n = self.x.len();
         let g = self.sorted.gather(&g[..n]);
@@ -108,8 +108,8 @@ impl<'a, T: Real> Windows<'a, T> {
         self.sorted.scatter(gradient, to_x);
     }
 
-    /// `sum v (margin - t)^power` over the pairs of each document, in its role, with `t` below the margin. Rows are
-    /// visited from the highest score on, columns from the lowest, so windows only grow.
+    /// Returns `sum v (margin - t)^power` over the pairs of each document, in its role, with `t` below the margin. Rows
+    /// are visited from the highest score and columns from the lowest, so windows only grow.
     fn windows(&self, margin: T, power: usize, v: &[f64], role: Role) -> Vec<f64> {
         let mut places: Vec<usize> = (0..self.x.len()).collect();
         if role == Role::Column {
@@ -145,7 +145,7 @@ impl<'a, T: Real> Windows<'a, T> {
         out
     }
 
-    /// `sum v exp(-t)` over the pairs of each document in its role.
+    /// Returns `sum v exp(-t)` over the pairs of each document in its role.
     fn exponential(&self, v: &[f64], role: Role) -> Vec<f64> {
         let center = 0.5 * (self.x[0].to_f64() + self.x[self.x.len() - 1].to_f64());
         let sign = if role == Role::Row { 1.0 } else { -1.0 };
@@ -171,8 +171,8 @@ mod tests {
 
     const N: usize = 1500;
 
-    /// Differences of losses and gradients of `f32`, which uses windows, from a sum over all pairs in `f64`, relative
-    /// to the largest of each.
+    /// Returns the differences of losses and gradients in `f32`, computed by windows, from a sum over all pairs in
+    /// `f64`. They are relative to the largest of each.
     fn errors(x: &[f32], loss: PairLoss, weighted: bool) -> [f64; 2] {
         let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
         let (g, u): (Vec<f32>, Vec<f32>) =

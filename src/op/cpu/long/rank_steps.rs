@@ -1,32 +1,34 @@
-//! The step of the discount at a difference of ranks, `D(d) - D(d + 1)` with `D(d) = 1 / log2(1 + d)`, as a sum of
-//! exponentials of the difference: LambdaLoss's weights decay along a list, as its losses do.
+//! Writes the step of the discount at a difference of ranks, `D(d) - D(d + 1)` with `D(d) = 1 / log2(1 + d)`, as a sum
+//! of exponentials. LambdaLoss's weights then decay along a list, as its losses do.
 //!
-//! By Schroeder's integral for Gregory's coefficients, `1 / ln(1 + d) = 1 / d + int_1^inf dx / ((x + d) (ln(x - 1)^2 +
-//! pi^2))`, the discount is the Laplace transform of a positive function `m`:
+//! Schroeder's integral for Gregory's coefficients is
+//! `1 / ln(1 + d) = 1 / d + int_1^inf dx / ((x + d) (ln(x - 1)^2 + pi^2))`. The discount is therefore the Laplace
+//! transform of a positive function `m`:
 //!
 //! `1 / ln(1 + d) = int_0^inf exp(-s d) m(s) ds`, `m(s) = 1 + int_1^inf exp(-s x) / (ln(x - 1)^2 + pi^2) dx`.
 //!
-//! Both integrals are taken by the trapezoidal rule in the logarithm of their variable (`s`, and `x - 1`), which
-//! converges exponentially (Trefethen and Weideman, The exponentially convergent trapezoidal rule, 2014). No
+//! Both integrals are approximated by the trapezoidal rule in the logarithm of their variable (`s`, and `x - 1`). The
+//! rule converges exponentially (Trefethen and Weideman, The exponentially convergent trapezoidal rule, 2014). No
 //! coefficient is negative, so the error is relative to the step at every difference.
 
-/// Distance of the points of both rules.
+/// The spacing of the points of both rules.
 const SPACING: f64 = 0.5;
 
-/// The least `s`, times the largest difference of ranks.
+/// The smallest `s`, times the largest difference of ranks.
 const LEAST: f64 = 1e-6;
 
-/// The largest `s`.
+/// The largest `s` of the trapezoidal rule.
 const LARGEST: f64 = 20.0;
 
-/// One term `coefficient base^d`.
+/// One term `coefficient base^d` of the sum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankTerm {
     pub coefficient: f64,
     pub base: f64,
 }
 
-/// The terms for differences from 1 to the number of documents: 54 of them for 20,000, 62 for a million.
+/// Returns the terms for differences from 1 to the number of documents, 54 terms for 20,000 documents and 62 for a
+/// million.
 pub fn terms(documents: usize) -> Vec<RankTerm> {
     let least = (LEAST / documents as f64).ln();
     let count = ((LARGEST.ln() - least) / SPACING).ceil() as usize;
@@ -38,7 +40,7 @@ pub fn terms(documents: usize) -> Vec<RankTerm> {
     (0..count).map(term).collect()
 }
 
-/// `m(s)`
+/// Returns `m(s)`, whose Laplace transform is the discount.
 fn density(s: f64) -> f64 {
     // The integrand is below 1e-17 before the first point, and after the last.
     let (first, last) = (-40.0, (40.0 / s).ln());

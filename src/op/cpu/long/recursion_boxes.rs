@@ -1,16 +1,16 @@
-//! [`rank_recursion`](crate::op::cpu::ranks::rank_recursion) of long lists in O(k n) time for few rows, for results in
-//! `f32`.
+//! Computes [`rank_recursion`](crate::op::cpu::ranks::rank_recursion) of long lists in O(k n) time if few rows count,
+//! for results in `f32`.
 //!
-//! Only documents near the top have a chance to be among the first `k`: the others have a result that `f32` takes for
-//! 0, and are left out. The trials of such a row are of two kinds. Likely ones have a chance of more than [`LIKELY`].
-//! There are at most about five times as many as the row has documents above it on average, and they are computed one
-//! by one, as in the recursion. The unlikely ones are taken together: with the odds `w = pi / (1 - pi) < 1/4`,
+//! Only documents near the top can be among the first `k`. The other documents are left out, since `f32` rounds their
+//! results to 0. The trials of a row near the top are of two kinds. Likely trials succeed with a probability above that
+//! of [`LIKELY`]. There are at most about five times as many as the average number of documents above the row. They are
+//! computed one by one, as in the recursion. The unlikely trials are combined by their odds `w = pi / (1 - pi) < 1/4`:
 //!
-//! `prod_j (1 - pi_j + pi_j z) = exp(sum_j log(1 - pi_j) + sum_m (-1)^(m + 1) / m (sum_j w_j^m) z^m)`,
+//! `prod_j (1 - pi_j + pi_j z) = exp(sum_j log(1 - pi_j) + sum_m (-1)^(m + 1) / m (sum_j w_j^m) z^m)`.
 //!
-//! whose powers of `z` are the distribution after these trials. The sums over documents use the points of
-//! [boxes](super::tree). In the gradient a document's trial is left out by the same series: `1 / (1 - pi + pi z) = (1 +
-//! w) sum_m (-w z)^m`.
+//! The powers of `z` give the distribution after these trials. The sums over documents use the points of
+//! [boxes](super::tree). The gradient leaves out a document's trial by the same series:
+//! `1 / (1 - pi + pi z) = (1 + w) sum_m (-w z)^m`.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, reduce, stripes},
 };
 
-/// Whether this costs less than all trials with all ranks.
+/// Returns whether this costs less than all trials with all ranks.
 pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     const DOCUMENTS: usize = 96;
     const CELLS: usize = 512;
@@ -37,61 +37,62 @@ pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     ranks <= RANKS && is_fast::<T>(target, documents, documents >= DOCUMENTS && documents * ranks >= CELLS)
 }
 
-/// A likely trial has at least the chance 1/5: its difference is at least this.
+/// The smallest difference of a likely trial, whose probability is 1/5.
 const LIKELY: f64 = -0.595_116_081_449_995;
 
-/// Powers of the odds, below 1/4, that are summed: the next one is below 1e-10.
+/// The number of powers of the odds that are summed. Odds are below 1/4, so the next power is below 1e-10.
 const POWERS: usize = 16;
 
-/// Logarithm of a chance that is too small to change a result in `f32`, whatever its factor.
+/// The logarithm of a probability that is too small to change a result in `f32`, whatever its factor.
 const HOPELESS: f64 = -140.0;
 
-/// Rows of a list that one thread takes at once.
+/// The number of rows of a list that one thread computes at once.
 const ROWS: usize = 16;
 
-/// A list by descending score.
+/// A list of documents by descending score.
 pub struct List<'a> {
     tree: Tree<'a>,
     comparison: Comparison,
     discounts: &'a [f64],
-    /// For each level and box, how many documents its points stand for.
+    /// The number of documents that the points of each box represent, for each level.
     counts: Vec<Vec<f64>>,
 }
 
-/// The sources of unlikely trials: the points of a box, or documents.
+/// The sources of unlikely trials, which are the points of a box or documents.
 enum Source {
     Points(Place),
     Documents(Range<usize>),
 }
 
-/// The unlikely trials of a row.
+/// The unlikely trials of one row.
 #[derive(Default)]
 struct Unlikely {
     sources: Vec<Source>,
-    /// Differences, and how many documents each stands for.
+    /// The differences; `weights` tells how many documents each of them represents.
     t: Vec<f64>,
     weights: Vec<f64>,
 }
 
-/// The sums over the unlikely trials of a row.
+/// The sums over the unlikely trials of one row.
 #[derive(Default)]
 struct Moments {
     /// `sum_j log(1 - pi_j)`
     none: f64,
-    /// `sum_j w_j^m`, from `m = 1` on.
+    /// `sum_j w_j^m`, beginning with `m = 1`.
     powers: [f64; POWERS],
 }
 
-/// Intermediate numbers of one row.
+/// Temporary arrays for the computation of one row.
 #[derive(Default)]
 struct Scratch {
     unlikely: Unlikely,
     ahead: Vec<f64>,
     behind: Vec<f64>,
     density: Vec<f64>,
-    /// The distribution of the rank before each likely trial and after the last, `[trials + 1, ranks]`.
+    /// The distribution of the rank before each likely trial and after the last one, `[trials + 1, ranks]`.
     distributions: Vec<f64>,
-    /// Derivative by the distribution at the next rank, minus the derivative at the rank itself.
+    /// For each rank, the derivative with respect to the distribution at the next rank minus the derivative at the rank
+    /// itself.
     rises: Vec<f64>,
 }
 
@@ -102,18 +103,19 @@ impl<'a> List<'a> {
         Self { tree, comparison, discounts, counts }
     }
 
-    /// `rate (x_j - x_i) - shift`
+    /// Returns `rate (x_j - x_i) - shift`.
     #[inline(always)]
     fn difference(&self, j: usize, i: usize) -> f64 {
         self.tree.y[j] - self.tree.y[i] - self.comparison.shift
     }
 
-    /// Returns how many documents, from the first on, have likely trials against row `i`, which may be one of them.
+    /// Returns the number of documents at the start of the list that have likely trials against row `i`, possibly
+    /// including `i`.
     fn likely(&self, i: usize) -> usize {
         self.tree.y.partition_point(|y| y - self.tree.y[i] - self.comparison.shift >= LIKELY)
     }
 
-    /// Collects the trials of row `i` from document `likely` on.
+    /// Collects the trials of row `i` from document `likely` to the last one.
     fn collect(&self, i: usize, likely: usize, unlikely: &mut Unlikely) {
         unlikely.sources.clear();
         unlikely.t.clear();
@@ -152,8 +154,8 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Logarithm of a bound (Chernoff's) for the chance of fewer than `k` documents above row `i`: for any `z` in
-    /// (0, 1), `z^(1 - k) prod_j (1 + pi_j (z - 1))`.
+    /// Returns the logarithm of Chernoff's bound on the probability of fewer than `k` documents above row `i`. The
+    /// bound is `z^(1 - k) prod_j (1 + pi_j (z - 1))` for any `z` in (0, 1).
     fn bound(&self, i: usize, unlikely: &mut Unlikely) -> f64 {
         let likely = self.likely(i);
         self.collect(i, likely, unlikely);
@@ -171,7 +173,8 @@ impl<'a> List<'a> {
         [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0, 256.0].into_iter().map(at).fold(0.0, f64::min)
     }
 
-    /// Returns how many rows, from the first on, have a result: a row below another has more documents above it.
+    /// Returns the number of rows at the start of the list that have a nonzero result. A lower row has more documents
+    /// above it.
     fn rows(&self) -> usize {
         let mut unlikely = Unlikely::default();
         let mut hopeless = |i: usize| self.bound(i, &mut unlikely) < HOPELESS;
@@ -190,9 +193,9 @@ impl<'a> List<'a> {
     }
 }
 
-/// Whether the powers of the odds are known from the points of a box of this width that reaches down to a difference of
-/// `-farthest`: they change over it by `exp(width (farthest + 0.9))` to either side of the middle, for the first power,
-/// and this leaves an error of 1e-7 of it at most, of higher powers too, since the odds are below 1/4.
+/// Returns whether the points of a box of this width determine the powers of the odds, down to a difference of
+/// `-farthest`. The first power changes by `exp(width (farthest + 0.9))` on either side of the middle. The relative
+/// error is at most 1e-7, also for higher powers, since the odds are below 1/4.
 fn smooth(width: f64, farthest: f64) -> bool {
     width * (farthest.min(BELL_REACH) + 0.9) <= 2.0
 }
@@ -205,7 +208,7 @@ struct Row<'a, 'b> {
 }
 
 impl Row<'_, '_> {
-    /// Makes all trials; the last distribution is the distribution of the rank.
+    /// Runs all trials; the last distribution is that of the rank.
     #[inline(always)]
     fn advance<const FMA: bool>(self, scratch: &mut Scratch, keep: bool) {
         let list = self.list;
@@ -242,15 +245,14 @@ impl Row<'_, '_> {
         }
     }
 
-    /// `sum_r D_r p(r)`
+    /// Returns `sum_r D_r p(r)` of the row.
     #[inline(always)]
     fn value<const FMA: bool>(self, scratch: &mut Scratch) -> f64 {
         self.advance::<FMA>(scratch, false);
         scratch.distributions.iter().zip(self.list.discounts).map(|(p, discount)| p * discount).sum()
     }
 
-    /// Adds the gradient of the row to all documents: to the documents themselves (`to_documents`) and to the points of
-    /// boxes (`to_points`).
+    /// Adds the gradient that the row sends to documents (`to_documents`) and to the points of boxes (`to_points`).
     #[inline(always)]
     fn gradient<const FMA: bool>(
         self,
@@ -307,7 +309,7 @@ impl Row<'_, '_> {
     }
 }
 
-/// `sum_r a_r b_r`, in the same order whatever the width of vectors.
+/// Returns `sum_r a_r b_r`, added in the same order for any width of vectors.
 #[inline(always)]
 fn dot<const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; LANES];
@@ -319,7 +321,7 @@ fn dot<const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
     lanes.iter().sum()
 }
 
-/// The sums over the trials of these differences.
+/// Returns the sums over the trials of these differences.
 #[inline(always)]
 fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
     let (mut none, mut powers) = ([0.0; LANES], [[0.0; LANES]; POWERS]);
@@ -344,7 +346,7 @@ fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
 }
 
 impl Moments {
-    /// The powers of `z` of the product over the trials.
+    /// Computes the coefficients of the powers of `z` in the product over the trials.
     fn distribution(&self, p: &mut [f64]) {
         let signed: [f64; POWERS] = std::array::from_fn(|m| if m % 2 == 0 { self.powers[m] } else { -self.powers[m] });
         p[0] = self.none.exp();
@@ -356,7 +358,7 @@ impl Moments {
     }
 }
 
-/// The values of some of the rows that count.
+/// Computes the values of some of the rows that count.
 struct Values<'a, 'b> {
     list: &'a List<'b>,
     counted: &'a [bool],
@@ -374,7 +376,7 @@ impl Kernel for Values<'_, '_> {
     }
 }
 
-/// The gradients that some rows send to all documents.
+/// Computes the gradients that some rows send to all documents.
 struct Gradients<'a, 'b> {
     list: &'a List<'b>,
     rows: Range<usize>,
@@ -428,7 +430,7 @@ impl Kernel for Gradients<'_, '_> {
     }
 }
 
-/// `sum_r D_r p_i(r)` of the documents at `places`, 0 for the others.
+/// Returns `sum_r D_r p_i(r)` of the documents at `places`, and 0 for the others.
 pub fn value<T: Real>(target: Target, x: &[T], places: &[usize], comparison: Comparison, discounts: &[f64]) -> Vec<T> {
     let sorted = Sorted::new(x);
     let mut counted = vec![false; x.len()];
@@ -447,7 +449,7 @@ pub fn value<T: Real>(target: Target, x: &[T], places: &[usize], comparison: Com
     out
 }
 
-/// Gradient of [`value`] in `x`.
+/// Returns the gradient of [`value`] with respect to `x`.
 pub fn gradient<T: Real>(target: Target, x: &[T], g: &[T], comparison: Comparison, discounts: &[f64]) -> Vec<T> {
     let sorted = Sorted::new(x);
     let y = sorted.scaled(comparison.rate);
@@ -482,7 +484,7 @@ mod tests {
 
     const N: usize = 250;
 
-    /// The recursion in double precision.
+    /// The recursion in double precision, to compare with.
     struct Definition {
         comparison: Comparison,
         discounts: Vec<f64>,
@@ -494,7 +496,7 @@ mod tests {
             beats::<f64, false>(self.comparison.rate * (self.x[j] - self.x[i]) - self.comparison.shift)
         }
 
-        /// The distribution of the rank of `i` before each trial, and after all.
+        /// Returns the distribution of the rank of `i` before each trial and after the last one.
         fn distributions(&self, i: usize) -> Vec<Vec<f64>> {
             let mut p = vec![0.0; self.discounts.len()];
             p[0] = 1.0;
@@ -517,7 +519,7 @@ mod tests {
             value
         }
 
-        /// Adds the gradient of row `i` to all documents.
+        /// Adds the gradient that row `i` sends to all documents.
         fn add_gradient(&self, i: usize, g: f64, to: &mut [Errors]) {
             let n = self.x.len();
             let distributions = self.distributions(i);

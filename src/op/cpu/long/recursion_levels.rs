@@ -1,6 +1,6 @@
-//! [`above_recursion`](crate::op::cpu::above_recursion()) under exact noise by [levels](super::levels), for results in
-//! `f32`: the [trials] of all documents around a level, once for all of them. If more documents are certainly above
-//! than there are ranks that count, the result is 0. So few levels of a long list are visited.
+//! Computes [`above_recursion`](crate::op::cpu::above_recursion()) under exact noise by [levels](super::levels), for
+//! results in `f32`. The [trials] of all documents around a level run once for all of them. If more documents are
+//! certainly above than there are ranks with a value, the result is 0. A long list therefore visits few levels.
 
 use super::levels::Part;
 use super::noisy_list::NoisyList;
@@ -15,7 +15,7 @@ use crate::op::cpu::{
 /// A list by descending score, for one function of the rank and of the documents above.
 pub struct List<'a> {
     noisy: NoisyList,
-    /// The contributions of the first `k` documents together, for each `k` from 0 to all.
+    /// The combined contribution of the first `k` documents, for each `k` from 0 to all documents.
     totals: Vec<f64>,
     values: &'a [f64],
     above: Above,
@@ -37,13 +37,13 @@ impl<'a> List<'a> {
         self.noisy.levels.summed(parts, 8 * self.values.len(), |part, (), sums| of_part(part, sums))
     }
 
-    /// `a_i E[f(R_i) A_i]` of every document.
+    /// Computes `a_i E[f(R_i) A_i]` of every document.
     pub fn value<T: Real>(&self, target: Target, out: &mut [T]) {
         let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: None, part, sums }));
         self.noisy.put_expectations(&sums, out);
     }
 
-    /// Gradient of [`value`](Self::value) in the scores.
+    /// Computes the gradient of [`value`](Self::value) with respect to the scores.
     pub fn gradient<T: Real>(&self, target: Target, g: &[T], to_x: &mut [T]) {
         let g = self.noisy.weighted(g);
         let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: Some(&g), part, sums }));
@@ -51,7 +51,8 @@ impl<'a> List<'a> {
     }
 }
 
-/// Expectations, or the gradient in the scores for `g`, the incoming gradient times the weight.
+/// Computes expectations, or the gradient with respect to the scores if `g` holds the incoming gradient times the
+/// weight.
 struct Summed<'a> {
     list: &'a List<'a>,
     g: Option<&'a [f64]>,

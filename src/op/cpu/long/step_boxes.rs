@@ -1,5 +1,5 @@
-//! [`step_sum`](crate::op::cpu::step_sum()) of long lists with the steps erf and arctan in O(n log n), for results in
-//! `f32`.
+//! Computes [`step_sum`](crate::op::cpu::step_sum()) of long lists with the erf and arctan steps in O(n log n), for
+//! results in `f32`.
 
 use super::boxes::{Constant, Span, results, sums_at};
 use super::choice::is_fast;
@@ -8,13 +8,13 @@ use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::real::Real;
 
-/// Whether boxes cost less than pairs, given the number of pairs per document.
+/// Returns whether boxes cost less than pairs, given the number of pairs per document.
 pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 1024;
     is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
 }
 
-/// The documents that add to a sum.
+/// Returns the documents that add to a sum.
 fn adding<'a, T: Real>(weights: &'a [&[T]]) -> impl Iterator<Item = usize> + 'a {
     (0..weights[0].len()).filter(|&i| weights.iter().any(|weights| weights[i] != T::ZERO))
 }
@@ -34,7 +34,7 @@ impl Function for Erf {
     }
 
     fn constant(span: Span) -> Option<Constant<'static>> {
-        /// The argument from which on it is 1 to 1e-10.
+        /// The argument from which the step is 1 up to 1e-10.
         const ONE: f64 = 4.6;
         match span {
             Span { high, .. } if high <= -BELL_REACH => Some(Constant::Zero),
@@ -58,7 +58,8 @@ impl Function for Arctan {
         }
     }
 
-    /// The singularities are at `+-i`, and the tail falls like `1 / t`.
+    /// Returns whether the points of a box determine the step. The singularities are at `+-i`, and the tail falls like
+    /// `1 / t`.
     fn smooth(width: f64, span: Span) -> bool {
         width <= 1.25 || width <= 2.0 * span.nearest()
     }
@@ -68,7 +69,7 @@ impl Function for Arctan {
     }
 }
 
-/// `1 / (1 + t^2)`, pi times the slope of [`Arctan`].
+/// The function `1 / (1 + t^2)`, which is pi times the slope of [`Arctan`].
 pub struct Lorentz;
 
 impl Function for Lorentz {
@@ -89,7 +90,7 @@ impl Function for Lorentz {
 /// A step that boxes can sum.
 pub trait Smooth {
     type Value: Function;
-    /// The slope over [`SCALE`](Self::SCALE).
+    /// The slope divided by [`SCALE`](Self::SCALE).
     type Slope: Function;
     const VALUE: Self::Value;
     const SLOPE: Self::Slope;
@@ -112,7 +113,7 @@ impl Smooth for Arctan {
     const SCALE: f64 = std::f64::consts::FRAC_1_PI;
 }
 
-/// Documents that add to sums, sorted: their places in the list, and the scores in units of the step.
+/// The documents that add to sums, sorted, with their places in the list and their scores in units of the step.
 struct Adding {
     documents: Vec<usize>,
     sorted: Sorted,
@@ -142,8 +143,8 @@ impl Adding {
     }
 }
 
-/// Computes the sums of a list. The sums of documents without a value are computed singly and do not affect the others,
-/// so padding changes nothing.
+/// Computes the sums of a list. Documents without a value are computed one by one and do not affect the others, so
+/// padding changes nothing.
 pub fn value<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], alpha: f64, _: S, out: &mut [T]) {
     let adding = Adding::new(x, &[v], alpha);
     let weights = adding.gather(v);
@@ -157,7 +158,7 @@ pub fn value<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], alpha: f64, _
     }
 }
 
-/// Gradient of [`value`].
+/// Computes the gradient of [`value`] with respect to the scores.
 pub fn gradient<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, _: S, to_x: &mut [T]) {
     let adding = Adding::new(x, &[v, g], alpha);
     let (v, g) = (adding.gather(v), adding.gather(g));

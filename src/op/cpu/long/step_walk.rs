@@ -1,12 +1,12 @@
-//! [`step_sum`](crate::op::cpu::step_sum()) of long lists with the logistic and Laplace steps in O(n log n), for
-//! results in `f32`.
+//! Computes [`step_sum`](crate::op::cpu::step_sum()) of long lists with the logistic and Laplace steps in O(n log n),
+//! for results in `f32`.
 
 use super::choice::is_fast;
 use super::walk::{Decaying, Side, Sorted, Sums, Walker, add_value};
 use crate::execution::Target;
 use crate::op::cpu::{parameters::Step, real::Real};
 
-/// Whether a walk along the sorted list costs less than its pairs, given the number of pairs per document.
+/// Returns whether a walk along the sorted list costs less than its pairs, given the number of pairs per document.
 pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 384;
     is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
@@ -20,7 +20,7 @@ pub enum Walked {
 }
 
 impl Walked {
-    /// The step that walks know, if it is one; the tanh step is a logistic one.
+    /// Returns the walked form of a step, if it has one. Callers rewrite the tanh step as a logistic step first.
     pub fn of(step: Step) -> Option<Self> {
         match step {
             Step::Logistic => Some(Self::Logistic),
@@ -29,7 +29,7 @@ impl Walked {
         }
     }
 
-    /// The tail of the step over `u`.
+    /// Returns the tail of the step divided by `u`.
     fn tail(self, u: f64) -> f64 {
         match self {
             Self::Logistic => 1.0 / (1.0 + u),
@@ -37,7 +37,7 @@ impl Walked {
         }
     }
 
-    /// The slope over `u`, the same on both sides.
+    /// Returns the slope divided by `u`, which is the same on both sides.
     fn slope(self, u: f64) -> f64 {
         match self {
             Self::Logistic => 1.0 / ((1.0 + u) * (1.0 + u)),
@@ -46,7 +46,7 @@ impl Walked {
     }
 }
 
-/// One running sum: of `v`.
+/// A walk with one running sum, of `v`.
 struct Values<T> {
     v: Vec<T>,
     step: Decaying,
@@ -75,8 +75,8 @@ impl<T: Real> Walker for Values<T> {
     }
 }
 
-/// The sum by walks: with the tail `psi` of the step, a document behind adds `psi` of its value, and one ahead
-/// `1 - psi`.
+/// Computes the sums by walks. With the tail `psi` of the step, a document behind contributes `psi` times its value,
+/// and a document ahead contributes `1 - psi` times its value.
 pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, step: Walked, out: &mut [T]) {
     let sorted = Sorted::new(x);
     let behind = Decaying::new(|u| step.tail(u));
@@ -89,7 +89,7 @@ pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, step: Walked
     sorted.scatter(sums.map(|((ahead, behind), v)| ahead + behind + 0.5 * v.to_f64()), out);
 }
 
-/// Two running sums: of `v` and of `g`.
+/// A walk with two running sums, of `v` and of `g`.
 struct Exchange<T> {
     v: Vec<T>,
     g: Vec<T>,
@@ -121,7 +121,7 @@ impl<T: Real> Walker for Exchange<T> {
     }
 }
 
-/// Gradient of [`value`].
+/// Computes the gradient of [`value`] with respect to the scores.
 pub fn gradient<T: Real>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, step: Walked, to_x: &mut [T]) {
     let sorted = Sorted::new(x);
     let slope = Decaying::new(|u| step.slope(u));
@@ -136,8 +136,8 @@ mod tests {
     use crate::op::cpu::box_cases::scattered;
     use crate::op::cpu::pairs::step_sum::{step_sum, step_sum_gradient};
 
-    /// Returns the largest errors of value and gradient, relative to the value and to the largest term of the gradient.
-    /// The documents are at `x` with weights `v`; these and the gradients `g` are exact in `f32`.
+    /// Returns the largest errors of the value and the gradient, relative to the value and to the largest term of the
+    /// gradient. The documents are at `x` with weights `v`; these and the gradients `g` are exact in `f32`.
     fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64, step: Step) -> [f64; 2] {
         let n = x.len();
         let (value, gradient) = (step_sum(x, v, None, n, alpha, step), step_sum_gradient(x, v, g, n, alpha, step));

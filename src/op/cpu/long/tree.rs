@@ -1,4 +1,4 @@
-//! `Tree`: a sorted list in boxes, and the Chebyshev points that stand for the documents of a box.
+//! `Tree`, a sorted list in boxes, and the Chebyshev points that represent the documents of a box.
 
 use std::ops::Range;
 
@@ -9,16 +9,16 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// Chebyshev points of a box.
+/// The number of Chebyshev points of a box.
 pub const POINTS: usize = 16;
 
-/// Documents in a smallest box, at most.
+/// The largest number of documents in a smallest box.
 pub const LEAF: usize = 32;
 
-/// Lanes in which products are added, whatever the width of vectors: the bits do not depend on it.
+/// The number of lanes in which products are added. It does not depend on the width of vectors, so neither do the bits.
 pub const LANES: usize = 8;
 
-/// Number of boxes whose points are computed at once.
+/// The number of boxes whose points are computed at once.
 const GROUP: usize = 32;
 
 /// The range from the smallest to the largest of some numbers.
@@ -33,28 +33,29 @@ impl Span {
         self.high - self.low
     }
 
-    /// Differences between these numbers and `others`.
+    /// Returns the range of the differences between these numbers and `others`.
     pub fn minus(self, others: Self) -> Self {
         Self { low: self.low - others.high, high: self.high - others.low }
     }
 
-    /// The smallest absolute value of a number in the interval.
+    /// Returns the smallest absolute value of a number in the range.
     pub fn nearest(self) -> f64 {
         self.low.max(-self.high).max(0.0)
     }
 
-    /// The largest absolute value of a number in the interval.
+    /// Returns the largest absolute value of a number in the range.
     pub fn farthest(self) -> f64 {
         self.high.max(-self.low)
     }
 }
 
-/// Chebyshev points in `[-1, 1]`, and the matrix from values at the points to coefficients of Chebyshev polynomials.
+/// The Chebyshev points in `[-1, 1]`, and the matrix that turns values at the points into coefficients of Chebyshev
+/// polynomials.
 pub struct Chebyshev {
     points: [f64; POINTS],
-    /// `matrix[k][l]`: coefficient `k` of the polynomial that is 1 at point `l` and 0 at the others.
+    /// `matrix[k][l]` is coefficient `k` of the polynomial that is 1 at point `l` and 0 at the others.
     matrix: [[f64; POINTS]; POINTS],
-    /// `transposed[l][k] = matrix[k][l]`
+    /// The transposed matrix, `transposed[l][k] = matrix[k][l]`.
     transposed: [[f64; POINTS]; POINTS],
 }
 
@@ -70,7 +71,7 @@ impl Chebyshev {
         }
     }
 
-    /// The points of a box.
+    /// Returns the Chebyshev points of a span.
     #[inline(always)]
     fn of(&self, span: Span) -> [f64; POINTS] {
         let (center, half) = (0.5 * (span.low + span.high), 0.5 * span.width());
@@ -78,7 +79,7 @@ impl Chebyshev {
     }
 }
 
-/// Chebyshev polynomials of a box at up to `N` numbers in it.
+/// The Chebyshev polynomials of a box at up to `N` numbers in it.
 struct Polynomials<const N: usize>([[f64; N]; POINTS]);
 
 impl<const N: usize> Polynomials<N> {
@@ -104,7 +105,7 @@ impl<const N: usize> Polynomials<N> {
     }
 }
 
-/// A box: its level, and its number there.
+/// A box, given by its level and its number in that level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Place {
     pub level: u32,
@@ -117,9 +118,9 @@ impl Place {
     }
 }
 
-/// A list in boxes. Box `k` of level `l` is the `k`-th of `2^l` equal parts.
+/// A list in boxes, where box `k` of level `l` is the `k`-th of `2^l` equal parts.
 pub struct Tree<'a> {
-    /// Scores in descending order.
+    /// The scores in descending order.
     pub y: &'a [f64],
     /// The level of the smallest boxes.
     pub depth: u32,
@@ -132,7 +133,7 @@ impl<'a> Tree<'a> {
         Self { y, depth, chebyshev: Chebyshev::new() }
     }
 
-    /// The documents of a box.
+    /// Returns the range of documents in a box.
     #[inline(always)]
     pub fn documents(&self, of: Place) -> Range<usize> {
         let start = |number: usize| (self.y.len() * number) >> of.level;
@@ -146,13 +147,13 @@ impl<'a> Tree<'a> {
         Span { low: self.y[documents.end - 1], high: self.y[documents.start] }
     }
 
-    /// The Chebyshev points of a box.
+    /// Returns the Chebyshev points of a box.
     #[inline(always)]
     pub fn points(&self, of: Place) -> [f64; POINTS] {
         self.chebyshev.of(self.span(of))
     }
 
-    /// For each level, box and row: the weights of its points, of `rows` weights of each document.
+    /// Returns the weights of the points by level, box and row, from `rows` weights of each document.
     pub fn weights<W>(&self, target: Target, rows: usize, weigh: W) -> Vec<Vec<f64>>
     where
         W: Fn(Range<usize>, &mut [f64]) + Sync,
@@ -174,15 +175,15 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Makes the weights of the points of some boxes of a level.
+/// Computes the weights of the points for some boxes of a level.
 struct Upward<'a, 'b, W> {
     tree: &'a Tree<'b>,
     weigh: &'a W,
-    /// Weights of a document.
+    /// The number of weights of a document.
     rows: usize,
     level: u32,
     first: usize,
-    /// The weights of the next level, unless this one has the smallest tree.
+    /// The weights of the next level, or `None` at the level of the smallest boxes.
     halves: Option<&'a [f64]>,
     weights: &'a mut [f64],
 }
@@ -237,7 +238,7 @@ fn add_moments<const FMA: bool, const N: usize>(span: Span, y: &[f64], weights: 
     }
 }
 
-/// Adds sums that are known at the points of a box at other numbers in it.
+/// Interpolates sums from the points of a box to other numbers in it, and adds them to `sums`.
 #[inline(always)]
 pub fn interpolate<const FMA: bool, const N: usize>(
     chebyshev: &Chebyshev,

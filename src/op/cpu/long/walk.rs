@@ -1,19 +1,19 @@
-//! Sums over the documents ahead of each document, or behind it, of values that decay with the distance: O(n) after a
-//! sort, for results in `f32`.
+//! Computes sums over the documents ahead of each document, or behind it, of values that decay with the distance. It
+//! needs O(n) time after a sort, for results in `f32`.
 //!
-//! A function `f(t) = constant + linear t + u p(u)`, `u = exp(-t)`, of the distance `t >= 0` with a polynomial `p` is a
-//! sum of exponentials. A walk along the sorted list carries one running sum for each of them: from one document to the
-//! next the sums decay by the powers of one `u`, and grow by the value that the document adds. Far documents fade out
-//! and nothing overflows, so that a list may have any span.
+//! Consider a function `f(t) = constant + linear t + u p(u)` of the distance `t >= 0`, with `u = exp(-t)` and a
+//! polynomial `p`. It is a sum of exponentials. A walk along the sorted list keeps one running sum for each
+//! exponential. From one document to the next, the sums decay by the powers of one `u`, and grow by the value that the
+//! document adds. Distant documents fade out and nothing overflows, so a list may have any span.
 //!
-//! The functions of this crate are analytic in `u`, with the nearest singularity at `u = -1`, so that interpolation of
-//! `p` in Chebyshev points of `[0, 1]` gains a factor `3 + sqrt(8)` per coefficient (Trefethen, Approximation Theory
-//! and Approximation Practice, chapter 8). The error is relative to `f(t)` at every `t`: a document far above a million
-//! others gets its sum as precisely as one among them. Coefficients are below 10, so that nothing cancels. Sums are
-//! carried in `f64`.
+//! The functions of this crate are analytic in `u`, with the nearest singularity at `u = -1`. Interpolating `p` at
+//! Chebyshev points of `[0, 1]` therefore gains a factor of `3 + sqrt(8)` per coefficient (Trefethen, Approximation
+//! Theory and Approximation Practice, chapter 8). The error is relative to `f(t)` at every `t`. The sum of a document
+//! far above a million others is thus as precise as the sum of one among them. Coefficients are below 10, so nothing
+//! cancels. Running sums are `f64`.
 //!
-//! A document without a value reads sums and adds none. It leaves no trace in the sums of others, not even in their
-//! last bits, so that padding changes nothing.
+//! A document without a value reads sums but adds nothing to them. It does not change a bit in the sums of others, so
+//! padding changes nothing.
 
 use std::ops::Range;
 
@@ -25,30 +25,31 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// Exponentials of a sum. Errors relative to the function: 3e-9 for the logistic function, 4e-8 for its slope.
+/// The number of exponentials in a function. The relative error is 3e-9 for the logistic function and 4e-8 for its
+/// slope.
 const TERMS: usize = 12;
 
-/// Running sums of one kind of value: the sums of its exponentials, then [`COUNT`] and [`MOMENT`], then 0.
+/// The running sums of one kind of value: the sums of its exponentials, then [`COUNT`] and [`MOMENT`], then 0.
 pub type Sums = [f64; 16];
 
-/// Place in [`Sums`] of the sum without decay.
+/// The place in [`Sums`] of the sum without decay.
 const COUNT: usize = TERMS;
-/// Place in [`Sums`] of the sum times the distance.
+/// The place in [`Sums`] of the sum times the distance.
 const MOMENT: usize = TERMS + 1;
 
-/// Lanes in which products are added, whatever the width of vectors: the bits do not depend on it.
+/// The number of lanes in which products are added. It does not depend on the width of vectors, so neither do the bits.
 const LANES: usize = 4;
 
-/// Documents with values in a part of the list. Parts depend only on the list, not on threads.
+/// The number of documents with values in a part of the list. Parts depend only on the list, not on threads.
 const PART: usize = 1 << 12;
 
-/// `constant + linear t + u p(u)`, `u = exp(-t)`, in the coefficients of [`Sums`].
+/// The function `constant + linear t + u p(u)` with `u = exp(-t)`, as coefficients of [`Sums`].
 #[derive(Debug, Clone, Copy)]
 pub struct Decaying(Sums);
 
 impl Decaying {
-    /// `u p(u)`. Both ends of `[0, 1]` are points of the interpolation, so that `p(1)`, which tied documents see, and
-    /// `p(0)`, the tail, are exact.
+    /// Creates the function `u p(u)`. Both ends of `[0, 1]` are interpolation points. The value `p(1)` for tied
+    /// documents and the value `p(0)` for the tail are therefore exact.
     pub fn new(p: impl Fn(f64) -> f64) -> Self {
         let angle = std::f64::consts::PI / (TERMS - 1) as f64;
         let points: [f64; TERMS] = std::array::from_fn(|i| 0.5 - 0.5 * (angle * i as f64).cos());
@@ -74,7 +75,7 @@ impl Decaying {
         self
     }
 
-    /// `sum_j v_j f(t_j)` from the running sums of `v`.
+    /// Returns `sum_j v_j f(t_j)` from the running sums of `v`.
     #[inline(always)]
     pub fn of<const FMA: bool>(&self, sums: &Sums) -> f64 {
         let mut lanes = [0.0; LANES];
@@ -87,7 +88,7 @@ impl Decaying {
     }
 }
 
-/// Adds a value to running sums.
+/// Adds a value to the running sums.
 #[inline(always)]
 pub fn add_value(sums: &mut Sums, value: f64) {
     // All places at once: a scalar among them would hold up the next load of the vector.
@@ -97,16 +98,16 @@ pub fn add_value(sums: &mut Sums, value: f64) {
     }
 }
 
-/// A part of the way along the list.
+/// A section of the path along the list.
 #[derive(Clone, Copy)]
 pub struct Stretch {
     length: f64,
-    /// The factors by which a unit of [`Sums`] decays over the distance.
+    /// The factors by which each of the [`Sums`] decays over the distance.
     factors: Sums,
 }
 
 impl Stretch {
-    /// `u = exp(-length)`
+    /// Creates a stretch of this length, with `u = exp(-length)`.
     #[inline(always)]
     fn new(length: f64, u: f64) -> Self {
         let square = u * u;
@@ -121,7 +122,7 @@ impl Stretch {
     }
 }
 
-/// Carries running sums on.
+/// Carries running sums over a stretch.
 #[inline(always)]
 pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
     let Stretch { length, factors } = stretch;
@@ -136,54 +137,54 @@ pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
     }
 }
 
-/// Which documents add to the sums of a document.
+/// The side of a document on which other documents add to its sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The documents before it in the order, with higher scores or tied.
+    /// The documents before it in the order, with higher or equal scores.
     Ahead,
-    /// The documents after it.
+    /// The documents after it in the order.
     Behind,
 }
 
-/// The values that a walk carries and reads. Places count along the sorted list, from the highest score on.
+/// The values that a walk carries and reads. Places count along the sorted list, from the highest score.
 pub trait Walker: Sync {
-    /// Running sums: an array where their number is known, so that they stay in registers.
+    /// The running sums, in an array if their number is known at compile time, to keep them in registers.
     type State: Clone + AsRef<[Sums]> + AsMut<[Sums]> + Send;
 
-    /// Running sums of no documents.
+    /// Returns the running sums over no documents.
     fn empty(&self) -> Self::State;
 
-    /// Whether the document at a place adds a value.
+    /// Returns whether the document at a place adds a value.
     fn adds(&self, place: usize) -> bool;
 
-    /// Updates running sums over a stretch, in which this many documents add values.
+    /// Updates running sums over a stretch in which this many documents add values.
     #[inline(always)]
     fn carry<const FMA: bool>(&self, sums: &mut [Sums], stretch: Stretch, _documents: usize) {
         carry::<FMA>(sums, stretch);
     }
 
-    /// Adds the values of the document at a place.
+    /// Adds the values of the document at a place to the running sums.
     fn add(&self, place: usize, sums: &mut [Sums]);
 
     /// Returns the result of the document at a place, from the sums over the documents on one side of it.
     fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64;
 }
 
-/// A list by descending score.
+/// A list of documents by descending score.
 pub struct Sorted {
     order: Vec<u32>,
     x: Vec<f64>,
 }
 
 impl Sorted {
-    /// Ties by index.
+    /// Sorts the scores, with ties by index.
     pub fn new<T: Real>(x: &[T]) -> Self {
         let order = descending((0..).zip(x.iter().copied()));
         let x = order.iter().map(|&i| x[i as usize].to_f64()).collect();
         Self { order, x }
     }
 
-    /// The same with tied documents by descending `values`.
+    /// Reorders tied documents by descending `values`.
     pub fn with_ties_by<T: Real>(mut self, values: &[T]) -> Self {
         let mut start = 0;
         while start < self.x.len() {
@@ -194,24 +195,25 @@ impl Sorted {
         self
     }
 
-    /// Scores in this order, times `scale`.
+    /// Returns the sorted scores, multiplied by `scale`.
     pub fn scaled(&self, scale: f64) -> Vec<f64> {
         self.x.iter().map(|x| x * scale).collect()
     }
 
-    /// `values`, one per document, in this order.
+    /// Returns `values`, one per document, in the sorted order.
     pub fn gather<T: Copy>(&self, values: &[T]) -> Vec<T> {
         self.order.iter().map(|&i| values[i as usize]).collect()
     }
 
-    /// Writes `values` in this order to their documents.
+    /// Writes `values`, given in the sorted order, to their documents.
     pub fn scatter<T: Real>(&self, values: impl Iterator<Item = f64>, out: &mut [T]) {
         for (&i, value) in self.order.iter().zip(values) {
             out[i as usize] = T::from_f64(value);
         }
     }
 
-    /// Writes `values` in this order to column `column` of the rows of their documents, each of `width` numbers.
+    /// Writes `values`, given in the sorted order, to one column of `out`, whose rows belong to documents and hold
+    /// `width` numbers.
     pub fn scatter_strided<T: Real>(
         &self,
         values: impl Iterator<Item = f64>,
@@ -224,7 +226,7 @@ impl Sorted {
         }
     }
 
-    /// Returns the walker's result at each place, with sums over the documents on one side of it; `scale` turns
+    /// Returns the walker's result at each place, with sums over the documents on one side of it. `scale` turns
     /// differences of scores into distances.
     pub fn walk(&self, target: Target, side: Side, scale: f64, walker: &impl Walker) -> Vec<f64> {
         let walk = Walk { x: &self.x, side, scale, walker };
@@ -247,7 +249,7 @@ impl Sorted {
     }
 }
 
-/// A list in the order in which a walker visits its documents. Steps count from where the walk begins.
+/// A list in the order in which a walker visits its documents. Steps count from the start of the walk.
 struct Walk<'a, W> {
     x: &'a [f64],
     side: Side,
@@ -255,18 +257,18 @@ struct Walk<'a, W> {
     walker: &'a W,
 }
 
-/// Steps that belong together.
+/// Steps of a walk that one thread computes together.
 #[derive(Debug, Clone, PartialEq)]
 struct Part {
     steps: Range<usize>,
-    /// Score of the last document before it that adds a value; NaN where there is none.
+    /// The score of the last document before the part that adds a value, or NaN if there is none.
     before: f64,
-    /// Score of its last document that adds a value, or of the last one before.
+    /// The score of the last document that adds a value, within the part or before it.
     last: f64,
 }
 
 impl<W: Walker> Walk<'_, W> {
-    /// Place of the document of a step.
+    /// Returns the place of the document at a step.
     #[inline(always)]
     fn place(&self, step: usize) -> usize {
         match self.side {
@@ -275,12 +277,12 @@ impl<W: Walker> Walk<'_, W> {
         }
     }
 
-    /// Multiplications, each of about the time of a pair.
+    /// Returns the number of multiplications, each of which costs about as much as a pair.
     fn cost(&self) -> usize {
         self.x.len() * self.walker.empty().as_ref().len() * TERMS
     }
 
-    /// Parts of [`PART`] documents with values each.
+    /// Splits the steps into parts that each have [`PART`] documents with values.
     fn parts(&self) -> Vec<Part> {
         let (mut parts, mut start, mut count) = (Vec::new(), 0, 0);
         let (mut before, mut last) = (f64::NAN, f64::NAN);
@@ -301,7 +303,7 @@ impl<W: Walker> Walk<'_, W> {
         parts
     }
 
-    /// The running sums with which each part begins.
+    /// Returns the running sums with which each part begins.
     fn starts(&self, target: Target, parts: &[Part]) -> Vec<W::State> {
         let mut starts = vec![self.walker.empty(); parts.len()];
         if parts.len() < 2 {
@@ -325,16 +327,17 @@ impl<W: Walker> Walk<'_, W> {
     }
 }
 
-/// Number of steps whose exponentials are computed at once.
+/// The number of steps whose exponentials are computed at once.
 const CHUNK: usize = 64;
 
-/// The steps of one part.
+/// Computes the steps of one part.
 struct Steps<'a, 'b, W: Walker> {
     walk: &'a Walk<'b, W>,
     part: Part,
-    /// Running sums at the last document before the part that adds a value; at the end, at the last one of the part.
+    /// On input, the running sums at the last document before the part that adds a value; on output, those at the last
+    /// one in the part.
     sums: &'a mut W::State,
-    /// The walker's results, by place; `None` if only the running sums are wanted.
+    /// The walker's results by place, or `None` if only the running sums are needed.
     out: Option<&'a mut [f64]>,
 }
 
@@ -382,7 +385,7 @@ impl<W: Walker> Kernel for Steps<'_, '_, W> {
 mod tests {
     use super::*;
 
-    /// `f`, and the `p` of its decaying part.
+    /// A function `f`, and the `p` of its decaying part.
     type Function = (fn(f64) -> f64, fn(f64) -> f64);
 
     #[test]
@@ -417,7 +420,7 @@ mod tests {
         assert_eq!(line.of::<false>(&sums), 3.0 * 2.0 + 3.0 * 3.5);
     }
 
-    /// Sums the values of all documents on one side.
+    /// A walker that sums the values of all documents on one side.
     struct Count<'a>(&'a [f64]);
 
     impl Walker for Count<'_> {
