@@ -1,9 +1,9 @@
-//! Activation functions by name.
+//! Activation functions, which configurations choose by name.
 
 use burn::tensor::{Tensor, activation};
 use serde::{Deserialize, Serialize};
 
-/// Slope of [`Activation::LeakyRelu`] below 0.
+/// The slope of [`Activation::LeakyRelu`] for inputs below 0.
 pub(crate) const LEAKY_SLOPE: f64 = 0.01;
 
 /// An activation function.
@@ -13,9 +13,9 @@ pub enum Activation {
     /// `max(0, x)`
     #[default]
     Relu,
-    /// `x` above 0, `x / 100` below
+    /// `x` for inputs above 0, `x / 100` below
     LeakyRelu,
-    /// `x Phi(x)`, `Phi` the normal distribution function
+    /// `x Phi(x)`, where `Phi` is the normal distribution function
     Gelu,
     /// `x / (1 + exp(-x))`
     Silu,

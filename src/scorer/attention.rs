@@ -1,13 +1,13 @@
-//! Listwise self-attention scorer: a document is scored in the context of the others of its list
-//! (Pobrotyn et al., "Context-Aware Learning to Rank with Self-Attention", 2020).
+//! Listwise self-attention scorer, which scores each document in the context of its list (Pobrotyn et al.,
+//! "Context-Aware Learning to Rank with Self-Attention", 2020).
 //!
-//! The layers are `input layer -> blocks -> norm -> output layer`; a block is `x + dropout(attention(norm x))`, then
-//! `x + dropout(feed-forward(norm x))`. There is no positional encoding, so the scorer is permutation-equivariant.
-//! A list of one document attends to itself.
+//! The layers are `input layer -> blocks -> norm -> output layer`. Each block computes `x + dropout(attention(norm x))`
+//! and then `x + dropout(feed-forward(norm x))`. There is no positional encoding, so the scorer is
+//! permutation-equivariant. In a list of one document, the document attends to itself.
 //!
-//! Scores of a list of n documents take O(n^2 d + n d^2) time for the width d, and O(n d) memory. If the matrices of
-//! attention would exceed the memory budget ([`Execution`]), their rows are computed in blocks. In training a matrix of
-//! `n x n` is kept for each head and block.
+//! Scoring a list of n documents with width d takes O(n^2 d + n d^2) time and O(n d) memory. If the attention matrices
+//! would exceed the memory budget ([`Execution`]), their rows are computed in blocks. Training keeps an `n x n` matrix
+//! for each head and block.
 
 use burn::module::Module;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
@@ -22,27 +22,28 @@ use super::norm::layer_norm;
 use crate::execution::Execution;
 use crate::refusal::Refusal;
 
-/// Bytes of a pair of documents while a row of attention is computed: logits, exponentials, and which are padding.
+/// The bytes for each pair of documents while a row of attention is computed: logits, exponentials and the padding
+/// mask.
 pub(super) const BYTES_PER_PAIR: usize = 12;
 
-/// Fewest rows of attention that are computed together.
+/// The smallest number of attention rows that are computed together.
 pub(super) const FEWEST_ROWS: usize = 32;
 
-/// Configuration of an [`AttentionScorer`].
+/// The configuration of an [`AttentionScorer`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AttentionScorerConfig {
-    /// Width of the representation of a document.
+    /// The width of a document's representation.
     pub width: usize,
-    /// Number of attention heads; must divide `width`.
+    /// The number of attention heads, which must divide `width`.
     pub heads: usize,
     /// Number of encoder blocks.
     pub blocks: usize,
-    /// Number of neurons in the feed-forward layer of a block.
+    /// The number of neurons in the feed-forward layer of a block.
     pub feed_forward: usize,
-    /// Dropout on attention weights and on the output of each part of a block.
+    /// The dropout probability for attention weights and for the output of each part of a block.
     pub dropout: f64,
-    /// The transformation of the features before the first layer.
+    /// How features are transformed before the first layer.
     #[serde(skip_serializing_if = "InputConfig::is_identity")]
     pub input: InputConfig,
 }
@@ -53,7 +54,7 @@ impl Default for AttentionScorerConfig {
     }
 }
 
-/// Self-attention over the documents of a list.
+/// A scorer that applies self-attention to the documents of a list.
 #[derive(Module, Debug)]
 pub struct AttentionScorer {
     pub(crate) input: Linear,
@@ -78,10 +79,10 @@ pub(crate) struct Block {
 }
 
 impl AttentionScorerConfig {
-    /// Checks every parameter.
+    /// Checks every parameter of the configuration.
     ///
     /// # Errors
-    /// [`Refusal`] with the key of the first parameter out of its range.
+    /// Returns [`Refusal`] with the key of the first parameter that is out of range.
     pub fn check(&self) -> Result<(), Refusal> {
         for (name, value) in
             [("width", self.width), ("heads", self.heads), ("blocks", self.blocks), ("feed_forward", self.feed_forward)]
@@ -101,7 +102,7 @@ impl AttentionScorerConfig {
         self.parameters_with(features, 1)
     }
 
-    /// Number of parameters with an output layer of so many neurons.
+    /// Returns the number of parameters with an output layer of `outputs` neurons.
     pub(super) fn parameters_with(&self, features: usize, outputs: usize) -> usize {
         let (width, layer) = (self.width, init::linear_parameters);
         let norm = width.saturating_mul(2);
@@ -120,7 +121,7 @@ impl AttentionScorerConfig {
         self.init_with(features, 1, rng, device)
     }
 
-    /// Self-attention with an output layer of so many neurons.
+    /// Creates self-attention with an output layer of `outputs` neurons.
     pub(super) fn init_with(
         &self,
         features: usize,
@@ -149,7 +150,7 @@ impl AttentionScorerConfig {
 }
 
 impl AttentionScorer {
-    /// Scores a batch.
+    /// Scores a batch of lists.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`, finite at padded places
@@ -158,7 +159,7 @@ impl AttentionScorer {
         self.represent(features, mask, dropout).squeeze_dim(2)
     }
 
-    /// Computes the output layer of each document.
+    /// Computes the output layer for each document.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`, finite at padded places
@@ -198,7 +199,7 @@ impl Block {
         x + dropout.apply(fed, config.dropout)
     }
 
-    /// Computes multi-head attention of each document over the documents that exist.
+    /// Computes multi-head attention of each document to the documents that are not padding.
     fn attend(
         &self,
         x: Tensor<3>,
@@ -226,7 +227,7 @@ impl Block {
         dense(&self.merge, mixed.swap_dims(1, 2).reshape([batch, documents, width]), Output::Sum)
     }
 
-    /// Computes the mean value of the documents that exist, by the attention of some documents.
+    /// Computes, for some documents, the mean of all values weighted by attention, without padding.
     ///
     /// # Shapes
     /// - `query`, output: `[batch, heads, rows, size]`
@@ -253,7 +254,7 @@ impl Block {
     }
 }
 
-/// Number of rows of attention that are computed together, for `[batch, heads, documents]`.
+/// Returns the number of attention rows that are computed together, for a shape `[batch, heads, documents]`.
 fn rows_at_once(shape: [usize; 3], budget: usize) -> usize {
     let row = shape.iter().fold(BYTES_PER_PAIR, |bytes, &number| bytes.saturating_mul(number));
     (budget / row.max(1)).max(FEWEST_ROWS)

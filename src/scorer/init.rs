@@ -1,4 +1,5 @@
-//! Seeded building blocks: layers whose weights, and dropout whose masks, are drawn from a generator.
+//! Seeded building blocks of scorers: layers with random weights, and dropout with random masks, both drawn from a
+//! generator.
 
 use burn::module::Param;
 use burn::nn::{Initializer, Linear, LinearConfig};
@@ -8,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::refusal::Refusal;
 
-/// Creates a linear layer with weights and bias uniform in `+-1/sqrt(inputs)`.
+/// Creates a linear layer whose weights and bias are uniform in `+-1/sqrt(inputs)`.
 pub(super) fn linear(inputs: usize, outputs: usize, bias: bool, rng: &mut ChaCha8Rng, device: &Device) -> Linear {
     let bound = (inputs as f32).sqrt().recip();
     let mut draw = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.random_range(-bound..bound)).collect() };
@@ -24,7 +25,7 @@ pub(super) fn linear_parameters(inputs: usize, outputs: usize) -> usize {
     inputs.saturating_add(1).saturating_mul(outputs)
 }
 
-/// Dropout with masks drawn on the host: the same on every device, and not affected by other threads.
+/// Dropout whose masks are drawn on the host, so they are the same on every device and independent of other threads.
 pub(super) struct Dropout(Option<ChaCha8Rng>);
 
 impl Dropout {
@@ -33,17 +34,17 @@ impl Dropout {
         Self(None)
     }
 
-    /// Creates a dropout with masks drawn from `seed`.
+    /// Creates a dropout whose masks are drawn from `seed`.
     pub(super) fn on(seed: u64) -> Self {
         Self(Some(ChaCha8Rng::seed_from_u64(seed)))
     }
 
-    /// Returns whether this is a training pass.
+    /// Returns whether dropout is on, as in a training pass.
     pub(super) fn training(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Sets each element to 0 with the given probability and scales the others to keep the mean.
+    /// Sets each element to 0 with the given probability, and scales the others to preserve the mean.
     pub(super) fn apply<const D: usize>(&mut self, x: Tensor<D>, probability: f64) -> Tensor<D> {
         let Some(rng) = self.0.as_mut().filter(|_| probability > 0.0) else { return x };
         let shape = x.shape();
@@ -57,7 +58,7 @@ impl Dropout {
     }
 }
 
-/// A parameter of a scorer out of its range, by its key in a configuration.
+/// Creates the error for a scorer parameter that is out of range, named by its key in a configuration.
 pub(super) fn refusal(parameter: impl Into<String>, found: impl ToString, expected: impl Into<String>) -> Refusal {
     Refusal::new(parameter, found.to_string(), expected).under("scorer")
 }

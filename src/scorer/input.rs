@@ -1,8 +1,8 @@
 //! Transformations of the features before the first layer of a scorer: a logarithm, and noise in training (Qin et al.,
 //! "Are Neural Rankers still Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, sections 4.1 and 4.2).
 //!
-//! Noise is drawn on the host, with a separate seed for each query. It is therefore the same on every device, and the
-//! same whichever queries share a batch.
+//! Noise is drawn on the host, with a separate seed for each query. It is therefore the same on every device, whichever
+//! queries share a batch.
 
 use std::f64::consts::TAU;
 
@@ -16,18 +16,18 @@ use super::init::refusal;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
-/// The transformation of a document's features before the first layer; by default none.
+/// The transformation of a document's features before the first layer, which by default changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InputConfig {
-    /// Whether a feature `x` becomes `sign(x) ln(1 + |x|)`.
+    /// Whether a feature `x` is replaced by `sign(x) ln(1 + |x|)`.
     pub log1p: bool,
-    /// Standard deviation of the Gaussian noise that is added in training, after the logarithm; 0 for none.
+    /// The standard deviation of the Gaussian noise that training adds after the logarithm; 0 for no noise.
     pub noise: f64,
 }
 
 impl InputConfig {
-    /// Returns whether features stay as they are.
+    /// Returns whether features stay unchanged.
     pub fn is_identity(&self) -> bool {
         *self == Self::default()
     }
@@ -40,7 +40,8 @@ impl InputConfig {
         }
     }
 
-    /// Returns the input of the first layer. `noise` has a seed for each query; without seeds there is no noise.
+    /// Returns the transformed features, which are the input of the first layer. `noise` holds a seed for each query;
+    /// without seeds, no noise is added.
     ///
     /// # Shapes
     /// - `features`, output: `[queries, documents, features]`; the output is finite where the features are
@@ -56,12 +57,12 @@ impl InputConfig {
     }
 }
 
-/// Returns a seed of noise for each query, from the number that identifies the query.
+/// Returns a noise seed for each query, derived from the number that identifies the query.
 pub(crate) fn noise_seeds(seed: u64, queries: impl IntoIterator<Item = usize>) -> Vec<u64> {
     queries.into_iter().map(|query| seed_for(seed, "noise", query as u64)).collect()
 }
 
-/// Draws standard Gaussian numbers. Those of a document do not depend on the number of documents that follow it.
+/// Draws standard Gaussian numbers. The numbers of a document do not depend on how many documents follow it.
 fn gaussian(seeds: &[u64], [queries, documents, features]: [usize; 3]) -> Vec<f32> {
     let mut drawn = vec![0.0; queries * documents * features];
     drawn.par_chunks_mut((documents * features).max(1)).zip(seeds).for_each(|(query, &seed)| {

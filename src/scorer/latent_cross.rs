@@ -1,11 +1,12 @@
 //! Latent cross of a perceptron and self-attention, the scorer of DASALC (Qin et al., "Are Neural Rankers still
-//! Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, section 4.3; Beutel et al., "Latent Cross", 2018,
-//! introduced the cross).
+//! Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, section 4.3). Beutel et al., "Latent Cross", 2018,
+//! introduced the cross.
 //!
-//! `s = w . ((1 + W a) * h) + b`, where `h` are the last hidden neurons of a perceptron over the document, `a` is the
-//! self-attention of the document over its list, and `*` multiplies neuron by neuron. Both read the same input. The
-//! cost is the sum of both costs: O(n^2 d + n d^2) time for a list of n documents and width d; memory as for
-//! self-attention. A list of one document attends to itself.
+//! The score of a document is `s = w . (h + W a * h) + b`, where `*` multiplies neuron by neuron. Here `h` is the last
+//! hidden layer of a perceptron for the document, and `a` is the document's self-attention in its list. The perceptron
+//! and self-attention read the same input. A list of n documents with width d costs O(n^2 d + n d^2) time plus the
+//! perceptron's cost; it needs as much memory as self-attention. In a list of one document, the document attends to
+//! itself.
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
@@ -19,27 +20,27 @@ use super::mlp::{MlpScorer, MlpScorerConfig};
 use super::{Activation, InputConfig, NormKind};
 use crate::refusal::Refusal;
 
-/// Configuration of a [`LatentCrossScorer`].
+/// The configuration of a [`LatentCrossScorer`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LatentCrossScorerConfig {
-    /// Number of neurons of each hidden layer of the perceptron; at least one layer.
+    /// The number of neurons of each hidden layer of the perceptron, which needs at least one.
     pub hidden: Vec<usize>,
-    /// Activation of the hidden layers of the perceptron.
+    /// The activation function of the perceptron's hidden layers.
     pub activation: Activation,
-    /// Normalization between a hidden layer of the perceptron and its activation.
+    /// The normalization between a hidden layer of the perceptron and its activation.
     pub norm: NormKind,
-    /// Width of the representation of a document in self-attention.
+    /// The width of a document's representation in self-attention.
     pub width: usize,
-    /// Number of attention heads; must divide `width`.
+    /// The number of attention heads, which must divide `width`.
     pub heads: usize,
     /// Number of encoder blocks.
     pub blocks: usize,
-    /// Number of neurons in the feed-forward layer of a block.
+    /// The number of neurons in the feed-forward layer of a block.
     pub feed_forward: usize,
-    /// Dropout of both parts, as in [`MlpScorerConfig`] and [`AttentionScorerConfig`].
+    /// The dropout probability of both parts, as in [`MlpScorerConfig`] and [`AttentionScorerConfig`].
     pub dropout: f64,
-    /// The transformation of the features before the first layer.
+    /// How features are transformed before the first layer.
     #[serde(skip_serializing_if = "InputConfig::is_identity")]
     pub input: InputConfig,
 }
@@ -61,7 +62,7 @@ impl Default for LatentCrossScorerConfig {
     }
 }
 
-/// A perceptron over each document, crossed with self-attention over its list.
+/// A perceptron for each document, crossed with self-attention over the document's list.
 #[derive(Module, Debug)]
 pub struct LatentCrossScorer {
     pub(crate) perceptron: MlpScorer,
@@ -71,10 +72,10 @@ pub struct LatentCrossScorer {
 }
 
 impl LatentCrossScorerConfig {
-    /// Checks every parameter.
+    /// Checks every parameter of the configuration.
     ///
     /// # Errors
-    /// [`Refusal`] with the key of the first parameter out of its range.
+    /// Returns [`Refusal`] with the key of the first parameter that is out of range.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.hidden.is_empty() {
             return Err(refusal("hidden", "[]", "at least one layer, whose neurons are crossed"));
@@ -84,13 +85,15 @@ impl LatentCrossScorerConfig {
         self.input.check()
     }
 
-    /// The perceptron. Its output layer is the output layer of the whole scorer.
+    /// Returns the configuration of the perceptron. The perceptron's output layer is the output layer of the whole
+    /// scorer.
     pub(super) fn perceptron(&self) -> MlpScorerConfig {
         let Self { activation, dropout, norm, .. } = *self;
         MlpScorerConfig { hidden: self.hidden.clone(), activation, dropout, norm, input: InputConfig::default() }
     }
 
-    /// Self-attention, whose output layer has the width of the last hidden layer of the perceptron.
+    /// Returns the configuration of self-attention. Its output layer is as wide as the last hidden layer of the
+    /// perceptron.
     pub(super) fn attention(&self) -> AttentionScorerConfig {
         let Self { width, heads, blocks, feed_forward, dropout, .. } = *self;
         AttentionScorerConfig { width, heads, blocks, feed_forward, dropout, input: InputConfig::default() }
@@ -115,7 +118,7 @@ impl LatentCrossScorerConfig {
 }
 
 impl LatentCrossScorer {
-    /// Scores a batch.
+    /// Scores a batch of lists.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`, finite at padded places

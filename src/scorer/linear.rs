@@ -1,6 +1,6 @@
-//! Linear scorer: `s = w . x + b`.
+//! The linear scorer, `s = w . x + b`.
 //!
-//! The scorer of the papers' tables. O(F) per document. In the degenerate case `w = 0` all documents tie.
+//! Scoring a document with F features costs O(F). If `w = 0`, all documents tie.
 
 use burn::module::{Module, Param};
 use burn::nn::Linear;
@@ -10,15 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use super::{dense, init};
 
-/// Configuration of a [`LinearScorer`].
+/// The configuration of a [`LinearScorer`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinearScorerConfig {
-    /// Whether a constant is added to every score. It never changes an order, but losses on values (MSE) need it.
+    /// Whether a constant is added to every score. A constant never changes a ranking, but losses that compare scores
+    /// with labels (MSE) need it.
     pub bias: bool,
 }
 
-/// `s = w . x + b`
+/// A linear scorer, `s = w . x + b`.
 #[derive(Module, Debug)]
 pub struct LinearScorer {
     linear: Linear,
@@ -31,21 +32,21 @@ impl LinearScorerConfig {
 }
 
 impl LinearScorer {
-    /// Creates a scorer with these weights, one per feature, and this bias.
+    /// Creates a scorer from weights, one per feature, and a bias.
     pub fn from_weights(weights: &[f32], bias: f32, device: &Device) -> Self {
         let weight = Param::from_data(TensorData::new(weights.to_vec(), [weights.len(), 1]), device);
         let bias = Some(Param::from_data(TensorData::new(vec![bias], [1]), device));
         Self { linear: Linear { weight, bias } }
     }
 
-    /// Reads the weights, one per feature, and the bias (0 where there is none) back from the device.
+    /// Reads the weights, one per feature, and the bias (0 if there is none) from the device.
     pub fn weights(&self) -> (Vec<f32>, f32) {
         let read = |data: TensorData| data.iter::<f32>().collect::<Vec<_>>();
         let bias = self.linear.bias.as_ref().map_or(0.0, |bias| read(bias.val().into_data())[0]);
         (read(self.linear.weight.val().into_data()), bias)
     }
 
-    /// Scores a batch.
+    /// Scores a batch of lists.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`

@@ -1,4 +1,4 @@
-//! About how many bytes a scorer needs, so that too large a request is refused before anything is allocated.
+//! Estimates of the memory that a scorer needs, so too large a request is refused before anything is allocated.
 
 use super::attention::{BYTES_PER_PAIR, FEWEST_ROWS};
 use super::{AttentionScorerConfig, MlpScorerConfig, ScorerConfig};
@@ -7,23 +7,23 @@ use crate::execution::Execution;
 /// Bytes of a number.
 const NUMBER: u64 = 4;
 
-/// Copies of the parameters in training: themselves, gradients, two moments of the optimizer, the best so far, an
-/// average.
+/// How many copies of the parameters training holds: the parameters, gradients, two moments of the optimizer, the best
+/// and the average parameters.
 const COPIES: u64 = 6;
 
-/// Bytes of a pair of documents in training, for each head and block: what its gradient keeps, and the mask of dropout.
+/// The bytes for each pair of documents in training, per head and block: what the gradient needs, and the dropout mask.
 const BYTES_PER_PAIR_IN_TRAINING: u64 = 24;
 
-/// Numbers of a document, and of a pair of documents and a head, in all layers.
+/// How many numbers the layers hold per document, and per pair of documents and head.
 #[derive(Debug, Clone, Copy, Default)]
 struct Layers {
-    /// Numbers per document in the largest layer, with its input.
+    /// Numbers per document in the largest layer and its input.
     widest: u64,
-    /// Numbers that training keeps of a document.
+    /// Numbers per document that training keeps for the gradient.
     kept: u64,
-    /// Heads of self-attention, in all blocks.
+    /// The number of self-attention heads in all blocks.
     heads: u64,
-    /// Heads of one block.
+    /// The number of heads in one block.
     heads_at_once: u64,
 }
 
@@ -71,7 +71,7 @@ impl ScorerConfig {
         }
     }
 
-    /// Returns the bytes that scoring a batch needs in use, `[lists, documents]`, without the features.
+    /// Returns the bytes that scoring a batch of shape `[lists, documents]` needs, without the features.
     pub(crate) fn bytes_in_use(&self, [lists, documents]: [usize; 2]) -> u64 {
         let layers = self.layers();
         let places = (lists as u64).saturating_mul(documents as u64);
@@ -81,8 +81,8 @@ impl ScorerConfig {
         places.saturating_mul(layers.widest).saturating_mul(NUMBER).saturating_add(attention)
     }
 
-    /// Bytes that a step of training takes on a batch, `[lists, documents]`, with the features of the batch and the
-    /// state of an optimizer.
+    /// Returns the bytes that a training step on a batch of shape `[lists, documents]` needs, including the features
+    /// and the optimizer's state.
     pub(crate) fn bytes_in_training(&self, features: usize, [lists, documents]: [usize; 2]) -> u64 {
         let layers = self.layers();
         let places = (lists as u64).saturating_mul(documents as u64);
@@ -96,7 +96,7 @@ impl ScorerConfig {
             .saturating_add(pairs.saturating_mul(BYTES_PER_PAIR_IN_TRAINING))
     }
 
-    /// Whether a document is scored in the context of its list.
+    /// Returns whether a document is scored in the context of its list.
     pub(crate) fn sees_lists(&self) -> bool {
         matches!(self, Self::Attention(_) | Self::LatentCross(_))
     }

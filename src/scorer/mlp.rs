@@ -1,7 +1,8 @@
-//! Multi-layer perceptron that scores each document separately: `linear -> norm -> activation -> dropout` for each
-//! hidden layer, then one linear output.
+//! Multi-layer perceptron, which scores each document separately. Each hidden layer is
+//! `linear -> norm -> activation -> dropout`, and a linear output layer follows.
 //!
-//! O(sum of layer products) per document. Without hidden layers it is the linear scorer.
+//! A document costs the sum of the products of neighboring layer widths. Without hidden layers, the perceptron is a
+//! linear scorer.
 
 use burn::module::Module;
 use burn::nn::Linear;
@@ -15,19 +16,19 @@ use super::norm::{Norm, NormKind};
 use super::{Activation, InputConfig};
 use crate::refusal::Refusal;
 
-/// Configuration of an [`MlpScorer`].
+/// The configuration of an [`MlpScorer`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MlpScorerConfig {
-    /// Number of neurons of each hidden layer.
+    /// The number of neurons in each hidden layer.
     pub hidden: Vec<usize>,
-    /// Activation of the hidden layers.
+    /// The activation function of the hidden layers.
     pub activation: Activation,
-    /// Probability that a hidden neuron is dropped in training.
+    /// The probability that a hidden neuron is dropped in training.
     pub dropout: f64,
-    /// Normalization between a hidden layer and its activation.
+    /// The normalization between a hidden layer and its activation.
     pub norm: NormKind,
-    /// The transformation of the features before the first layer.
+    /// How features are transformed before the first layer.
     #[serde(skip_serializing_if = "InputConfig::is_identity")]
     pub input: InputConfig,
 }
@@ -44,7 +45,7 @@ impl Default for MlpScorerConfig {
     }
 }
 
-/// Multi-layer perceptron over each document.
+/// A multi-layer perceptron that scores each document separately.
 #[derive(Module, Debug)]
 pub struct MlpScorer {
     hidden: Vec<Linear>,
@@ -55,10 +56,10 @@ pub struct MlpScorer {
 }
 
 impl MlpScorerConfig {
-    /// Checks every parameter.
+    /// Checks every parameter of the configuration.
     ///
     /// # Errors
-    /// [`Refusal`] with the key of the first parameter out of its range.
+    /// Returns [`Refusal`] with the key of the first parameter that is out of range.
     pub fn check(&self) -> Result<(), Refusal> {
         if let Some(layer) = self.hidden.iter().position(|&neurons| neurons == 0) {
             return Err(refusal(format!("hidden[{layer}]"), 0, "at least 1 neuron"));
@@ -99,7 +100,7 @@ impl MlpScorerConfig {
 }
 
 impl MlpScorer {
-    /// Scores a batch.
+    /// Scores a batch of lists.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`, finite at padded places
@@ -109,7 +110,7 @@ impl MlpScorer {
         dense(&self.output, self.represent(features, mask, dropout), Output::Sum).reshape(shape)
     }
 
-    /// Computes the last hidden layer of each document.
+    /// Computes the last hidden layer for each document.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`, finite at padded places

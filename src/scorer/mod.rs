@@ -1,4 +1,4 @@
-//! Scorers: burn modules from documents to scores.
+//! Scorers: burn modules that compute scores of documents from their features.
 //!
 //! | kind | score of a document | file |
 //! |---|---|---|
@@ -7,14 +7,14 @@
 //! | `attention` | self-attention over the list: each document in the context of the others | `attention.rs` |
 //! | `latent_cross` | a perceptron whose last neurons are scaled by self-attention | `latent_cross.rs` |
 //!
-//! Features of 16 bits are scored in their type, to which the parameters of layers are cast. Norms and the weights of
-//! self-attention are computed in the type of the parameters.
+//! Features of 16 bits are scored in 16 bits, and the parameters of layers are cast to their type. Norms and attention
+//! weights are computed in the type of the parameters.
 //!
-//! All scorers except the linear one can take the logarithm of their input, and add noise to it in training
+//! All scorers except the linear one can take the logarithm of their input and, in training, add noise to it
 //! (`input.rs`).
 //!
-//! Every scorer is permutation-equivariant over the documents of a list, and a padded document never changes the score
-//! of another, whatever its features hold.
+//! Every scorer is permutation-equivariant over the documents of a list. A padded document never changes the score of
+//! another document, whatever its features.
 
 mod activation;
 mod attention;
@@ -54,12 +54,12 @@ use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use init::{Dropout, refusal};
 
-/// Largest number of weights of a scorer: 1 GiB, of which training holds several copies.
+/// The largest number of weights of a scorer, which takes 1 GiB; training holds several copies of the weights.
 const MOST_PARAMETERS: usize = 1 << 28;
 
 tagged! {
     "ScorerConfig"
-    /// Configuration of any scorer. The key `kind` chooses the variant.
+    /// The configuration of any scorer. The key `kind` chooses the variant.
     #[serde(rename_all = "snake_case")]
     pub enum ScorerConfig {
         /// [`LinearScorer`]
@@ -80,10 +80,10 @@ impl Default for ScorerConfig {
 }
 
 impl ScorerConfig {
-    /// Checks every parameter.
+    /// Checks every parameter of the configuration.
     ///
     /// # Errors
-    /// [`Refusal`] with the key of the first parameter out of its range, `scorer.hidden[0]`.
+    /// Returns [`Refusal`] with the key of the first parameter that is out of range, such as `scorer.hidden[0]`.
     pub fn check(&self) -> Result<(), Refusal> {
         match self {
             Self::Linear(_) => Ok(()),
@@ -93,7 +93,7 @@ impl ScorerConfig {
         }
     }
 
-    /// Returns whether there are layers of neurons between the features and the score.
+    /// Returns whether the scorer has layers of neurons between the features and the score.
     #[cfg(feature = "learners")]
     pub(crate) fn has_hidden_layers(&self) -> bool {
         match self {
@@ -103,8 +103,8 @@ impl ScorerConfig {
         }
     }
 
-    /// Returns the first parameter, with its value, that makes scores in training random or dependent on the batch.
-    /// `None` if a document has the same score in training and in use.
+    /// Returns the first parameter, with its value, that makes training scores random or dependent on the batch.
+    /// Returns `None` if a document has the same score in training and outside it.
     #[cfg(feature = "learners")]
     pub(crate) fn changes_in_training(&self) -> Option<(&'static str, String)> {
         let (norm, dropout) = match self {
@@ -123,7 +123,7 @@ impl ScorerConfig {
         }
     }
 
-    /// Returns what is done to the features first.
+    /// Returns how the features are transformed before the first layer.
     #[cfg(feature = "learners")]
     fn input(&self) -> InputConfig {
         match self {
@@ -134,8 +134,8 @@ impl ScorerConfig {
         }
     }
 
-    /// Returns the number of values that a scorer of documents with `features` features has, running statistics
-    /// included; at most `usize::MAX`.
+    /// Returns the number of values of a scorer for documents with `features` features, including running statistics;
+    /// at most `usize::MAX`.
     pub fn parameters(&self, features: usize) -> usize {
         match self {
             Self::Linear(config) => features.saturating_add(usize::from(config.bias)),
@@ -145,12 +145,12 @@ impl ScorerConfig {
         }
     }
 
-    /// Creates a scorer of documents with `features` features. Its weights depend only on `seed`: they are the same on
-    /// every device and for any number of threads.
+    /// Creates a scorer for documents with `features` features. The weights depend only on `seed`, so they are the same
+    /// on every device and with any number of threads.
     ///
     /// # Errors
-    /// [`Refusal`] when a parameter is out of its range, `features` is 0, or the scorer would have more than 2^28
-    /// weights.
+    /// Returns [`Refusal`] if a parameter is out of range, if `features` is 0, or if the scorer would have more than
+    /// 2^28 weights.
     pub fn init(&self, features: usize, seed: u64, device: &Device) -> Result<Scorer, Refusal> {
         self.check()?;
         if features == 0 {
@@ -174,18 +174,18 @@ impl ScorerConfig {
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant)]
 pub enum Scorer {
-    /// `s = w . x + b`
+    /// A linear scorer, `s = w . x + b`.
     Linear(LinearScorer),
-    /// A scorer of each document separately, through layers of neurons.
+    /// A perceptron, which scores each document separately.
     Mlp(MlpScorer),
-    /// A scorer of each document in the context of its list.
+    /// Self-attention, which scores each document in the context of its list.
     Attention(AttentionScorer),
-    /// Each document through layers of neurons, the last of which are scaled by the context of its list.
+    /// A perceptron whose last hidden layer is scaled by the context of the document's list.
     LatentCross(LatentCrossScorer),
 }
 
 impl Scorer {
-    /// Scores a batch as in use: without dropout or noise, with stored batch statistics.
+    /// Scores a batch outside training: without dropout or noise, and with stored batch statistics.
     ///
     /// # Shapes
     /// - `features`: `[batch, documents, features]`; padded documents may hold anything
@@ -195,26 +195,27 @@ impl Scorer {
         self.score(clean(features, &mask), mask, &mut Dropout::off(), None, None)
     }
 
-    /// Scores a batch in training: with dropout and noise drawn from `seed` and the statistics of this batch.
+    /// Scores a batch in training: with dropout and noise drawn from `seed`, and with the statistics of this batch.
     ///
-    /// The seed is explicit because the device's own seed is shared by all threads of the process.
+    /// The seed is explicit because all threads of the process share the device's own seed.
     ///
     /// # Shapes
-    /// As [`forward`](Self::forward).
+    /// The shapes are the same as for [`forward`](Self::forward).
     pub fn forward_training(&self, features: Tensor<3>, mask: Tensor<2, Bool>, seed: u64) -> Tensor<2> {
         let noise = noise_seeds(seed, 0..features.dims()[0]);
         self.score(clean(features, &mask), mask, &mut Dropout::on(seed), Some(&noise), None)
     }
 
-    /// As [`forward`](Self::forward), for a batch whose padded features are 0, as in a
-    /// [`RankingBatch`](crate::data::RankingBatch); this saves a pass over the features.
+    /// Scores a batch as [`forward`](Self::forward) does, but assumes that padded features are 0, as in a
+    /// [`RankingBatch`](crate::data::RankingBatch). This saves a pass over the features.
     #[cfg(feature = "ranker")]
     pub(crate) fn forward_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
         self.score(features, mask, &mut Dropout::off(), None, None)
     }
 
-    /// As [`forward_training`](Self::forward_training), for a batch whose padded features are 0, with a noise seed for
-    /// each query and the type of the layers and scores; none stands for the type of the features.
+    /// Scores a batch as [`forward_training`](Self::forward_training) does, but assumes that padded features are 0.
+    /// `noise` holds a seed for each query. `layers` is the type of the layers and scores; `None` uses the type of the
+    /// features.
     #[cfg(feature = "learners")]
     pub(crate) fn forward_training_clean(
         &self,

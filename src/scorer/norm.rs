@@ -1,33 +1,33 @@
-//! Normalization inside a scorer: layer norm, and batch norm over the documents that exist. Sums over many numbers need
-//! more than 16 bits, so both are computed in the type of their parameters. The result has the type of the input.
+//! Normalization inside a scorer: layer norm, and batch norm that ignores padding. Both compute in the type of their
+//! parameters, because sums over many numbers need more than 16 bits. The result has the type of the input.
 
 use burn::module::{Module, Param, RunningState};
 use burn::nn::{LayerNorm, LayerNormConfig};
 use burn::tensor::{Bool, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
-/// Added to every variance.
+/// A constant that is added to every variance.
 pub(crate) const EPSILON: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
-/// Kind of normalization after a layer.
+/// The kind of normalization that follows a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NormKind {
     /// None.
     #[default]
     None,
-    /// Over the neurons of one document.
+    /// Normalization over the neurons of one document.
     Layer,
-    /// Over the documents of the batch, padding left out.
+    /// Normalization over the documents of the batch, without padding.
     Batch,
 }
 
-/// Batch normalization over the documents that exist: padding enters neither mean nor variance.
+/// Batch normalization that ignores padding in both mean and variance.
 ///
-/// `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`. In training, it uses the mean and (biased) variance of the
-/// batch. Outside training it uses exponential averages over batches (momentum 0.1, with the unbiased variance). A
-/// batch without documents leaves the averages unchanged.
+/// It computes `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`. In training, mean and (biased) variance are those
+/// of the batch. Outside training, it uses exponential averages over batches, with momentum 0.1 and the unbiased
+/// variance. A batch without documents leaves the averages unchanged.
 #[derive(Module, Debug)]
 pub struct MaskedBatchNorm {
     gamma: Param<Tensor<1>>,
@@ -37,7 +37,7 @@ pub struct MaskedBatchNorm {
 }
 
 impl MaskedBatchNorm {
-    /// Creates a normalization of `width` neurons.
+    /// Creates a normalization for `width` neurons.
     pub fn new(width: usize, device: &Device) -> Self {
         Self {
             gamma: Param::from_tensor(Tensor::ones([width], device)),
@@ -71,13 +71,14 @@ impl MaskedBatchNorm {
         (normalized * self.gamma.val().unsqueeze() + self.beta.val().unsqueeze()).cast(dtype)
     }
 
-    /// Returns factor and offset (`gamma`, `beta`), running mean and running variance, one value per neuron.
+    /// Returns the factor and the offset (`gamma`, `beta`), the running mean and the running variance, each with one
+    /// value per neuron.
     #[cfg(feature = "export")]
     pub(crate) fn in_use(&self) -> [Tensor<1>; 4] {
         [self.gamma.val(), self.beta.val(), self.mean.value_sync(), self.variance.value_sync()]
     }
 
-    /// Moves the running averages towards the statistics of a batch of `count` documents.
+    /// Moves the running averages toward the statistics of a batch of `count` documents.
     fn observe(&self, mean: Tensor<2>, variance: Tensor<2>, count: Tensor<1>) {
         let unbias = count.clone() / (count.clone() - 1.0).clamp_min(1.0);
         let momentum = count.clamp(0.0, 1.0) * MOMENTUM;
@@ -87,13 +88,13 @@ impl MaskedBatchNorm {
     }
 }
 
-/// Layer norm in the type of its parameters; the result has the shape and the type of `x`.
+/// Applies layer norm in the type of its parameters; the result has the shape and the type of `x`.
 pub(super) fn layer_norm<const D: usize>(norm: &LayerNorm, x: Tensor<D>) -> Tensor<D> {
     let dtype = x.dtype();
     norm.forward(x.cast(norm.gamma.val().dtype())).cast(dtype)
 }
 
-/// The normalization after a layer.
+/// The normalization that follows a layer.
 #[derive(Module, Debug)]
 pub(crate) enum Norm {
     Layer(LayerNorm),

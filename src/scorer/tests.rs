@@ -44,7 +44,7 @@ fn feature(query: usize, document: usize, feature: usize) -> f32 {
     ((query * 31 + document * 17 + feature * 7) % 23) as f32 / 11.0 - 1.0
 }
 
-/// Creates three lists in 4 places with 3 features per document; padded places hold `garbage`.
+/// Creates three lists of up to 4 documents with 3 features each; padded places hold `garbage`.
 fn batch(garbage: f32, device: &Device) -> (Tensor<3>, Tensor<2, Bool>) {
     let mut features = Vec::new();
     let mut mask = Vec::new();
@@ -130,7 +130,7 @@ fn memory_of_long_lists_is_linear_in_use_and_quadratic_in_training() {
     assert_eq!(none.bytes_in_training(usize::MAX, [usize::MAX; 2]), u64::MAX);
 }
 
-/// The gradient of every parameter, in the order of a visit.
+/// The gradient of every parameter, in the order in which a visitor sees them.
 struct Collected<'a>(&'a burn::optim::GradientsParams, Vec<f32>);
 
 impl burn::module::ModuleVisitor for Collected<'_> {
@@ -205,7 +205,7 @@ fn attention_sees_the_list_and_the_others_do_not() {
     }
 }
 
-/// Without a context, the cross multiplies by 1 and the perceptron is left; against the formula otherwise.
+/// Without context, the cross multiplies by 1 and only the perceptron remains; otherwise the scores match the formula.
 #[test]
 fn the_latent_cross_scales_the_last_hidden_neurons() {
     let device = Device::flex();

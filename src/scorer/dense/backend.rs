@@ -1,4 +1,4 @@
-//! The fused layer as an extension of burn's backends. Only Flex has a fused kernel.
+//! The fused dense layer as an extension of burn's backends. Only the backend Flex has a fused kernel.
 
 use burn::backend::{
     Autodiff, AutodiffBackend, Backend, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata,
@@ -16,10 +16,11 @@ use burn::tensor::DType;
 use super::kernel::{self, Flow, Layer};
 use crate::op::{Stored, tensor};
 
-/// A dense layer. Inputs are `[rows, inputs]`, none of the sizes 0, and of one type, `f32` or `f64`.
+/// A backend's operations for a dense layer. Inputs are `[rows, inputs]`, not empty and all of the same type, `f32` or
+/// `f64`.
 #[backend_extension(Autodiff, Flex)]
 pub trait Dense: Backend {
-    /// `x weight + bias`, rectified or not.
+    /// Computes `x weight + bias`, rectified or not.
     fn dense(
         x: FloatTensor<Self>,
         weight: FloatTensor<Self>,
@@ -27,7 +28,7 @@ pub trait Dense: Backend {
         rectified: bool,
     ) -> FloatTensor<Self>;
 
-    /// Gradient of [`dense`](Self::dense), whose value is `out`, in `x`.
+    /// Computes the gradient of [`dense`](Self::dense) with respect to `x`, given the layer's output `out`.
     fn dense_gradient_in_inputs(
         weight: FloatTensor<Self>,
         out: FloatTensor<Self>,
@@ -35,7 +36,8 @@ pub trait Dense: Backend {
         rectified: bool,
     ) -> FloatTensor<Self>;
 
-    /// Gradients of [`dense`](Self::dense), whose value is `out`, in the weights and in the bias.
+    /// Computes the gradients of [`dense`](Self::dense) with respect to the weights and the bias, given the layer's
+    /// output `out`.
     fn dense_gradient_in_parameters(
         x: FloatTensor<Self>,
         out: FloatTensor<Self>,
@@ -118,7 +120,7 @@ impl Dense for Flex {
     }
 }
 
-/// Inputs `x` and `weight`, the output, and whether it is rectified.
+/// The inputs `x` and `weight`, the output, and whether the output is rectified.
 type State<F> = ([F; 3], bool);
 
 #[derive(Debug)]

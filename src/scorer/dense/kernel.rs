@@ -1,18 +1,18 @@
-//! The fused layer and its gradients, in blocks of rows that stay in the cache. Blocks and the order of sums follow
-//! only from the number of rows, so a result has the same bits with any number of threads.
+//! The fused dense layer and its gradients, computed in blocks of rows that fit in the cache. Blocks and the order of
+//! sums depend only on the number of rows, so results have the same bits with any number of threads.
 
 use rayon::prelude::*;
 
 use super::product::{Matrix, multiply};
 use crate::op::Real;
 
-/// Rows of a block: at 256 neurons of `f32`, half a megabyte.
+/// The number of rows in a block; with 256 neurons of `f32`, a block takes half a megabyte.
 const BLOCK: usize = 512;
 
-/// Most sums of gradients of the parameters that are formed side by side.
+/// The largest number of partial sums of parameter gradients that are computed in parallel.
 const LANES: usize = 16;
 
-/// The parameters of a layer, `[inputs, neurons]` and `[neurons]`.
+/// The parameters of a layer: weights `[inputs, neurons]` and bias `[neurons]`.
 #[derive(Clone, Copy)]
 pub struct Layer<'a, T> {
     pub weight: &'a [T],
@@ -20,18 +20,18 @@ pub struct Layer<'a, T> {
     pub rectified: bool,
 }
 
-/// The gradient that reaches a layer: the gradient in its output, 0 where the output was rectified.
+/// The gradient that flows back into a layer: the gradient of its output, but 0 where the output was rectified.
 #[derive(Clone, Copy)]
 pub struct Flow<'a, T> {
     /// `[rows, neurons]`
     pub gradient: &'a [T],
-    /// The output, `[rows, neurons]`, if it was rectified.
+    /// The output of a rectified layer, `[rows, neurons]`.
     pub rectified: Option<&'a [T]>,
     /// Number of neurons.
     pub neurons: usize,
 }
 
-/// Output of a layer, `[rows, neurons]`, for inputs `x`, `[rows, inputs]`.
+/// Computes the output of a layer, `[rows, neurons]`, for inputs `x`, `[rows, inputs]`.
 pub fn value<T: Real>(x: &[T], layer: Layer<T>) -> Vec<T> {
     let neurons = layer.bias.len();
     let inputs = layer.weight.len() / neurons;
@@ -47,7 +47,7 @@ pub fn value<T: Real>(x: &[T], layer: Layer<T>) -> Vec<T> {
     out
 }
 
-/// Gradient in the inputs, `[rows, inputs]`.
+/// Computes the gradient of the inputs, `[rows, inputs]`.
 pub fn gradient_in_inputs<T: Real>(weight: &[T], flow: Flow<T>) -> Vec<T> {
     let inputs = weight.len() / flow.neurons;
     let mut out = vec![T::ZERO; flow.gradient.len() / flow.neurons * inputs];
@@ -59,7 +59,7 @@ pub fn gradient_in_inputs<T: Real>(weight: &[T], flow: Flow<T>) -> Vec<T> {
     out
 }
 
-/// Gradients in the weights, `[inputs, neurons]`, and in the bias, for inputs `x`.
+/// Computes the gradients of the weights, `[inputs, neurons]`, and of the bias, for inputs `x`.
 pub fn gradient_in_parameters<T: Real>(x: &[T], flow: Flow<T>) -> (Vec<T>, Vec<T>) {
     let rows = flow.gradient.len() / flow.neurons;
     let inputs = x.len() / rows;
@@ -95,7 +95,8 @@ fn add<T: Real>(sum: &mut [T], values: &[T]) {
 }
 
 impl<'a, T: Real> Flow<'a, T> {
-    /// Returns the gradient that passes some rows. If rectification changes it, the result is written to `scratch`.
+    /// Returns the gradient for a range of rows, with 0 where the output was rectified. If rectification changes any
+    /// value, the result is written to `scratch`.
     fn passed<'b>(&self, rows: std::ops::Range<usize>, scratch: &'b mut Vec<T>) -> &'b [T]
     where
         'a: 'b,

@@ -1,7 +1,9 @@
-//! A dense layer, `x W + b` with or without `max(0, ..)`, as one operation: fused on Flex, burn's own elsewhere.
+//! A dense layer, `x W + b` with or without `max(0, ..)`, as a single operation. Flex runs a fused kernel; other
+//! backends run burn's own operations.
 //!
-//! burn writes the product, adds the bias into a second array and takes the maximum into a third, and copies what it
-//! transposes for the gradients. Fused, each block of documents goes through all of it while it is in the cache.
+//! burn's own layer writes the product, the sum with the bias and the maximum to separate arrays, and copies transposed
+//! matrices for the gradients. The fused kernel takes each block of documents through all steps while the block is in
+//! the cache.
 
 #[cfg(feature = "flex")]
 mod backend;
@@ -15,7 +17,7 @@ mod tests;
 use burn::nn::Linear;
 use burn::tensor::{DType, Tensor, activation, module};
 
-/// The function that follows the sum of a layer.
+/// The function that follows the weighted sum of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
     /// Nothing.
@@ -24,9 +26,9 @@ pub(super) enum Output {
     Rectified,
 }
 
-/// Computes a layer of every document.
+/// Computes a dense layer for every document.
 ///
-/// Differentiable in `x` and in the parameters.
+/// The result is differentiable in `x` and in the parameters.
 ///
 /// # Shapes
 /// - `x`: `[.., inputs]`
@@ -43,7 +45,7 @@ pub(super) fn dense<const D: usize>(layer: &Linear, x: Tensor<D>, output: Output
     }
 }
 
-/// burn's `Linear` layer, `x W + b`. For an `x` of 16 bits the parameters are cast to its type.
+/// Computes burn's `Linear` layer, `x W + b`. If `x` has 16-bit numbers, the parameters are cast to its type.
 ///
 /// # Shapes
 /// The shapes of [`dense`].
@@ -56,8 +58,8 @@ pub(super) fn plain<const D: usize>(layer: &Linear, x: Tensor<D>) -> Tensor<D> {
     module::linear(x, layer.weight.val().cast(dtype), bias)
 }
 
-/// The fused layer. `None` on another backend, in another type than `f32` and `f64`, without bias, and if the thread
-/// asks for tensor definitions.
+/// Computes the fused layer. Returns `None` on backends other than Flex, for types other than `f32` and `f64`, for a
+/// layer without bias, for empty inputs, and if the thread requires tensor definitions.
 #[cfg(feature = "flex")]
 fn fused<const D: usize>(layer: &Linear, x: &Tensor<D>, output: Output) -> Option<Tensor<D>> {
     use crate::execution::{Execution, PrimitivePath};

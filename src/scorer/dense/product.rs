@@ -1,4 +1,5 @@
-//! Matrix products of the `gemm` crate, whose pointers stay within slices. burn's own products on Flex use the same crate.
+//! Matrix products of the `gemm` crate, whose pointers stay within slices. burn's own products on Flex use the same
+//! crate.
 
 // Hands pointers to the crate.
 #![allow(unsafe_code)]
@@ -7,34 +8,35 @@ use gemm::Parallelism;
 
 use crate::op::Real;
 
-/// A matrix, stored row by row.
+/// A matrix that is stored row by row.
 #[derive(Clone, Copy)]
 pub struct Matrix<'a, T> {
     values: &'a [T],
-    /// Numbers of rows and columns.
+    /// The numbers of rows and columns.
     shape: [usize; 2],
-    /// Steps in `values` to the next row and to the next column.
+    /// The steps in `values` to the next row and to the next column.
     steps: [usize; 2],
 }
 
 impl<'a, T> Matrix<'a, T> {
-    /// The matrix of `values` with rows of `columns`, of which there is at least one.
+    /// Creates the matrix of `values` with rows of `columns` values; there must be at least one column.
     pub fn new(values: &'a [T], columns: usize) -> Self {
         assert!(columns > 0 && values.len().is_multiple_of(columns));
         Self { values, shape: [values.len() / columns, columns], steps: [columns, 1] }
     }
 
-    /// The same values with rows for columns.
+    /// Returns the transposed matrix, which shares the values.
     pub fn transposed(self) -> Self {
         let ([rows, columns], [to_row, to_column]) = (self.shape, self.steps);
         Self { shape: [columns, rows], steps: [to_column, to_row], ..self }
     }
 }
 
-/// Writes `left * right` to `out`, row by row, or adds it to the values there. On the calling thread.
+/// Writes `left * right` to `out` row by row, or adds it to the values in `out`. The product runs on the calling
+/// thread.
 ///
 /// # Panics
-/// Shapes that do not fit.
+/// Panics if the shapes do not match.
 pub fn multiply<T: Real>(left: Matrix<T>, right: Matrix<T>, out: &mut [T], add: bool) {
     let ([rows, inner], [right_rows, columns]) = (left.shape, right.shape);
     assert!(inner == right_rows && out.len() == rows * columns);

@@ -5,7 +5,7 @@ use super::*;
 use crate::op::with_tensor_path;
 use crate::testing::uniform;
 
-/// Numbers in [-1, 1) that look random, another sequence for each `salt`.
+/// Creates numbers in [-1, 1) that look random, with a different sequence for each `seed`.
 fn tensor<const D: usize>(shape: [usize; D], seed: u64, dtype: DType) -> Tensor<D> {
     let data = TensorData::new(uniform(seed, shape.iter().product()), shape);
     Tensor::from_data(data, (&Device::flex().autodiff(), dtype))
@@ -18,7 +18,7 @@ fn layer(inputs: usize, neurons: usize, dtype: DType) -> Linear {
     }
 }
 
-/// Output, and gradients in the input, the weights and the bias, of a sum with coefficients.
+/// Returns the output, and the gradients of the input, the weights and the bias, for a weighted sum of the output.
 fn run<const D: usize>(layer: &Linear, x: Tensor<D>, output: Output) -> [Vec<f64>; 4] {
     let x = x.require_grad();
     let out = dense(layer, x.clone(), output);
