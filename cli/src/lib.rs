@@ -1,8 +1,8 @@
-//! The workbench of [burn-rank](burn_rank) and its command, `burn-rank`: configuration files, folds, grids, runs, their
-//! pages, studies and benchmarks.
+//! The workbench of [burn-rank](burn_rank) and its command, `burn-rank`, with experiments, reports, studies and
+//! benchmarks.
 //!
 //! # Modules
-//! The modules form layers, each of which uses only those below it, and all of them the library:
+//! The modules form layers. Each module uses only the modules below it, and all of them use the library:
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Processes that are threads, and files whose reads are counted: the library's, for tests here.
+//! The library's test helpers: threads that act as processes, and files that count their reads.
 
 use burn_rank::data::{ByteSize, DataError, RankingDataset};
 use burn_rank::distributed::Processes;
@@ -12,7 +12,7 @@ mod slices;
 pub(crate) use processes::in_processes;
 pub(crate) use slices::Reads;
 
-/// The same data streamed with a window of so many bytes from two slices, and how often each value was read.
+/// Returns the same data, streamed from two slices with a window of `window` bytes, and how often each value was read.
 pub(crate) fn streamed_and_counted(data: &RankingDataset, window: usize) -> (RankingDataset, Reads) {
     let (mut file, reads) = slices::counted_in_slices(data, &[data.documents() / 3], true);
     let [memory, window] = [2 * window, window].map(|bytes| format!("{bytes} B").parse::<ByteSize>().unwrap());

@@ -1,5 +1,4 @@
-//! Several processes that are to make one fit: whether they can share the work, and whether they are about to make the
-//! same fit.
+//! Checks, before several processes make one fit together, that they can share the work and agree on the fit.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::distributed::Processes;
@@ -14,21 +13,21 @@ use sha2::{Digest, Sha256};
 use super::config::ExperimentConfig;
 use super::error::ExperimentError;
 
-/// The parameter of learners that cut their work into shards.
+/// The name of the learner parameter that sets the number of shards.
 const SHARDS: &str = "shards";
 
 impl ExperimentConfig {
-    /// Number of parts that queries are cut into.
+    /// Returns the number of shards that the learner divides the queries into.
     pub(crate) fn shards(&self) -> usize {
         let has = self.learner_entry().is_some_and(|entry| entry.parameters().contains_key(SHARDS));
         let shards = self.learner.get(SHARDS).filter(|_| has).and_then(Value::as_u64);
         shards.and_then(|shards| usize::try_from(shards).ok()).unwrap_or(1)
     }
 
-    /// Refuses a fit that so many processes cannot share, before any data are read.
+    /// Refuses a fit that `processes` processes cannot share, before any data are read.
     ///
     /// # Errors
-    /// [`Refusal`] of the key `learner.kind` or `learner.shards`.
+    /// Returns a [`Refusal`] of the key `learner.kind` or `learner.shards`.
     pub(crate) fn check_processes(&self, processes: usize) -> Result<(), Refusal> {
         if processes == 1 {
             return Ok(());
@@ -54,10 +53,10 @@ impl ExperimentConfig {
     }
 }
 
-/// Refuses processes if one of them has another version, configuration, instructions or data than the first.
+/// Returns an error if a process differs from the first one in version, configuration, instructions or data.
 ///
 /// # Errors
-/// [`ExperimentError::Process`], the same in every process.
+/// Returns [`ExperimentError::Process`], the same in every process.
 pub(crate) fn agree(
     processes: &dyn Processes,
     config: &ExperimentConfig,
@@ -80,7 +79,7 @@ pub(crate) fn agree(
     compare(processes, &has)
 }
 
-/// Refuses processes if one of them differs from the first.
+/// Returns an error if a process differs from the first one.
 fn compare(processes: &dyn Processes, has: &[(&'static str, String)]) -> Result<(), ExperimentError> {
     let all = processes.gather_all(has.iter().map(|(_, value)| value.clone().into_bytes()).collect());
     for (process, values) in all.chunks(has.len()).enumerate() {
@@ -95,7 +94,7 @@ fn compare(processes: &dyn Processes, has: &[(&'static str, String)]) -> Result<
     Ok(())
 }
 
-/// The beginning of a hash: enough to tell two apart.
+/// Returns the first 16 characters of a hash, enough to distinguish two inputs.
 fn short(hash: Sha256) -> String {
     hexadecimal(&hash.finalize())[..16].to_string()
 }

@@ -12,11 +12,11 @@ use burn_rank::workbench::text::counted;
 
 use super::config::ConfigError;
 
-/// The error of an experiment.
+/// An error of an experiment.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
-    /// Data that cannot be read, cut into splits or normalized.
+    /// Data that cannot be read, split or normalized.
     #[error(transparent)]
     Data(#[from] DataError),
     /// A learner that cannot be built from the configuration, or a fit that failed.
@@ -28,21 +28,21 @@ pub enum ExperimentError {
     /// A configuration that does not fit its data.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A normalizer, model and metadata that do not make a ranker.
+    /// A normalizer, a model and metadata that do not fit together.
     #[error(transparent)]
     Ranker(#[from] RankerError),
-    /// A configuration that is not valid, such as one with the values of a grid point.
+    /// An invalid configuration, such as one with the values of a grid point.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// A folder or file of the run that cannot be used or written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// Queries whose measure cannot be computed, found before the fit.
+    /// A set of queries whose measure cannot be computed, which is found before the fit.
     #[error("{set} queries: {source}")]
     Set {
         /// `train`, `validation` or `test`.
         set: &'static str,
-        /// Why the measure cannot be computed.
+        /// The reason that the measure cannot be computed.
         source: MeasureError,
     },
     /// A job of a cross-validation that failed.
@@ -53,46 +53,46 @@ pub enum ExperimentError {
         /// The error of the job.
         source: Box<ExperimentError>,
     },
-    /// A cross-validation was stopped before all its fits were done.
+    /// A cross-validation that was stopped before all its fits were done.
     #[error("interrupted: {finished} of {} {} done", counted(*.all, "fit"), if *.finished == 1 { "is" } else { "are" })]
     Interrupted {
-        /// Finished fits.
+        /// The number of finished fits.
         finished: usize,
-        /// Fits in all.
+        /// The number of fits in all.
         all: usize,
     },
-    /// One of the processes that are to make a fit together is about to make another.
+    /// A process that would make a different fit from the other processes that share the work.
     #[error("process {process} has another {what} than process 0: found {found}, expected {expected}")]
     Process {
         /// The number of the process, from 0.
         process: usize,
-        /// The property in which it differs.
+        /// The property in which the process differs.
         what: &'static str,
-        /// The value in this process.
+        /// The value of the property in this process.
         found: String,
-        /// The value in process 0.
+        /// The value of the property in process 0.
         expected: String,
     },
-    /// Parts of a cross-validation are to be merged that have not made all its fits.
+    /// A merge of parts of a cross-validation that have not made all its fits.
     #[error(
         "{missing} of {} {} missing, first {first}; {advice}",
         counted(*.all, "fit"),
         if *.missing == 1 { "is" } else { "are" }
     )]
     Missing {
-        /// Fits that are not in the folder.
+        /// The number of fits that are not in the folder.
         missing: usize,
-        /// Fits in all.
+        /// The number of fits in all.
         all: usize,
-        /// The first of the missing: its fold, grid point and seed.
+        /// The fold, grid point and seed of the first missing fit.
         first: String,
-        /// Which parts make them.
+        /// Advice on which parts to run.
         advice: String,
     },
 }
 
 impl ExperimentError {
-    /// Whether the run can continue later: it was stopped, or could not write.
+    /// Returns whether the run can continue later, because it was stopped or could not write a file.
     pub(crate) fn can_go_on(&self) -> bool {
         match self {
             Self::Interrupted { .. }
@@ -116,26 +116,26 @@ pub enum OutputError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Another run holds the lock of the folder.
+    /// A folder that another run has locked.
     #[error("{path}: another run is writing into this folder; choose another with --out")]
     Busy {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder that burn-rank did not write, or in which a file with one of burn-rank's names was not written by it.
+    /// A folder that burn-rank did not write, or one with a file that burn-rank would replace but did not write.
     #[error("{path}: {found}")]
     NotOurs {
         /// The folder.
         path: PathBuf,
-        /// The contents of the folder, and what to do.
+        /// A description of the folder's contents, and advice.
         found: String,
     },
-    /// The folder holds another run.
+    /// A folder that holds another run.
     #[error("{path}: {reason}")]
     Occupied {
         /// The folder.
         path: PathBuf,
-        /// The contents of the folder, and what to change.
+        /// A description of the folder's contents, and advice.
         reason: String,
     },
 }

@@ -5,24 +5,24 @@ use burn_rank::workbench::dataset::document_name;
 use burn_rank::workbench::text::shortened;
 use serde::{Deserialize, Serialize};
 
-/// Documents of a query that are shown: the first by score, and those that belong to the first by label.
+/// How many documents of a query are shown: the first `FIRST` by score, and the first `BELONG` by label.
 const FIRST: usize = 15;
 const BELONG: usize = 5;
 
-/// Characters of a document's identifier that are kept: the comment of a line may be long.
+/// The number of characters to keep of a document's identifier, because the comment of a line may be long.
 pub(crate) const LONGEST_IDENTIFIER: usize = 60;
 
-/// Queries at both ends that a report has.
+/// The number of queries that a report shows at each end.
 const IN_REPORT: usize = 5;
 
-/// The queries of the lowest and the highest values of a measure.
+/// The queries with the lowest and the highest values of a measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExtremeQueries {
     /// The measure.
     pub measure: String,
-    /// The queries of the lowest values, the lowest first.
+    /// The queries with the lowest values, in ascending order.
     pub worst: Vec<RankedQuery>,
-    /// The queries of the highest values, the highest first.
+    /// The queries with the highest values, in descending order.
     pub best: Vec<RankedQuery>,
 }
 
@@ -31,20 +31,20 @@ pub struct ExtremeQueries {
 pub struct RankedQuery {
     /// The identifier of the query.
     pub query: String,
-    /// The value of the measure.
+    /// The value of the measure for the query.
     pub value: f64,
-    /// Number of its documents.
+    /// The number of documents of the query.
     pub documents: usize,
-    /// The first 15 of them, and those that belong among the first 5.
+    /// The documents to show: the first 15 by score, and the first 5 by label.
     pub shown: Vec<RankedDocument>,
 }
 
-/// A document where it was ranked.
+/// A document with its rank by score and its rank by label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedDocument {
     /// The rank of the document by score, from 1. Documents of equal scores are in the order of the data.
     pub rank: usize,
-    /// The identifier of the document; its number in the query, from 1, if it has none.
+    /// The identifier of the document, or its number in the query, from 1, if it has none.
     pub document: String,
     /// The score of the document, if it is finite.
     pub score: Option<f32>,
@@ -55,11 +55,11 @@ pub struct RankedDocument {
 }
 
 impl ExtremeQueries {
-    /// Which of its documents a query is shown with.
+    /// A description of the documents that are shown of a query.
     pub const SHOWN: &'static str = "the first 15 documents, and those that belong among the first 5";
 
-    /// Picks the `worst` and the `best` queries by the value of each; those without a value are left out. `scores` has
-    /// one score per document. Of equal values the first query counts.
+    /// Picks the `worst` queries with the lowest values and the `best` with the highest; queries without a value are
+    /// left out. `scores` has one score per document. Ties go to the first query.
     pub fn new(
         measure: impl ToString,
         data: &RankingDataset,
@@ -78,7 +78,7 @@ impl ExtremeQueries {
         Self { measure: measure.to_string(), worst: first(ascending, worst), best: first(descending, best) }
     }
 
-    /// As many as a report shows, each of them once.
+    /// Picks as many queries as a report shows, none of them twice.
     pub(in crate::experiment) fn of_report(
         measure: impl ToString,
         data: &RankingDataset,
@@ -92,7 +92,7 @@ impl ExtremeQueries {
 }
 
 impl RankedQuery {
-    /// Ranks the documents of a query; `scores` has one score per document of the data.
+    /// Ranks the documents of a query; `scores` has one score for each document of `data`.
     pub fn new(data: &RankingDataset, scores: &[f32], query: usize, value: f64) -> Self {
         let range = data.range(query);
         let documents = range.len();
@@ -112,7 +112,7 @@ impl RankedQuery {
     }
 }
 
-/// The rank by score of each document of a query and its rank by label, both from 1.
+/// Returns the rank by score and the rank by label of each document of a query, both from 1.
 fn ranks(scores: &[f32], labels: &[f32]) -> Vec<(usize, usize)> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&one, &other| scores[other].total_cmp(&scores[one]));

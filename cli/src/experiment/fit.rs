@@ -1,4 +1,4 @@
-//! One fit of an experiment: split -> normalizer -> learner -> ranker -> measures.
+//! One fit of an experiment, from the split through normalizer and learner to the ranker and its measures.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,31 +18,31 @@ use super::error::ExperimentError;
 use super::extreme_queries::ExtremeQueries;
 use super::split::Split;
 
-/// Measures on each set of queries, by the name of the set.
+/// The measures on each set of queries, by the name of the set.
 pub type Evaluations = BTreeMap<&'static str, Evaluation>;
 
-/// Options of running a fit, which do not change the fitted experiment.
+/// How to run a fit; the fit itself is described by [`ExperimentConfig`].
 pub struct FitOptions<'a> {
-    /// Device of tensor work.
+    /// The device of tensor operations.
     pub device: &'a Device,
     /// The ranker that the fit starts from ([`ExperimentConfig::start_ranker`]).
     pub start: Option<&'a Ranker>,
-    /// Folder of the learner's state and logs.
+    /// The folder of the learner's state and logs.
     pub directory: Option<&'a Path>,
-    /// Continue from the state in the folder.
+    /// Whether to continue from the state in the folder.
     pub resume: bool,
     /// Whether to draw burn's terminal dashboard, which replaces the panic hook while it draws.
     pub dashboard: bool,
     /// Receives progress.
     pub progress: &'a dyn Progress,
-    /// Asks for an early stop.
+    /// Signals a request to stop early.
     pub interrupt: Interrupt,
-    /// The processes that make the fit together. All have the same data, and each may read only a part.
+    /// The processes that make the fit together. All of them have the same data, but each may read only a part.
     pub processes: &'a dyn Processes,
 }
 
 impl<'a> FitOptions<'a> {
-    /// A fit in one process that leaves no files and reports no progress.
+    /// Returns the options of a fit in one process that leaves no files and reports no progress.
     pub fn new(device: &'a Device) -> Self {
         Self {
             device,
@@ -64,22 +64,23 @@ pub struct Fit {
     pub ranker: Ranker,
     /// Every round.
     pub history: Vec<Round>,
-    /// The round selected, from 1.
+    /// The number of the selected round, from 1.
     pub best_round: usize,
     /// The reason that the fit ended.
     pub stop: StopReason,
-    /// The importance of each feature to the trees that the fit grew, if the learner knows it.
+    /// The importance of each feature in the trees that the fit grew, if the learner computes it.
     pub importance: Option<Importance>,
-    /// Measures on each set.
+    /// The measures on each set.
     pub evaluations: Evaluations,
-    /// The worst and the best queries by the selection measure, of the last set that there is: test, validation, train.
+    /// The worst and the best queries of the test set, else of the validation set, else of the training set, by the
+    /// selection measure.
     pub extremes: ExtremeQueries,
-    /// The evaluation of the loss in the longest list, if it does not follow its formula to the letter.
+    /// How the loss is evaluated in the longest list, if not exactly by its formula.
     pub approximation: Option<Approximation>,
 }
 
 impl Fit {
-    /// The selection measure of the fitted ranker: on validation queries where there are some, else on training
+    /// Returns the selection measure of the fitted ranker, on validation queries if there are any, else on training
     /// queries.
     pub fn selection(&self) -> f64 {
         let set = self.evaluations.get("validation").or_else(|| self.evaluations.get("train"));
@@ -90,12 +91,12 @@ impl Fit {
 /// Fits the experiment to one split with one seed.
 ///
 /// # Errors
-/// [`ExperimentError`] of the data, the learner or the measures.
+/// Returns an [`ExperimentError`] of the data, the learner or the measures.
 pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
     fit_in_place(config, &mut split.clone(), seed, options)
 }
 
-/// Fits as [`fit`] does, and normalizes the data in place, so that they are in memory once.
+/// Fits as [`fit`] does, but normalizes the data in place, so memory holds them only once.
 ///
 /// # Errors
 /// As [`fit`].
@@ -194,7 +195,7 @@ fn context<'a>(config: &ExperimentConfig, seed: u64, options: &FitOptions<'a>) -
     }
 }
 
-/// Measures the labels themselves, so that an error in measuring is found before the fit, not after.
+/// Measures the labels as if they were scores, to find an error in measuring before the fit.
 fn check_measures(
     sets: &[(&'static str, &RankingDataset)],
     measures: &[Measure],
@@ -206,13 +207,14 @@ fn check_measures(
     })
 }
 
-/// The names of the features of a ranker, without columns that the normalizer adds; none if the data have no names.
+/// Returns the names of a ranker's features, without columns that the normalizer adds; none if the data have no names.
 fn feature_names(train: &RankingDataset, normalizer: &Normalizer) -> Option<Vec<String>> {
     let names = train.feature_names.iter().take(normalizer.features()).cloned().collect::<Vec<_>>();
     Some(names).filter(|names| !names.is_empty())
 }
 
-/// Checks the loss of the configuration against the longest list of the data.
+/// Returns how the loss of the configuration is evaluated in the longest list of the data, if not exactly by its
+/// formula.
 fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Option<Approximation>, ExperimentError> {
     let Some(loss) = &config.loss else { return Ok(None) };
     let longest = train.offsets.windows(2).map(|query| query[1] - query[0]).max().unwrap_or(0);
@@ -220,14 +222,14 @@ fn approximation(config: &ExperimentConfig, train: &RankingDataset) -> Result<Op
     Ok(loss.about().approximation(longest, DType::F32).map_err(LearnerError::from)?)
 }
 
-/// Means by `set measure`, as in `validation ndcg@10`.
+/// Returns the means by set and measure, as in `validation ndcg@10`.
 fn named(evaluations: &Evaluations) -> BTreeMap<String, f64> {
     let means = evaluations.iter().flat_map(|(set, evaluation)| evaluation.means.iter().map(move |mean| (set, mean)));
     means.map(|(set, (measure, value))| (format!("{set} {measure}"), *value)).collect()
 }
 
-/// The weight of each feature of a linear ranker, on normalized features, then of each [column](Normalizer::indicated)
-/// that marks missing values.
+/// Returns the weights of a linear ranker for the normalized features, followed by the weights of the
+/// [columns](Normalizer::indicated) that mark missing values.
 pub fn linear_weights(ranker: &Ranker) -> Option<Vec<f32>> {
     match ranker.model() {
         Model::Scorer(Scorer::Linear(scorer)) => Some(scorer.weights().0),
@@ -260,7 +262,7 @@ mod tests {
         ExperimentConfig::from_document(&document).unwrap()
     }
 
-    /// Sets of 40, 11 and 3 queries of 6 features: fewer test queries than shards.
+    /// Returns sets of 40, 11 and 3 queries with 6 features; there are fewer test queries than shards.
     fn split() -> Split {
         let config =
             SynthConfig { queries: 54, features: 6, median_length: 9.0, max_length: 30, ..SynthConfig::default() };
@@ -269,7 +271,7 @@ mod tests {
         Split { fold: 1, train: set(0..40), validation: Some(set(40..51)), test: Some(set(51..54)) }
     }
 
-    /// The same sets, streamed, and how often each value was read.
+    /// Returns the same sets, streamed, and how often each value was read.
     fn streamed(split: &Split, window: usize) -> (Split, Vec<Reads>) {
         let mut streamed = split.clone();
         let stream = |data: &mut RankingDataset| {
@@ -323,7 +325,7 @@ mod tests {
         }
     }
 
-    /// In the ranker and in the report.
+    /// Both the ranker and the report name the normalizer that `auto` chose.
     #[test]
     fn auto_names_the_normalizer_that_it_took() {
         let (auto, gauss) = (config("auto", "kind = \"linear\""), config("gauss", "kind = \"linear\""));
@@ -369,7 +371,7 @@ mod tests {
         }
     }
 
-    /// Sets of more than 3, more than 1 and less than 1 chunk of documents, of 10 features.
+    /// Returns sets of more than 3, more than 1 and less than 1 chunk of documents, with 10 features.
     fn large_split() -> Split {
         let config =
             SynthConfig { queries: 2000, features: 10, median_length: 9.0, max_length: 30, ..SynthConfig::default() };

@@ -1,4 +1,4 @@
-//! Files that a cross-validation keeps of its selected fits, on request, and the names of these files.
+//! The files that a cross-validation keeps of its selected fits on request, and the names of these files.
 
 use std::str::FromStr;
 
@@ -8,18 +8,18 @@ use burn_rank::workbench::text::{did_you_mean, nearest};
 /// The folder of the kept files, inside the folder of the run.
 pub const KEPT: &str = "kept";
 
-/// The files that a cross-validation keeps of the fit that each fold selected, for each seed.
+/// Which files a cross-validation keeps of the fit that each fold selected, for each seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Keep {
-    /// The ranker.
+    /// Whether to keep the rankers.
     pub rankers: bool,
-    /// The scores of the test documents, one per line.
+    /// Whether to keep the scores of the test documents, one per line.
     pub scores: bool,
-    /// The test queries as a TREC run.
+    /// Whether to keep the ranked test queries as a TREC run.
     pub runs: bool,
 }
 
-/// One kind of file.
+/// A kind of kept file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeptKind {
     Ranker,
@@ -34,7 +34,7 @@ impl Keep {
     /// The words that [`from_str`](Self::from_str) reads, in the order of the fields.
     pub const NAMES: [&str; 3] = ["rankers", "scores", "runs"];
 
-    /// Whether anything is kept.
+    /// Returns whether any files are kept.
     pub fn any(self) -> bool {
         self.rankers || self.scores || self.runs
     }
@@ -72,13 +72,13 @@ impl FromStr for Keep {
     }
 }
 
-/// The path of a kept file in the folder of the run.
+/// Returns the path of a kept file, relative to the folder of the run.
 pub(crate) fn kept_file(kind: KeptKind, fold: usize, seed: u64) -> String {
     let (_, ending) = KINDS[kind as usize];
     format!("{KEPT}/fold{fold}-seed{seed}{ending}")
 }
 
-/// Returns the kind of the kept file with this name; `None` if no kept file is named so.
+/// Returns the kind of the kept file with this name, or `None` if no kept file has it.
 pub(crate) fn kept_kind(name: &str) -> Option<KeptKind> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let of = |ending: &str| {

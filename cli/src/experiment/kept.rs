@@ -1,4 +1,5 @@
-//! Reads what a finished cross-validation kept: the test queries of every fold with the scores of its selected fit.
+//! Reads the files that a finished cross-validation kept: the test queries of every fold and the scores of its
+//! selected fit.
 
 use std::fs;
 use std::io;
@@ -29,20 +30,20 @@ pub struct KeptRun {
     pub folds: Vec<KeptFold>,
 }
 
-/// One fold.
+/// One fold of a finished cross-validation.
 #[derive(Debug, Clone)]
 pub struct KeptFold {
-    /// The test queries of the fold, not normalized.
+    /// The test queries of the fold, before normalization.
     pub test: RankingDataset,
     /// The scores of the test documents, one list per seed.
     pub scores: Vec<Vec<f32>>,
 }
 
-/// The error of files that a run kept and that cannot be read.
+/// An error in reading the files that a run kept.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeptError {
-    /// A file that cannot be read, or is not in its form.
+    /// A file that cannot be read or is malformed.
     #[error("{path}: {found}")]
     File {
         /// The file.
@@ -50,7 +51,7 @@ pub enum KeptError {
         /// The fault of the file.
         found: String,
     },
-    /// The data differ from the data of the run.
+    /// Data that differ from the data of the run.
     #[error("{folder}: the test queries of fold {fold} are not those of the run; its data have changed or moved")]
     Data {
         /// The folder of the run.
@@ -79,22 +80,22 @@ pub enum KeptError {
     /// A ranker that cannot be used.
     #[error(transparent)]
     Ranker(#[from] RankerError),
-    /// A measure that cannot be taken.
+    /// A measure that cannot be computed.
     #[error(transparent)]
     Measure(#[from] MeasureError),
 }
 
 impl KeptRun {
-    /// Whether there is something that a run kept in the folder.
+    /// Returns whether the folder holds files that a run kept.
     pub fn is_in(folder: &Path) -> bool {
         folder.join(REPORT).is_file() && folder.join(KEPT).is_dir()
     }
 
-    /// Reads a run with its data, which are where they were. Scores are read if they were kept; otherwise the rankers
-    /// compute them on the device.
+    /// Reads a run and its data, whose files must still be in their places. Scores are read if they were kept;
+    /// otherwise the kept rankers compute them on the device.
     ///
     /// # Errors
-    /// [`KeptError`]: files that are absent or not in their form, data that have changed.
+    /// Returns a [`KeptError`] if files are absent or malformed, or if the data have changed.
     pub fn read(folder: &Path, device: &Device) -> Result<Self, KeptError> {
         let path = folder.join(REPORT);
         let refuse = |found: String| KeptError::File { path: path.clone(), found };
@@ -120,18 +121,18 @@ impl KeptRun {
         Ok(Self { folder: folder.to_path_buf(), config, report, folds })
     }
 
-    /// Reads the data of the first fold, not normalized.
+    /// Reads the data of the first fold, without normalizing them.
     ///
     /// # Errors
-    /// [`DataError`] of its files.
+    /// Returns a [`DataError`] of the files.
     pub fn first_split(&self) -> Result<Split, DataError> {
         self.config.data.splits(&self.config.cv, self.config.seed)?.read(0, false)
     }
 
-    /// Measures the test queries of all folds, averaged over seeds, in any convention.
+    /// Measures the test queries of all folds in the given convention, averaged over seeds.
     ///
     /// # Errors
-    /// [`KeptError::Measure`] for labels that a measure cannot take.
+    /// Returns [`KeptError::Measure`] if a measure does not accept the labels.
     pub fn evaluate(&self, measures: &[Measure], convention: &Convention) -> Result<Evaluation, KeptError> {
         let evaluator = Evaluator::new(measures, convention)?;
         let mut per_query: Vec<Vec<Option<f64>>> = vec![Vec::new(); measures.len()];
@@ -154,7 +155,7 @@ impl KeptRun {
     }
 }
 
-/// The scores of one fit.
+/// Returns the scores of one fit.
 fn scores(
     folder: &Path,
     fold: usize,

@@ -1,8 +1,8 @@
-//! Experiments: configuration file, folds, grid or search, seeds, report.
+//! Experiments that a configuration file defines, over folds, a grid or a search, and seeds, with their reports.
 //!
 //! A [`Document`] is the text of a configuration with its overrides, and an [`ExperimentConfig`] holds its values.
-//! [`fit()`] runs it on one split of the data, [`cross_validate`] on folds x grid x seeds; both leave a [`Report`].
-//! `docs/reference/configuration` lists the keys.
+//! [`fit()`] runs an experiment on one split of the data; [`cross_validate`] runs it on every fold, setting and seed.
+//! The results of both are recorded in a [`Report`]. `docs/reference/configuration` lists the configuration keys.
 //!
 //! ```
 //! use std::path::Path;

@@ -1,9 +1,9 @@
-//! `Proposal`: a first configuration for data that have been looked at, as commented TOML (`burn-rank init`).
+//! `Proposal`, the first configuration that `burn-rank init` writes for given data, as commented TOML.
 //!
-//! Networks come first: with `gauss`, dropout and patience they are level with tuned trees or above them on most data
-//! (benchmarks/trees.md has the trees). Trees come first if values are missing, and a linear scorer if there is too
-//! little to learn from. A network gets missing values as means and columns. Whatever comes first, one `cv` compares it
-//! with the others.
+//! Networks come first. With `gauss`, dropout and patience they match or beat tuned trees on most data;
+//! benchmarks/trees.md has the results of trees. Trees come first if values are missing, and a linear scorer comes
+//! first if there is too little to learn from. A network reads a missing value as a mean, with a column that marks it.
+//! In every case one `cv` compares the first choice with the others.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -13,38 +13,38 @@ use burn_rank::json::{Map, Value};
 use burn_rank::workbench::text::counted;
 use serde::Serialize;
 
-/// Fewer training queries with two labels are too few for a network.
+/// The smallest number of training queries with two labels that a network needs.
 const FEW: usize = 20;
-/// Training queries above which a step has 32 of them, and documents of a query above which it has 8.
+/// The number of training queries above which a step has 32 of them, and the list length above which it has only 8.
 const MANY: usize = 1000;
 const LONG: usize = 400;
-/// Documents of a leaf at least, by default.
+/// The default number of documents that a leaf needs.
 const MIN_DOCUMENTS: usize = 20;
-/// Folds that one file is cut into.
+/// The number of folds that one file is divided into.
 const FOLDS: usize = 5;
-/// Labels above it are no grades: their gain 2^y - 1 would outweigh all others.
+/// The largest label that is a grade; the gain 2^y - 1 of a larger one would outweigh all others.
 const LARGEST_GRADE: f32 = 31.0;
 
 /// The source of the queries.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Source {
-    /// A folder of so many folds.
+    /// A folder with the given number of folds.
     Folds(PathBuf, usize),
     /// Separate files for each set.
     Files { train: Vec<PathBuf>, validation: Vec<PathBuf>, test: Vec<PathBuf> },
 }
 
-/// Facts about the data.
+/// Facts about the data that the proposal depends on.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub source: Source,
     /// Statistics of the training queries, in the first fold if there are folds.
     pub train: Statistics,
-    /// Documents with a label of at least 1 in the training queries that have any.
+    /// The number of training documents with a label of at least 1.
     pub relevant: usize,
-    /// Missing values in any set.
+    /// The number of missing values in all sets.
     pub missing: usize,
-    /// Whether sets differ in the number of their last feature.
+    /// The largest number of features in a set, if the sets differ in it.
     pub features: Option<usize>,
     /// The keys of `[data.read]` and `[data.columns]` that the data were read with.
     pub read: Map,
@@ -63,13 +63,13 @@ pub(crate) enum Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Labels {
-    /// Whole grades.
+    /// Grades, which are whole numbers.
     Grades,
-    /// 0 and one other value.
+    /// Two values, one of them 0.
     Binary,
-    /// 0 and one other value, which a single document of each query has.
+    /// Two values, one of them 0; exactly one document of each query has the other.
     OnePositive,
-    /// Numbers that are no grades.
+    /// Numbers that are not grades.
     Values,
 }
 
@@ -88,12 +88,12 @@ impl Seen {
         }
     }
 
-    /// Training queries that teach something.
+    /// Returns the number of training queries with at least two labels, from which a ranker can learn.
     pub fn teaching(&self) -> usize {
         self.train.queries - self.train.single_label_queries
     }
 
-    /// Returns the first choice and its reason.
+    /// Returns the first choice, and the reason for it.
     pub fn choice(&self) -> (Choice, String) {
         let teaching = self.teaching();
         if self.missing > 0 {
@@ -111,7 +111,7 @@ impl Seen {
         (Choice::Network, why.to_string())
     }
 
-    /// Whether `cv` can run: with folds, a test set, or enough queries to cut.
+    /// Returns whether `cv` can run, which needs folds, a test set, or enough queries to divide.
     pub fn cross_validates(&self) -> bool {
         match &self.source {
             Source::Folds(..) => true,
@@ -119,7 +119,7 @@ impl Seen {
         }
     }
 
-    /// The folds that one set is cut into, if it is cut.
+    /// Returns the number of folds that a single set is divided into, if it is divided.
     pub fn folds(&self) -> Option<usize> {
         match &self.source {
             Source::Files { validation, test, .. } if validation.is_empty() && test.is_empty() => {
@@ -129,7 +129,7 @@ impl Seen {
         }
     }
 
-    /// Whether there are queries to choose on among candidates.
+    /// Returns whether there are queries to choose among candidates with.
     fn selects(&self) -> bool {
         match &self.source {
             Source::Folds(..) => true,
@@ -137,7 +137,7 @@ impl Seen {
         }
     }
 
-    /// Queries of a step.
+    /// Returns the number of queries in a step.
     fn batch(&self) -> usize {
         match () {
             _ if self.train.length_range.1 > LONG => 8,
@@ -146,7 +146,7 @@ impl Seen {
         }
     }
 
-    /// The sets, in words.
+    /// Describes the sets of queries in words.
     pub fn sets(&self) -> String {
         match &self.source {
             Source::Folds(_, count) => counted(*count, "fold"),
@@ -162,7 +162,7 @@ impl Seen {
         }
     }
 
-    /// The configuration. `command` is the line that runs it.
+    /// Returns the text of the configuration; `command` is the line that runs it.
     pub fn configuration(&self, command: &str) -> String {
         let (choice, why) = self.choice();
         let labels = self.labels();
@@ -276,7 +276,7 @@ impl Seen {
         trees(leaves, self.train.documents)
     }
 
-    /// A grid that compares the first choice with others.
+    /// Returns a grid that compares the first choice with others.
     fn others(&self, choice: Choice) -> String {
         if !self.cross_validates() {
             return String::new();
@@ -323,7 +323,8 @@ fn scorer(choice: Choice) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Trees with a number of leaves for a number of training documents. If there are few documents, a leaf may have fewer.
+/// Returns the keys of a learner of trees with a number of leaves. With few training documents, a leaf may have fewer
+/// of them.
 fn trees(leaves: usize, documents: usize) -> Vec<(&'static str, String)> {
     let fewest = (documents / 50).max(1);
     let mut keys = vec![
@@ -344,7 +345,7 @@ fn table<K: AsRef<str>>(section: &str, keys: &[(K, String)]) -> String {
     format!("[{section}]\n{lines}")
 }
 
-/// The lines of a table of values, in TOML, which has lists and texts as JSON has them.
+/// Formats the entries of a table as TOML, which writes lists and strings as JSON does.
 fn lines(keys: &Map) -> Vec<(String, String)> {
     keys.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
 }

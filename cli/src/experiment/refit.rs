@@ -1,4 +1,5 @@
-//! After a cross-validation: the setting that did best in all folds, trained once more on the queries of all of them.
+//! Refitting after a cross-validation: the setting that did best over all folds is trained again on the queries of all
+//! folds.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,12 +17,12 @@ use super::error::ExperimentError;
 use super::record::{CrossValidation, Measures};
 use super::splits::Splits;
 
-/// The setting that a cross-validation prefers over all its folds and seeds.
+/// The setting with the best mean selection measure over all folds and seeds of a cross-validation.
 #[derive(Debug, Clone)]
 pub struct Chosen {
     /// The configuration of the setting, for one fold.
     pub(super) config: ExperimentConfig,
-    /// The point of the grid, `-` without a grid.
+    /// The label of the grid point, or `-` without a grid.
     pub setting: String,
     /// The mean selection measure over folds and seeds.
     pub validation: f64,
@@ -30,17 +31,17 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The median of the best rounds, the lower one of two.
+    /// Returns the median of the best rounds, the lower of the two middle ones if their number is even.
     pub fn round(&self) -> usize {
         let mut rounds = self.best_rounds.clone();
         rounds.sort_unstable();
         rounds.get(rounds.len().saturating_sub(1) / 2).copied().unwrap_or(1)
     }
 
-    /// The configuration that trains the setting on `data` for the median of its best rounds.
+    /// Returns the configuration that trains the setting on `data` for the median of its best rounds.
     ///
     /// # Errors
-    /// [`ConfigError`] of a key that does not fit these data.
+    /// Returns a [`ConfigError`] of a key that does not suit these data.
     pub fn configuration(&self, data: &DataConfig) -> Result<(Document, ExperimentConfig), ConfigError> {
         let mut config = ExperimentConfig {
             data: data.clone(),
@@ -54,7 +55,7 @@ impl Chosen {
     }
 }
 
-/// Reads a configuration again as its file will have it, with all its checks.
+/// Formats a configuration as a file, and reads it back with all checks.
 fn again(config: &ExperimentConfig) -> Result<(Document, ExperimentConfig), ConfigError> {
     let place = Path::new("--refit");
     let empty = Document::parse(place, String::new(), &[])?;
@@ -64,7 +65,7 @@ fn again(config: &ExperimentConfig) -> Result<(Document, ExperimentConfig), Conf
 }
 
 impl ExperimentConfig {
-    /// Refuses a cross-validation whose folds do not try the same settings.
+    /// Refuses a cross-validation whose folds try different settings.
     pub(crate) fn check_refit(&self, folds: usize) -> Result<(), Refusal> {
         if self.search.is_some() && folds > 1 {
             let expected =
@@ -74,11 +75,11 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// The data of all folds as training data. The files are checked first, so a file that cannot be read is found
+    /// Returns the data of all folds as training data. The files are checked first, so an unreadable file is found
     /// before any fit.
     ///
     /// # Errors
-    /// [`ExperimentError`] of the data, and of folds that hold a part of another one's queries.
+    /// Returns an [`ExperimentError`] of the data, or of a fold that has some of another fold's queries but not all.
     pub fn refit_data(&self) -> Result<DataConfig, ExperimentError> {
         let splits = self.data.splits(&self.cv, self.seed)?;
         self.check_refit(splits.count())?;
@@ -96,7 +97,8 @@ impl ExperimentConfig {
         Ok(data)
     }
 
-    /// The column that queries are split by, which is no feature, unless it has another name in the configuration.
+    /// Returns the column that queries are split by, unless the configuration gives it another role. This column is
+    /// not a feature.
     fn split_column(&self) -> Option<String> {
         let by = [self.data.split.as_ref().map(|split| &split.by), self.cv.split.as_ref().map(|split| &split.by)];
         let (SplitBy::Group(name) | SplitBy::Time(name)) = by.into_iter().flatten().next()? else { return None };
@@ -107,7 +109,7 @@ impl ExperimentConfig {
 }
 
 impl DataConfig {
-    /// The same data with the queries of all splits to train on.
+    /// Returns the same data, with the queries of all splits as training queries.
     fn of_all(&self, splits: &Splits) -> Result<Self, DataError> {
         let mut data =
             Self { folds: None, fold: 1, validation: Vec::new(), test: Vec::new(), split: None, ..self.clone() };
@@ -154,7 +156,7 @@ impl DataConfig {
 }
 
 impl CrossValidation {
-    /// Returns the estimate for a ranker that is trained on all the queries; `report` is the place of the report.
+    /// Returns the estimate for a ranker that is trained on all the queries; `report` is the path of the report.
     pub fn estimate(&self, report: Option<String>) -> Estimate {
         let numbers = |measures: &Measures| {
             measures.iter().filter_map(|(name, value)| Some((name.to_string(), value.as_f64()?))).collect()

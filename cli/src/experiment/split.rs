@@ -1,4 +1,4 @@
-//! One split of an experiment: which queries train, validate and test.
+//! One split of an experiment into training, validation and test queries.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub(crate) struct Told {
 }
 
 impl Split {
-    /// Bytes of all features.
+    /// Returns the number of bytes of all features.
     pub fn bytes(&self) -> usize {
         self.sets().map(|data| data.features.len() * size_of::<f32>()).sum()
     }
@@ -46,10 +46,10 @@ impl Split {
         [Some(&mut self.train), self.validation.as_mut(), self.test.as_mut()].into_iter().flatten()
     }
 
-    /// Cuts each set into that many shards. If the features are streamed, each process reads only its own shards.
+    /// Divides each set into `shards` shards. If the features are streamed, each process reads only its own shards.
     ///
     /// # Errors
-    /// A [`Refusal`] of more shards than training queries.
+    /// Returns a [`Refusal`] if there are more shards than training queries.
     pub(crate) fn cut(&mut self, shards: usize) -> Result<(), Refusal> {
         let queries = self.train.queries();
         if shards > queries {
@@ -60,32 +60,32 @@ impl Split {
         Ok(())
     }
 
-    /// Refuses features that may not be, in all processes alike.
+    /// Refuses invalid feature values, with the same error in all processes.
     pub(crate) fn check(&self, processes: &dyn Processes) -> Result<(), DataError> {
         self.sets().try_for_each(|data| check_values_in(data, processes))
     }
 }
 
 impl DataConfig {
-    /// The split that `train` uses; `seed` shuffles the queries if they are split. Files that lack features are logged
-    /// as a warning.
+    /// Returns the split that `train` uses; `seed` shuffles the queries if a split is configured. Files that lack
+    /// features are logged as a warning.
     ///
     /// # Errors
-    /// [`DataError`] of the folder, the files or the generator.
+    /// Returns a [`DataError`] of the folder, the files or the generator.
     pub fn split(&self, seed: u64) -> Result<Split, DataError> {
         let Told { split, warnings } = self.told_split(seed)?;
         warnings.iter().for_each(|warning| log::warn!("{warning}"));
         Ok(split)
     }
 
-    /// The split, and the warnings about its files.
+    /// Returns the split that `train` uses, and the warnings about its files.
     pub(super) fn told_split(&self, seed: u64) -> Result<Told, DataError> {
         let told = self.unchecked_split(seed)?;
         told.split.check(&OneProcess)?;
         Ok(told)
     }
 
-    /// The split. Its features may not have been checked.
+    /// Returns the split that `train` uses, possibly without checking its features.
     pub(crate) fn unchecked_split(&self, seed: u64) -> Result<Told, DataError> {
         match (&self.folds, &self.synthetic) {
             (Some(folder), _) => {
@@ -103,12 +103,12 @@ impl DataConfig {
         }
     }
 
-    /// A fold of the folder. Its features may not have been checked.
+    /// Reads a fold of the folder, possibly without checking its features.
     pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Told, DataError> {
         self.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))
     }
 
-    /// The training files, and the values of the column that splits their queries, with the warnings about them.
+    /// Reads the training files and the column that splits their queries. Also returns the warnings about the files.
     #[allow(clippy::type_complexity)]
     pub(super) fn read_keyed(&self, by: &SplitBy) -> Result<(RankingDataset, Option<Keys>, Vec<String>), DataError> {
         let column = by.column();
@@ -120,7 +120,7 @@ impl DataConfig {
         Ok((read.data, read.keys, warnings))
     }
 
-    /// The training files, split by shares.
+    /// Reads the training files, and splits them by shares.
     fn read_shares(&self, split: &SplitConfig, seed: u64) -> Result<Told, DataError> {
         let (whole, keys, warnings) = self.read_keyed(&split.by)?;
         let sets = workbench::folds::split_by_shares(&whole, keys.as_ref(), &split.shares, seed);
@@ -179,8 +179,8 @@ impl DataConfig {
         Ok(Told { split: Split { fold, validation, test, train }, warnings })
     }
 
-    /// A warning for each file that has fewer features than the training data, unless the configuration says how many
-    /// there are.
+    /// Returns a warning for each file that has fewer features than the training data, unless the configuration says
+    /// how many there are.
     fn warnings(&self, widths: &[FileWidth], expected: usize) -> Vec<String> {
         if self.read.features.is_some() {
             return Vec::new();
@@ -204,12 +204,12 @@ fn moved_in_words(key: &str, data: &RankingDataset) -> Option<String> {
     (moved > 0).then(|| format!("{key}: moved {moved} of {rows} next to the other rows of their query"))
 }
 
-/// The folds of a folder.
+/// Returns the folds of a folder.
 pub(super) fn discover(folder: &Path) -> Result<Vec<folds::Fold>, DataError> {
     folds::discover(folder).map_err(about("data.folds"))
 }
 
-/// Names the key if files are missing or empty. Other errors have a place in a file.
+/// Adds the configuration key to an error about missing or empty files. Other errors name a place in a file.
 fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     move |error| match error {
         DataError::Key { source, .. } => DataError::Key { key, source },
@@ -220,7 +220,7 @@ fn about(key: &'static str) -> impl Fn(DataError) -> DataError {
     }
 }
 
-/// Names the set of data that cannot be streamed.
+/// Adds the configuration key to the error of data that cannot be streamed.
 fn about_set(key: &'static str) -> impl Fn(DataError) -> DataError {
     move |error| DataError::Key { key, source: Box::new(error) }
 }

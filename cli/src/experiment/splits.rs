@@ -1,5 +1,4 @@
-//! The splits of a cross-validation. Files of folds, or the one dataset that is cut, are the only copy in memory apart
-//! from the splits that fits ask for.
+//! The splits of a cross-validation. Memory holds one copy of the data, and the splits that fits ask for.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -13,7 +12,7 @@ use super::config::{CrossValidationConfig, DataConfig, FoldsConfig, SplitBy, Syn
 use super::record::{DataReport, Sets};
 use super::split::{Split, Told, discover};
 
-/// The splits of a cross-validation. None is in memory before it is needed.
+/// The splits of a cross-validation, which are read when they are needed.
 #[derive(Debug)]
 pub struct Splits {
     source: Source,
@@ -22,16 +21,16 @@ pub struct Splits {
     warnings: Mutex<Vec<(String, String)>>,
 }
 
-/// Facts about a split without its features.
+/// A description of a split that does not hold the features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitContents {
     /// Number of the fold, from 1.
     pub fold: usize,
-    /// Statistics and hashes of its sets.
+    /// The statistics and the hashes of the split's sets.
     pub data: Sets<DataReport>,
-    /// Bytes of all features.
+    /// The number of bytes of all features.
     pub bytes: usize,
-    /// Identifiers of the test queries; none without a test set.
+    /// The identifiers of the test queries, or none without a test set.
     pub test_queries: Vec<String>,
 }
 
@@ -40,9 +39,9 @@ pub struct SplitContents {
 enum Source {
     /// Separate files for each split.
     Files { data: Box<DataConfig>, folds: Vec<Fold>, last: Mutex<Option<(usize, Arc<Split>)>> },
-    /// One dataset, whose queries are dealt out.
+    /// One dataset, whose queries are divided among the folds.
     Queries { whole: Box<RankingDataset>, folds: Vec<QueryFold> },
-    /// The data are one split.
+    /// One split that has all the data.
     One(Box<Split>),
 }
 
@@ -50,8 +49,8 @@ impl DataConfig {
     /// Finds the splits of a cross-validation. Files of folds are not read yet.
     ///
     /// # Errors
-    /// [`DataError`] of a folder or of data that are cut into splits; [`DataError::Refused`] if a fold does not exist,
-    /// or if the data have no folds or no test set.
+    /// Returns a [`DataError`] of a folder, or of data that are divided into splits. Returns [`DataError::Refused`] if
+    /// a fold does not exist, or if the data have neither folds nor a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Splits, DataError> {
         let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
         let mut warnings = Vec::new();
@@ -119,18 +118,18 @@ impl Splits {
         Self { source, contents: (0..count).map(|_| OnceLock::new()).collect(), warnings: Mutex::default() }
     }
 
-    /// Reports the warnings about the files that have been read, with their fold.
+    /// Reports the warnings about the files read so far, each with its fold.
     pub(super) fn tell(&self, mut listener: impl FnMut(&str, &str)) {
         let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         warnings.iter().for_each(|(fold, warning)| listener(fold, warning));
     }
 
-    /// Number of splits.
+    /// Returns the number of splits.
     pub fn count(&self) -> usize {
         self.contents.len()
     }
 
-    /// Numbers of the folds, from 1, in the order of the splits.
+    /// Returns the numbers of the folds, from 1, in the order of the splits.
     pub fn folds(&self) -> impl Iterator<Item = usize> {
         (0..self.count()).map(|at| match &self.source {
             Source::Files { folds, .. } => folds[at].number,
@@ -139,7 +138,7 @@ impl Splits {
         })
     }
 
-    /// The files of each split, if each has separate files.
+    /// Returns the files of each split, if each split has separate files.
     pub(super) fn files(&self) -> Option<&[Fold]> {
         match &self.source {
             Source::Files { folds, .. } => Some(folds),
@@ -147,18 +146,18 @@ impl Splits {
         }
     }
 
-    /// Whether the splits are cut from one set.
+    /// Returns whether one dataset is divided into the splits.
     pub(super) fn cuts(&self) -> bool {
         matches!(self.source, Source::Queries { .. })
     }
 
-    /// Returns the contents of the split of an index. If its files have not been read yet, they are read.
+    /// Returns the contents of a split by its index. Reads the files if that has not been done.
     ///
     /// # Errors
-    /// [`DataError`] of its files.
+    /// Returns a [`DataError`] of the files.
     ///
     /// # Panics
-    /// If the index is not below [`count`](Self::count).
+    /// Panics if `at` is not below [`count`](Self::count).
     pub fn contents(&self, at: usize) -> Result<&SplitContents, DataError> {
         if let Some(contents) = self.contents[at].get() {
             return Ok(contents);
@@ -167,14 +166,14 @@ impl Splits {
         Ok(self.contents[at].get_or_init(|| SplitContents::of(&split)))
     }
 
-    /// Returns the split of an index, not shared with other callers. With `again`, its files stay in memory until
-    /// another split is read: set it for a split that is needed again soon.
+    /// Returns a copy of a split by its index. With `again`, the files stay in memory until another split is read, for
+    /// a split that is soon needed again.
     ///
     /// # Errors
-    /// [`DataError`] of its files; [`DataError::Changed`] if they have changed.
+    /// Returns a [`DataError`] of the files, or [`DataError::Changed`] if they have changed.
     ///
     /// # Panics
-    /// If the index is not below [`count`](Self::count).
+    /// Panics if `at` is not below [`count`](Self::count).
     pub fn read(&self, at: usize, again: bool) -> Result<Split, DataError> {
         match &self.source {
             Source::Files { data, folds, last } => {
@@ -204,7 +203,7 @@ impl Splits {
         }
     }
 
-    /// Reads the files of a fold. They must be unchanged if they have been read before.
+    /// Reads the files of a fold, and fails if they have changed since they were first read.
     fn read_files(&self, data: &DataConfig, fold: &Fold, at: usize) -> Result<Split, DataError> {
         let Told { split, warnings } = data.read_fold(fold)?;
         split.check(&OneProcess)?;
@@ -233,7 +232,7 @@ impl SplitContents {
     }
 }
 
-/// Refuses a fold that the data lack.
+/// Refuses a fold that the data do not have.
 fn check_folds(asked: &[usize], there: impl ExactSizeIterator<Item = usize> + Clone) -> Result<(), Refusal> {
     let Some(missing) = asked.iter().find(|fold| !there.clone().any(|number| number == **fold)) else { return Ok(()) };
     let expected = format!("from 1 to {}, the folds of the data", there.len());

@@ -16,10 +16,11 @@ use super::error::ExperimentError;
 use super::folder::{CONFIG, Claim, NEXT, RANKER, START, settle};
 use super::split::Split;
 
-/// The file of a ranker: the path itself, or the ranker in the folder of a `train` run.
+/// Returns the file of a ranker, which is the path itself or the ranker in the folder of a `train` run.
 ///
 /// # Errors
-/// [`RankerError::File`] for a folder without a ranker; [`OutputError`](super::error::OutputError) of [`settle`].
+/// Returns [`RankerError::File`] for a folder without a ranker, or the [`OutputError`](super::error::OutputError) of
+/// [`settle`].
 pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
@@ -36,10 +37,10 @@ pub(crate) fn ranker_file(path: &Path) -> Result<PathBuf, ExperimentError> {
 }
 
 impl ExperimentConfig {
-    /// Refuses a start, and streamed data, for a cross-validation.
+    /// Refuses a starting ranker, and streamed data, in a cross-validation.
     ///
     /// # Errors
-    /// [`Refusal`] of the key `start` or `data.memory`, if it is given.
+    /// Returns a [`Refusal`] of the key `start` or `data.memory`, if it is given.
     pub(crate) fn check_folds(&self) -> Result<(), Refusal> {
         let words = "not read by `cv`: the ranker may have been trained on the queries that a fold tests";
         if self.start.is_some() {
@@ -53,11 +54,11 @@ impl ExperimentConfig {
         }
     }
 
-    /// Rejects a ranker that the learner cannot start from, or a ranker of another number of features than the data:
-    /// its trees cannot be added to.
+    /// Rejects a ranker that the learner cannot start from. Also rejects a ranker whose number of features differs
+    /// from that of the data.
     ///
     /// # Errors
-    /// [`Refusal`] of the key `start`.
+    /// Returns a [`Refusal`] of the key `start`.
     pub(crate) fn check_start_ranker(&self, ranker: &Ranker, split: &Split) -> Result<(), Refusal> {
         let started = self.learner().and_then(|mut learner| learner.start_from(ranker.model()));
         if let Err(LearnerError::Refused(refusal)) = started {
@@ -76,9 +77,9 @@ impl ExperimentConfig {
     }
 
     /// Makes a run that continues the ranker in its own folder start from a copy, which stays with the new ranker.
-    /// Otherwise the run could not be continued or repeated once the new ranker is in its place.
+    /// Without the copy, the run could not be continued or repeated after the new ranker replaces the old one.
     ///
-    /// Returns the path of the ranker now, if it is the one in `folder`; `start` becomes the path of the copy.
+    /// Returns the path where that ranker is now, if it is the one in `folder`; `start` becomes the path of the copy.
     pub(crate) fn start_from_copy(&mut self, folder: &Path, claim: Claim) -> Option<PathBuf> {
         let start = self.start.as_ref()?;
         let file = if start.is_dir() { start.join(RANKER) } else { start.clone() };
@@ -96,11 +97,11 @@ impl ExperimentConfig {
         Some(copies.into_iter().find(|copy| copy.exists()).unwrap_or(given))
     }
 
-    /// Loads the ranker that the fit starts from, if there is one. The fit uses its normalizer.
+    /// Loads the ranker that the fit starts from, if there is one. The fit uses the normalizer of that ranker.
     ///
     /// # Errors
-    /// [`ExperimentError::Ranker`] for a file that is no ranker; [`ExperimentError::Refused`] for one with another kind of
-    /// normalizer than the configuration's.
+    /// Returns [`ExperimentError::Ranker`] for a file that is not a ranker. Returns [`ExperimentError::Refused`] if
+    /// the normalizer of the ranker and of the configuration differ in kind.
     pub fn start_ranker(&self, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
         self.start.as_ref().map(|path| self.load_start(path, device)).transpose()
     }

@@ -1,4 +1,4 @@
-//! `TrainRun`: one fit of a configuration with its folder, as `burn-rank train` and the Python package run it.
+//! `TrainRun`, one fit of a configuration with its folder, as run by `burn-rank train` and by the Python package.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use super::folder::{CARD, Claim, OutputFolder, RANKER, RunKind, START};
 use super::record::{DataReport, Report, RunRecord, Sets, TrainReport};
 use super::split::{Split, Told};
 
-/// Writes the record of a finished run into its folder. `report::write_reports` makes the page as well.
+/// Writes the record of a finished run into its folder. `report::write_reports` also makes the page.
 pub type WriteReports = dyn Fn(&OutputFolder, &Report, &RunRecord) -> Result<(), OutputError>;
 
-/// A run whose configuration is checked, whose data are read and whose folder is open.
+/// A run whose configuration is checked, whose data are read, and whose folder is open.
 pub struct TrainRun<'p> {
     start: Instant,
     config: ExperimentConfig,
@@ -37,26 +37,26 @@ pub struct TrainRun<'p> {
     processes: &'p dyn Processes,
 }
 
-/// A run that has ended, with its files written.
+/// A finished run, whose files are written.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// The folder with the files of the run. A run that was stopped before it replaced an older one is in its subfolder
-    /// [`NEXT`](super::NEXT).
+    /// The folder with the files of the run. A run that was stopped before it replaced an older one is in the
+    /// subfolder [`NEXT`](super::NEXT).
     pub folder: PathBuf,
-    /// The ranker, its rounds and measures.
+    /// The ranker, with its rounds and measures.
     pub fit: Fit,
     /// The contents of `report.json`.
     pub report: Report,
 }
 
 impl<'p> TrainRun<'p> {
-    /// Reads the data and opens the folder: `out`, or `runs/NAME`. The time that is recorded of the run counts from
-    /// `start`. Of several processes that make the run together, the first one has the folder.
+    /// Reads the data and opens the folder, which is `out` or by default `runs/NAME`. The recorded time of the run
+    /// counts from `start`. If several processes make the run together, only the first one opens the folder.
     ///
     /// # Errors
-    /// [`ExperimentError`] of the ranker to start from, the data or the folder. The folder is checked before the data
-    /// are read, which may take long. It is made only afterwards, so that data that cannot be read leave nothing
-    /// behind. Several processes are refused if they cannot share the work, or if one of them is about to make another
+    /// Returns an [`ExperimentError`] of the starting ranker, the data or the folder. The folder is checked before the
+    /// data are read, because reading may take long. It is created only afterward, so unreadable data leave nothing
+    /// behind. Several processes are refused if they cannot share the work or if one of them would make a different
     /// fit.
     pub fn open(
         start: Instant,
@@ -125,23 +125,23 @@ impl<'p> TrainRun<'p> {
         })
     }
 
-    /// The configuration.
+    /// Returns the configuration of the run.
     pub fn config(&self) -> &ExperimentConfig {
         &self.config
     }
 
-    /// The same run, with the estimate of a cross-validation in its ranker and card. Warnings about the data are not
-    /// repeated: the cross-validation has reported them.
+    /// Returns the same run, with the estimate of a cross-validation for its ranker and card. Warnings about the data
+    /// are dropped, because the cross-validation has reported them.
     #[must_use]
     pub fn with_estimate(self, estimate: Estimate) -> Self {
         Self { estimate: Some(estimate), warnings: Vec::new(), ..self }
     }
 
-    /// Fits the ranker and writes it with its card, then its record by `write_reports`, in the first process. A fit
-    /// that is stopped is written too: its [`stop`](Fit::stop) says so, and it can be resumed.
+    /// Fits the ranker and writes it with its card; `write_reports` writes the record. Only the first process writes
+    /// files. A stopped fit is written too; its [`stop`](Fit::stop) says so, and the fit can be resumed.
     ///
     /// # Errors
-    /// [`ExperimentError`] of the fit or of a file that cannot be written.
+    /// Returns an [`ExperimentError`] of the fit, or of a file that cannot be written.
     pub fn fit(
         self,
         dashboard: bool,
@@ -199,7 +199,7 @@ impl<'p> TrainRun<'p> {
     }
 }
 
-/// Reads a ranker that is to be copied.
+/// Reads a ranker in order to copy it.
 fn read_start(path: &Path) -> Result<Vec<u8>, ExperimentError> {
     fs::read(path).map_err(|source| OutputError::Unwritable { path: path.to_path_buf(), source }.into())
 }

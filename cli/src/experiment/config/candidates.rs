@@ -1,4 +1,4 @@
-//! The settings that a cross-validation chooses among: the points of the grid, or the trials of a search.
+//! The settings that a cross-validation chooses among, which are the points of a grid or the trials of a search.
 
 use burn_rank::json::Value;
 use burn_rank::learner::registry::LEARNERS;
@@ -9,26 +9,26 @@ use super::experiment::ExperimentConfig;
 use super::grid::{self, Point};
 use super::search::{Rung, SearchConfig, rungs};
 
-/// The table of the points of a grid, and the table of the trials of a search.
+/// The names of the configuration tables that hold a grid and a search space.
 const GRID: &str = "grid";
 const SPACE: &str = "search.space";
 
-/// One setting.
+/// A setting that a cross-validation tries.
 #[derive(Debug, Clone)]
 pub(in crate::experiment) struct Candidate {
-    /// The values of the setting.
+    /// The values of the setting's keys.
     pub(in crate::experiment) point: Point,
-    /// The name of the setting among others.
+    /// The label that distinguishes the setting from the others.
     pub(in crate::experiment) label: String,
-    /// The configuration with these values.
+    /// The configuration with the values of the setting.
     pub(in crate::experiment) config: ExperimentConfig,
 }
 
 impl ExperimentConfig {
-    /// Refuses a grid or a search that would fail, as far as that is known before any data are read.
+    /// Refuses a grid or a search with an invalid setting, before any data are read.
     pub(super) fn check_candidates(&self, document: &Document) -> Result<(), ConfigError> {
         let Some(search) = &self.search else {
-            // One at a time: a grid may be large.
+            // Points are checked one at a time, because a grid may be large.
             let mut points = self.points_of_grid(document)?.into_iter().filter(|point| !point.is_empty());
             return points.try_for_each(|point| at_point(document, GRID, &point).map(|_| ()));
         };
@@ -48,7 +48,7 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// Every point of the grid; the configuration itself where there is no grid.
+    /// Returns a candidate for each point of the grid, or the configuration itself if there is no grid.
     pub(in crate::experiment) fn grid_candidates(&self, document: &Document) -> Result<Vec<Candidate>, ConfigError> {
         let candidate = |point: Point| {
             let config = if point.is_empty() { self.clone() } else { at_point(document, GRID, &point)? };
@@ -63,7 +63,7 @@ impl ExperimentConfig {
         grid::points(&self.grid).map_err(place)
     }
 
-    /// Returns the trials of a search in a fold, in order; with successive halving, the trials of its budget.
+    /// Returns the trials that a search draws in a fold, in order. Successive halving sets their rounds to its budget.
     pub(in crate::experiment) fn trials(
         &self,
         document: &Document,
@@ -86,7 +86,7 @@ impl ExperimentConfig {
         Ok(trials)
     }
 
-    /// The rungs of successive halving, for trials of this configuration; none of another search.
+    /// Returns the rungs of successive halving for this configuration, or none for another search.
     pub(in crate::experiment) fn rungs(&self) -> Vec<Rung> {
         match (&self.search, self.rounds()) {
             (Some(SearchConfig::SuccessiveHalving { trials, reduction, .. }), Some(rounds)) => {
@@ -96,7 +96,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Gives the learner as many rounds as successive halving has for the trials of its last rung.
+    /// Sets the learner's number of rounds to the budget of successive halving, if it names one.
     fn set_budget(&mut self, budget: Option<usize>) -> Result<(), Refusal> {
         let Some(key) = self.learner_entry().and_then(|entry| entry.rounds_key) else {
             let kind = self.learner_kind();
@@ -119,7 +119,7 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// The learner's number of rounds, where it has one.
+    /// Returns the learner's number of rounds, if it has one.
     fn rounds(&self) -> Option<usize> {
         let entry = self.learner_entry()?;
         let key = entry.rounds_key?;
@@ -128,7 +128,8 @@ impl ExperimentConfig {
     }
 }
 
-/// Refuses trials of different lengths, which no rung could compare, and trials too short to be shared out.
+/// Refuses trials whose numbers of rounds differ, because no rung could compare them, and trials with fewer rounds
+/// than `reduction`.
 fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
     let mut rounds = trials.iter().filter_map(|trial| trial.config.rounds());
     let Some(first) = rounds.next() else { return Ok(()) };
@@ -147,7 +148,7 @@ fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The configuration at a point of the table `from`.
+/// Returns the configuration with the values of a point of the table `from`, `grid` or `search.space`.
 fn at_point(document: &Document, from: &str, point: &Point) -> Result<ExperimentConfig, ConfigError> {
     let at_point = document.at_point(from, point)?;
     ExperimentConfig::read(&at_point).map_err(|refusal| {

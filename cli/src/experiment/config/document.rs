@@ -1,4 +1,4 @@
-//! A configuration document: TOML text with its positions, and the overrides of the command line.
+//! A configuration document, which is TOML text with positions and the overrides of the command line.
 
 use std::fmt::Display;
 use std::fs;
@@ -15,10 +15,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::grid::Point;
 
-/// The value of a `KEY=VALUE` of the command line: A value of TOML or JSON, if the text is either; otherwise the text.
+/// Returns the value of a `KEY=VALUE` override: a TOML or JSON value if the text is one, otherwise the text itself.
 ///
 /// # Errors
-/// A number that is not finite, or a whole number that TOML does not have, with its key.
+/// Returns a [`Refusal`] of `key` for a number that is not finite or a whole number that TOML cannot hold.
 pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
     let line = format!("value = {text}");
     let table = toml::from_str::<toml::Table>(&line);
@@ -35,10 +35,10 @@ pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
     }
 }
 
-/// Converts the value of TOML at `key` to a value of JSON; times become texts.
+/// Converts a TOML value at `key` to a JSON value; dates and times become strings.
 ///
 /// # Errors
-/// A number that is not finite, which no key accepts.
+/// Returns a [`Refusal`] if a number is not finite, because no key accepts one.
 pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal> {
     match not_finite(&value, key) {
         Some(refusal) => Err(refusal),
@@ -46,13 +46,13 @@ pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal>
     }
 }
 
-/// A key that cannot be used, with its place.
+/// The error of a configuration key that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ConfigError {
-    /// `file:line:column`, `--set key=value` or `--device name`; a long one is cut with an ellipsis.
+    /// Where the key was written: `file:line:column`, `--set key=value` or `--device name`, shortened if long.
     pub place: String,
-    /// Key, what was found, what was expected, the nearest valid name.
+    /// The key, what was found, what was expected, and the nearest valid name.
     pub message: String,
 }
 
@@ -62,12 +62,12 @@ pub struct Document {
     path: PathBuf,
     text: String,
     overrides: Vec<Override>,
-    /// Keys that [`Document::assign`] has set, each with the key that its errors are placed at.
+    /// Keys set by [`Document::assign`], each with the key that its errors name instead.
     assigned: Vec<(String, String)>,
     root: Value,
 }
 
-/// A `key=value` of the command line.
+/// A `key=value` override from the command line.
 #[derive(Debug, Clone)]
 struct Override {
     key: String,
@@ -75,19 +75,20 @@ struct Override {
     removes: bool,
 }
 
-/// The configuration in the folder of a run.
+/// The name of the configuration file in the folder of a run.
 const OF_RUN: &str = "config.toml";
 
-/// Most parts of a dotted key: no configuration has so many, and deep tables overflow the stack when they are dropped.
+/// The largest number of parts in a dotted key. No configuration needs more, and dropping deeply nested tables would
+/// overflow the stack.
 const DEEPEST: usize = 32;
 
 impl Document {
-    /// Reads `path` and applies `key=value` overrides (`learner.epochs=10`). A value is TOML or JSON, else a
-    /// string; an empty one, or `null`, removes the key.
+    /// Reads `path` and applies `key=value` overrides, such as `learner.epochs=10`. A value is TOML or JSON, and
+    /// otherwise a string. An empty value or `null` removes the key.
     ///
     /// # Errors
-    /// [`ConfigError`] when the file cannot be read or is not TOML, a number is not finite or out of TOML's range, or
-    /// an override has no `=` or leads through a value.
+    /// Returns a [`ConfigError`] if the file cannot be read or is not TOML, or if a number is not finite or outside
+    /// TOML's range. An override also fails without `=`, or if its key leads through a value that is not a table.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -111,7 +112,7 @@ impl Document {
         })
     }
 
-    /// Parses `text` as the content of `path`; see [`Document::read`].
+    /// Parses `text` as the content of `path`, and applies the overrides as [`Document::read`] does.
     ///
     /// # Errors
     /// As [`Document::read`].
@@ -140,11 +141,11 @@ impl Document {
         Ok(document)
     }
 
-    /// A configuration that is a table already and no text; errors name the key and `name`. Relative paths start at the
+    /// Makes a document from a table instead of a file; errors show `name` and the key. Relative paths start at the
     /// current folder.
     ///
     /// # Errors
-    /// [`ConfigError`] as for [`Document::read`], and for a value that is not a table.
+    /// Returns a [`ConfigError`] as [`Document::read`] does, or if `root` is not a table.
     pub fn from_value(name: &str, root: Value, overrides: &[String]) -> Result<Self, ConfigError> {
         let path = PathBuf::from(name);
         if !root.is_object() {
@@ -157,13 +158,13 @@ impl Document {
         Ok(document)
     }
 
-    /// Returns the folder of the file. Relative paths in the file start here; paths in overrides start at the current
-    /// folder.
+    /// Returns the folder of the configuration file, where relative paths in the file start. Relative paths in
+    /// overrides start at the current folder.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// Name of the file without its extension.
+    /// Returns the name of the configuration file without its extension.
     pub fn stem(&self) -> String {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -171,7 +172,7 @@ impl Document {
     /// Applies one `key=value` override.
     ///
     /// # Errors
-    /// [`ConfigError`] as for [`Document::read`].
+    /// Returns a [`ConfigError`] as [`Document::read`] does.
     pub fn set(&mut self, assignment: &str) -> Result<(), ConfigError> {
         let written = format!("--set {}", shown(assignment));
         let refuse = |message: String| ConfigError { place: written.clone(), message };
@@ -188,8 +189,7 @@ impl Document {
         Ok(())
     }
 
-    /// Sets a key to the value of an option of the command line, such as `--device`. Errors about the key name the
-    /// option.
+    /// Sets a key to the value of a command-line option, such as `--device`. Errors about the key show the option.
     pub fn set_option(&mut self, key: &str, option: &str, value: &str) {
         if let Some(root) = self.root.as_object_mut() {
             root.insert(key.to_string(), Value::from(value));
@@ -198,31 +198,31 @@ impl Document {
         self.overrides.push(Override { key: key.to_string(), written, removes: false });
     }
 
-    /// Whether the value at a dotted key is an override's, not the file's.
+    /// Returns whether the value of a dotted key comes from an override, not from the file.
     pub(super) fn is_set_by_hand(&self, key: &str) -> bool {
         self.overrides.iter().any(|set| !set.removes && is_within(key, &set.key))
     }
 
-    /// Whether there is a value at a dotted key.
+    /// Returns whether a dotted key has a value.
     pub(super) fn has(&self, key: &str) -> bool {
         key.split('.').try_fold(&self.root, |value, part| value.get(part)).is_some()
     }
 
-    /// Sets a dotted key to a value that is tried: errors about it are placed at the key in the table `from`, as in
-    /// `[grid]`.
+    /// Sets a dotted key to a value that a grid or a search tries. Errors about the value point to the key in the
+    /// table `from`, such as `[grid]`.
     ///
     /// # Errors
-    /// The fault of the key: it leads through a value, or has more than 32 parts.
+    /// Returns a message if the key leads through a value that is not a table, or has more than 32 parts.
     pub fn assign(&mut self, from: &str, key: &str, value: Value) -> Result<(), String> {
         put(&mut self.root, key, value)?;
         self.assigned.push((key.to_string(), format!("{from}.{key}")));
         Ok(())
     }
 
-    /// This document at a point of the table `from`: `grid`, or `search.space`.
+    /// Returns this document with the values of a point of the table `from`, `grid` or `search.space`.
     ///
     /// # Errors
-    /// [`ConfigError`] for a key that leads through a value.
+    /// Returns a [`ConfigError`] if a key leads through a value that is not a table.
     pub(super) fn at_point(&self, from: &str, point: &Point) -> Result<Self, ConfigError> {
         let mut document = self.clone();
         for (key, value) in point {
@@ -231,23 +231,23 @@ impl Document {
         Ok(document)
     }
 
-    /// Whether a key is tried.
+    /// Returns whether a grid point or trial sets this key.
     pub(super) fn tries(&self, key: &str) -> bool {
         self.assigned.iter().any(|(assigned, _)| assigned == key)
     }
 
-    /// Whether a section is tried, or a key in it.
+    /// Returns whether a grid point or trial sets this section or a key in it.
     pub(super) fn tries_in(&self, section: &str) -> bool {
         self.assigned.iter().any(|(assigned, _)| assigned.split('.').next() == Some(section))
     }
 
-    /// Whether values that are tried have been assigned.
+    /// Returns whether the document contains the values of a grid point or trial.
     pub(super) fn is_at_point(&self) -> bool {
         !self.assigned.is_empty()
     }
 
-    /// This document with a null at each key that an override removes. So an unknown key is refused, as it would be
-    /// with a value.
+    /// Returns a copy of this document for each override that removes a key, with null at that key. Reading the copies
+    /// detects unknown keys, which would be refused with any other value.
     pub(super) fn with_nulls(&self) -> impl Iterator<Item = Result<Self, ConfigError>> {
         self.overrides.iter().filter(|set| set.removes).map(|set| {
             let mut document = self.clone();
@@ -265,15 +265,16 @@ impl Document {
         }
     }
 
-    /// The whole configuration as a typed value.
+    /// Decodes the whole configuration into a typed value.
     ///
     /// # Errors
-    /// [`ConfigError`] naming the key: unknown (with the nearest known one), missing, or of another type.
+    /// Returns a [`ConfigError`] that names a key that is missing, of the wrong type or unknown. For an unknown key it
+    /// also names the nearest known one.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         self.value_as().map_err(|refusal| self.place(&refusal))
     }
 
-    /// The whole configuration as a typed value; the error has no place yet.
+    /// Decodes the whole configuration into a typed value; the error has no place yet.
     pub(super) fn value_as<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         if let Some(refusal) = unwritable(&self.root, "") {
             return Err(refusal);
@@ -281,12 +282,12 @@ impl Document {
         from_value(self.root.clone())
     }
 
-    /// An error about the dotted `key`, placed where it was written.
+    /// Returns an error about the dotted `key` that shows where the key was written.
     pub fn refuse(&self, key: &str, message: &str) -> ConfigError {
         self.place(&Refusal::fault(key, message))
     }
 
-    /// The error of a key that cannot be used, placed where it was written.
+    /// Returns the error of a refused key that shows where the key was written.
     pub fn place(&self, refusal: &Refusal) -> ConfigError {
         ConfigError { place: self.place_of(&refusal.key), message: refusal.with_key() }
     }
@@ -305,7 +306,7 @@ impl Document {
         }
     }
 
-    /// Returns the place of the dotted `key`, or of the nearest table around it, in the text.
+    /// Returns the position of the dotted `key` in the text, or of the nearest table around it.
     fn span(&self, key: &str) -> Option<Range<usize>> {
         let root = DeTable::parse(&self.text).ok()?;
         let (mut table, mut rest, mut span) = (root.get_ref(), key, None);
@@ -323,18 +324,18 @@ impl Document {
     }
 }
 
-/// Whether a dotted key is `around`, or below it.
+/// Returns whether a dotted key is `around` or lies below it.
 fn is_within(key: &str, around: &str) -> bool {
     key.strip_prefix(around).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// `scorer.hidden` of `scorer.hidden[0]`.
+/// Removes the indices from a key, so `scorer.hidden[0]` becomes `scorer.hidden`.
 fn without_indices(key: &str) -> String {
     let parts = key.split('[').enumerate();
     parts.map(|(at, part)| if at == 0 { part } else { part.split_once(']').map_or(part, |(_, rest)| rest) }).collect()
 }
 
-/// Sets a dotted key, or returns why that cannot be.
+/// Sets a dotted key, or returns why the key cannot be set.
 fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
     let parts = key.split('.').count();
     if parts > DEEPEST {
@@ -354,7 +355,7 @@ fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The first number that is not finite, at `key` or below it.
+/// Returns a refusal of the first number that is not finite, at `key` or below it.
 fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
     match value {
         toml::Value::Float(number) if !number.is_finite() => {
@@ -368,7 +369,7 @@ fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
     }
 }
 
-/// The first whole number of a text, at `key` or below it, that TOML does not have.
+/// Returns a refusal of the first whole number that TOML cannot hold, at `key` or below it.
 fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
     match value {
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
@@ -385,7 +386,7 @@ fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
     }
 }
 
-/// The first whole number at `key`, or below it, that the configuration of a run could not hold.
+/// Returns a refusal of the first whole number, at `key` or below it, that a run's configuration file could not hold.
 fn unwritable(value: &Value, key: &str) -> Option<Refusal> {
     match value {
         Value::Number(number) if number.as_u64().is_some_and(|number| i64::try_from(number).is_err()) => {
@@ -406,7 +407,7 @@ fn beyond(key: &str, found: impl Display) -> Refusal {
     Refusal::new(key, found, format!("a whole number {range}, which is {end}"))
 }
 
-/// The key of `name` in the table at `key`.
+/// Returns the dotted key of `name` in the table at `key`.
 fn below(key: &str, name: &str) -> String {
     if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") }
 }

@@ -1,4 +1,4 @@
-//! `ExperimentConfig`: what a configuration file says, checked. Unknown keys are refused everywhere.
+//! `ExperimentConfig`, the checked values of a configuration file. Unknown keys are refused in every section.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -22,57 +22,58 @@ use super::document::{ConfigError, Document};
 use super::search::SearchConfig;
 use super::sections::{CrossValidationConfig, DataConfig, FoldsConfig, MeasureConfig, SplitBy};
 
-/// One experiment.
+/// The configuration of one experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExperimentConfig {
-    /// Name in tables and reports; the file's stem when absent.
+    /// The experiment's name in tables and reports; by default the file name without its extension.
     #[serde(default)]
     pub name: String,
     /// The purpose of the experiment.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// The one seed.
+    /// The seed of the experiment's random choices.
     #[serde(default = "default_seed")]
     pub seed: u64,
-    /// Device name, as for `--device`.
+    /// The name of the device, as for `--device`.
     #[serde(default = "default_device")]
     pub device: String,
-    /// Instructions of the fused kernels of the CPU, as for `--instructions`; the best of the processor when absent. As
-    /// with the device, who runs the experiment enters them ([`Execution`](burn_rank::op::Execution)).
+    /// The instructions that the fused CPU kernels use, as for `--instructions`; the processor's best by default. The
+    /// caller applies them, like the device, by entering an [`Execution`](burn_rank::op::Execution).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
     /// The source of the queries.
     pub data: DataConfig,
-    /// The transformation of the features; fitted on training data.
+    /// The normalizer of the features, which is fitted on training data.
     #[serde(default)]
     pub normalizer: NormalizerKind,
-    /// A saved ranker of trees that the fit starts from, or the folder of a `train` run.
+    /// The saved tree ranker that the fit starts from, or the folder of a `train` run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<PathBuf>,
-    /// The model that turns features into scores, for learners that take a scorer.
+    /// The model that turns features into scores, for learners that use a scorer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scorer: Option<ScorerConfig>,
-    /// The loss that is minimized, for learners that take a loss.
+    /// The loss to minimize, for learners that use a loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossSpec>,
-    /// `kind` and the parameters of that learner.
+    /// The `kind` of the learner, and its parameters.
     pub learner: Map,
-    /// The measures and their convention.
+    /// The measures to compute, and their convention.
     #[serde(default)]
     pub measure: MeasureConfig,
-    /// Cross-validation: folds and seeds.
+    /// The folds and seeds of cross-validation.
     #[serde(default)]
     pub cv: CrossValidationConfig,
-    /// Dotted key to the list of values that cross-validation tries; selected on validation data, fold by fold.
+    /// The values that cross-validation tries for each dotted key. Each fold selects the best combination on its
+    /// validation data.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub grid: Map,
-    /// Trials that cross-validation draws in place of a grid.
+    /// The search that draws trials for cross-validation, in place of a grid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchConfig>,
 }
 
-/// The learners that have a property, as the end of a refusal: "`gradient` and `rank_svm` do".
+/// Lists the learners that have a property, to end a refusal, as in "`gradient` and `rank_svm` do".
 fn learners_that_do(has: impl Fn(&LearnerEntry) -> bool) -> String {
     let those = registry::LEARNERS.iter().filter(|entry| has(entry));
     let names: Vec<String> = those.map(|entry| format!("`{}`", entry.name)).collect();
@@ -88,10 +89,10 @@ fn default_device() -> String {
 }
 
 impl ExperimentConfig {
-    /// Decodes and checks a document, at every point of its grid or search.
+    /// Decodes a document, and checks it with the values of every grid point or trial.
     ///
     /// # Errors
-    /// [`ConfigError`] with the place of the key that cannot be used.
+    /// Returns a [`ConfigError`] with the place of the key that cannot be used.
     pub fn from_document(document: &Document) -> Result<Self, ConfigError> {
         let config = Self::read(document).map_err(|refusal| document.place(&refusal))?;
         for document in document.with_nulls() {
@@ -141,7 +142,8 @@ impl ExperimentConfig {
         Ok(config)
     }
 
-    /// If several learners are tried, keeps the sections `[scorer]` and `[loss]` only for those that read them.
+    /// Removes the sections `[scorer]` and `[loss]` that the learner does not read, if the grid or search tries
+    /// several learners.
     fn leave_out_unread(&mut self, document: &Document) {
         let Some(entry) = self.learner_entry().filter(|_| document.tries("learner")) else { return };
         if !entry.takes_scorer && !document.tries_in("scorer") {
@@ -152,8 +154,8 @@ impl ExperimentConfig {
         }
     }
 
-    /// Writes down the temperature that the learner gives a loss that names none. One that a grid or a search moves counts
-    /// in scores, as one does that is named.
+    /// Stores the temperature that the learner chooses for a loss without one. If a grid or a search varies the
+    /// temperature, its unit is the score, as for a temperature that is given.
     fn complete_temperature(&mut self) {
         let (Some(entry), Some(loss)) = (self.learner_entry(), &self.loss) else { return };
         let searched = self.search.as_ref().map(SearchConfig::space);
@@ -170,7 +172,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Every path, with its key.
+    /// Returns every path of the configuration, with its key.
     pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
         self.data.paths_mut().chain(self.start.iter_mut().map(|path| ("start", path)))
     }
@@ -250,7 +252,7 @@ impl ExperimentConfig {
         Ok(())
     }
 
-    /// Refuses to keep missing values for a learner that does not take them.
+    /// Refuses to keep missing values for a learner that does not support them.
     fn check_missing(&self) -> Result<(), Refusal> {
         let takes = |entry: &LearnerEntry| entry.takes_missing;
         if self.data.read.missing != Missing::Keep || self.learner_entry().is_some_and(takes) {
@@ -262,7 +264,7 @@ impl ExperimentConfig {
         Err(Refusal::new("data.read.missing", "\"keep\"", expected))
     }
 
-    /// Whether missing values reach the learner as a mean and a column.
+    /// Returns whether a missing value reaches the learner as a mean, marked in an additional column.
     pub(crate) fn indicates_missing(&self) -> bool {
         let takes = |entry: &LearnerEntry| entry.takes_missing;
         self.data.read.missing == Missing::Indicator && !self.learner_entry().is_some_and(takes)
@@ -281,7 +283,7 @@ impl ExperimentConfig {
         Err(Refusal::new("data.memory", memory, expected))
     }
 
-    /// Refuses a start for a learner that supports none, before any file is read.
+    /// Refuses a starting ranker for a learner that supports none, before any file is read.
     fn check_start(&self, learner: &mut dyn RankingLearner) -> Result<(), Refusal> {
         let Some(start) = &self.start else { return Ok(()) };
         let none = Model::Trees(TreeEnsemble::new(0));
@@ -323,20 +325,20 @@ impl ExperimentConfig {
         search.check()
     }
 
-    /// The entry of the learner, of one that is registered.
+    /// Returns the registry entry of the learner, if the learner is registered.
     pub(in crate::experiment) fn learner_entry(&self) -> Option<&'static LearnerEntry> {
         registry::LEARNERS.iter().find(|entry| entry.name == self.learner_kind())
     }
 
-    /// The name of the learner; empty where none is given.
+    /// Returns the name of the learner, or an empty string if none is given.
     pub(in crate::experiment) fn learner_kind(&self) -> &str {
         self.learner.get("kind").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The learner, checked.
+    /// Builds the learner and checks its parameters.
     ///
     /// # Errors
-    /// [`LearnerError`] naming the parameter.
+    /// Returns a [`LearnerError`] that names the parameter.
     pub fn learner(&self) -> Result<Box<dyn RankingLearner>, LearnerError> {
         registry::build(&self.learner, &self.parts())
     }
@@ -358,12 +360,12 @@ impl ExperimentConfig {
         }
     }
 
-    /// The same configuration with the normalizer that was fitted, which `auto` leaves open.
+    /// Returns the same configuration with the normalizer that was fitted, because `auto` leaves the choice open.
     pub(in crate::experiment) fn normalized_by(&self, kind: NormalizerKind) -> Self {
         Self { normalizer: kind, ..self.clone() }
     }
 
-    /// The same configuration without the sections that its learner does not read.
+    /// Returns the configuration without the sections that its learner does not read.
     pub(in crate::experiment) fn without_unread(mut self) -> Self {
         if let Some(entry) = self.learner_entry() {
             self.scorer = self.scorer.filter(|_| entry.takes_scorer);
@@ -372,8 +374,8 @@ impl ExperimentConfig {
         self
     }
 
-    /// The configuration as a value, with the defaults of learner and loss filled in and their parameters by name, so
-    /// that the same configuration has the same text. Keys whose values depend on the data are left out.
+    /// Returns the configuration as a value, with the defaults of the learner and the loss filled in. Their parameters
+    /// are sorted by name, so equal configurations have equal text. Keys whose values depend on the data are left out.
     pub fn resolved(&self) -> Value {
         let fill = |given: &mut Value, defaults: Map| {
             let Some(given) = given.as_object_mut() else { return };
@@ -397,13 +399,13 @@ impl ExperimentConfig {
         value
     }
 
-    /// Returns the measure and convention that select rounds and grid points.
+    /// Returns the measure and the convention that select rounds and grid points.
     pub fn selection(&self) -> Selection {
         let MeasureConfig { convention, select, round, .. } = &self.measure;
         Selection { measure: *select, convention: convention.clone(), round: *round }
     }
 
-    /// The measures to report, the selecting one first, each once.
+    /// Returns the measures to report, each once, with the selection measure first.
     pub fn measures(&self) -> Vec<Measure> {
         let mut measures = vec![self.measure.select];
         for measure in &self.measure.report {
@@ -415,7 +417,7 @@ impl ExperimentConfig {
     }
 }
 
-/// Returns the place of a learner's error in the configuration.
+/// Converts a learner's error to a refusal of the configuration key that caused it.
 fn refusal_of(error: LearnerError) -> Refusal {
     match error {
         LearnerError::Refused(refusal) => refusal,
@@ -425,7 +427,7 @@ fn refusal_of(error: LearnerError) -> Refusal {
     }
 }
 
-/// Adds to an unknown key of a scorer which kinds have the key.
+/// Completes the refusal of an unknown scorer key with the kinds of scorer that have this key.
 fn name_scorers(refusal: Refusal) -> Refusal {
     let Some(UnknownName { name, .. }) = refusal.unknown_name() else { return refusal };
     if refusal.key != format!("scorer.{name}") {

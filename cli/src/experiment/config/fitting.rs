@@ -1,5 +1,5 @@
-//! Defaults that depend on scorer, loss and data. What they depend on is known in two steps: the sections of the
-//! configuration, then the queries.
+//! Defaults that depend on the scorer, the loss and the data. Some are known from the configuration; the others need
+//! the queries.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::json::Map;
@@ -21,7 +21,7 @@ impl ExperimentConfig {
         entry.fitting(&params, &self.parts(), data)
     }
 
-    /// Fills in the defaults that fit the scorer and the loss, for keys that the document leaves out.
+    /// Fills in the defaults that suit the scorer and the loss, for keys that the document leaves out.
     pub(super) fn complete_fitting(&mut self, document: &Document) {
         let fitting = self.fitting(None);
         if !document.has("normalizer") {
@@ -46,9 +46,9 @@ impl ExperimentConfig {
         }
     }
 
-    /// Returns the configuration of a fit to one split, complete except for the choice of the normalizer `auto`.
+    /// Returns the complete configuration of a fit to one split, except that `auto` still leaves the normalizer open.
     pub(in crate::experiment) fn fitted_to(&self, split: &Split) -> Self {
-        // A round that is given was found by validation, among as many.
+        // A given round was found by a fit with validation queries and as many epochs.
         let has_validation = split.validation.is_some() || self.measure.round.is_some();
         let data = FittingData { train: &split.train, has_validation };
         let mut config = self.clone();
@@ -56,12 +56,12 @@ impl ExperimentConfig {
         config
     }
 
-    /// Keys of `[learner]` that the data decide.
+    /// Returns the keys of `[learner]` whose defaults depend on the data.
     pub(super) fn open_keys(&self) -> impl Iterator<Item = &'static str> {
         self.fitting(None).of_data.iter().copied().filter(|key| !self.learner.contains_key(*key))
     }
 
-    /// Returns the warning about a fit without validation queries, in which nothing determines the number of epochs.
+    /// Returns the warning about a fit that lacks validation queries, if nothing else determines its number of epochs.
     pub(in crate::experiment) fn warning_without_validation(&self) -> Option<String> {
         self.open_keys().find(|key| *key == "epochs").filter(|_| self.measure.round.is_none())?;
         let data = FittingData { train: &RankingDataset::default(), has_validation: false };

@@ -1,22 +1,22 @@
-//! The grid of a cross-validation: every combination of the listed values.
+//! The grid of a cross-validation, which is every combination of the listed values.
 
 use burn_rank::json::{Map, Value};
 use burn_rank::refusal::Refusal;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 
-/// One combination: dotted key and value, in the order of the grid.
+/// One combination of the grid's values, as pairs of dotted key and value in the order of the grid.
 pub type Point = Vec<(String, Value)>;
 
-/// Most combinations: each is a fit for every fold and seed.
+/// The largest number of combinations in a grid; each one is fitted in every fold with every seed.
 const MOST_POINTS: usize = 100_000;
 
-/// The sections whose keys may be tried: the sections of the fit, without data, seeds and measures.
+/// The sections whose keys a grid or a search may vary; data, seeds and measures stay fixed.
 const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
 
-/// Refuses keys that are no parameters of the fit.
+/// Refuses keys that are not parameters of the fit.
 ///
 /// # Errors
-/// The first such key.
+/// Returns a refusal of the first such key.
 pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
     let section = |key: &str| key.split('.').next().unwrap_or_default().to_string();
     match grid.keys().find(|key| !SECTIONS.contains(&section(key).as_str())) {
@@ -29,10 +29,11 @@ pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
     }
 }
 
-/// Every combination of the listed values, the last key varying fastest; one empty point for an empty grid.
+/// Returns every combination of the listed values, with the last key varying fastest. An empty grid gives one empty
+/// point.
 ///
 /// # Errors
-/// A key that does not have a list of at least one value, or more than 100,000 combinations.
+/// Returns a refusal of a key without a list of at least one value, or of more than 100,000 combinations.
 pub fn points(grid: &Map) -> Result<Vec<Point>, Refusal> {
     let mut lists = Vec::with_capacity(grid.len());
     for (key, values) in grid {
@@ -55,7 +56,7 @@ pub fn points(grid: &Map) -> Result<Vec<Point>, Refusal> {
     Ok(points)
 }
 
-/// `key=value key=value`, or `-` for the empty point.
+/// Formats a point as `key=value key=value`, or as `-` if it is empty.
 pub fn label(point: &Point) -> String {
     if point.is_empty() {
         return "-".to_string();

@@ -1,5 +1,4 @@
-//! The configuration of an experiment: the text of a `.toml` file with its overrides, what it says, and what it tries:
-//! a grid, or the trials of a search.
+//! The configuration of an experiment, from the text of a `.toml` file and its overrides to the grid or the search.
 
 pub(super) mod candidates;
 mod document;

@@ -1,14 +1,14 @@
-//! The resolved configuration: what a run leaves as `config.toml`.
+//! The resolved configuration, which a run writes as `config.toml`.
 
 use burn_rank::json::Value;
 
 use super::document::{ConfigError, Document};
 use super::experiment::ExperimentConfig;
 
-/// The resolved configuration as TOML, with absolute paths: it can be run from anywhere.
+/// Returns the resolved configuration as TOML, with absolute paths so that it works from any folder.
 ///
 /// # Errors
-/// [`ConfigError`] when a value has no TOML form.
+/// Returns a [`ConfigError`] if TOML cannot represent a value.
 pub fn resolved_toml(document: &Document, config: &ExperimentConfig) -> Result<String, ConfigError> {
     let mut config = config.clone();
     for (_, path) in config.paths_mut() {
@@ -21,7 +21,7 @@ pub fn resolved_toml(document: &Document, config: &ExperimentConfig) -> Result<S
     toml::to_string_pretty(&value).map_err(|error| document.refuse("", &error.to_string()))
 }
 
-/// TOML has no null, so keys that are not set are left out.
+/// Removes keys that are not set, because TOML has no null.
 fn remove_nulls(value: &mut Value) {
     match value {
         Value::Object(table) => {

@@ -1,4 +1,4 @@
-//! The sections of a configuration other than `[loss]`, `[scorer]` and `[learner]`: data, measures, cross-validation.
+//! The sections of a configuration other than `[loss]`, `[scorer]` and `[learner]`, such as data and measures.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,40 +12,40 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The source of the queries: `folds`, or `train`, or `synthetic`. Relative paths start at the configuration file,
-/// paths in `--set` at the current folder.
+/// The source of the queries: `folds`, `train` or `synthetic`. Relative paths start at the folder of the configuration
+/// file; in `--set` they start at the current folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataConfig {
-    /// Folder of `FoldN` folders, or of parts `S1`, `S2`, ... that are rotated.
+    /// A folder with the folders `FoldN`, or with parts `S1`, `S2`, ... that take turns as test data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folds: Option<PathBuf>,
-    /// The fold that `train` uses, from 1.
+    /// The number of the fold that `train` uses, from 1.
     pub fold: usize,
-    /// Files to train on.
+    /// The files of training queries.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub train: Vec<PathBuf>,
-    /// Files to select on.
+    /// The files of validation queries.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub validation: Vec<PathBuf>,
-    /// Files to test on.
+    /// The files of test queries.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub test: Vec<PathBuf>,
-    /// Generated queries instead of files.
+    /// Generated queries, in place of files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<SyntheticConfig>,
-    /// The meaning of each column of a table.
+    /// The meaning of the columns of a table.
     #[serde(skip_serializing_if = "Columns::is_default")]
     pub columns: Columns,
-    /// Splits the training files into queries to train on, to select on and to test on.
+    /// Splits the training files into training, validation and test queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<SplitConfig>,
-    /// The options of reading files.
+    /// The options for reading the files.
     pub read: ReadOptions,
-    /// Bytes of each file that are in memory at most; features are streamed then.
+    /// The most bytes of each file to hold in memory; if given, features are streamed from disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<ByteSize>,
-    /// Bytes of features among which a streamed epoch shuffles; 256 MiB when absent.
+    /// The bytes of features in which a streamed epoch shuffles the queries; 256 MiB by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<ByteSize>,
 }
@@ -68,13 +68,13 @@ impl Default for DataConfig {
     }
 }
 
-/// A split of the training files for one run.
+/// A split of the training files, for one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SplitConfig {
     /// The property that queries are split by.
     pub by: SplitBy,
-    /// The shares of the queries that train, select and test.
+    /// The shares of training, validation and test queries.
     pub shares: [f64; 3],
 }
 
@@ -88,17 +88,18 @@ impl Default for SplitConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitBy {
-    /// Each query by itself, shuffled by the seed.
+    /// Each query separately, shuffled by the seed.
     #[default]
     Query,
-    /// Queries with the same value in this column stay together, shuffled by the seed.
+    /// Groups of queries that have the same value in this column, shuffled by the seed.
     Group(String),
-    /// The earliest queries train and the latest test. A query has the time of its latest row in this column.
+    /// Time: the earliest queries train and the latest ones test. The time of a query is the latest value of this
+    /// column in its rows.
     Time(String),
 }
 
 impl SplitBy {
-    /// The column that is read for it.
+    /// Returns the column that the split reads, if any.
     pub(in crate::experiment) fn column(&self) -> Option<KeyColumn> {
         match self {
             Self::Query => None,
@@ -109,10 +110,10 @@ impl SplitBy {
 }
 
 impl SplitConfig {
-    /// Refuses shares that are no shares.
+    /// Refuses numbers that are not valid shares.
     ///
     /// # Errors
-    /// [`Refusal`] of `shares`.
+    /// Returns a [`Refusal`] of `shares`.
     pub fn check(&self) -> Result<(), Refusal> {
         let shares = &self.shares;
         let are_shares = shares.iter().all(|share| (0.0..=1.0).contains(share)) && shares[0] > 0.0;
@@ -124,7 +125,7 @@ impl SplitConfig {
     }
 }
 
-/// Folds of the training files: a number of folds by query, or a table.
+/// How to divide the training files into folds. A number divides them by query; a table also names another property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoldsConfig {
     /// Number of folds.
@@ -133,7 +134,7 @@ pub struct FoldsConfig {
     pub by: SplitBy,
 }
 
-/// [`FoldsConfig`] as a table.
+/// The form of [`FoldsConfig`] as a table.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FoldsTable {
@@ -177,21 +178,21 @@ impl<'de> Deserialize<'de> for FoldsConfig {
     }
 }
 
-/// Generated queries: one hidden scorer, three sets of queries.
+/// Three sets of generated queries, labeled by one hidden scorer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SyntheticConfig {
-    /// Queries to train on.
+    /// The number of training queries.
     pub train_queries: usize,
-    /// Queries to select on.
+    /// The number of validation queries.
     pub validation_queries: usize,
-    /// Queries to test on.
+    /// The number of test queries.
     pub test_queries: usize,
-    /// Features of a document.
+    /// The number of features of a document.
     pub features: usize,
-    /// Seed of the hidden scorer and the queries.
+    /// The seed of the hidden scorer and the queries.
     pub seed: u64,
-    /// The function that gives documents their labels.
+    /// The function that determines the labels of documents.
     pub scorer: HiddenScorer,
 }
 
@@ -209,17 +210,17 @@ impl Default for SyntheticConfig {
     }
 }
 
-/// The measures.
+/// The measures of an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureConfig {
-    /// The convention of every measure.
+    /// The convention that every measure follows.
     pub convention: Convention,
     /// The measure that selects rounds and grid points on validation data.
     pub select: Measure,
-    /// The measures that are reported.
+    /// The measures to report.
     pub report: Vec<Measure>,
-    /// The round that is kept, from 1; the fit ends after it. Absent: the best round.
+    /// The round to keep, from 1; the fit ends after it. By default the best round is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<usize>,
 }
@@ -236,24 +237,24 @@ impl Default for MeasureConfig {
     }
 }
 
-/// Cross-validation.
+/// The settings of cross-validation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CrossValidationConfig {
-    /// Folds to run; all when empty.
+    /// The folds to run, all of them by default.
     pub folds: Vec<usize>,
-    /// Seeds to average over; the experiment's seed when empty.
+    /// The seeds to average over; by default only the experiment's seed.
     pub seeds: Vec<u64>,
-    /// Folds to split the training files into if the data come without folds.
+    /// How to divide the training files into folds, if the data have no folds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<FoldsConfig>,
 }
 
-/// Bytes of features among which a streamed epoch shuffles, where a configuration does not say it.
+/// The default bytes of features in which a streamed epoch shuffles the queries.
 const WINDOW: ByteSize = ByteSize::mib(256);
 
 impl DataConfig {
-    /// Returns the options of reading, with the roles of columns. A named column of weights is read.
+    /// Returns the reading options with the roles of the columns. If a column of weights is named, it is read.
     pub(in crate::experiment) fn read_options(&self) -> ReadOptions {
         let document_weights = match self.columns.weight {
             Some(_) => Weights::File,
@@ -262,12 +263,13 @@ impl DataConfig {
         ReadOptions { columns: self.columns.clone(), document_weights, ..self.read.clone() }
     }
 
-    /// Returns the limits of streaming, if features are streamed: bytes in memory, and bytes of a window.
+    /// Returns the limits of streaming, which are the bytes in memory and the bytes of a window; none if features are
+    /// not streamed.
     pub(in crate::experiment) fn streaming(&self) -> Option<(ByteSize, ByteSize)> {
         Some((self.memory?, self.window.unwrap_or(WINDOW)))
     }
 
-    /// Refuses settings that do not allow streaming, as far as that is known before files are read.
+    /// Refuses settings that do not allow streaming, before any file is read.
     pub(in crate::experiment) fn check_streaming(&self) -> Result<(), Refusal> {
         let Some((memory, window)) = self.streaming() else {
             return match self.window {
@@ -298,7 +300,7 @@ impl DataConfig {
         Ok(())
     }
 
-    /// Every path, with its key.
+    /// Returns every path of the section, with its key.
     pub(in crate::experiment) fn paths_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut PathBuf)> {
         let folds = self.folds.iter_mut().map(|path| ("data.folds", path));
         let files =
@@ -307,14 +309,14 @@ impl DataConfig {
     }
 }
 
-/// Most generated queries: their features would fill any memory.
+/// The largest number of generated queries, whose features would fill any memory.
 const MOST_QUERIES: usize = 10_000_000;
 
 impl SyntheticConfig {
-    /// Refuses numbers out of their ranges.
+    /// Refuses numbers that are out of range.
     ///
     /// # Errors
-    /// [`Refusal`] of the first one.
+    /// Returns a [`Refusal`] of the first invalid key.
     pub fn check(&self) -> Result<(), Refusal> {
         let refuse = |key, found, expected: String| Err(Refusal::new(key, found, expected).under("data.synthetic"));
         if self.train_queries == 0 {
@@ -332,7 +334,7 @@ impl SyntheticConfig {
         self.generator().check().map_err(|refusal| refusal.under("data.synthetic"))
     }
 
-    /// Returns the generator of the queries of all three sets.
+    /// Returns the generator of the training, validation and test queries.
     pub(in crate::experiment) fn generator(&self) -> SynthConfig {
         let queries = self.train_queries + self.validation_queries + self.test_queries;
         SynthConfig { queries, features: self.features, seed: self.seed, scorer: self.scorer, ..SynthConfig::default() }

@@ -1,15 +1,15 @@
-//! Successive halving: the rungs, which trials climb them, and the fits of each.
+//! Successive halving: its rungs, the trials that reach each rung, and their fits.
 //!
-//! In its rung a trial is ranked by its best round so far, on validation queries. This is read from its history,
-//! whatever rounds it has made since. So a cross-validation that was stopped and resumed drops the same trials.
+//! In each rung, a trial is ranked by its best round so far, measured on validation queries. The rank is read from the
+//! trial's history, without later rounds. So a cross-validation that was stopped and resumed drops the same trials.
 
 use super::jobs::{JobResult, Jobs, Pass, mean};
 use super::options::CrossValidationOptions;
 use crate::experiment::error::ExperimentError;
 
 impl Jobs<'_> {
-    /// The trials of a fold in each rung, with the selection measure of each at its end, averaged over seeds. No rung
-    /// without successive halving.
+    /// Returns, for each rung, the trials of a fold that reach it, and their selection measures at its end, averaged
+    /// over seeds. Without successive halving there are no rungs.
     pub(super) fn ladder(&self, results: &[JobResult], split: usize) -> Vec<(Vec<usize>, Vec<f64>)> {
         let mut trials: Vec<usize> = (0..self.choices()).collect();
         let mut ladder: Vec<(Vec<usize>, Vec<f64>)> = Vec::with_capacity(self.rungs.len());
@@ -27,10 +27,10 @@ impl Jobs<'_> {
         ladder
     }
 
-    /// Runs the rungs one after the other. Results are in the order of the jobs, each as far as its trial has come.
+    /// Runs the rungs one after the other, and returns the latest result of every job, in the order of the jobs.
     ///
-    /// A trial continues from the state in its folder. Without an output folder it is fitted again from its first
-    /// round, with the same result.
+    /// A trial continues from the state in its folder. Without an output folder, the trial is fitted again from its
+    /// first round, with the same result.
     pub(super) fn run_rungs(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
         let of_rung = |trials: usize| trials * self.contents.len() * self.seeds.len();
         let all = self.rungs.iter().map(|rung| of_rung(rung.trials)).sum();
@@ -67,7 +67,7 @@ impl Jobs<'_> {
     }
 }
 
-/// The `count` trials of the highest values, in the order of the trials. Ties go to the first.
+/// Returns the `count` trials with the highest values, in the order of the trials. Ties go to the first trial.
 fn best(trials: &[usize], values: &[f64], count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..trials.len()).collect();
     let key = |at: usize| if values[at].is_nan() { f64::NEG_INFINITY } else { values[at] };
@@ -77,7 +77,7 @@ fn best(trials: &[usize], values: &[f64], count: usize) -> Vec<usize> {
     stay
 }
 
-/// The selection measure of the best of the first rounds, on validation queries; NaN where none was measured.
+/// Returns the best selection measure of the first `rounds` rounds on validation queries, or NaN if none was measured.
 fn within(result: &JobResult, rounds: usize) -> f64 {
     let measured = result.fit.history.iter().take(rounds).filter_map(|round| round.validation);
     measured.fold(f64::NAN, f64::max)

@@ -1,4 +1,4 @@
-//! The fits of a cross-validation: several at once, each kept in a separate folder.
+//! The fits of a cross-validation, which run several at a time, each in a separate folder.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -27,77 +27,78 @@ use crate::experiment::record::FitReport;
 use crate::experiment::refit::Chosen;
 use crate::experiment::splits::{SplitContents, Splits};
 
-/// Every fit of a cross-validation: folds x candidates x seeds, in this order.
+/// Every fit of a cross-validation, in the order of folds, candidates and seeds.
 pub(super) struct Jobs<'a> {
     pub(super) splits: &'a Splits,
     /// The contents of each split.
     pub(super) contents: &'a [&'a SplitContents],
-    /// The candidates of each split: the points of the grid, or separate trials. All splits have equally many.
+    /// The candidates of each split, which are the grid points or the split's own trials. All splits have the same
+    /// number of candidates.
     pub(super) candidates: &'a [&'a [Candidate]],
-    /// The rungs of successive halving; none if every fit continues to its end.
+    /// The rungs of successive halving, or none if every fit continues to its end.
     pub(super) rungs: &'a [Rung],
     pub(super) seeds: &'a [u64],
 }
 
-/// The fits that are made at once, and the rounds of each.
+/// The fits to make in one pass, and how far to continue each.
 pub(super) struct Pass<'a> {
     /// The jobs.
     pub(super) numbers: &'a [usize],
-    /// The rounds after which a fit pauses; to its end where absent.
+    /// The number of rounds after which a fit pauses; if absent, the fit continues to its end.
     pub(super) rounds: Option<usize>,
-    /// Whether fits that have reached this round are not repeated.
+    /// Whether to reuse the results of fits that have already made these rounds.
     pub(super) finished_count: bool,
     /// Whether to continue from the state in the folder of the job.
     pub(super) resume: bool,
-    /// Fits that were done in earlier passes.
+    /// The number of fits made in earlier passes.
     pub(super) before: usize,
-    /// Fits of all passes.
+    /// The number of fits in all passes.
     pub(super) all: usize,
 }
 
 /// One fit.
 struct Job<'a> {
     splits: &'a Splits,
-    /// Index of its split.
+    /// The index of the split in [`Jobs`].
     at: usize,
     /// The contents of that split.
     contents: &'a SplitContents,
-    /// Whether it is the only fit of its split.
+    /// Whether the split has no other fit.
     is_only: bool,
     config: &'a ExperimentConfig,
     seed: u64,
-    /// The fold, the candidate if there are several, and the seed.
+    /// The label of the job, made of its fold, its candidate if there are several, and its seed.
     label: String,
 }
 
 /// The result that a job leaves in its folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct JobResult {
-    /// Selection measure on validation queries.
+    /// The selection measure on validation queries.
     pub(super) selection: f64,
     #[serde(flatten)]
     pub(super) fit: FitReport,
-    /// `[measure][query]` on test queries; absent where the convention excludes the query.
+    /// The measures on test queries, as `[measure][query]`; absent where the convention excludes the query.
     pub(super) test: Vec<Vec<Option<f64>>>,
-    /// The worst and the best test queries, if there are test queries.
+    /// The worst and the best test queries, if there is a test set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) extremes: Option<ExtremeQueries>,
 }
 
 impl JobResult {
-    /// Whether the fit has made that many rounds, or has ended.
+    /// Returns whether the fit has ended or has made `rounds` rounds.
     fn has_reached(&self, rounds: Option<usize>) -> bool {
         self.fit.stop != StopReason::Interrupted || rounds.is_some_and(|rounds| self.fit.history.len() >= rounds)
     }
 
-    /// The surrogate at the selected round.
+    /// Returns the surrogate loss at the selected round, if it was recorded.
     fn surrogate(&self) -> Option<f64> {
         let round = self.fit.history.get(self.fit.best_round.checked_sub(1)?)?;
         round.figures.iter().find(|(name, _)| name == SURROGATE).map(|(_, value)| *value)
     }
 }
 
-/// The progress of one fit among many: only its warnings.
+/// A progress listener for one of many fits, which passes on only warnings.
 struct FitWarnings<'a> {
     label: &'a str,
     progress: &'a dyn JobProgress,
@@ -113,34 +114,35 @@ impl Progress for FitWarnings<'_> {
 }
 
 impl Jobs<'_> {
-    /// Number of fits.
+    /// Returns the number of fits.
     pub(super) fn count(&self) -> usize {
         self.contents.len() * self.choices() * self.seeds.len()
     }
 
-    /// Number of candidates of each fold.
+    /// Returns the number of candidates per fold.
     pub(super) fn choices(&self) -> usize {
         self.candidates.first().map_or(0, |candidates| candidates.len())
     }
 
-    /// The jobs of one candidate in one fold, by seed.
+    /// Returns the numbers of the jobs of one candidate in one fold, in the order of the seeds.
     pub(super) fn numbers(&self, split: usize, candidate: usize) -> Range<usize> {
         let first = (split * self.choices() + candidate) * self.seeds.len();
         first..first + self.seeds.len()
     }
 
-    /// The results of one candidate in one fold, by seed.
+    /// Returns the results of one candidate in one fold, in the order of the seeds.
     pub(super) fn of_candidate<'r, T>(&self, results: &'r [T], split: usize, candidate: usize) -> &'r [T] {
         &results[self.numbers(split, candidate)]
     }
 
-    /// The selection measure of each candidate in one fold, averaged over seeds.
+    /// Returns the selection measure of each candidate in one fold, averaged over seeds.
     pub(super) fn selections(&self, results: &[JobResult], split: usize) -> Vec<f64> {
         let of = |candidate| mean(self.of_candidate(results, split, candidate).iter().map(|result| result.selection));
         (0..self.choices()).map(of).collect()
     }
 
-    /// The candidate that a fold selects: the best, or the best of those in the last rung. Ties go to the first.
+    /// Returns the candidate that a fold selects, which is the best one of those in the last rung, if there are rungs.
+    /// Ties go to the first candidate.
     pub(super) fn selected(&self, results: &[JobResult], split: usize) -> usize {
         let selections = self.selections(results, split);
         let stayed: Vec<usize> = match self.ladder(results, split).pop() {
@@ -151,8 +153,8 @@ impl Jobs<'_> {
         stayed.into_iter().reduce(better).unwrap_or(0)
     }
 
-    /// The candidate with the best mean selection measure over folds and seeds; the first of equals. A candidate
-    /// without a value in a fold is selected only if all lack one.
+    /// Returns the candidate with the best mean selection measure over folds and seeds. Ties go to the first. A
+    /// candidate without a value in some fold is selected only if every candidate lacks one.
     pub(super) fn best_of_all(&self, results: &[JobResult]) -> Chosen {
         let of_folds: Vec<Vec<f64>> = (0..self.contents.len()).map(|split| self.selections(results, split)).collect();
         let value = |candidate: usize| mean(of_folds.iter().map(|of_fold| of_fold[candidate]));
@@ -170,18 +172,18 @@ impl Jobs<'_> {
         }
     }
 
-    /// The fits of the candidate that each fold selects: fold by fold, seed by seed.
+    /// Returns the numbers of the fits of selected candidates, fold by fold and seed by seed.
     pub(super) fn chosen(&self, results: &[JobResult]) -> Vec<usize> {
         (0..self.contents.len()).flat_map(|split| self.numbers(split, self.selected(results, split))).collect()
     }
 
-    /// The index of a fit's split, and its seed.
+    /// Returns the index of a fit's split, and the seed of the fit.
     pub(super) fn split_and_seed(&self, number: usize) -> (usize, u64) {
         let job = self.job(number);
         (job.at, job.seed)
     }
 
-    /// Returns the folder of a fit, as a path in the folder of the run.
+    /// Returns the folder of a fit, as a path relative to the folder of the run.
     pub(super) fn folder(&self, number: usize) -> String {
         format!("{JOBS}/{}", self.job(number).folder())
     }
@@ -199,25 +201,25 @@ impl Jobs<'_> {
         Job { splits: self.splits, at, contents, is_only, config, seed, label }
     }
 
-    /// Returns the name of a fit: its fold, its candidate if there are several, and its seed.
+    /// Returns the label of a fit, made of its fold, its candidate if there are several, and its seed.
     pub(super) fn label(&self, number: usize) -> String {
         self.job(number).label
     }
 
-    /// The results in the folder of a run, in the order of the jobs; none for a fit that has not ended.
+    /// Reads the results in the folder of a run, in the order of the jobs; a fit that has not ended has no result.
     pub(super) fn made(&self, output: &OutputFolder) -> Vec<Option<JobResult>> {
         let made = |number| finished(&output.file(&self.folder(number)).join(RESULT));
         (0..self.count()).map(|number| made(number).filter(|result| result.has_reached(None))).collect()
     }
 
-    /// Runs every job to its end, several at once; results in the order of the jobs.
+    /// Runs every job to its end, several at once, and returns the results in the order of the jobs.
     pub(super) fn run_all(&self, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
         let numbers: Vec<usize> = (0..self.count()).collect();
         let (resume, all) = (options.resume, numbers.len());
         self.run(&Pass { numbers: &numbers, rounds: None, finished_count: resume, resume, before: 0, all }, options)
     }
 
-    /// Runs the jobs of a pass, several at once; results in their order.
+    /// Runs the jobs of a pass, several at once, and returns the results in their order.
     pub(super) fn run(&self, pass: &Pass, options: &CrossValidationOptions) -> Result<Vec<JobResult>, ExperimentError> {
         let count = pass.numbers.len();
         let at_once = options.jobs.unwrap_or_else(|| {
@@ -319,8 +321,8 @@ impl Job<'_> {
         Ok(result)
     }
 
-    /// The name of its folder: fold, seed and a hash of everything else that the fit and its measures depend on. So its
-    /// result is never used for another configuration, other data or another version.
+    /// Returns the name of the job's folder, made of the fold, the seed and a hash of everything else that affects the
+    /// result. So no result is ever reused for another configuration, other data or another version.
     fn folder(&self) -> String {
         let fitted = ExperimentConfig {
             name: String::new(),
@@ -341,7 +343,7 @@ impl Job<'_> {
     }
 }
 
-/// The mean; NaN of no values, which JSON writes as `null`.
+/// Returns the mean, or NaN if there are no values; JSON writes NaN as `null`.
 pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     mean_of(values).unwrap_or(f64::NAN)
 }
@@ -350,7 +352,7 @@ fn finished(path: &Path) -> Option<JobResult> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// Fits at once that `available` bytes of memory allow, one to `threads`.
+/// Returns how many fits the `available` bytes of memory allow at once, between one and `threads`.
 fn jobs_that_fit(splits_bytes: usize, available: Option<u64>, threads: usize) -> usize {
     // A fit holds its normalized copy of the data, batches and intermediate tensors.
     let one = 4 * splits_bytes.max(1) as u64;
@@ -377,7 +379,8 @@ mod tests {
         assert_eq!(jobs_that_fit(100, Some(10), 8), 1);
     }
 
-    /// Notes the execution of every thread that ends a fit, and waits at its first one until there are two.
+    /// A listener that records the execution of every thread that ends a fit. Each thread waits at its first fit until
+    /// there are two.
     struct Seen {
         together: Barrier,
         executions: Mutex<HashMap<ThreadId, Execution>>,

@@ -1,7 +1,7 @@
-//! Files kept of the fits that folds select: rankers, scores of test documents, TREC runs.
+//! The files that a cross-validation keeps of its selected fits: rankers, scores of test documents and TREC runs.
 //!
-//! A fit leaves its ranker in its folder, since nobody knows yet whether it will be selected. The scores and the run
-//! are made from the ranker, so the three agree.
+//! Every fit saves its ranker, because the selection is not known until all fits are done. Scores and TREC runs are
+//! computed from the saved ranker, so the three agree.
 
 use std::io;
 
@@ -17,8 +17,8 @@ use crate::experiment::folder::OutputFolder;
 use crate::experiment::folder::RANKER;
 use crate::experiment::keep::{KEPT, KeptKind, kept_file};
 
-/// Keeps the files that the options ask for, and removes the files of other fits. A fit that finished in an earlier run
-/// without leaving its ranker is made again if it is selected. Its result then replaces the earlier one.
+/// Keeps the files that the options ask for, and removes the files of other fits. If an earlier run made a selected
+/// fit without saving its ranker, the fit is repeated. The new result replaces the earlier one.
 pub(super) fn keep(
     config: &ExperimentConfig,
     jobs: &Jobs,
@@ -82,7 +82,7 @@ fn write(
     })
 }
 
-/// The tag of TREC runs: the name of the experiment, without blanks and control characters.
+/// Returns the tag of TREC runs: the words of the experiment's name, joined by hyphens.
 fn tag(name: &str) -> String {
     let words = name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     match words.collect::<Vec<_>>().join("-") {
@@ -111,7 +111,7 @@ mod tests {
         fn warn(&self, _: &str, _: &str) {}
     }
 
-    /// Scores of other data would be measured as if they belonged to the data of the report.
+    /// Scores of other data must not be kept, because they would be measured as scores of the report's data.
     #[test]
     fn what_was_kept_of_other_data_does_not_stay() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Cross-validation: folds x grid x seeds, or folds x trials x seeds. Every fold selects its grid point or its trial on
-//! its own validation queries; test queries are only measured.
+//! Cross-validation over folds, grid points or trials, and seeds. Every fold selects a grid point or a trial on its
+//! own validation queries; test queries are only measured.
 
 mod halving;
 mod jobs;
@@ -29,8 +29,8 @@ use summary::summarize;
 /// Runs the cross-validation of a configuration, and keeps the files of the selected fits that the options ask for.
 ///
 /// # Errors
-/// The first [`ExperimentError`] of a job, in the order of the jobs; [`ExperimentError::Interrupted`] when a stop was
-/// asked for before all were done. Finished jobs are in the output folder.
+/// Returns the first [`ExperimentError`] of a job, in the order of the jobs. Returns [`ExperimentError::Interrupted`]
+/// if a stop was requested before all jobs were done. Finished jobs stay in the output folder.
 pub fn cross_validate(
     document: &Document,
     config: &ExperimentConfig,
@@ -39,7 +39,8 @@ pub fn cross_validate(
     cross_validate_and_choose(document, config, options).map(|(report, _)| report)
 }
 
-/// [`cross_validate`], and the setting that did best over all folds and seeds on the queries that select.
+/// Runs a cross-validation as [`cross_validate`] does, and also returns the setting with the best mean selection
+/// measure over all folds and seeds.
 ///
 /// # Errors
 /// As [`cross_validate`].
@@ -98,7 +99,7 @@ fn with_jobs<T>(
     then(&Jobs { splits: &splits, contents: &contents, candidates: &candidates, rungs: &rungs, seeds: &seeds })
 }
 
-/// Refuses to choose among several candidates without queries to choose on.
+/// Refuses to choose among several candidates without validation queries.
 fn check_validation(
     contents: &[&SplitContents],
     candidates: &[&[Candidate]],

@@ -8,43 +8,44 @@ use crate::experiment::keep::Keep;
 
 /// Receives the progress of a cross-validation, from several threads at once.
 pub trait JobProgress: Sync {
-    /// A job has ended.
+    /// Is called when a job has ended.
     fn done(&self, job: &JobDone);
-    /// The fit of the job `label` has something to say.
+    /// Receives a warning about the fit of the job `label`.
     fn warn(&self, label: &str, message: &str);
 }
 
-/// A job of a cross-validation that has ended.
+/// A finished job of a cross-validation.
 #[derive(Debug, Clone, Copy)]
 pub struct JobDone<'a> {
-    /// Jobs that have ended, this one included.
+    /// The number of finished jobs, including this one.
     pub finished: usize,
-    /// Jobs of the cross-validation; of successive halving, one for each rung that a fit takes part in.
+    /// The number of jobs of the cross-validation. Successive halving counts one job for each rung that a fit takes
+    /// part in.
     pub all: usize,
-    /// The fold, the point of the grid or the trial if there are several, and the seed.
+    /// The label of the job, made of its fold, its grid point or trial if there are several, and its seed.
     pub label: &'a str,
-    /// The selection measure of the fit, on validation queries where there are some; none of a fit that failed.
+    /// The selection measure of the fit, on validation queries if there are any; none if the fit failed.
     pub selection: Option<f64>,
-    /// The surrogate at the selected round, if the learner minimizes one.
+    /// The surrogate loss at the selected round, if the learner minimizes one.
     pub surrogate: Option<f64>,
 }
 
 /// The options of a cross-validation.
 pub struct CrossValidationOptions<'a> {
-    /// Device of tensor work.
+    /// The device of tensor operations.
     pub device: &'a Device,
-    /// Folder of the jobs; nothing is kept without.
+    /// The folder of the jobs; without one, nothing is kept.
     pub output: Option<&'a OutputFolder>,
-    /// Keep the finished jobs in the folder, and continue the others.
+    /// Whether to keep the finished jobs in the folder and continue the others.
     pub resume: bool,
     /// The files to keep in the folder of each fold's selected fit.
     pub keep: Keep,
-    /// Fits at once; as many as memory and `threads` allow when absent.
+    /// The number of fits to make at once; by default, as many as memory and `threads` allow.
     pub jobs: Option<usize>,
-    /// Threads that fits may take.
+    /// The number of threads that fits may use.
     pub threads: usize,
-    /// Receives what the jobs do.
+    /// Receives the progress of the jobs.
     pub progress: &'a dyn JobProgress,
-    /// Asks for an early stop.
+    /// Signals a request to stop early.
     pub interrupt: Interrupt,
 }

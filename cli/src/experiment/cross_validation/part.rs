@@ -1,12 +1,12 @@
-//! The parts of a cross-validation, made by independent processes, and the fits of each.
+//! The parts of a cross-validation, which independent processes make, and the fits of each part.
 
 use std::fmt;
 use std::str::FromStr;
 
 use burn_rank::refusal::Refusal;
 
-/// One of several processes that share the fits of a cross-validation. It makes every `of`-th fit, starting with
-/// the fit `number`, counted from 1.
+/// One of several processes that share the fits of a cross-validation. Part `number` makes every `of`-th fit, starting
+/// with fit `number`, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
     number: usize,
@@ -14,20 +14,20 @@ pub struct Part {
 }
 
 impl Part {
-    /// Part `number`, counted from 1, of `of` parts.
+    /// Returns part `number`, counted from 1, of `of` parts.
     ///
     /// # Errors
-    /// A [`Refusal`] of a number that is 0 or above `of`.
+    /// Returns a [`Refusal`] if the number is 0 or above `of`.
     pub fn new(number: usize, of: usize) -> Result<Self, Refusal> {
         if (1..=of).contains(&number) { Ok(Self { number, of }) } else { Err(refused(format!("{number}/{of}"))) }
     }
 
-    /// The part that makes a fit, of `of` parts.
+    /// Returns the part, of `of` parts, that makes a fit.
     pub(super) fn of_fit(fit: usize, of: usize) -> Self {
         Self { number: fit % of + 1, of }
     }
 
-    /// Number of parts.
+    /// Returns the number of parts.
     pub(crate) fn of(self) -> usize {
         self.of
     }
@@ -36,7 +36,7 @@ impl Part {
 impl FromStr for Part {
     type Err = Refusal;
 
-    /// Reads `I/N`, as in `3/16`.
+    /// Reads `I/N`, such as `3/16`.
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let numbers = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         let (number, of) = numbers.ok_or_else(|| refused(text))?;

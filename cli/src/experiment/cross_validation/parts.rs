@@ -1,4 +1,4 @@
-//! A cross-validation in parts: each process leaves its fits in one folder, and a last one puts them together.
+//! Cross-validation in parts: each process leaves its fits in one shared folder, and a final command merges them.
 
 use burn_rank::refusal::Refusal;
 
@@ -14,24 +14,24 @@ use crate::experiment::folder::OutputFolder;
 use crate::experiment::record::CrossValidationReport;
 use crate::experiment::refit::Chosen;
 
-/// Most parts that a message names.
+/// The largest number of parts that a message names.
 const NAMED: usize = 8;
 
-/// The fits of a part of a cross-validation that are in the folder.
+/// The number of finished fits of one part of a cross-validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartDone {
-    /// Fits of this part.
+    /// The number of fits of this part.
     pub fits: usize,
-    /// Fits of all parts.
+    /// The number of fits of all parts.
     pub all: usize,
 }
 
-/// Makes the fits of one part of a cross-validation, each in a separate folder, except fits that are in its folder
-/// already. Several processes do this at once in one folder, on one machine or on several.
+/// Makes the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already done.
+/// Several processes, on one machine or several, can do this at once in one folder.
 ///
 /// # Errors
-/// The errors of [`cross_validate`](super::cross_validate()). Successive halving is rejected, because it compares the
-/// trials of all parts between its rungs.
+/// Returns the errors of [`cross_validate`](super::cross_validate()). Rejects successive halving, because it compares
+/// the trials of all parts between its rungs.
 pub fn cross_validate_part(
     document: &Document,
     config: &ExperimentConfig,
@@ -50,7 +50,7 @@ pub fn cross_validate_part(
     })
 }
 
-/// [`merge_parts_and_choose`] without the setting.
+/// Merges parts as [`merge_parts_and_choose`] does, but returns only the report.
 ///
 /// # Errors
 /// As [`merge_parts_and_choose`].
@@ -63,12 +63,12 @@ pub fn merge_parts(
     merge_parts_and_choose(document, config, folder, options).map(|(report, _)| report)
 }
 
-/// Merges the fits that the parts of a cross-validation left in its folder. The report is the report of a run without
-/// parts. Keeps the files of the selected fits that the options ask for. Also returns the setting that did best over
-/// all folds and seeds.
+/// Merges the fits that the parts of a cross-validation left in its folder. The report equals the report of a run
+/// without parts. Keeps the files of the selected fits that the options ask for. Also returns the setting with the
+/// best mean selection measure over all folds and seeds.
 ///
 /// # Errors
-/// [`ExperimentError::Missing`] where a part has not made all its fits; the errors of [`cross_validate_part`].
+/// Returns [`ExperimentError::Missing`] if a part has not made all its fits, or an error of [`cross_validate_part`].
 pub fn merge_parts_and_choose(
     document: &Document,
     config: &ExperimentConfig,
@@ -91,10 +91,10 @@ pub fn merge_parts_and_choose(
 }
 
 impl ExperimentConfig {
-    /// Refuses parts of a cross-validation whose fits wait for each other.
+    /// Refuses to divide successive halving into parts, because its fits wait for each other.
     ///
     /// # Errors
-    /// [`Refusal`] of the key `search.kind`, if it is successive halving.
+    /// Returns a [`Refusal`] of the key `search.kind` for successive halving.
     pub(crate) fn check_parts(&self) -> Result<(), Refusal> {
         let Some(SearchConfig::SuccessiveHalving { .. }) = self.search else { return Ok(()) };
         let expected = "`random` where fits are made in parts: successive halving compares trials between its rungs";
@@ -102,7 +102,7 @@ impl ExperimentConfig {
     }
 }
 
-/// Which parts are to be run again.
+/// Returns advice on which parts to run again.
 fn advice(missing: &[usize], of: Option<usize>) -> String {
     let Some(of) = of else { return "cv --part I/N makes them".to_string() };
     let mut parts: Vec<Part> = missing.iter().map(|&fit| Part::of_fit(fit, of)).collect();

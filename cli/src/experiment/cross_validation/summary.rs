@@ -1,5 +1,5 @@
-//! The table, made from the results of all fits: each fold selects its point of the grid or its trial, and test
-//! measures are averaged.
+//! The table of a cross-validation, made from the results of all fits. Each fold selects its grid point or trial, and
+//! test measures are averaged.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::experiment::record::{
     standard_error,
 };
 
-/// The table and its details from the results of all jobs.
+/// Makes the table and its details from the results of all jobs.
 pub(super) fn summarize(
     config: &ExperimentConfig,
     jobs: &Jobs,
@@ -64,7 +64,7 @@ pub(super) fn summarize(
     })
 }
 
-/// A fold and its details, and for each measure the test queries that count.
+/// Returns the result and the details of a fold, and for each measure the values of the test queries that count.
 fn of_fold(
     config: &ExperimentConfig,
     jobs: &Jobs,
@@ -105,7 +105,7 @@ fn of_fold(
     (fold, details, all_counted)
 }
 
-/// The trials of a fold, in order.
+/// Returns the trials of a fold, in order.
 fn trials(jobs: &Jobs, results: &[JobResult], split: usize) -> Vec<Trial> {
     let (ladder, selections) = (jobs.ladder(results, split), jobs.selections(results, split));
     let trial = |number: usize| {
@@ -125,7 +125,8 @@ fn trials(jobs: &Jobs, results: &[JobResult], split: usize) -> Vec<Trial> {
     (0..jobs.choices()).map(trial).collect()
 }
 
-/// Value of measure `m` for every query, averaged over seeds; none where the convention leaves the query out.
+/// Returns the value of measure `m` for every query, averaged over seeds. A query that the convention excludes has no
+/// value.
 fn over_seeds(results: &[JobResult], m: usize) -> Vec<Option<f64>> {
     let queries = results.first().and_then(|result| result.test.get(m)).map_or(0, Vec::len);
     let of_query = |q: usize| {

@@ -1,4 +1,4 @@
-//! The contents of a folder: the files that are ours, and the files that are in the way.
+//! The contents of a folder, divided into burn-rank's own files and files that are in the way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,22 +16,22 @@ use crate::experiment::keep::{KEPT, kept_kind};
 /// The contents of a folder that a command may write into.
 #[derive(Debug)]
 pub(super) struct Contents {
-    /// The mark; the default one in an empty folder.
+    /// The mark of the folder, or the default mark if the folder is empty.
     pub(super) mark: Mark,
     /// The listed files that are unchanged since they were written.
     ours: BTreeSet<String>,
-    /// Entries with a name that the mark lists or that the command writes, but that are not ours.
+    /// Entries that are not ours, although the mark lists their name or the command writes it.
     theirs: BTreeMap<String, NotOurs>,
     /// Unfinished files that a killed run left.
     halves: Vec<PathBuf>,
 }
 
 impl Contents {
-    /// Looks at a folder, and changes nothing. `writes` are the names that the command writes.
+    /// Examines a folder and changes nothing. `writes` lists the names that the command writes.
     ///
     /// # Errors
-    /// [`OutputError::NotOurs`]: in a marked folder something of the user's with such a name, in any other one whatever is
-    /// there.
+    /// Returns [`OutputError::NotOurs`] if a marked folder has an entry of the user's with one of these names, or if
+    /// an unmarked folder has any entry.
     pub(super) fn read(folder: &Path, writes: &[&str]) -> Result<Self, OutputError> {
         let in_the_way = |name: &str, reason: NotOurs| {
             let found = format!("`{name}` {reason}; move it elsewhere, or choose another folder with --out");
@@ -56,13 +56,13 @@ impl Contents {
         }
     }
 
-    /// A folder with nothing in it but its mark.
+    /// Returns the contents of a folder that holds only its mark.
     pub(super) fn of(mark: Mark) -> Self {
         Self { mark, ours: BTreeSet::new(), theirs: BTreeMap::new(), halves: Vec::new() }
     }
 
-    /// Judges an unmarked folder. It is ours to use if it is empty, except for files of a command that was killed
-    /// before its mark.
+    /// Judges an unmarked folder. It may be used if it is empty, except for files of a command that was killed before
+    /// it wrote the mark.
     fn of_unmarked(folder: &Path, names: Vec<String>) -> Result<Self, String> {
         let mut found = Self::of(Mark::default());
         let is_half = |name: &String| unfinished(name) == Some(MARK);
@@ -80,7 +80,7 @@ impl Contents {
         Err(format!("holds `{}`{more}, {advice}", others[0]))
     }
 
-    /// Looks at one name.
+    /// Classifies one entry of the folder.
     fn judge(&mut self, folder: &Path, name: String, writes: &[&str]) {
         let wrote = |name: &str| self.mark.wrote.contains_key(name);
         let is_known = |name: &str| match name.split('/').collect::<Vec<_>>()[..] {
@@ -104,45 +104,45 @@ impl Contents {
         }
     }
 
-    /// Removes the unfinished files of a killed run. A leftover does no harm.
+    /// Removes the unfinished files of a killed run. Errors are ignored, because leftovers do no harm.
     pub(super) fn remove_halves(&self) {
         self.halves.iter().for_each(|half| drop(fs::remove_file(half)));
     }
 
-    /// Whether this file is there, and ours.
+    /// Returns whether the file exists and is ours.
     pub(super) fn has(&self, name: &str) -> bool {
         self.ours.contains(name)
     }
 
-    /// The listed files and folders that are unchanged since they were written, as paths in the folder. The contents of
-    /// a folder come before it.
+    /// Returns the listed files and folders that are unchanged since they were written, as relative paths. The
+    /// contents of a subfolder come before the subfolder.
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.ours.iter().rev()
     }
 
-    /// The files that were kept of selected fits, as paths in the folder.
+    /// Returns the files that were kept of selected fits, as relative paths.
     pub(super) fn kept(&self) -> impl Iterator<Item = &String> {
         self.ours.iter().filter(|name| top(name) == KEPT)
     }
 
-    /// Whether there is the whole result of a run.
+    /// Returns whether the folder holds the complete result of a run.
     pub(super) fn is_finished(&self) -> bool {
         self.mark.finished && self.has(REPORT)
     }
 
-    /// Whether there is something of a run to keep.
+    /// Returns whether the folder holds anything of a run that is worth keeping.
     pub(super) fn is_worth_keeping(&self) -> bool {
         self.ours.iter().any(|name| [REPORT, RANKER, STATE].contains(&&**name) || name.contains('/'))
     }
 
-    /// Whether the run has this resolved configuration.
+    /// Returns whether the run in the folder has this resolved configuration.
     pub(super) fn is_of(&self, folder: &Path, configuration: &str) -> bool {
         self.has(CONFIG) && fs::read(folder.join(CONFIG)).is_ok_and(|text| text == configuration.as_bytes())
     }
 }
 
-/// Returns the names in a folder, in the folders of its jobs, and in the folder of kept files, as paths in the folder.
-/// In names that are not valid UTF-8, invalid bytes are replaced.
+/// Returns the names in a folder, in the folders of its jobs, and in the folder of kept files, as relative paths.
+/// Invalid UTF-8 in a name is replaced.
 fn names(folder: &Path) -> io::Result<Vec<String>> {
     let list = |name: &str| -> io::Result<Vec<String>> {
         let shown = |entry: fs::DirEntry| match (name, entry.file_name().to_string_lossy()) {
@@ -163,7 +163,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Whether a folder in `jobs` has the name of a job: `fold1-seed1-0123456789ab`.
+/// Returns whether a folder in `jobs` has the name of a job, such as `fold1-seed1-0123456789ab`.
 fn is_job(name: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let rest = name.strip_prefix("fold").and_then(|rest| rest.split_once("-seed"));
@@ -178,8 +178,7 @@ mod tests {
     use super::super::{CARD, CONFIG};
     use super::*;
 
-    /// Returns the contents or the error of a folder with these files, in which the mark lists `listed` without
-    /// digests.
+    /// Returns the contents or the error of a folder with the given files, whose mark lists `listed` without digests.
     fn told(files: &[(&str, &str)], listed: Option<&[&str]>) -> Result<Contents, String> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {

@@ -1,4 +1,4 @@
-//! The lock of a folder: one command at a time, or the parts of one cross-validation.
+//! The lock of a folder, held by one command at a time or by all parts of one cross-validation.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -7,16 +7,16 @@ use std::path::Path;
 use super::LOCK;
 use crate::experiment::error::OutputError;
 
-/// The kind of a lock.
+/// How a command holds the lock of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holding {
     Alone,
-    /// Shared with others that hold it in the same way.
+    /// Shared with other commands that hold the lock in the same way.
     Shared,
 }
 
-/// Judges a folder under its lock; both are made if need be. Nothing is created in a folder that `judge` refuses. It
-/// must refuse a folder in which something else has the name of the lock.
+/// Runs `judge` on a folder under its lock, and creates both if needed. Nothing is created in a folder that `judge`
+/// refuses. `judge` must refuse a folder in which something else has the name of the lock.
 pub(super) fn locked<T>(
     path: &Path,
     holding: Holding,
@@ -37,7 +37,8 @@ pub(super) fn locked<T>(
     }
 }
 
-/// Judges a folder while nobody else writes into it, and changes nothing; `None` if there is no folder.
+/// Runs `judge` on a folder while nobody else writes into it, and changes nothing. Returns `None` if the folder does
+/// not exist.
 pub(super) fn looked<T>(
     path: &Path,
     holding: Holding,
@@ -50,17 +51,17 @@ pub(super) fn looked<T>(
     judge().map(Some)
 }
 
-/// The folder that is meant: an empty path is the current one.
+/// Returns the folder that a path means, because an empty path means the current folder.
 pub(super) fn here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 
-/// Whether something is a lock: an empty file.
+/// Returns whether a path is a lock, which is an empty file.
 pub(super) fn is_lock(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
 }
 
-/// Whether there is a folder. It is an error if something else is there.
+/// Returns whether a folder exists, or an error if the path is something else.
 fn exists(path: &Path) -> Result<bool, OutputError> {
     let unwritable = |source| Err(OutputError::unwritable(path)(source));
     match fs::metadata(path) {
@@ -75,7 +76,7 @@ fn exists(path: &Path) -> Result<bool, OutputError> {
     }
 }
 
-/// Locks the lock file that is there; `None` if there is none, or something else of its name.
+/// Locks an existing lock file. Returns `None` if there is no such file, or if something else has its name.
 fn existing_lock(path: &Path, holding: Holding) -> Result<Option<File>, OutputError> {
     let file = path.join(LOCK);
     if !is_lock(&file) {

@@ -1,9 +1,9 @@
-//! `Mark`: a small JSON file that says which files of a folder burn-rank wrote.
+//! `Mark`, a small JSON file that lists the files of a folder that burn-rank wrote.
 //!
-//! The mark is the first file of a folder and is replaced whole, so that a kill leaves an empty folder or a marked one.
-//! A file is listed before it gets its name, together with the one that it replaces. So after a kill at any time, the
-//! existing file is one of the two. A listed file with another content was changed by the user, and belongs to the
-//! user.
+//! The mark is the first file of a folder and is always replaced as a whole, so a kill leaves either an empty folder
+//! or a marked one. Before a file appears under its name, the mark lists both its new content and the content that it
+//! replaces. So after a kill at any time, the existing file is one of the two. A listed file with any other content
+//! was changed by the user, and belongs to the user.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,13 +17,13 @@ use sha2::{Digest, Sha256};
 
 use super::{JOBS, RunKind, is_folder, top};
 
-/// Name of the mark.
+/// The name of the mark.
 pub(super) const MARK: &str = ".burn-rank";
 
-/// Version of its format.
+/// The version of the mark's format.
 const FORMAT: u32 = 1;
 
-/// The reason that an entry with one of our names is not ours.
+/// Why an entry with one of burn-rank's names is not burn-rank's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotOurs {
     #[error("is a link, which burn-rank does not write through")]
@@ -39,15 +39,15 @@ pub(super) enum NotOurs {
     Newer,
 }
 
-/// The effect of a run in [`NEXT`](super::NEXT) on the run that it will replace.
+/// What a run in [`NEXT`](super::NEXT) does to the run that it will replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Over {
-    /// Makes it again, from the same configuration and data.
+    /// Makes the old run again, from the same configuration and data.
     Same,
-    /// Replaces it, whatever it is.
+    /// Replaces the old run, whatever that is.
     Other,
-    /// Adds fits, keeps the existing ones in their place, and replaces the results made from them.
+    /// Adds fits to the old run, keeps the existing fits, and replaces the results made from them.
     Outcome,
 }
 
@@ -60,17 +60,17 @@ pub(super) struct Mark {
     /// The command of the run, if the folder holds a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<RunKind>,
-    /// Whether the run came to its end.
+    /// Whether the run has ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) finished: bool,
-    /// The effect of the run on the run around it.
+    /// What the run does to the old run whose folder contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) over: Option<Over>,
     /// The number of parts, while the parts of a cross-validation share the folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) parts: Option<usize>,
-    /// Each name that was written, with its SHA-256. There are two while one file replaces another, and none for files
-    /// that are written often.
+    /// The SHA-256 digests of each written file, by name. There are two digests while one file replaces another, and
+    /// none for files that are written often.
     pub(super) wrote: BTreeMap<String, Vec<String>>,
 }
 
@@ -112,18 +112,18 @@ impl Mark {
         }
     }
 
-    /// The mark once this version has brought the run to its end.
+    /// Returns the mark of a run that this version has finished.
     pub(super) fn of_finished_run(self) -> Self {
         Self { made_by: Self::default().made_by, finished: true, ..self }
     }
 
-    /// Whether this version wrote it: another one may give other results.
+    /// Returns whether this version wrote the mark; other versions may give other results.
     pub(super) fn is_of_this_version(&self) -> bool {
         self.made_by == Self::default().made_by
     }
 
-    /// Whether a file is listed and as it was written; `None` if there is no such file. The files of jobs are listed by
-    /// their folder.
+    /// Returns whether a file is listed and unchanged, or `None` if there is no such file. Files of jobs are listed
+    /// under their folder.
     pub(super) fn standing(&self, folder: &Path, name: &str) -> Option<Result<(), NotOurs>> {
         let mut path = folder.to_path_buf();
         let mut steps = name.split('/').peekable();
@@ -139,7 +139,7 @@ impl Mark {
         Some(self.wrote.get(listed).is_some_and(as_written).then_some(()).ok_or(NotOurs::Content))
     }
 
-    /// Lists a file that is about to have this content, together with the present one.
+    /// Lists a file that is about to have a new content, with the digests of the new and the present content.
     pub(super) fn expect(&mut self, folder: &Path, name: &str, digest: String) {
         let known = self.wrote.entry(name.to_string()).or_default();
         let there = digest_of_file(&folder.join(name)).ok();
@@ -155,7 +155,7 @@ impl Mark {
     }
 }
 
-/// Whether a path is a plain file, or a plain folder if one is wanted; `None` if nothing is there.
+/// Returns whether a path is a plain file, or a plain folder if one is wanted; `None` if nothing is there.
 pub(super) fn plain(path: &Path, wants_folder: bool) -> Option<Result<(), NotOurs>> {
     Some(Err(match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -167,19 +167,19 @@ pub(super) fn plain(path: &Path, wants_folder: bool) -> Option<Result<(), NotOur
     }))
 }
 
-/// SHA-256 of a text.
+/// Returns the SHA-256 of some bytes.
 pub(super) fn digest_of(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// SHA-256 of a file.
+/// Returns the SHA-256 of a file.
 fn digest_of_file(path: &Path) -> io::Result<String> {
     let mut hashed = Hashed::new(io::sink());
     io::copy(&mut File::open(path)?, &mut hashed)?;
     Ok(hashed.finish().1)
 }
 
-/// A file that is hashed on its way.
+/// A writer to a file that computes the SHA-256 of everything written.
 pub(super) struct Hashed<W> {
     file: W,
     hash: Sha256,
@@ -190,7 +190,7 @@ impl<W: Write> Hashed<W> {
         Self { file, hash: Sha256::new() }
     }
 
-    /// The file, and the SHA-256 of what was written.
+    /// Returns the file, and the SHA-256 of everything written.
     pub(super) fn finish(self) -> (W, String) {
         (self.file, hexadecimal(&self.hash.finalize()))
     }

@@ -1,10 +1,11 @@
-//! The folder of a run: the names in it, its owner, and the replacement of an older run by a new one.
+//! The folder of a run: the names of its files, its owner, and the replacement of an older run by a new one.
 //!
-//! Only its [`Mark`](mark::Mark) identifies a folder. A command writes only into a folder that it made, found empty, or
-//! marked. There it replaces and removes only files that the mark lists and that are unchanged.
+//! Only a [`Mark`](mark::Mark) identifies a folder as burn-rank's. A command writes only into a folder that it
+//! created, found empty, or found marked. In a marked folder it replaces and removes only unchanged files that the
+//! mark lists.
 //!
-//! A run that will replace another one is written to [`NEXT`], a marked folder inside the older run's folder. When it
-//! is complete, [`swap`] moves it into the place of the older run. Until then the older run stays as it was.
+//! A run that will replace another one is written to [`NEXT`], a marked folder inside the older run's folder. When the
+//! new run is complete, [`swap`] moves it into the place of the older run. Until then the older run stays unchanged.
 
 mod contents;
 mod lock;
@@ -21,37 +22,39 @@ use serde::{Deserialize, Serialize};
 
 use super::keep::KEPT;
 
-/// The resolved configuration.
+/// The file of the resolved configuration.
 pub const CONFIG: &str = "config.toml";
-/// The trained ranker of `train`.
+/// The file of the ranker that `train` made.
 pub const RANKER: &str = "ranker.safetensors";
-/// The card of the ranker.
+/// The file of the ranker's card.
 pub const CARD: &str = "README.md";
-/// The results of a run.
+/// The file of a run's results.
 pub const REPORT: &str = "report.json";
-/// Facts that may differ between machines and moments.
+/// The file of facts that may change when a run is repeated, such as times.
 pub const RECORD: &str = "run.json";
-/// Both as a page.
+/// The page that shows the results and these facts.
 pub const PAGE: &str = "report.html";
-/// The fits of `cv`, a folder each.
+/// The folder of the fits of `cv`, with a subfolder for each.
 pub const JOBS: &str = "jobs";
 /// The folder of a new run, inside the run that it will replace.
 pub const NEXT: &str = ".next";
-/// The ranker that a run started from, if it was the one in its own folder.
+/// The copy of the ranker that a run started from, if that was the ranker in its own folder.
 pub(crate) const START: &str = "start.safetensors";
-/// The rounds of the gradient learner.
+/// The log of the gradient learner's rounds.
 pub(crate) use burn_rank::workbench::learner::LOG_FILE as LOG;
-/// The state that a fit continues from.
+/// The file of the state that a fit continues from.
 pub(crate) use burn_rank::workbench::learner::STATE_FILE as STATE;
-/// The result in the folder of a finished job.
+/// The file of the result in the folder of a finished job.
 pub(crate) const RESULT: &str = "result.json";
-/// Locked while a run lives; empty.
+/// The empty file that is locked while a run lives.
 const LOCK: &str = ".lock";
 
-/// The files of runs, without jobs, in the order of their removal: a folder without a report is unfinished.
+/// The files of a run except its jobs, in the order of their removal. The report is removed first, because a folder
+/// without a report counts as unfinished.
 pub(crate) const RUN_FILES: [&str; 9] = [REPORT, CONFIG, RANKER, START, STATE, PAGE, RECORD, CARD, LOG];
 
-/// Files that a run writes often, or folders of many files: the mark lists these names without digests.
+/// The names that the mark lists without digests, because a run writes these files often or they are folders of many
+/// files.
 const WRITTEN_OFTEN: [&str; 3] = [STATE, LOG, JOBS];
 
 /// The files of a job.
@@ -69,7 +72,7 @@ pub enum RunKind {
 }
 
 impl RunKind {
-    /// The names that runs of this kind write into their folder.
+    /// Returns the names that runs of this kind write into their folder.
     fn writes(self) -> &'static [&'static str] {
         match self {
             RunKind::Train => &RUN_FILES,
@@ -81,33 +84,32 @@ impl RunKind {
 /// The rights of a run over the files of earlier runs in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// Nothing may be lost.
+    /// Requires that no results can be lost.
     New,
-    /// Continue it.
+    /// Continues the earlier run.
     Resume,
-    /// Take its place.
+    /// Replaces the earlier run.
     Overwrite,
-    /// Work in it together with the other parts of the same cross-validation, `of` in number; continue the files of
-    /// this part.
+    /// Works together with the other parts of the same cross-validation, and continues the files of its own part.
     Part {
-        /// Number of parts.
+        /// The number of parts.
         of: usize,
     },
-    /// Put together the parts of this cross-validation.
+    /// Merges the parts of a cross-validation.
     Merge,
 }
 
-/// Whether a run wrote this name into its folder, and another command did not.
+/// Returns whether a name in a folder belongs to a run, rather than to another command.
 fn is_of_run(name: &str) -> bool {
     RUN_FILES.contains(&name) || top(name) == JOBS || top(name) == KEPT
 }
 
-/// Whether a name in the folder of a run is the name of a folder.
+/// Returns whether a path in the folder of a run is the path of a folder.
 fn is_folder(name: &str) -> bool {
     name == KEPT || top(name) == JOBS && name.matches('/').count() < 2
 }
 
-/// The first folder of a path in the folder of a run, or the file itself.
+/// Returns the first component of a path in the folder of a run.
 fn top(name: &str) -> &str {
     name.split('/').next().unwrap_or(name)
 }

@@ -1,4 +1,5 @@
-//! The folder of a run: marked as its own, locked while the run lives, every file whole.
+//! The folder of a run, which is marked as burn-rank's and locked during the run. Every file in it is written as a
+//! whole.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,22 +19,23 @@ use crate::experiment::error::{ExperimentError, OutputError};
 use crate::experiment::keep::KEPT;
 use crate::experiment::record::{DataReport, Report, Sets};
 
-/// The folder of a command, locked against a second one until dropped; parts of a cross-validation share the lock.
+/// The folder of a command, locked against other commands until it is dropped. Parts of a cross-validation share the
+/// lock.
 ///
-/// A command writes only into a folder that it made, found empty, or marked. There it replaces and removes only files
-/// that are as a command wrote them. A run that will replace another one is written next to it, until
-/// [`finish`](Self::finish) puts it into its place.
+/// A command writes only into a folder that it created, found empty, or found marked. In a marked folder it replaces
+/// and removes only files that are unchanged since a command wrote them. A run that will replace another one is
+/// written next to it until [`finish`](Self::finish) moves it into place.
 #[derive(Debug)]
 pub struct OutputFolder {
-    /// The folder that was asked for.
+    /// The folder that the user asked for.
     home: PathBuf,
-    /// The folder that the run is written to: `home`, or [`NEXT`] in it.
+    /// The folder that the run is written to, which is `home` or [`NEXT`] in it.
     path: PathBuf,
     /// The folder of the fits of a cross-validation.
     fits: PathBuf,
     /// Whether this command began the run, as the only user of the folder.
     is_new: bool,
-    /// Held while the mark is read and written.
+    /// The lock that is held while the mark is read and written.
     mark: Mutex<()>,
     _lock: File,
 }
@@ -42,21 +44,22 @@ pub struct OutputFolder {
 struct Found {
     home: Contents,
     next: Option<Contents>,
-    /// The place where it is written; `None` while a finished run still has to be moved into place.
+    /// The place where the run is written; `None` if a finished run must first be moved into place.
     place: Option<Place>,
 }
 
 impl OutputFolder {
-    /// Takes `path` for a run of `kind` with the resolved configuration, which is written into it. Makes the folder if
-    /// needed, marks it and locks it.
+    /// Claims `path` for a run of `kind`, and writes the resolved configuration into it. Creates the folder if needed,
+    /// marks it and locks it.
     ///
-    /// The existing files stay if `claim` continues them. A run that replaces another one, because of
-    /// [`Claim::Overwrite`] or because it repeats that finished run, is written to [`NEXT`].
+    /// The existing files stay if `claim` continues them. A run is written to [`NEXT`] if it replaces another one,
+    /// because of [`Claim::Overwrite`] or because it repeats a finished run.
     ///
     /// # Errors
-    /// [`OutputError::Busy`] while another process holds the folder; [`OutputError::NotOurs`] if it holds files that
-    /// burn-rank did not write; [`OutputError::Occupied`] by another run, or by an unfinished one that `claim` does not
-    /// continue. Nothing in the folder has changed then. [`OutputError::Unwritable`].
+    /// Returns [`OutputError::Busy`] while another process holds the folder, and [`OutputError::NotOurs`] if the
+    /// folder holds files that burn-rank did not write. Returns [`OutputError::Occupied`] if it holds another run, or
+    /// an unfinished run that `claim` does not continue. After these errors the folder is unchanged. Returns
+    /// [`OutputError::Unwritable`] if the folder cannot be written.
     pub fn open(path: &Path, kind: RunKind, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
         if claim == Claim::Merge {
             Self::check(path, kind, configuration, claim)?;
@@ -104,8 +107,8 @@ impl OutputFolder {
         Ok(folder)
     }
 
-    /// Whether [`open`](Self::open) would be refused because of the contents of the folder. This is known before the
-    /// work. Makes and changes nothing.
+    /// Checks, before any work is done, whether [`open`](Self::open) would refuse the contents of the folder. Changes
+    /// nothing.
     ///
     /// # Errors
     /// The errors of [`open`](Self::open).
@@ -117,7 +120,7 @@ impl OutputFolder {
         }
     }
 
-    /// Claims a folder for these files, in place of the files that the command wrote before.
+    /// Claims a folder for the given files, which replace the files that the command wrote before.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -130,7 +133,7 @@ impl OutputFolder {
         Ok(Self { home, path, fits, is_new: false, mark: Mutex::new(()), _lock: lock })
     }
 
-    /// Whether [`of_files`](Self::of_files) would be refused. Makes and changes nothing.
+    /// Checks whether [`of_files`](Self::of_files) would refuse a folder. Changes nothing.
     ///
     /// # Errors
     /// The errors of [`of_files`](Self::of_files).
@@ -139,7 +142,7 @@ impl OutputFolder {
         looked(home, Holding::Alone, || Contents::read(home, files)).map(drop)
     }
 
-    /// Marks the folder, and writes the configuration if it is new.
+    /// Marks the folder, and writes the configuration if the run is new.
     fn begin(&self, mut mark: Mark, is_new: bool, wish: &Wish) -> io::Result<()> {
         fs::create_dir_all(&self.path)?;
         let (before, configuration) = (mark.clone(), wish.configuration.as_bytes());
@@ -163,8 +166,8 @@ impl OutputFolder {
         if is_new { replace(&self.path.join(CONFIG), configuration) } else { Ok(()) }
     }
 
-    /// Rejects data that differ from the data of the run that is repeated or continued, as its report records them.
-    /// `sets` are the sets of queries of each fold.
+    /// Rejects data that differ from the data recorded in the report of the run that is repeated or continued. `sets`
+    /// holds the sets of queries of each fold.
     ///
     /// # Errors
     /// [`OutputError::Occupied`].
@@ -200,7 +203,7 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Whether both configurations cut the same data in the same way into sets of queries.
+    /// Returns whether both configurations divide the same data into the same sets of queries.
     fn cuts_alike(&self) -> bool {
         let cut = |folder: &Path| {
             let config: toml::Table = fs::read_to_string(folder.join(CONFIG)).ok()?.parse().ok()?;
@@ -210,11 +213,11 @@ impl OutputFolder {
         self.path == self.home || cut(&self.home) == cut(&self.path)
     }
 
-    /// Says that the run is whole, and puts it into the place of the run that it replaces.
+    /// Marks the run as finished, and moves it into the place of the run that it replaces.
     ///
     /// # Errors
-    /// [`OutputError::NotOurs`] if a file to replace has become the user's since the folder was opened;
-    /// [`OutputError::Unwritable`]. The run stays where it is then, and `--resume` tries again.
+    /// Returns [`OutputError::NotOurs`] if the user has changed a file to replace since the folder was opened, or
+    /// [`OutputError::Unwritable`]. The run then stays where it is, and `--resume` tries again.
     pub fn finish(&mut self) -> Result<(), OutputError> {
         let accepted = (|| {
             let mut mark = self.mark()?.of_finished_run();
@@ -238,8 +241,8 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Removes the files of a run of this command that failed before it had a result and that cannot continue, so that
-    /// the corrected command may begin in its place. Returns the error of the run.
+    /// Removes the files of a failed run that has no result and cannot continue, so that the corrected command can
+    /// start. Returns the error of the run.
     pub(crate) fn give_up(&self, error: ExperimentError) -> ExperimentError {
         if self.is_new
             && !error.can_go_on()
@@ -256,7 +259,7 @@ impl OutputFolder {
         error
     }
 
-    /// Removes the files that earlier runs kept of selected fits, if they may belong to other fits than this run's.
+    /// Removes the files that earlier runs kept of selected fits, if they may belong to fits of other runs.
     ///
     /// # Errors
     /// [`OutputError::Unwritable`].
@@ -267,25 +270,26 @@ impl OutputFolder {
         old.try_for_each(|name| remove(&self.path, name)).map_err(|source| self.unwritable(KEPT, source))
     }
 
-    /// The folder that the run grows in.
+    /// Returns the folder that the run is written to.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Number of parts that have shared the folder; `None` if no part has been here since the last whole run.
+    /// Returns the number of parts that have shared the folder since the last complete run, or `None` if there were
+    /// none.
     pub(crate) fn parts(&self) -> Option<usize> {
         self.mark().ok().and_then(|mark| mark.parts)
     }
 
-    /// Path of a file in the folder.
+    /// Returns the path of a file in the folder.
     pub fn file(&self, name: &str) -> PathBuf {
         if top(name) == JOBS { self.fits.join(name) } else { self.path.join(name) }
     }
 
-    /// Writes a file whole.
+    /// Writes a file as a whole.
     ///
     /// # Errors
-    /// [`OutputError::NotOurs`] if the file has become the user's since the folder was opened;
+    /// Returns [`OutputError::NotOurs`] if the user has changed the file since the folder was opened, or
     /// [`OutputError::Unwritable`].
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
         self.write_with(name, |file| file.write_all(bytes))
@@ -302,10 +306,10 @@ impl OutputFolder {
         self.write(name, &bytes)
     }
 
-    /// Writes a file whole, through `fill`.
+    /// Writes a file as a whole, with the contents that `fill` writes.
     ///
     /// # Errors
-    /// As [`write`](Self::write), with any error of `fill`.
+    /// Returns the errors of [`write`](Self::write) and of `fill`.
     pub(crate) fn write_with(
         &self,
         name: &str,
@@ -318,7 +322,8 @@ impl OutputFolder {
         self.write_together(&[name], |_, file| fill.take().map_or(Ok(()), |fill| fill(file)))
     }
 
-    /// Writes files that belong together, which the mark lists: all, or none. `fill` writes the one of a number, from 0.
+    /// Writes several files that the mark lists, either all of them or none. `fill` writes the file of a given number,
+    /// from 0.
     ///
     /// # Errors
     /// As [`write_with`](Self::write_with).
@@ -340,7 +345,7 @@ impl OutputFolder {
     }
 }
 
-/// Writes files that the mark lists with their digests: all, or none.
+/// Writes files that the mark lists with their digests, either all of them or none.
 fn write_listed<N: AsRef<str>>(
     folder: &Path,
     names: &[N],
@@ -375,11 +380,11 @@ fn write_listed<N: AsRef<str>>(
     commit_together(files, listed).map_err(unwritable)
 }
 
-/// Writes a page next to the files of a run, and replaces one that a command wrote there. The user has not named this
-/// file, so it is written only if nothing is lost.
+/// Writes a page next to the files of a run, and replaces a page that a command wrote there. The user has not chosen
+/// the name of this page, so no file of the user's is overwritten.
 ///
 /// # Errors
-/// [`OutputError::NotOurs`] if it is the user's; [`OutputError::Unwritable`].
+/// Returns [`OutputError::NotOurs`] if the existing file is the user's, or [`OutputError::Unwritable`].
 pub(crate) fn write_page(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
     let mark = Mark::read(folder).ok().flatten();
     if let Some(Err(_)) = mark.clone().unwrap_or_default().standing(folder, name) {
@@ -414,7 +419,7 @@ impl Wish<'_> {
     }
 }
 
-/// Returns the run that is written next to the one in the folder.
+/// Returns the contents of the run in [`NEXT`], if there is one.
 fn next(path: &Path, kind: RunKind) -> Result<Option<Contents>, OutputError> {
     let next = path.join(NEXT);
     match plain(&next, true) {
@@ -570,7 +575,7 @@ mod tests {
         assert_eq!(fs::read(path.join(REPORT)).unwrap(), b"{\"b\": 1}");
     }
 
-    /// The report is a result as well, when the jobs or the state that led to it have been removed to save room.
+    /// A report counts as a result even if the jobs or the state behind it have been removed to save space.
     #[test]
     fn a_report_alone_is_worth_keeping() {
         for (kind, other) in [(RunKind::Train, RunKind::CrossValidation), (RunKind::CrossValidation, RunKind::Train)] {
@@ -601,7 +606,7 @@ mod tests {
         assert!(run.write(RANKER, b"d").is_err());
     }
 
-    /// A kill after the mark is written and before the file is leaves the old file.
+    /// A kill after the mark is written, but before the file is, leaves the old file.
     #[test]
     fn a_file_that_is_being_replaced_is_known_before_and_after() {
         let folder = tempfile::tempdir().unwrap();

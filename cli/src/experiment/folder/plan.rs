@@ -1,4 +1,4 @@
-//! The place where a run is written: its folder, or [`NEXT`] inside it, next to the run that it will replace.
+//! The place where a run is written, either its folder or [`NEXT`] inside it, next to the run that it will replace.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::experiment::error::OutputError;
 pub(super) enum Place {
     /// In the folder itself.
     Home,
-    /// In the run that was begun in [`NEXT`].
+    /// In [`NEXT`], where the same run was begun.
     Next,
-    /// In [`NEXT`], from its start.
+    /// In [`NEXT`], from the beginning.
     Anew(Over),
 }
 
-/// The request of a run for its folder.
+/// The request that a run makes for its folder.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wish<'a> {
     pub(super) kind: RunKind,
@@ -27,7 +27,7 @@ pub(super) struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    /// Returns the place where the run is written, in a folder with these contents.
+    /// Returns the place to write the run in a folder with these contents.
     pub(super) fn place(&self, path: &Path, home: &Contents, next: Option<&Contents>) -> Result<Place, OutputError> {
         let Self { kind, configuration, claim } = *self;
         let occupied = |reason: &str| Err(OutputError::occupied(path, reason));
@@ -72,7 +72,7 @@ impl Wish<'_> {
     }
 }
 
-/// The error for a folder without anything to put together.
+/// Returns the error for a folder that holds no parts to merge.
 pub(super) fn no_parts(path: &Path) -> OutputError {
     OutputError::occupied(path, "holds no part of a cross-validation to merge; cv --part I/N makes them")
 }

@@ -1,9 +1,9 @@
 //! The replacement of a run by the run that was written to [`NEXT`] inside its folder.
 //!
-//! The new run is whole and on disk before its mark says that it is finished; that is when it is accepted. From then on
-//! every step may be made again: a command that finds such a mark continues where a killed one stopped. The report of
-//! the older run is removed first and the report of the new run comes last, so a folder with a report holds one whole
-//! run.
+//! A new run is accepted when its mark says that it is finished, after all its files are on disk. From then on every
+//! step can be repeated, so a command that finds such a mark continues where a killed command stopped. The report of
+//! the older run is removed first, and the report of the new run is moved last. So a folder with a report always holds
+//! one whole run.
 
 use std::fs;
 use std::io;
@@ -20,15 +20,15 @@ use super::{JOBS, NEXT, REPORT, is_folder, is_of_run, top};
 use crate::experiment::error::OutputError;
 use crate::experiment::keep::KEPT;
 
-/// Longest time that a reader waits for a command that is moving its run into place.
+/// The longest time that a reader waits for a command that is moving its run into place.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Moves a finished run into place if the command that made it was killed on the way. Commands call this before they read
-/// the folder of a run, which then holds one whole run. Any other folder stays as it is.
+/// Moves a finished run into place if the command that made it was killed before it could. Commands call this before
+/// they read the folder of a run; afterward the folder holds one whole run. Folders without such a run stay unchanged.
 ///
 /// # Errors
-/// [`OutputError`] if the run cannot be moved: the folder is read-only, a file in it has become the user's, or another
-/// command holds it.
+/// Returns an [`OutputError`] if the run cannot be moved because the folder is read-only, the user has changed a file
+/// in it, or another command holds it.
 pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
     let is_finished = |folder: &Path| matches!(Mark::read(folder), Ok(Some(mark)) if mark.finished);
     let is_half_way = || is_finished(&folder.join(NEXT)) && !is_finished(folder);
@@ -61,10 +61,11 @@ pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
     Ok(())
 }
 
-/// Moves the finished run of [`NEXT`] into the place of the run around it.
+/// Moves the finished run in [`NEXT`] into the place of the run around it.
 ///
 /// # Errors
-/// [`OutputError::NotOurs`] if a file has become the user's since; then nothing has moved. [`OutputError::Unwritable`].
+/// Returns [`OutputError::NotOurs`] if the user has changed a file in the meantime; then nothing has moved. Returns
+/// [`OutputError::Unwritable`] if a file cannot be moved.
 pub(super) fn swap(home: &Path) -> Result<(), OutputError> {
     let from = home.join(NEXT);
     let (old, new) = (Contents::read(home, &[])?, Contents::read(&from, &[])?);
@@ -119,7 +120,7 @@ fn moved(home: &Path, from: &Path, old: &Contents, new: &Contents) -> io::Result
     discard(home, new)
 }
 
-/// Removes what burn-rank wrote into [`NEXT`], and the folder if it is empty then.
+/// Removes everything that burn-rank wrote into [`NEXT`], then the folder itself if it is empty.
 pub(super) fn discard(home: &Path, next: &Contents) -> io::Result<()> {
     let path = home.join(NEXT);
     next.names().try_for_each(|name| remove(&path, name))?;
@@ -129,7 +130,7 @@ pub(super) fn discard(home: &Path, next: &Contents) -> io::Result<()> {
     emptied(&path)
 }
 
-/// Removes a file that burn-rank wrote, and its folder if that is then empty; removes a folder only if it is empty.
+/// Removes a file that burn-rank wrote, and its folder if that is then empty. Removes a folder only if it is empty.
 pub(super) fn remove(folder: &Path, name: &str) -> io::Result<()> {
     let path = folder.join(name);
     match path.parent() {
@@ -139,7 +140,7 @@ pub(super) fn remove(folder: &Path, name: &str) -> io::Result<()> {
     }
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 fn gone(path: &Path) -> io::Result<()> {
     step()?;
     match fs::remove_file(path) {
@@ -157,7 +158,7 @@ fn emptied(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Stands before every change, so that a test can stop there.
+/// Runs before every change, so a test can stop there.
 fn step() -> io::Result<()> {
     #[cfg(test)]
     tests::count_step()?;
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
 
     thread_local! {
-        /// Changes that may still be made.
+        /// The number of changes that may still be made.
         static STEPS: Cell<usize> = const { Cell::new(usize::MAX) };
     }
 
@@ -188,7 +189,7 @@ mod tests {
     const KEPT_OLD: &str = "kept/fold1-seed1.scores.txt";
     const KEPT_NEW: &str = "kept/fold2-seed1.scores.txt";
 
-    /// The files of a run of a kind, with the result of `of` for each.
+    /// Writes the files of a run, each with the text `of`.
     fn fill(folder: &OutputFolder, kind: RunKind, of: &str, job: &str, kept: &str) {
         let names: &[&str] = match kind {
             RunKind::Train => &[RANKER, START, STATE, LOG, PAGE, REPORT],
@@ -205,7 +206,7 @@ mod tests {
         names.iter().for_each(|name| folder.write(name, of.as_bytes()).unwrap());
     }
 
-    /// The files of a folder and below, without marks and locks.
+    /// Returns the files of a folder and its subfolders, without marks and locks.
     fn everything(folder: &Path) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         for entry in fs::read_dir(folder).unwrap() {
@@ -221,7 +222,7 @@ mod tests {
         found
     }
 
-    /// Makes a finished run with a user's file, and another run that is complete and waits next to it.
+    /// Makes a finished run with a user's file, and a complete new run that waits next to it.
     fn waiting(path: &Path, from: RunKind, to: RunKind) {
         let mut old = OutputFolder::open(path, from, "old", Claim::New).unwrap();
         fill(&old, from, "old", OLD_JOB, KEPT_OLD);

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::measures::Measures;
 use crate::experiment::config::Rung;
 
-/// The record of how trials were drawn and fitted.
+/// The record of how the trials of a search were drawn and fitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchReport {
     /// `random` or `successive_halving`.
     pub kind: String,
-    /// Trials of each fold.
+    /// The number of trials per fold.
     pub trials: usize,
     /// The rungs of successive halving.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -27,9 +27,9 @@ pub struct Trial {
     pub trial: usize,
     /// The value drawn for each key.
     pub values: Map,
-    /// The selection measure on validation queries at its best round, averaged over seeds.
+    /// The selection measure on validation queries at the trial's best round, averaged over seeds.
     pub validation: Option<f64>,
-    /// Rounds of the trial; the maximum over its seeds.
+    /// The number of rounds of the trial, as the maximum over its seeds.
     pub rounds: usize,
     /// The selection measure at the end of every rung of successive halving that the trial took part in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -43,14 +43,14 @@ pub struct FoldResult {
     pub fold: usize,
     /// The grid point or the trial with the best validation measure.
     pub selected: String,
-    /// The selection measure on validation queries; on training queries if there are none
+    /// The selection measure on validation queries, or on training queries if there are no validation queries
     /// ([`selected_on`](CrossValidation::selected_on)).
     pub validation: f64,
-    /// Test measures.
+    /// The measures on test queries.
     pub measures: Measures,
-    /// Standard error of each, over the test queries of the fold.
+    /// The standard error of each measure over the test queries of the fold.
     pub standard_errors: Measures,
-    /// The reason that each of its fits ended, one per seed; absent in older results.
+    /// The reason that each fit of the fold ended, one per seed; absent in older results.
     #[serde(default)]
     pub stops: Vec<StopReason>,
     /// Every trial of a search.
@@ -65,29 +65,30 @@ pub struct CrossValidation {
     pub name: String,
     /// The convention of every measure.
     pub convention: Convention,
-    /// Test queries of all folds.
+    /// The number of test queries in all folds.
     pub queries: usize,
     /// Number of queries without a relevant document.
     pub empty_queries: usize,
-    /// Mean over the folds of the test measures, as published tables have it.
+    /// The mean of each test measure over the folds, as in published tables.
     pub measures: Measures,
-    /// Standard error of each mean: deviation over all test queries / sqrt(queries).
+    /// The standard error of each mean: the deviation over all test queries, divided by the square root of their
+    /// number.
     pub standard_errors: Measures,
-    /// Seeds averaged over.
+    /// The seeds that results are averaged over.
     pub seeds: Vec<u64>,
-    /// Each fold.
+    /// The result of each fold.
     pub folds: Vec<FoldResult>,
-    /// The queries that select: `validation`, or `training` where the data have no validation queries.
+    /// The queries that select: `validation`, or `training` if the data have no validation queries.
     #[serde(default = "validation")]
     pub selected_on: String,
-    /// The record of a search: how trials were drawn and fitted.
+    /// The record of how a search drew and fitted its trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchReport>,
 }
 
 impl FoldResult {
-    /// The trials, with the selected one first. Trials that were dropped later come before trials that were dropped
-    /// earlier, then better before worse, then in their order.
+    /// Returns the trials, with the selected one first. Of the others, those dropped later come first, then the better
+    /// ones, then those drawn first.
     pub fn ranked_trials(&self) -> Vec<&Trial> {
         let merit = |trial: &Trial| trial.validation.unwrap_or(f64::NEG_INFINITY);
         let mut trials: Vec<&Trial> = self.trials.iter().collect();

@@ -1,4 +1,4 @@
-//! `Measures`: values by the names of measures.
+//! `Measures`, a map from the names of measures to values.
 
-/// Values by measure, in the order of the configuration; `null` where there is none.
+/// The value of each measure, in the order of the configuration; `null` if a measure has no value.
 pub type Measures = burn_rank::json::Map;

@@ -5,43 +5,44 @@ use burn_rank::learner::Importance;
 use burn_rank::ranker::{Model, Ranker};
 use serde::{Deserialize, Serialize};
 
-/// Largest number of reported features, by gain.
+/// The largest number of features to report, by gain.
 const FEATURES: usize = 8;
 
-/// Documents at which the sample ends; it takes whole queries.
+/// The approximate number of documents in the sample, which consists of whole queries.
 const DOCUMENTS: usize = 1000;
 
-/// Steps between the smallest and the largest value of a feature, each of the same number of documents.
+/// The number of steps between the smallest and the largest value of a feature; each step has equally many documents.
 const STEPS: usize = 20;
 
-/// Partial dependence on a feature: the mean score of a sample of training documents, with the feature at one value in
-/// all of them and the others as they are.
+/// The partial dependence of scores on one feature. Each score is the mean over sampled training documents, after all
+/// of them were given the same value of this feature.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartialDependence {
     /// Number of the feature, from 1.
     pub feature: usize,
-    /// The quantiles of the feature in the sample, after the normalizer: smallest value, 20 steps of as many documents
-    /// each, largest value. A value that many documents share comes more than once.
+    /// The quantiles of the normalized feature in the sample, from the smallest value to the largest in 20 steps with
+    /// equally many documents. A value that many documents share is repeated.
     pub values: Vec<f32>,
-    /// Mean score at each of these values.
+    /// The mean score at each value of the feature.
     pub scores: Vec<f64>,
-    /// Share of the sample without the feature, and the mean score without it; absent if all documents have it.
+    /// The share of sampled documents that lack the feature, and the mean score without it; absent if none lacks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingValue>,
 }
 
-/// The effect of a missing value.
+/// The effect of a missing value on the scores.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MissingValue {
-    /// Share of the documents of the sample that lack the feature, above 0.
+    /// The share of sampled documents that lack the feature, above 0.
     pub share: f64,
-    /// Mean score of all documents of the sample without the feature.
+    /// The mean score of all sampled documents if none of them had the feature.
     pub score: f64,
 }
 
 impl PartialDependence {
-    /// Returns the features that gain most, the largest gain first; empty if the ranker is not a sum of trees, or its
-    /// importance is not known. The training queries are the normalized queries of the fit.
+    /// Returns the partial dependence on the features with the largest gains, the largest gain first. It is empty if
+    /// the ranker is not a sum of trees or its importance is unknown. `train` holds the normalized training queries of
+    /// the fit.
     pub(super) fn of_ranker(ranker: &Ranker, importance: Option<&Importance>, train: &RankingDataset) -> Vec<Self> {
         let (Model::Trees(trees), Some(importance)) = (ranker.model(), importance) else { return Vec::new() };
         let Some(sample) = sample(train) else { return Vec::new() };
@@ -64,7 +65,7 @@ impl PartialDependence {
     }
 }
 
-/// Whole training queries, evenly spaced.
+/// Returns evenly spaced whole training queries.
 fn sample(train: &RankingDataset) -> Option<RankingDataset> {
     let wanted = (DOCUMENTS * train.queries()).div_ceil(train.documents().max(1)).clamp(1, train.queries().max(1));
     let spaced: Vec<usize> = (0..wanted).map(|place| place * train.queries() / wanted).collect();
@@ -72,7 +73,8 @@ fn sample(train: &RankingDataset) -> Option<RankingDataset> {
     (sample.documents() > 0).then_some(sample)
 }
 
-/// Returns the features of the largest gain, from 0, the first of equal ones. Features without a gain are left out.
+/// Returns the indices of the features with the largest gains, without features that have none. Ties go to the first
+/// feature.
 fn largest(importance: &Importance) -> Vec<usize> {
     let gain = &importance.gain;
     let mut order: Vec<usize> = (0..gain.len()).filter(|&feature| gain[feature] > 0.0).collect();
@@ -81,7 +83,7 @@ fn largest(importance: &Importance) -> Vec<usize> {
     order
 }
 
-/// Returns the values at [`STEPS`] equal steps of ascending values; none if there are none.
+/// Returns the values at [`STEPS`] equal steps through ascending values, or none if there are no values.
 fn quantiles(ascending: &[f32]) -> Vec<f32> {
     let Some(last) = ascending.len().checked_sub(1) else { return Vec::new() };
     (0..=STEPS).map(|step| ascending[(step * last + STEPS / 2) / STEPS]).collect()
@@ -112,7 +114,8 @@ mod tests {
         Ranker::new(Normalizer::fit(&empty, NormalizerKind::None), Model::Trees(trees), metadata).unwrap()
     }
 
-    /// 100 queries of 30 documents: the first feature counts documents, the second lacks every third, the third is 0.
+    /// Returns 100 queries of 30 documents. The first feature counts documents, every third document lacks the second,
+    /// and the third is 0.
     fn train() -> RankingDataset {
         let row = |d: usize| [d as f32, if d.is_multiple_of(3) { f32::NAN } else { 1.0 }, 0.0];
         let features = (0..3000).flat_map(row).collect();

@@ -1,5 +1,5 @@
-//! `report.json`: the results of a run, the same bytes for the same configuration and seed on the CPU. What may differ
-//! between machines and moments is in `run.json` ([`RunRecord`](super::RunRecord)).
+//! `report.json`, the results of a run, which has the same bytes for the same configuration and seed on the CPU. Facts
+//! that may change when the run is repeated are in `run.json` ([`RunRecord`](super::RunRecord)).
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::experiment::extreme_queries::ExtremeQueries;
 use crate::experiment::fit::{Fit, linear_weights};
 use crate::experiment::split::Split;
 
-/// The record of a run of either kind; its `command` distinguishes them.
+/// The record of a run of `train` or `cv`; its `command` distinguishes the two.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "one value a run")]
@@ -40,23 +40,23 @@ pub struct TrainReport {
     pub config: Value,
     /// Convention of every measure.
     pub convention: Convention,
-    /// The measure that selects.
+    /// The measure that selects the round.
     pub selection: Measure,
-    /// The fold, from 1.
+    /// The number of the fold, from 1.
     pub fold: usize,
-    /// Each set of queries.
+    /// A description of each set of queries.
     pub data: Sets<DataReport>,
-    /// Measures of the selected model on each set.
+    /// The measures of the selected model on each set of queries.
     pub measures: Sets<SetMeasures>,
     /// The fit.
     #[serde(flatten)]
     pub fit: FitReport,
-    /// For a ranker of trees, how its scores move with the features of the largest gain.
+    /// How the scores of a tree ranker depend on the features with the largest gains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partial_dependence: Vec<PartialDependence>,
-    /// Every query of the test set, else of the validation set, else of the training set.
+    /// The measures of every query in the test set, else in the validation set, else in the training set.
     pub per_query: PerQuery,
-    /// The worst and the best of these queries with their documents.
+    /// The worst and the best queries of the set in `per_query`, with their documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extremes: Option<ExtremeQueries>,
     /// Versions.
@@ -71,29 +71,29 @@ pub struct CrossValidationReport {
     pub result: CrossValidation,
     /// The resolved configuration.
     pub config: Value,
-    /// The measure that selects.
+    /// The measure that selects rounds and settings.
     pub selection: Measure,
-    /// Every point of the grid; only `-` without a grid, none if trials are drawn.
+    /// The label of every grid point; only `-` if there is no grid, and none if trials are drawn.
     pub points: Vec<String>,
-    /// Details that the table leaves out, one entry per fold, in the table's order of folds.
+    /// The details that the table leaves out, for each fold in the order of the table.
     pub details: Vec<FoldDetails>,
     /// Versions.
     pub versions: Versions,
 }
 
-/// One fold of a cross-validation.
+/// The details of one fold of a cross-validation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FoldDetails {
-    /// Each set of queries.
+    /// A description of each set of queries.
     pub data: Sets<DataReport>,
-    /// The selection measure of each point of the grid, averaged over seeds; none where trials are drawn.
+    /// The selection measure of each grid point, averaged over seeds; none if trials are drawn.
     pub points: Vec<f64>,
-    /// Every test query, averaged over seeds, at the selected point.
+    /// The measures of every test query at the selected point, averaged over seeds.
     pub per_query: PerQuery,
-    /// The worst and the best test queries of the first seed with their documents.
+    /// The worst and the best test queries of the first seed, with their documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extremes: Option<ExtremeQueries>,
-    /// The fits of the selected point, one a seed.
+    /// The fits of the selected point, one per seed.
     pub fits: Vec<FitReport>,
 }
 
@@ -102,77 +102,80 @@ pub struct FoldDetails {
 pub struct FitReport {
     /// The seed.
     pub seed: u64,
-    /// Rounds done.
+    /// The number of rounds made.
     pub rounds: usize,
-    /// The round selected, from 1.
+    /// The number of the selected round, from 1.
     pub best_round: usize,
     /// The reason that the fit ended.
     pub stop: StopReason,
-    /// The evaluation of the loss in the longest list, if it does not follow its formula to the letter.
+    /// How the loss is evaluated in the longest list, if not exactly by its formula.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
-    /// The features, from 1, with a column that says where they are missing; these columns follow the features.
+    /// The numbers of the features, from 1, that have a column marking their missing values. These columns follow the
+    /// features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indicated: Vec<usize>,
-    /// Weight of each feature of a linear ranker, on normalized features, then of each such column.
+    /// The weights of a linear ranker for the normalized features, followed by the weights of the columns that mark
+    /// missing values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f32>>,
-    /// The importance of each feature to the trees that the fit grew.
+    /// The importance of each feature in the trees that the fit grew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub importance: Option<Importance>,
     /// Every round.
     pub history: Vec<Round>,
 }
 
-/// Something of each set of queries.
+/// One value for each set of queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sets<T> {
-    /// Queries to train on.
+    /// The value for training queries.
     pub train: T,
-    /// Queries to select on.
+    /// The value for validation queries.
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     pub validation: Option<T>,
-    /// Queries to test on.
+    /// The value for test queries.
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     pub test: Option<T>,
 }
 
-/// One set of queries.
+/// A description of one set of queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DataReport {
-    /// Queries, documents, empty queries, label and list-length histograms.
+    /// The numbers of queries, documents and empty queries, and histograms of labels and list lengths.
     pub statistics: Statistics,
-    /// SHA-256 of the content.
+    /// The SHA-256 of the set's content.
     pub hash: String,
 }
 
-/// Measures of one set of queries.
+/// The measures on one set of queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SetMeasures {
-    /// Number of queries, empty ones included.
+    /// The number of queries, including empty ones.
     pub queries: usize,
-    /// Queries without a relevant document.
+    /// The number of queries without a relevant document.
     pub empty_queries: usize,
-    /// Mean over the queries that count.
+    /// The mean of each measure over the queries that count.
     pub measures: Measures,
-    /// Standard error of each mean: deviation over queries / sqrt(queries); none of a single query.
+    /// The standard error of each mean: the deviation over queries, divided by the square root of their number. A
+    /// single query has none.
     pub standard_errors: Measures,
 }
 
-/// Measures of every query of a set.
+/// The measures of every query of a set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PerQuery {
-    /// `test`, `validation` or `train`.
+    /// The name of the set: `test`, `validation` or `train`.
     pub set: String,
     /// Identifier of each query.
     pub queries: Vec<String>,
-    /// By measure, the value of each query; `null` where the convention leaves the query out.
+    /// The value of each query for each measure; `null` if the convention excludes the query.
     pub values: BTreeMap<String, Vec<Option<f64>>>,
 }
 
 impl TrainReport {
-    /// The report of one fit. `data` describes the split as it was read. The features of `split` have been normalized
-    /// since.
+    /// Returns the report of one fit. `data` describes the split as it was read, because the features of `split` have
+    /// since been normalized.
     pub fn new(config: &ExperimentConfig, data: Sets<DataReport>, split: &Split, fit: &Fit) -> Self {
         let measures = |set: &str| fit.evaluations.get(set).map(SetMeasures::from_evaluation);
         Self {
@@ -224,7 +227,7 @@ impl Sets<DataReport> {
 }
 
 impl<T> Sets<T> {
-    /// The sets that there are, by name.
+    /// Returns the sets that exist, with their names.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &T)> {
         let others = [("validation", self.validation.as_ref()), ("test", self.test.as_ref())];
         let others = others.into_iter().filter_map(|(name, set)| Some((name, set?)));
@@ -253,7 +256,7 @@ impl SetMeasures {
 }
 
 impl PerQuery {
-    /// Returns the values of the last set that exists: test, validation or training.
+    /// Returns the measures of every query in the test set, else in the validation set, else in the training set.
     fn new(split: &Split, fit: &Fit) -> Self {
         let sets = [("test", split.test.as_ref()), ("validation", split.validation.as_ref())];
         let other = sets.into_iter().find_map(|(name, set)| Some((name, set?)));
@@ -267,7 +270,8 @@ impl PerQuery {
     }
 }
 
-/// Deviation over queries / sqrt(queries); NaN for fewer than two queries, which JSON writes as `null`.
+/// Returns the deviation over queries, divided by the square root of their number. Fewer than two queries give NaN,
+/// which JSON writes as `null`.
 pub(in crate::experiment) fn standard_error(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = mean_of(values.iter().copied()).unwrap_or(f64::NAN);

@@ -1,4 +1,4 @@
-//! `run.json`: what may differ between machines and moments.
+//! `run.json`, the facts about a run that may change when the run is repeated.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,31 +6,31 @@ use burn_rank::op::Execution;
 use burn_rank::workbench::memory;
 use serde::{Deserialize, Serialize};
 
-/// The part of a run's record that may differ between machines and moments.
+/// The facts about a run that may change when it is repeated, such as device and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Device name.
     pub device: String,
-    /// Processor and system, as in `x86_64 linux`.
+    /// The processor and the system, as in `x86_64 linux`.
     #[serde(default)]
     pub platform: String,
-    /// Instructions of the fused kernels of the CPU, as in `avx512`; empty in older records.
+    /// The instructions that the fused CPU kernels used, as in `avx512`; empty in older records.
     #[serde(default)]
     pub instructions: String,
-    /// Threads of the processor pool.
+    /// The number of threads in the processor pool.
     pub threads: usize,
-    /// Seconds of the fits that this process made.
+    /// The seconds spent on the fits that this process made.
     pub fit_seconds: f64,
-    /// Seconds in all, reading and reporting included.
+    /// The total seconds, including reading and reporting.
     pub total_seconds: f64,
-    /// Largest resident memory of the process in MiB, if the system reports it.
+    /// The largest resident memory of the process in MiB, if the system reports it.
     pub peak_memory_mib: Option<f64>,
-    /// Seconds since 1970, at the end.
+    /// The time at the end of the run, in seconds since 1970.
     pub finished: u64,
 }
 
 impl RunRecord {
-    /// The record of a run that ends now, in the execution of this thread.
+    /// Returns the record of a run that ends now, with this thread's execution.
     pub fn new(device: &str, fit: Duration, total: Duration) -> Self {
         Self {
             device: device.to_string(),

@@ -1,7 +1,8 @@
-//! `[search]`: trials drawn at random in place of a grid, all fitted to the end, or most of them dropped early.
+//! `[search]`: trials that are drawn at random, in place of a grid. Either all are fitted to the end, or most are
+//! dropped early.
 //!
-//! Random search: Bergstra and Bengio, Random search for hyper-parameter optimization, 2012. Successive halving:
-//! Jamieson and Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, 2016.
+//! Random search follows Bergstra and Bengio, Random search for hyper-parameter optimization, 2012. Successive halving
+//! follows Jamieson and Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, 2016.
 
 mod space;
 
@@ -14,35 +15,35 @@ use burn_rank::workbench::json::tagged;
 use self::space::Space;
 use super::grid::{self, Point};
 
-/// Most trials: each is a fit for every fold and seed.
+/// The largest number of trials; each one is fitted in every fold with every seed.
 const MOST_TRIALS: usize = 10_000;
 
 tagged! {
     "SearchConfig"
-    /// The search: how the trials of a cross-validation are drawn and fitted. The key `kind` chooses the variant.
+    /// How a cross-validation draws and fits its trials. The key `kind` chooses the variant.
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum SearchConfig {
         /// Every trial is fitted to its end.
         Random {
-            /// Trials of each fold, from 1 to 10,000.
+            /// The number of trials per fold, from 1 to 10,000.
             trials: usize,
-            /// Dotted key to a list of values or a range.
+            /// A list of values or a range for each dotted key.
             #[serde(default)]
             space: Map,
         },
-        /// Trials are fitted for a few rounds, the best of them for more, and so on, until the last ones are fitted to
-        /// their end.
+        /// Fits all trials for a few rounds, continues the best ones for more, and repeats until the last ones are
+        /// fitted to their end.
         SuccessiveHalving {
-            /// Trials of each fold in the first rung, from `reduction` to 10,000.
+            /// The number of trials per fold in the first rung, from `reduction` to 10,000.
             trials: usize,
-            /// Dotted key to a list of values or a range.
+            /// A list of values or a range for each dotted key.
             #[serde(default)]
             space: Map,
-            /// Rounds of a trial in the last rung; the learner's own number where absent.
+            /// The number of rounds of a trial in the last rung; by default the learner's own number.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             budget: Option<usize>,
-            /// The factor between rungs: one trial in so many continues to the next rung, with so many times the
-            /// rounds; 2 or above.
+            /// The factor between rungs, at least 2. One of `reduction` trials reaches the next rung, with `reduction`
+            /// times as many rounds.
             #[serde(default = "reduction")]
             reduction: usize,
         },
@@ -56,14 +57,14 @@ fn reduction() -> usize {
 /// One rung of successive halving.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Rung {
-    /// Number of trials of each fold in the rung.
+    /// The number of trials per fold in the rung.
     pub trials: usize,
-    /// Number of rounds that each trial has made at the end of the rung.
+    /// The number of rounds that each trial has made at the end of the rung.
     pub rounds: usize,
 }
 
 impl SearchConfig {
-    /// Name of its kind.
+    /// Returns the name of the kind of search.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Random { .. } => "random",
@@ -71,24 +72,24 @@ impl SearchConfig {
         }
     }
 
-    /// Trials of each fold.
+    /// Returns the number of trials per fold.
     pub fn trials(&self) -> usize {
         match self {
             Self::Random { trials, .. } | Self::SuccessiveHalving { trials, .. } => *trials,
         }
     }
 
-    /// Dotted key to what is drawn.
+    /// Returns what is drawn for each dotted key.
     pub fn space(&self) -> &Map {
         match self {
             Self::Random { space, .. } | Self::SuccessiveHalving { space, .. } => space,
         }
     }
 
-    /// Refuses numbers out of their ranges, and a space that cannot be drawn from.
+    /// Refuses numbers out of range, and a space that nothing can be drawn from.
     ///
     /// # Errors
-    /// [`Refusal`] of the first one.
+    /// Returns a [`Refusal`] of the first invalid key.
     pub fn check(&self) -> Result<(), Refusal> {
         let refuse = |key, found: usize, expected: String| Err(Refusal::new(key, found, expected).under("search"));
         let least = match self {
@@ -121,23 +122,23 @@ impl SearchConfig {
         Space::read(self.space())
     }
 
-    /// The trials of a fold, in order.
+    /// Returns the trials of a fold, in order.
     ///
     /// # Errors
-    /// As [`check`](Self::check), of the space.
+    /// Returns the errors of [`check`](Self::check) about the space.
     pub(in crate::experiment) fn points(&self, seed: u64, fold: usize) -> Result<Vec<Point>, Refusal> {
         let space = self.drawn().map_err(|refusal| refusal.under("search.space"))?;
         Ok((1..=self.trials()).map(|trial| space.trial(seed, fold, trial)).collect())
     }
 
-    /// Points with the extreme values of each key.
+    /// Returns points that each have an extreme value of one key.
     pub(super) fn extremes(&self, point: &Point) -> Result<Vec<Point>, Refusal> {
         Ok(self.drawn().map_err(|refusal| refusal.under("search.space"))?.extremes(point))
     }
 }
 
-/// The rungs of successive halving, if a trial of the last one makes `budget` rounds. There are as many as possible
-/// while the last one has at least one trial and the first one at least one round.
+/// Returns the rungs of successive halving, whose last rung ends after `budget` rounds. There are as many rungs as
+/// possible with at least one trial in the last and one round in the first.
 pub(in crate::experiment) fn rungs(trials: usize, budget: usize, reduction: usize) -> Vec<Rung> {
     let divisors = std::iter::successors(Some(1usize), |divisor| divisor.checked_mul(reduction));
     let divisors: Vec<usize> = divisors.take_while(|divisor| *divisor <= trials && *divisor <= budget).collect();

@@ -1,7 +1,7 @@
-//! The search space: for each dotted key a list of values or a range that trials are drawn from.
+//! The search space, which has a list of values or a range for each dotted key.
 //!
-//! A value depends only on the seed, the fold, the number of the trial and its key. Another key in the space, or more
-//! trials, do not change it.
+//! A drawn value depends only on the seed, the fold, the number of the trial and the key. Adding keys or trials does
+//! not change it.
 
 use burn_rank::json::{Map, Value, from_value};
 use burn_rank::refusal::Refusal;
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::config::grid::Point;
 
-/// The distribution over a range.
+/// The distribution that a range is drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeScale {
-    /// Every difference is as likely.
+    /// Every difference is equally likely.
     #[default]
     Linear,
-    /// Every ratio is as likely.
+    /// Every ratio is equally likely.
     Log,
 }
 
-/// A range of numbers, both ends included.
+/// A range of numbers that includes both ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RangeConfig {
@@ -31,24 +31,24 @@ pub struct RangeConfig {
     pub from: f64,
     /// The highest value, above `from`.
     pub to: f64,
-    /// The distribution of the values.
+    /// The distribution of the drawn values.
     #[serde(default)]
     pub scale: RangeScale,
 }
 
-/// The domain that one key is drawn from.
+/// The domain that the values of one key are drawn from.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Domain {
-    /// Each value as likely.
+    /// A list whose values are equally likely.
     Values(Vec<Value>),
-    /// Numbers between both ends.
+    /// Real numbers between two ends.
     Real { from: f64, to: f64, scale: RangeScale },
-    /// Whole numbers, both ends included.
+    /// Whole numbers between two ends, both included.
     Whole { from: i64, to: i64, scale: RangeScale },
 }
 
 impl Domain {
-    /// Reads the value of a key of the space. A range has whole numbers if both ends are written as whole numbers.
+    /// Reads the domain of a key. A range contains whole numbers if both its ends are written as whole numbers.
     fn read(value: &Value) -> Result<Self, Refusal> {
         let table = match value {
             Value::Array(values) if !values.is_empty() => return Ok(Self::Values(values.clone())),
@@ -90,7 +90,7 @@ impl Domain {
         }
     }
 
-    /// Returns the values whose check covers all others: every value of a list, the ends of a range.
+    /// Returns the values to check on behalf of all others, which are every value of a list or the ends of a range.
     fn extremes(&self) -> Vec<Value> {
         match self {
             Self::Values(values) => values.clone(),
@@ -111,12 +111,12 @@ fn log_uniform(from: f64, to: f64, random: &mut ChaCha8Rng) -> f64 {
     (from.ln() + random.random::<f64>() * (to.ln() - from.ln())).exp()
 }
 
-/// Six significant digits: readable, and the same on every processor.
+/// Rounds to six significant digits, which are readable and the same on every processor.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
 
-/// The domain of every key, in alphabetical order.
+/// The domain of every key, sorted by key.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Space(Vec<(String, Domain)>);
 
@@ -132,7 +132,7 @@ impl Space {
         Ok(Self(keys))
     }
 
-    /// Draws a trial, counted from 1.
+    /// Draws the values of a trial; trials count from 1.
     pub(super) fn trial(&self, seed: u64, fold: usize, trial: usize) -> Point {
         let of_trial = seed_for(seed_for(seed, "search", fold as u64), "trial", trial as u64);
         let draw = |(key, domain): &(String, Domain)| {
@@ -142,7 +142,7 @@ impl Space {
         self.0.iter().map(draw).collect()
     }
 
-    /// The point with one of its values replaced by each extreme of its key, key by key.
+    /// Returns a copy of the point for each extreme value of each key, with that value in place of the point's own.
     pub(super) fn extremes(&self, point: &Point) -> Vec<Point> {
         let with = |at: usize, value: Value| {
             let mut point = point.clone();
