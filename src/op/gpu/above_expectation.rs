@@ -1,9 +1,9 @@
-//! [`above_expectation`](crate::op::above_expectation()) on the device.
+//! Computes [`above_expectation`](crate::op::above_expectation()) on the device.
 //!
-//! Rows without a weight are skipped, and so are columns of padding ([`members`](super::members)). Factors are computed
-//! as in [`rank_expectation`](super::rank_expectation), and the units of a row share its terms in the same way. The
-//! gradient computes the products again, comparison by comparison. Each cube sums the gradient of its rows for every
-//! column, and a second kernel adds the cubes, so nothing is stored for a pair.
+//! The kernels skip rows without a weight and columns of padding ([`members`](super::members)). They compute factors as
+//! in [`rank_expectation`](super::rank_expectation), and the units of a row share its terms in the same way. The
+//! gradient recomputes the products for each comparison. Each cube sums the gradient of its rows for every column, and
+//! a second kernel adds the cubes, so nothing is stored for a pair.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -16,10 +16,10 @@ use super::real::probability;
 use super::tile::{ROWS, SLICES, STRIDE, UNITS, place, place_in_part, sum_of_row};
 use crate::op::cpu::{Above, AboveExpectation};
 
-/// Terms beyond which the shared memory that devices must have does not hold a tile of the gradient.
+/// The largest number of terms for which a tile of the gradient fits into the shared memory that every device has.
 pub(super) const MOST_TERMS: usize = 40;
 
-/// Row `i`: `a_i` times the mean over comparisons of `sum_m c_m P_im S_im` or `sum_m c_m P_im`.
+/// Computes `a_i` times the mean over comparisons of `sum_m c_m P_im S_im` or `sum_m c_m P_im` for each row `i`.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -73,8 +73,9 @@ fn values(
     }
 }
 
-/// Computes the gradients that the rows of a cube send, `w` their weights times the incoming gradient: to their own
-/// documents in `to_rows`, and, added up over the rows, to every column in `partials`. The cubes start from `first`.
+/// Computes the gradients that the rows of a cube send, where `w` are their weights times the incoming gradient.
+/// `to_rows` receives the gradients of the rows themselves. `partials` receives the sums over the rows for every
+/// column. `first` is the number of the first cube.
 #[cube(launch)]
 fn flows(
     x: &[f32],
@@ -171,12 +172,12 @@ fn flows(
     }
 }
 
-/// Terms per unit.
+/// Returns the number of terms per unit.
 fn own(expectation: &AboveExpectation) -> usize {
     expectation.terms.len().div_ceil(SLICES)
 }
 
-/// Bases, gaps and coefficients, each filled up to whole units by terms that count 0.
+/// Returns the bases, gaps and coefficients, each extended to whole units by terms that contribute 0.
 fn terms(expectation: &AboveExpectation) -> Vec<f32> {
     let length = own(expectation) * SLICES;
     let column = |of: &dyn Fn(usize) -> f64, filler: f32| {
@@ -189,7 +190,7 @@ fn terms(expectation: &AboveExpectation) -> Vec<f32> {
     [bases, column(&|m| 1.0 - terms[m].base, 0.0), column(&|m| terms[m].coefficient, 0.0)].concat()
 }
 
-/// The arguments that both kernels take.
+/// The arguments that the kernels of value and gradient share.
 struct Arguments {
     b: CubeTensor,
     terms: CubeTensor,
@@ -209,7 +210,7 @@ impl Arguments {
     }
 }
 
-/// Name of a kernel, the same for every expectation that it can compute.
+/// Returns the name of a kernel, which is the same for every expectation that it can compute.
 fn name(expectation: &AboveExpectation) -> String {
     let (kind, _) = numbers(&expectation.noise);
     format!("above_expectation, {kind:?}, {:?}, {} terms a unit", expectation.above, own(expectation))
@@ -237,7 +238,7 @@ pub fn above_expectation(
     })
 }
 
-/// Gradient of [`above_expectation`] in `x`, given the gradient of its output.
+/// Returns the gradient of [`above_expectation`] with respect to `x`, given the gradient of its output.
 pub fn above_expectation_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

@@ -1,5 +1,5 @@
-//! Products of the terms over the columns for the rows of [`above_expectation`](super::above_expectation), and sums
-//! over the documents above.
+//! Computes the products and sums over the documents above that the rows of
+//! [`above_expectation`](super::above_expectation) need.
 
 use burn::backend::{TensorMetadata, ops::FloatTensorOps};
 use burn::tensor::FloatDType;
@@ -13,13 +13,14 @@ use super::real::probability;
 use super::tile::{Place, ROWS, SLICES};
 use crate::op::cpu::{Above, Real};
 
-/// Documents of a tile.
+/// The number of documents in a tile.
 pub(super) const TILE: usize = 16;
 
-/// Smallest factor of a product.
+/// The lower bound of a factor in a product.
 pub(super) const SMALLEST: f32 = <f32 as Real>::SMALLEST_FACTOR;
 
-/// Returns the contributions of documents. A function of the rank alone takes zeros, which make a product of ones.
+/// Returns the contributions of the documents. A function of only the rank receives zeros, which make a product of
+/// ones.
 pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
     match above {
         Above::Nothing => CubeBackend::float_zeros(b.shape(), &b.device, FloatDType::F32),
@@ -27,14 +28,14 @@ pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
     }
 }
 
-/// Returns the factor that a document with the value `b` above a row leaves: 1 in a sum, `1 - b` in a product.
+/// Returns the factor that a document above a row, with the value `b`, leaves: 1 in a sum, `1 - b` in a product.
 #[cube]
 pub(super) fn passes(b: f32, #[comptime] sum: bool) -> f32 {
     if comptime!(sum) { f32::new(1.0f32) } else { 1.0f32 - b }
 }
 
-/// The trials of a tile: for each column and row, the chance that the column beats the row, its complement, and the
-/// value of the column.
+/// The trials of a tile in shared memory. For each column and row, it holds the probability that the column beats the
+/// row, its complement, and the value of the column.
 #[derive(CubeType)]
 pub(super) struct Scratch {
     pub ahead: Shared<[f32]>,
@@ -42,17 +43,17 @@ pub(super) struct Scratch {
     pub tile_b: Shared<[f32]>,
 }
 
-/// The row of a unit and its comparisons.
+/// The row of a unit, and the columns that it is compared with.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Row {
-    /// Cell of the row.
+    /// The index of the row in the batch.
     pub cell: usize,
-    /// First cell of its list.
+    /// The index of the first document of the list in the batch.
     pub list: usize,
-    /// First entry of the columns in the order.
+    /// The first entry of the columns in `order`.
     pub columns: usize,
-    /// Columns to visit, the same for all rows of a cube.
+    /// The number of columns to visit, the same for all rows of a cube.
     pub visited: usize,
     pub slice: usize,
     pub lane: usize,
@@ -70,8 +71,8 @@ pub(super) fn row(order: &[u32], place: Place, members: Members) -> Row {
     }
 }
 
-/// Multiplies `products` and adds to `sums`, for the terms of the unit: `terms` holds bases, gaps `1 - z_m` and
-/// coefficients, `own * SLICES` of each. Every unit of the cube must call it.
+/// Multiplies the factors of all columns into `products` and adds their shares to `sums`, for the terms of the unit.
+/// `terms` holds bases, gaps `1 - z_m` and coefficients, `own * SLICES` of each. Every unit of the cube must call it.
 #[cube]
 pub(super) fn meet(
     x: &[f32],

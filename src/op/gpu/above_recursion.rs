@@ -1,9 +1,9 @@
-//! [`above_recursion`](crate::op::above_recursion()) on the device.
+//! Computes [`above_recursion`](crate::op::above_recursion()) on the device.
 //!
-//! A unit follows the trials of all columns against one row under one comparison, which nothing else can share, for a
-//! [window](super::rank_window) of ranks that it holds. More ranks need several windows, and only as many run as the
-//! function of a list needs. Neighbors exchange one number per trial. The gradient goes back through the trials; the
-//! states that it needs are kept from block to block of trials and computed again within a block. Units sum the
+//! A unit follows the trials of all columns against one row under one comparison; no other unit can share this work. It
+//! holds a [window](super::rank_window) of ranks. More ranks need several windows, and only as many run as the function
+//! of a list needs. Neighboring windows exchange one number per trial. The gradient runs backward through the trials.
+//! The states before each block of trials are kept; the others are recomputed within their block. Units sum the
 //! gradient of their rows for every column, and a second kernel adds the tiles of rows.
 
 use burn::backend::TensorMetadata;
@@ -18,10 +18,10 @@ use super::rank_window::{Form, Neighbor, Row, Trial, Window, advance, begin, emp
 use super::tile::{Place, STRIDE, UNITS, place_in_part, sum_of_row};
 use crate::op::cpu::AboveRecursion;
 
-/// Trials of which the flows of a cube are summed together.
+/// The number of trials whose flows a cube sums together.
 const TILE: usize = 8;
 
-/// The place where a unit keeps numbers: the numbers of all units for one slot are consecutive.
+/// The memory of a unit. The numbers of all units for one slot are consecutive.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 struct Slots {
@@ -39,7 +39,7 @@ fn slot(slots: Slots, number: usize) -> usize {
     number * slots.units + slots.unit
 }
 
-/// Keeps a state in the slots from `first`.
+/// Stores a state in consecutive slots, beginning at `first`.
 #[cube]
 fn keep(scratch: &mut [f32], slots: Slots, first: usize, state: &Window, #[comptime] form: Form) {
     #[unroll]
@@ -51,7 +51,7 @@ fn keep(scratch: &mut [f32], slots: Slots, first: usize, state: &Window, #[compt
     }
 }
 
-/// One rank of the state in the slots from `first`.
+/// Returns one rank of the state that is stored in the slots from `first`.
 #[cube]
 fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] form: Form) -> Neighbor {
     let p = scratch[slot(slots, first + rank)];
@@ -62,7 +62,8 @@ fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] fo
     }
 }
 
-/// The numbers of a neighbor for trial `j`, in the slots from `first`; nothing beyond the windows.
+/// Returns the numbers that a neighboring window left for trial `j`, in the slots from `first`. Beyond the windows they
+/// are 0.
 #[cube]
 fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #[comptime] form: Form) -> Neighbor {
     let mut p = 0.0f32;
@@ -79,7 +80,7 @@ fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #
     Neighbor { p, w }
 }
 
-/// Leaves a rank of the window to a neighbor.
+/// Stores one rank of the window for the neighboring window.
 #[cube]
 fn leave(
     scratch: &mut [f32],
@@ -99,7 +100,7 @@ fn leave(
     }
 }
 
-/// Windows that the function of a list takes, at least one: up to its last value that is not 0.
+/// Returns the number of windows that the function of a list needs, up to its last nonzero value; at least one.
 #[cube]
 fn windows(values: &[f32], first: usize, ranks: usize, #[comptime] form: Form) -> usize {
     let mut counted = 1usize;
@@ -109,20 +110,21 @@ fn windows(values: &[f32], first: usize, ranks: usize, #[comptime] form: Form) -
     counted.div_ceil(comptime!(form.width))
 }
 
-/// The function of a rank; 0 beyond the last.
+/// Returns the function at a rank, or 0 beyond the last rank.
 #[cube]
 fn value(values: &[f32], first: usize, rank: usize, ranks: usize) -> f32 {
     select(rank < ranks, values[first + min(rank, ranks - 1)], 0.0f32)
 }
 
-/// The row of a unit.
+/// Returns the row that a unit computes.
 #[cube]
 fn row(x: &[f32], order: &[u32], place: Place, members: Members) -> Row {
     let cell = place.list + order[members.rows + place.row] as usize;
     Row { x: x[cell], cell, list: place.list, columns: members.columns }
 }
 
-/// Row `i`: `a_i` times the mean over comparisons of `sum_r f(r) p(r)` or `sum_r f(r) (w(r) + b_i p(r))`.
+/// Computes `a_i` times the mean over comparisons of `sum_r f(r) p(r)` or `sum_r f(r) (w(r) + b_i p(r))` for each row
+/// `i`.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -182,7 +184,8 @@ fn values(
     }
 }
 
-/// First slots of what a unit keeps for the gradient. The states before the blocks of trials begin at slot 0.
+/// The first slots of the arrays that a unit stores for the gradient. The states before the blocks of trials begin at
+/// slot 0.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 struct Layout {
@@ -190,7 +193,7 @@ struct Layout {
     within: usize,
     /// One number of each kind per trial, from the window below.
     below: usize,
-    /// The same of the window above.
+    /// One number of each kind per trial, from the window above.
     above: usize,
 }
 
@@ -201,21 +204,22 @@ fn layout(documents: usize, block: usize, #[comptime] form: Form) -> Layout {
     Layout { within, below, above: below + documents * comptime!(form.arrays()) }
 }
 
-/// Slots of [`layout`].
+/// Returns the number of slots that [`layout`] uses.
 fn slots_needed(documents: usize, block: usize, form: Form) -> usize {
     let left = if form.several { 2 * documents * form.arrays() } else { 0 };
     (documents.div_ceil(block) + block) * form.state() + left
 }
 
-/// Computes the gradients that the rows of a cube send, `w` their weights times the incoming gradient: to their own
-/// documents in `to_rows`, and, added up over the rows, to every column in `partials`. The cubes start from `first`.
+/// Computes the gradients that the rows of a cube send, where `w` are their weights times the incoming gradient.
+/// `to_rows` receives the gradients of the rows themselves. `partials` receives the sums over the rows for every
+/// column. `first` is the number of the first cube.
 ///
-/// For each comparison, and each window of ranks from the highest down:
-/// 1. The windows below are computed again, for the number from the window below at each trial.
-/// 2. All trials are gone over once, and the state before each block of them is kept.
-/// 3. From the last block to the first, the states before its trials are made again and kept. Then derivatives go back,
-///    trial by trial. The flows of up to [`TILE`] trials wait in shared memory, where a unit for each column adds them over
-///    the rows.
+/// For each comparison, and each window of ranks from the highest down, the kernel does three steps:
+/// 1. It recomputes the windows below, for the number that each trial needs from the window below.
+/// 2. It runs all trials once and stores the state before each block of them.
+/// 3. From the last block to the first, it recomputes and stores the states before the trials of the block. The
+///    derivatives then run backward, trial by trial. Shared memory collects the flows of up to [`TILE`] trials, and one
+///    unit for each column adds them over the rows.
 #[cube(launch)]
 fn flows(
     x: &[f32],
@@ -342,8 +346,8 @@ fn flows(
     }
 }
 
-/// Derivative of the expectation by the chance that a column is above, from the state before its trial, in the slots from
-/// `states`, and the derivatives after it.
+/// Returns the derivative of the expectation with respect to the probability that a column is above. It combines the
+/// state before the trial, in the slots from `states`, with the derivatives after it.
 #[cube]
 fn through_ranks(
     scratch: &[f32],
@@ -363,10 +367,10 @@ fn through_ranks(
     by_chance
 }
 
-/// The inputs of the kernels, of one batch.
+/// The inputs of the kernels for one batch.
 struct Inputs<'a> {
     x: &'a CubeTensor,
-    /// Weights of the rows, 0 at padding.
+    /// The weights of the rows, 0 at padding.
     weights: &'a CubeTensor,
     b: &'a CubeTensor,
     mask: &'a CubeTensor,
@@ -379,7 +383,7 @@ impl Inputs<'_> {
     }
 }
 
-/// Starts the kernel of the values.
+/// Starts the kernel that computes the values.
 fn launch_values(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
     let Inputs { x, weights, b, mask, values } = *inputs;
     let ranks = inputs.ranks();
@@ -397,7 +401,7 @@ fn launch_values(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }
     out
 }
 
-/// Starts the kernels of the gradient.
+/// Starts the kernels that compute the gradient.
 fn launch_flows(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }: &AboveRecursion) -> CubeTensor {
     let Inputs { x, weights, b, mask, values } = *inputs;
     let ranks = inputs.ranks();
@@ -418,7 +422,7 @@ fn launch_flows(batch: &Batch, inputs: &Inputs, AboveRecursion { noise, above }:
     sum(to_rows, to_columns)
 }
 
-/// Name of a kernel, the same for all that it can compute.
+/// Returns the name of a kernel, which is the same for everything that it can compute.
 fn name(values: &CubeTensor, AboveRecursion { noise, above }: &AboveRecursion) -> String {
     let form = Form::new(numbers(noise).0, values.shape().dims::<2>()[1], *above);
     format!("above_recursion, {form:?}")
@@ -439,7 +443,7 @@ pub fn above_recursion(
     })
 }
 
-/// Gradient of [`above_recursion`] in `x`, from the gradient in its output.
+/// Returns the gradient of [`above_recursion`] with respect to `x`, given the gradient of its output.
 pub fn above_recursion_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

@@ -1,4 +1,4 @@
-//! `distance_sum`, the sum that NeuralSort needs, on the device.
+//! Computes `distance_sum`, the sum that NeuralSort needs, on the device.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -6,7 +6,7 @@ use burn_cubecl::tensor::CubeTensor;
 use super::launch::{compute_one, start};
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
-/// Row `i`: `m_i sum_j m_j |x_i - x_j|`.
+/// Computes `m_i sum_j m_j |x_i - x_j|` for each row `i`.
 #[cube(launch)]
 fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usize) {
     let place = place(lists, documents);
@@ -35,7 +35,7 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     }
 }
 
-/// Row `k`: `m_k sum_j m_j sign(x_k - x_j) (m_k g_k + m_j g_j)`, where the sign of 0 is 0.
+/// Computes `m_k sum_j m_j sign(x_k - x_j) (m_k g_k + m_j g_j)` for each row `k`, with `sign(0) = 0`.
 #[cube(launch)]
 fn gradients(x: &[f32], mask: &[f32], g: &[f32], to_x: &mut [f32], lists: usize, documents: usize) {
     let place = place(lists, documents);
@@ -69,7 +69,7 @@ fn gradients(x: &[f32], mask: &[f32], g: &[f32], to_x: &mut [f32], lists: usize,
     }
 }
 
-/// `sum_j |x_i - x_j|` over the documents; 0 at padding.
+/// Returns `sum_j |x_i - x_j|` over the documents, or 0 at padding.
 pub fn distance_sum(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     compute_one("distance_sum", x, mask, 3, |batch| {
         let out = batch.per_document();
@@ -78,7 +78,7 @@ pub fn distance_sum(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     })
 }
 
-/// Gradient of [`distance_sum`] in `x`, given the gradient of its output.
+/// Returns the gradient of [`distance_sum`] with respect to `x`, given the gradient of its output.
 pub fn distance_sum_gradient(x: &CubeTensor, mask: &CubeTensor, gradient: &CubeTensor) -> Option<CubeTensor> {
     compute_one("gradient of distance_sum", x, mask, 4, |batch| {
         let to_x = batch.per_document();

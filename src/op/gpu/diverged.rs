@@ -1,7 +1,7 @@
-//! Lists with a score that is not finite: all their documents get NaN, so that a run that has diverged shows it.
+//! Marks lists with a score that is not finite. All their documents become NaN, so a diverged run is visible.
 //!
-//! Minimum and maximum on a device ignore NaN, and a pair that does not count would hide it. So this is a separate
-//! kernel after the others, which looks at the bits of the scores.
+//! The minimum and maximum on a device ignore NaN, and a pair that does not count would hide it. A separate kernel
+//! therefore runs after the others and checks the bits of the scores.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -10,24 +10,24 @@ use super::launch::{Batch, start};
 use super::members::is_counted;
 use super::tile::UNITS;
 
-/// Bits of a number that is not finite, whose exponent is all ones, and of NaN.
+/// The exponent bits, which are all ones in a number that is not finite; `NAN` has the bits of NaN.
 const EXPONENT: u32 = 0x7f80_0000;
 const NAN: u32 = 0x7fc0_0000;
 
-/// Whether a number is finite.
+/// Returns whether a number is finite.
 #[cube]
 pub(super) fn is_finite(value: f32) -> bool {
     (u32::reinterpret(value) & comptime!(EXPONENT)) != comptime!(EXPONENT)
 }
 
-/// Whether the document of a cell counts.
+/// Returns whether a document of the batch counts.
 #[cube]
 fn counts(mask: &[f32], cell: usize, #[comptime] masked: bool) -> bool {
     if comptime!(masked) { is_counted(mask[cell]) } else { true.runtime() }
 }
 
-/// Writes NaN to the documents with a `mask` other than 0, or to all, of lists in which the score of one of them is not
-/// finite. One cube per list.
+/// Writes NaN to the documents of lists with a score that is not finite. Only documents with a nonzero `mask` count, or
+/// all documents without a mask. One cube per list.
 #[cube(launch)]
 fn spread(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usize, #[comptime] masked: bool) {
     let mut found = Shared::<[u32]>::new_slice(UNITS);
@@ -57,7 +57,7 @@ fn spread(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     }
 }
 
-/// See [`spread`]: of the documents of `mask`, or of all.
+/// Runs [`spread`] for the documents of `mask`, or for all documents.
 pub(super) fn mark_diverged(batch: &Batch, x: &CubeTensor, mask: Option<&CubeTensor>, out: &CubeTensor) {
     start!(batch.cubes_for(batch.lists), spread::launch, [x, mask.unwrap_or(x)], [out], mask.is_some());
 }

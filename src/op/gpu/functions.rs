@@ -1,16 +1,16 @@
-//! Functions of the difference of two scores that kernels sum, by name.
+//! Functions of the difference of two scores that kernels sum, as named types.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
 use super::real::{arc_tangent, exponential, probability, sigmoid};
 
-/// A function of the difference `t` of source and target.
+/// A function of the difference `t` between source and target.
 #[cube]
 pub(super) trait Function: 'static + Send + Sync {
     fn at(t: f32) -> f32;
 }
 
-/// A [`Step`](crate::op::Step) and its slope.
+/// A [`Step`](crate::op::Step) and its slope, as functions of the device.
 pub(super) trait Phi {
     type Value: Function;
     type Slope: Function;
@@ -93,7 +93,7 @@ impl Phi for Arctan {
     type Slope = ArctanSlope;
 }
 
-/// `exp(t) / 2` below 0, `1 - exp(-t) / 2` above.
+/// `exp(t) / 2` below 0 and `1 - exp(-t) / 2` above.
 pub(super) struct Laplace;
 
 #[cube]

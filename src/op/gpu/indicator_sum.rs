@@ -1,5 +1,6 @@
-//! [`indicator_sum`](crate::op::indicator_sum()) on the device: an exponential a pair; long lists in
-//! [cells](super::cells::indicator_sum). No pass for the maximum is needed, since a document is its own nearest member.
+//! Computes [`indicator_sum`](crate::op::indicator_sum()) on the device, with one exponential per pair. Long lists are
+//! summed in [cells](super::cells::indicator_sum). No pass for the maximum is needed, since each document is nearest to
+//! itself.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -10,8 +11,8 @@ use super::members::{Counting, members, visited};
 use super::real::exponential;
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
-/// Row `i`: `sum_j a_j k_ij / total_i` and `total_i = sum_j k_ij`, `k_ij = m_j exp(rate (x_j - x_i)^2)`. At padding the
-/// first is 0, and `total_i` is not 0.
+/// Computes `sum_j a_j k_ij / total_i` and `total_i = sum_j k_ij` for each row `i`, with
+/// `k_ij = m_j exp(rate (x_j - x_i)^2)`. At padding, the first is 0 and `total_i` is nonzero.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -66,8 +67,8 @@ fn values(
     }
 }
 
-/// With `q_i = m_i g_i / total_i`, row `k`:
-/// `-2 rate sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))`.
+/// Computes `-2 rate sum_j k_kj (x_j - x_k) (q_k (a_j - out_k) + q_j (a_k - out_j))` for each row `k`, with
+/// `q_i = m_i g_i / total_i`.
 #[cube(launch)]
 fn gradients(
     x: &[f32],
@@ -121,7 +122,7 @@ fn gradients(
     }
 }
 
-/// A kernel of `indicator_sum`.
+/// Returns the settings of `indicator_sum` for [`ByLength`].
 fn sums<'a>(primitive: &'a str, x: &'a CubeTensor, mask: &'a CubeTensor, sigma: f64, over_pairs: u32) -> ByLength<'a> {
     ByLength {
         primitive,
@@ -134,7 +135,7 @@ fn sums<'a>(primitive: &'a str, x: &'a CubeTensor, mask: &'a CubeTensor, sigma: 
     }
 }
 
-/// See [`indicator_sum`](crate::op::indicator_sum()): the sums and the denominators of their softmax.
+/// Returns the sums and the denominators of their softmax, see [`indicator_sum`](crate::op::indicator_sum()).
 pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f64) -> Option<[CubeTensor; 2]> {
     let rate = (-1.0 / sigma) as f32;
     let pairs = |batch: &Batch, order: &CubeTensor| {
@@ -147,7 +148,8 @@ pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f
     })
 }
 
-/// Gradient of [`indicator_sum`] in `x`, given the gradient of its output; `[out, total]` are its results.
+/// Returns the gradient of [`indicator_sum`] with respect to `x`, given the gradient of its output. `[out, total]` are
+/// its results.
 pub fn indicator_sum_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

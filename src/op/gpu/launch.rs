@@ -1,4 +1,4 @@
-//! Starting kernels from the host, on the devices that can run them.
+//! Starts kernels from the host, on the devices that can run them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -18,8 +18,8 @@ use super::tile::{ROWS, UNITS};
 use crate::device::root_cause;
 use crate::execution::Execution;
 
-/// Shared memory of the hungriest kernel, the gradient of `above_expectation` with its
-/// [most terms](super::above_expectation::MOST_TERMS), in bytes.
+/// The shared memory, in bytes, that the most demanding kernel needs. This is the gradient of `above_expectation` with
+/// its [most terms](super::above_expectation::MOST_TERMS).
 const SHARED_MEMORY: usize = 16 << 10;
 
 /// The device on which a kernel runs, and the size of its input.
@@ -30,7 +30,7 @@ pub(super) struct Batch {
     pub documents: usize,
 }
 
-/// The cubes of one kernel, and the units of each.
+/// The cubes that a kernel runs on, and the units of each cube.
 pub(super) struct Cubes<'a> {
     pub batch: &'a Batch,
     pub count: CubeCount,
@@ -38,7 +38,7 @@ pub(super) struct Cubes<'a> {
 }
 
 impl Cubes<'_> {
-    /// Cubes of another number of units.
+    /// Changes the number of units per cube.
     pub fn of(self, units: usize) -> Self {
         Self { units: CubeDim::new_1d(units as u32), ..self }
     }
@@ -52,35 +52,35 @@ pub(super) struct Part {
 }
 
 impl Batch {
-    /// The batch of `x`, `[lists, documents]`, neither 0.
+    /// Creates the batch of `x`, `[lists, documents]`, where neither number is 0.
     pub fn from_tensor(x: &CubeTensor) -> Self {
         let [lists, documents] = x.shape().dims();
         Self { client: x.client.clone(), device: x.device.clone(), lists, documents }
     }
 
-    /// Tiles of rows of a list.
+    /// Returns the number of tiles of rows in a list.
     pub fn tiles(&self) -> usize {
         self.documents.div_ceil(ROWS)
     }
 
-    /// A cube for every tile of rows of every list.
+    /// Returns one cube for every tile of rows of every list.
     pub fn cubes(&self) -> Cubes<'_> {
         self.cubes_for(self.lists * self.tiles())
     }
 
-    /// As many cubes, or a few more.
+    /// Returns at least this number of cubes, sometimes a few more.
     pub fn cubes_for(&self, cubes: usize) -> Cubes<'_> {
         let count = CubeCountSelection::new(&self.client, cubes as u32).cube_count();
         Cubes { batch: self, count, units: CubeDim::new_1d(UNITS as u32) }
     }
 
-    /// A cube's worth of units for every [`UNITS`] documents.
+    /// Returns one cube for every [`UNITS`] documents, that is, one unit per document.
     pub fn cubes_per_document(&self) -> Cubes<'_> {
         self.cubes_for((self.lists * self.documents).div_ceil(UNITS))
     }
 
-    /// The cubes of the batch in parts. No part needs more than the memory budget of the calling thread, for `numbers`
-    /// per cube; a part has at least one cube.
+    /// Splits the cubes of the batch into parts. With `numbers` values per cube, each part fits into the memory budget
+    /// of the calling thread. A part has at least one cube.
     pub fn parts(&self, numbers: usize) -> impl Iterator<Item = Part> + use<> {
         let all = self.lists * self.tiles();
         // A buffer is in one page of the device, and kernels count its numbers in 32 bits.
@@ -91,28 +91,28 @@ impl Batch {
         (0..all).step_by(most).map(move |first| Part { first, cubes: most.min(all - first) })
     }
 
-    /// A number per document, not yet written.
+    /// Allocates one number per document, not initialized.
     pub fn per_document(&self) -> CubeTensor {
         self.numbers([self.lists, self.documents])
     }
 
-    /// `width` numbers per document, not yet written.
+    /// Allocates `width` numbers per document, not initialized.
     pub fn per_document_and(&self, width: usize) -> CubeTensor {
         self.numbers([self.lists, self.documents, width])
     }
 
-    /// Numbers that are not yet written.
+    /// Allocates a tensor of numbers of this shape, not initialized.
     pub fn numbers<const D: usize>(&self, shape: [usize; D]) -> CubeTensor {
         empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), Shape::new(shape), DType::F32)
     }
 
-    /// `width` whole numbers per list, not yet written.
+    /// Allocates `width` whole numbers per list, not initialized.
     pub fn indices(&self, width: usize) -> CubeTensor {
         let shape = Shape::new([self.lists, width]);
         empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), shape, DType::U32)
     }
 
-    /// Numbers of the host.
+    /// Copies numbers from the host to the device.
     pub fn upload(&self, values: &[f32]) -> CubeTensor {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
         let (handle, shape) = (self.client.create_from_slice(&bytes), Shape::new([values.len()]));
@@ -120,18 +120,18 @@ impl Batch {
     }
 }
 
-/// A tensor as an argument of a kernel, its values in order.
+/// Passes a tensor to a kernel that reads it, with its values in contiguous order.
 pub(super) fn read(tensor: &CubeTensor) -> BufferArg {
     into_contiguous(tensor.clone()).into_buffer_arg()
 }
 
-/// A fresh tensor as an argument of a kernel that writes it.
+/// Passes a new tensor to a kernel that writes it.
 pub(super) fn write(tensor: &CubeTensor) -> BufferArg {
     tensor.clone().into_buffer_arg()
 }
 
-/// Starts a kernel on some cubes, with the tensors that it reads and writes, the numbers of lists and of documents per
-/// list, and its numbers. After a semicolon it gets only these numbers.
+/// Starts a kernel on some cubes. It receives the tensors that it reads and writes, the numbers of lists and of
+/// documents per list, and further numbers. After a semicolon, it receives only the listed numbers.
 macro_rules! start {
     ($cubes:expr, $kernel:expr, [$($read:expr),* $(,)?], [$($write:expr),* $(,)?] $(, $number:expr)* $(,)?) => {{
         let cubes = $cubes;
@@ -152,18 +152,18 @@ macro_rules! start {
 }
 pub(super) use start;
 
-/// The products of two tensors of one shape.
+/// Returns the element-wise product of two tensors of the same shape.
 pub(super) fn product(a: &CubeTensor, b: &CubeTensor) -> CubeTensor {
     CubeBackend::float_mul(a.clone(), b.clone())
 }
 
-/// The sums of two tensors of one shape.
+/// Returns the element-wise sum of two tensors of the same shape.
 pub(super) fn sum(a: CubeTensor, b: CubeTensor) -> CubeTensor {
     CubeBackend::float_add(a, b)
 }
 
-/// Runs `launch`, a kernel of `bindings` buffers, and marks lists of `mask` that have diverged in its first output. See
-/// [`run`].
+/// Runs `launch` like [`run`], then sets the first output to NaN in lists that have diverged. Only documents of `mask`
+/// count.
 pub(super) fn compute<const K: usize>(
     kernel: &str,
     x: &CubeTensor,
@@ -178,7 +178,7 @@ pub(super) fn compute<const K: usize>(
     })
 }
 
-/// The same for a kernel of one output, of documents that `mask` has.
+/// Runs like [`compute`], for a kernel with one output and a mask.
 pub(super) fn compute_one(
     kernel: &str,
     x: &CubeTensor,
@@ -189,8 +189,8 @@ pub(super) fn compute_one(
     compute(kernel, x, Some(mask), bindings, |batch| [launch(batch)]).map(|[out]| out)
 }
 
-/// Runs `launch`, a kernel of `bindings` buffers on the batch of `x`; `None` where the device cannot, which the log
-/// says once for each kernel and device.
+/// Runs `launch`, which starts a kernel with `bindings` buffers on the batch of `x`. Returns `None` if the device
+/// cannot run it; the log says so once for each kernel and device.
 pub(super) fn run<const K: usize>(
     kernel: &str,
     x: &CubeTensor,
@@ -233,13 +233,13 @@ pub(super) fn run<const K: usize>(
         .ok()
 }
 
-/// The kernels that have been tried, by device: whether it runs them.
+/// Returns the kernels that have been tried on each device, and whether the device runs them.
 fn known() -> MutexGuard<'static, HashMap<(CubeDevice, String), bool>> {
     static KNOWN: OnceLock<Mutex<HashMap<(CubeDevice, String), bool>>> = OnceLock::new();
     KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Returns the property that the device of `x` lacks for a kernel of `bindings` buffers.
+/// Returns the property that the device of `x` lacks for a kernel with `bindings` buffers, if any.
 fn missing(x: &CubeTensor, bindings: u32) -> Option<String> {
     let hardware = &x.client.properties().hardware;
     let offers = [

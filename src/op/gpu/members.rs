@@ -1,8 +1,9 @@
-//! Which documents a kernel visits: rows that count for something, against columns that count for something.
+//! Selects the documents that a kernel visits: rows and columns that can change the result.
 //!
-//! A kernel before the one that computes puts both in front, in their order, and counts them. Nothing is sorted and
-//! nothing is added atomically; padding, wherever it is, changes neither the order nor the number of terms, so results
-//! have the same bits with any padding. A skipped document is skipped whatever its score is, NaN included.
+//! Before the main kernel, another kernel moves the rows and columns that count to the front, in their order, and
+//! counts them. Nothing is sorted and nothing is added atomically. Padding changes neither the order nor the number of
+//! terms wherever it is, so results have the same bits with any padding. A skipped document is skipped for any score,
+//! even NaN.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -10,21 +11,21 @@ use burn_cubecl::tensor::CubeTensor;
 use super::launch::{Batch, Part, start};
 use super::tile::{Place, ROWS, STRIDE, UNITS};
 
-/// The places of the rows and columns of a list in the order, and the numbers of them that count.
+/// The places of the rows and columns of a list in `order`, and how many of them count.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Members {
-    /// First entry of the rows.
+    /// The first entry of the rows in `order`.
     pub rows: usize,
-    /// Rows that count.
+    /// The number of rows that count.
     pub row_count: usize,
-    /// First entry of the columns.
+    /// The first entry of the columns in `order`.
     pub columns: usize,
-    /// Columns that count.
+    /// The number of columns that count.
     pub column_count: usize,
 }
 
-/// The members of list `list`, from what [`order`] made.
+/// Returns the members of list `list`, from the output of [`order`].
 #[cube]
 pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
     let rows = list * 2 * (documents + 1);
@@ -37,7 +38,8 @@ pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
     }
 }
 
-/// The columns for the rows of a cube, the same for all its units, since they wait for each other.
+/// Returns the number of columns for the rows of a cube. It is the same for all units of the cube, since they wait for
+/// each other.
 #[cube]
 pub(super) fn visited(place: Place, members: Members) -> usize {
     select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
@@ -46,21 +48,22 @@ pub(super) fn visited(place: Place, members: Members) -> usize {
 /// The rule by which rows and columns count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Rule {
-    /// Each its own number.
+    /// Rows and columns each count by their own number.
     Separately,
-    /// Both any of the two numbers.
+    /// A document counts as row and column if either of its two numbers counts.
     Either,
-    /// A column its own number; every row does.
+    /// A column counts by its own number, and every row counts.
     Columns,
 }
 
-/// Whether a value counts, which all but 0 do. By its bits: NaN counts, but on some devices it is not unequal to 0.
+/// Returns whether a value counts, that is, whether it is not 0. It compares bits, because NaN counts but does not
+/// differ from 0 on some devices.
 #[cube]
 pub(super) fn is_counted(value: f32) -> bool {
     (u32::reinterpret(value) & 0x7fff_ffffu32) != 0u32
 }
 
-/// Whether the document of a cell counts as a row.
+/// Returns whether a document of the batch counts as a row.
 #[cube]
 fn is_row(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Rule) -> bool {
     match rule {
@@ -70,7 +73,7 @@ fn is_row(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Ru
     }
 }
 
-/// Whether the document of a cell counts as a column.
+/// Returns whether a document of the batch counts as a column.
 #[cube]
 fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule: Rule) -> bool {
     match rule {
@@ -79,8 +82,8 @@ fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule:
     }
 }
 
-/// Writes for each list its rows, those that count first, and the number of these; then the same for its columns. One
-/// cube per list.
+/// Writes the rows of each list, beginning with those that count, and the number of rows that count. Then it does the
+/// same for the columns. One cube per list.
 #[cube(launch)]
 fn partition(
     of_rows: &[f32],
@@ -146,18 +149,18 @@ fn partition(
     }
 }
 
-/// Which documents count.
+/// The tensors that determine which documents count.
 #[derive(Clone, Copy)]
 pub(super) enum Counting<'a> {
-    /// Rows and columns each by values other than 0.
+    /// Rows and columns count if their own value is nonzero.
     Separately { rows: &'a CubeTensor, columns: &'a CubeTensor },
-    /// A document counts as a row and as a column if either of its two values is not 0.
+    /// A document counts as a row and as a column if either of its two values is nonzero.
     Either(&'a CubeTensor, &'a CubeTensor),
-    /// Columns by values other than 0; every row counts.
+    /// Columns count if their value is nonzero, and every row counts.
     Columns(&'a CubeTensor),
 }
 
-/// The documents of each list in the order in which kernels take them, for [`members`].
+/// Returns the documents of each list in the order in which kernels visit them; [`members`] reads it.
 pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
     let order = batch.indices(2 * (batch.documents + 1));
     let (rows, columns, rule) = match counting {
@@ -169,8 +172,8 @@ pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
     order
 }
 
-/// Adds a column of a tile over the rows of a cube, and writes the sum to `partials[entry]`, or adds it there if this is not
-/// the first tile for the column.
+/// Adds a column of a tile over the rows of a cube. The sum overwrites `partials[entry]` for the first tile of the
+/// column, and is added to it for later tiles.
 #[cube]
 pub(super) fn send(tile: &Shared<[f32]>, column: usize, partials: &mut [f32], entry: usize, is_first: bool) {
     let mut sum = 0.0f32;
@@ -184,9 +187,9 @@ pub(super) fn send(tile: &Shared<[f32]>, column: usize, partials: &mut [f32], en
     }
 }
 
-/// Sums the gradients of the cubes from `first` for each column of the lists from `first_list`, one tile of rows after
-/// another. `partials` holds `sums` sums over the rows of a cube for each column. The cubes of a list may be in several
-/// parts; the part with the first tile starts the sum. One unit per column.
+/// Sums the gradients of the cubes from `first` for each column of the lists from `first_list`, in the order of the
+/// tiles of rows. `partials` holds `sums` sums over the rows of a cube for each column. The cubes of a list may be in
+/// several parts; the part with the first tile starts the sum. One unit per column.
 #[cube(launch)]
 fn collect(
     partials: &[f32],
@@ -223,7 +226,7 @@ fn collect(
     }
 }
 
-/// See [`collect`].
+/// Starts the kernel [`collect`] for one part of the cubes.
 pub(super) fn collect_columns(
     batch: &Batch,
     part: Part,

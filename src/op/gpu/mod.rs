@@ -1,19 +1,20 @@
-//! Kernels for GPUs in CubeCL, one source for CUDA, ROCm, Metal, Vulkan and WebGPU.
+//! GPU kernels in CubeCL, with one source for CUDA, ROCm, Metal, Vulkan and WebGPU.
 //!
-//! Values are computed in `f32`. A tensor of another type, and a device that cannot run a kernel, gets `None`, for
-//! which the backend takes the tensor definition and its analytic gradient in row chunks; the log says so once. Nothing
-//! is stored for a pair, nothing is added atomically: see [`tile`]. Kernels skip rows and columns that change nothing
-//! in the result, if they can be many: see [`members`].
+//! Values are computed in `f32`. For a tensor of another type, or a device that cannot run a kernel, the functions
+//! return `None`. The backend then uses the tensor definition and its analytic gradient in chunks of rows, and the log
+//! says so once. Nothing is stored for a pair and nothing is added atomically (see [`tile`]). Where many rows and
+//! columns cannot change the result, kernels skip them (see [`members`]).
 //!
-//! Long lists are sorted, and sums of smooth functions taken in [`cells`] of the sorted list, in O(n log n). The device
-//! says which lists do: see [`cells::choice`].
+//! Long lists are sorted, and sums of smooth functions are computed in [`cells`] of the sorted list, in O(n log n). The
+//! device chooses these lists (see [`cells::choice`]).
 //!
-//! A kernel starts in one frame: [`launch::compute`] asks whether the device can, and marks lists that have diverged,
-//! and [`launch::start!`] hands tensors and numbers over. The functions of a pair are in [`functions`], by name.
+//! All kernels start in the same way. [`launch::compute`] checks that the device can run the kernel, and marks lists
+//! that have diverged. [`launch::start!`] passes the tensors and numbers. The functions of a pair are named types in
+//! [`functions`].
 //!
-//! The kernels belong to burn's `CubeBackend`. burn's default features wrap it in kernel fusion, as a type that no
-//! crate can ask for; so the GPU features of this crate turn fusion on, there is one type, and burn's macro brings the
-//! kernels to it (`backend/primitives.rs`).
+//! The kernels belong to burn's `CubeBackend`. burn's default features wrap it in kernel fusion, and no crate can query
+//! whether they do. The GPU features of this crate therefore turn fusion on, so there is only one type. burn's macro
+//! connects the kernels to it (`backend/primitives.rs`).
 
 // A condition of compile time is not joined with one of run time, and an unrolled loop counts.
 #![allow(clippy::collapsible_if, clippy::needless_range_loop)]

@@ -1,14 +1,14 @@
-//! The comparisons that an expectation over noisy scores averages ([`ScoreNoise`]).
+//! The comparisons over which an expectation under noisy scores is averaged ([`ScoreNoise`]).
 //!
-//! Their number under exact noise depends on the documents of a list, which the device counts. So a list has the same
-//! comparisons with any padding.
+//! The number of comparisons under exact noise depends on the documents of a list, which the device counts. A list
+//! therefore has the same comparisons with any padding.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
 use super::real::exponential;
 use crate::op::cpu::{self, NOISE_RANGE, NOISE_STEP, ScoreNoise};
 
-/// One comparison.
+/// One comparison of documents, with its weight in the average.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Comparison {
@@ -17,17 +17,17 @@ pub(super) struct Comparison {
     pub shift: f32,
 }
 
-/// Whether the device makes the comparisons of exact noise, or the host gives them.
+/// Whether the device computes the comparisons of exact noise, or the host passes a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Exact,
     Mixture,
 }
 
-/// Density of normal noise at 0.
+/// The density of standard normal noise at 0.
 const FRAC_1_SQRT_2PI: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
 
-/// The number of comparisons in a list of `documents`. `noise` is what [`numbers`] gives.
+/// Returns the number of comparisons in a list of `documents`. `noise` is the output of [`numbers`].
 #[cube]
 pub(super) fn comparisons(noise: &[f32], documents: usize, #[comptime] kind: Kind) -> usize {
     match kind {
@@ -40,7 +40,7 @@ pub(super) fn comparisons(noise: &[f32], documents: usize, #[comptime] kind: Kin
     }
 }
 
-/// Comparison `number` of `count`; beyond the last, one of weight 0.
+/// Returns comparison `number` of `count`, or one of weight 0 beyond the last.
 #[cube]
 pub(super) fn comparison(noise: &[f32], number: usize, count: usize, #[comptime] kind: Kind) -> Comparison {
     let last = count - 1;
@@ -63,8 +63,8 @@ pub(super) fn comparison(noise: &[f32], number: usize, count: usize, #[comptime]
     Comparison { weight: select(number <= last, found.weight, 0.0f32), rate: found.rate, shift: found.shift }
 }
 
-/// Returns the numbers that the kernels need of a noise: the rate of all comparisons under exact noise, else weight,
-/// rate and shift of each.
+/// Returns the numbers of a noise that the kernels need. Exact noise has one rate for all comparisons, and a mixture
+/// has the weight, rate and shift of each comparison.
 pub(super) fn numbers(noise: &ScoreNoise) -> (Kind, Vec<f32>) {
     match noise {
         ScoreNoise::Exact { sigma } => (Kind::Exact, vec![cpu::Comparison::given(0.0, *sigma).rate as f32]),

@@ -1,5 +1,5 @@
-//! [`pair_loss`](crate::op::pair_loss()) on the device. Every pair is visited, also those that the labels do not order:
-//! sorting by label, as the CPU kernels do, costs more here than it saves.
+//! Computes [`pair_loss`](crate::op::pair_loss()) on the device. Kernels visit every pair, even pairs that the labels
+//! do not order. Sorting by label, as the CPU kernels do, costs more here than it saves.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -59,7 +59,7 @@ impl Term for SquaredHinge {
 
 struct Exponential;
 
-/// Difference of scores below which [`PairLoss::Exponential`] is its tangent.
+/// The difference of scores below which the tangent replaces [`PairLoss::Exponential`].
 const LOWEST: f32 = -f32::EXPONENTIAL_BOUND;
 
 #[cube]
@@ -75,7 +75,7 @@ impl Term for Exponential {
 
 struct Fidelity;
 
-/// `sqrt(p)` and `1 - p` with `p = sigmoid(t)`, neither by a difference.
+/// Returns `sqrt(p)` and `1 - p` with `p = sigmoid(t)`, both computed without a subtraction.
 #[cube]
 fn fidelity(t: f32) -> (f32, f32) {
     // sqrt(e^t / (1 + e^t)) from e^(t/2), which does not underflow before sqrt(p) does.
@@ -113,20 +113,20 @@ impl Term for SoftZeroOne {
     }
 }
 
-/// Which numbers a weight reads: a kernel is compiled for each form.
+/// The numbers that a weight reads. A kernel is compiled for each form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Form {
     Unit,
     Document,
-    /// Only differences of discounts.
+    /// Weights with only differences of discounts.
     Absolute,
-    /// Discount steps as well.
+    /// Weights that also have discount steps.
     Gap,
 }
 
-/// The weight of a pair, from numbers of its documents, `upper` the cell of the more relevant one: `first` holds the
-/// weights or the gains, `steps` holds `gap (D(r) - D(r + 1))` by the difference `r` of ranks. Buffers that a form does
-/// not read are any.
+/// Returns the weight of a pair, where `upper` is the index of the more relevant document. `first` holds the weights or
+/// the gains, and `steps` holds `gap (D(r) - D(r + 1))` by the difference `r` of ranks. Buffers that a form does not
+/// read may hold anything.
 #[cube]
 fn weight_of(
     upper: usize,
@@ -150,7 +150,7 @@ fn weight_of(
     }
 }
 
-/// Row `i`: `sum_j w_ij l(x_i - x_j)` over the documents with `y_i > y_j`.
+/// Computes `sum_j w_ij l(x_i - x_j)` over the documents with `y_i > y_j` for each row `i`.
 #[cube(launch)]
 fn values<L: Term>(
     x: &[f32],
@@ -201,7 +201,7 @@ fn values<L: Term>(
     }
 }
 
-/// Row `k`: `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)`.
+/// Computes `g_k sum_j w_kj l'(x_k - x_j) - sum_j g_j w_jk l'(x_j - x_k)` for each row `k`.
 #[cube(launch)]
 fn gradients<L: Term>(
     x: &[f32],
@@ -260,19 +260,19 @@ fn gradients<L: Term>(
     }
 }
 
-/// A weight as a kernel takes it.
+/// A weight in the form that kernels accept.
 struct Weighting<'a> {
     form: Form,
-    /// Weights or gains, discounts and ranks of the documents; the scores where there are none.
+    /// The weights or gains, the discounts and the ranks of the documents. The scores fill unused buffers.
     buffers: [&'a CubeTensor; 3],
-    /// Weight of the difference of discounts.
+    /// The weight of the difference of discounts.
     absolute: f32,
-    /// Weight of the discount step.
+    /// The weight of the discount step.
     gap: f64,
 }
 
 impl<'a> Weighting<'a> {
-    /// `None` for a weight that the kernels do not have.
+    /// Converts a weight, or returns `None` if the kernels do not support it.
     fn new(weight: PairWeight<&'a CubeTensor>, x: &'a CubeTensor) -> Option<Self> {
         Some(match weight {
             PairWeight::Unit => Self { form: Form::Unit, buffers: [x, x, x], absolute: 0.0, gap: 0.0 },
@@ -285,8 +285,8 @@ impl<'a> Weighting<'a> {
         })
     }
 
-    /// `gap (D(r) - D(r + 1))` by rank difference, the first two the same, `D(r) = 1/log2(1 + r)`: by the host, since
-    /// the difference cancels in single precision.
+    /// Returns `gap (D(r) - D(r + 1))` by difference of ranks, with `D(r) = 1/log2(1 + r)`; the first two entries are
+    /// equal. The host computes it, since the difference cancels in single precision.
     fn steps(&self, documents: usize) -> Vec<f32> {
         if self.form != Form::Gap {
             return vec![0.0];
@@ -297,7 +297,7 @@ impl<'a> Weighting<'a> {
     }
 }
 
-/// Calls `$call` with `$L` the kernels' form of `$loss`.
+/// Calls `$call` with `$L` as the kernels' type for `$loss`.
 macro_rules! with_term {
     ($loss:expr, $L:ident => $call:expr) => {
         with_term!(@ $loss, $L, [Logistic, Hinge, SquaredHinge, Exponential, Fidelity, SoftZeroOne] => $call)
@@ -319,7 +319,7 @@ fn margin(loss: PairLoss) -> f32 {
     }
 }
 
-/// Name of a kernel, the same for every margin.
+/// Returns the name of a kernel, which is the same for every margin.
 fn name(loss: PairLoss, form: Form) -> String {
     let loss = format!("{loss:?}");
     let loss = loss.split_whitespace().next().unwrap_or_default();
@@ -346,7 +346,7 @@ pub fn pair_loss(
     })
 }
 
-/// Gradient of [`pair_loss`] in `x`, given the gradient of its output.
+/// Returns the gradient of [`pair_loss`] with respect to `x`, given the gradient of its output.
 pub fn pair_loss_gradient(
     x: &CubeTensor,
     labels: &CubeTensor,

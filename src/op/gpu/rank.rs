@@ -1,4 +1,4 @@
-//! [`rank`](crate::op::rank()) on the device, by counting comparisons, or in long lists by sorting.
+//! Computes [`rank`](crate::op::rank()) on the device by counting comparisons, or by sorting for long lists.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -12,7 +12,8 @@ use super::launch::{Cubes, run, start};
 use super::members::{Counting, members, order};
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
-/// Row `i`: one more than the documents ahead; for padding, than all documents and the padding before it.
+/// Computes the rank of each row `i`, which is one more than the number of documents ahead. The rank of padding is one
+/// more than the number of all documents and the padding before it.
 #[cube(launch)]
 fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usize) {
     let place = place(lists, documents);
@@ -45,8 +46,8 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     }
 }
 
-/// One more than the place of each document in the order of the scores; padding follows in its own order. One unit per
-/// place.
+/// Writes one more than the place of each document in the order of the scores. Padding follows in its own order. One
+/// unit per place.
 #[cube(launch)]
 fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists: usize, documents: usize) {
     let cell = ABSOLUTE_POS;
@@ -60,10 +61,11 @@ fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists:
     }
 }
 
-/// Fewest documents of a list for which a batch is sorted.
+/// The smallest number of documents in a list for which a batch is sorted.
 const PAYS: usize = 8192;
 
-/// Whole numbers are the same either way, so the width of the batch decides.
+/// Computes ranks by sorting, if the batch is wide enough. Both methods give the same whole numbers, so the width of
+/// the batch may decide.
 fn by_sorting(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     least(x.shape().dims::<2>()[1], PAYS)?;
     let [out] = run("rank, sorted", x, 7, |batch| {

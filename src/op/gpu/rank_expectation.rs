@@ -1,10 +1,10 @@
-//! [`above_expectation`](crate::op::above_expectation()) of independent ranks
+//! Computes [`above_expectation`](crate::op::above_expectation()) of independent ranks
 //! ([`of_independent_ranks`](crate::op::AboveExpectation::of_independent_ranks)) on the device.
 //!
-//! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`, with both probabilities from `erfc`, which is
-//! precise for `pi` near 1. With a larger factor, a product `p` becomes `p - p pi (1 - z)` with `1 - z` from the host.
-//! So the rounding of equal factors of many tied documents does not add up, nor does the rounding of `z` near 1. The
-//! units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents, in order.
+//! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`. Both probabilities come from `erfc`, which is
+//! precise for `pi` near 1. For a larger factor, a product `p` becomes `p - p pi (1 - z)`, where the host computes
+//! `1 - z`. Rounding errors then do not add up, either for the equal factors of many tied documents or for `z` near 1.
+//! The units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents, in order.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -15,14 +15,14 @@ use super::real::{difference_of_products, probability};
 use super::tile::{ROWS, SLICES, UNITS, place, sum_of_row};
 use crate::op::cpu::{ExponentialTerm, Real};
 
-/// Documents of a tile: every unit computes a few of its probabilities.
+/// The number of documents in a tile; every unit computes a few of their probabilities.
 const TILE: usize = 32;
 
-/// Terms beyond which the shared memory that devices must have does not hold a tile.
+/// The largest number of terms for which a tile fits into the shared memory that every device has.
 pub(super) const MOST_TERMS: usize = 48;
 
-/// Row `i`: `m_i sum_m c_m P_im` and the products `P_im` over the documents `j != i`, with `gaps` of `1 - z_m`. A unit
-/// has `own` terms, those beyond `terms` with a coefficient of 0.
+/// Computes `m_i sum_m c_m P_im` for each row `i`, and the products `P_im` over the documents `j != i`. `gaps` holds
+/// `1 - z_m`. A unit has `own` terms; those beyond `terms` have a coefficient of 0.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -93,8 +93,8 @@ fn values(
     }
 }
 
-/// With `W_im = m_i g_i slope_m P_im`, row `k`:
-/// `density sum_j m_j exp(-t_kj^2) sum_m (W_jm / (1 + pi_kj (z_m - 1)) - W_km / (1 + pi_jk (z_m - 1)))`.
+/// Computes `density sum_j m_j exp(-t_kj^2) sum_m (W_jm / (1 + pi_kj (z_m - 1)) - W_km / (1 + pi_jk (z_m - 1)))` for
+/// each row `k`, with `W_im = m_i g_i slope_m P_im`.
 #[cube(launch)]
 fn gradients(
     x: &[f32],
@@ -160,12 +160,12 @@ fn gradients(
     }
 }
 
-/// Bases of the terms, none so small that a product of two is lost.
+/// Returns the bases of the terms, with a lower bound that keeps the product of two bases from underflowing.
 fn bases(terms: &[ExponentialTerm]) -> Vec<f32> {
     terms.iter().map(|term| (term.base as f32).max(f32::SMALLEST_FACTOR)).collect()
 }
 
-/// The expectations, times the weights `a`, and the products of their terms.
+/// Returns the expectations times the weights `a`, and the products of their terms.
 pub fn rank_expectation(
     x: &CubeTensor,
     a: &CubeTensor,
@@ -201,7 +201,8 @@ pub fn rank_expectation(
     })
 }
 
-/// Gradient of [`rank_expectation`] in `x`, given the gradient of its output; `products` come from the forward pass.
+/// Returns the gradient of [`rank_expectation`] with respect to `x`, given the gradient of its output. The forward pass
+/// computed `products`.
 pub fn rank_expectation_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

@@ -1,10 +1,10 @@
-//! Trials against a row, for a window of ranks: what a unit of [`above_recursion`](super::above_recursion) holds.
+//! The trials against a row for a window of ranks, which a unit of [`above_recursion`](super::above_recursion) holds.
 //!
-//! `p(r)` is the chance that `r` documents are above, times the mean of the product. `w(r)`, for a sum, is the chance
-//! times the mean of the sum. A trial takes `p(r)` to `p(r) behind + p(r - 1) ahead`, and `w(r)` to
-//! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`, as in `cpu/ranks/trials.rs`; in a product, `ahead` has the factor
-//! `1 - b`. Trials move them to higher ranks, and derivatives by them to lower ones, so a window needs one number of
-//! each kind from its neighbor.
+//! `p(r)` is the probability of `r` documents above, times the mean of the product over them. `w(r)`, for a sum, is the
+//! probability times the mean of the sum. A trial changes `p(r)` to `p(r) behind + p(r - 1) ahead`, and `w(r)` to
+//! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`, as in `cpu/ranks/trials.rs`. In a product, `ahead` includes the
+//! factor `1 - b`. Trials move probabilities to higher ranks and derivatives to lower ranks. A window therefore needs
+//! one number of each kind from its neighbor.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
@@ -14,7 +14,8 @@ use super::real::probability;
 use super::tile::{ROWS, SLICES};
 use crate::op::cpu::Above;
 
-/// Widths of windows are multiples of this, so that few kernels are compiled, up to what units hold without spilling.
+/// The number of which the widths of windows are multiples, to compile few kernels. Their maximum is what units hold
+/// without spilling.
 const STEP: usize = 8;
 pub(super) const WIDEST: usize = 32;
 
@@ -22,9 +23,9 @@ pub(super) const WIDEST: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Form {
     pub kind: Kind,
-    /// Ranks of a window.
+    /// The number of ranks in a window.
     pub width: usize,
-    /// Ranks may take more than one window.
+    /// Whether the ranks may need more than one window.
     pub several: bool,
     pub sum: bool,
 }
@@ -35,7 +36,7 @@ impl Form {
         Self { kind, width, several: ranks > width, sum: above == Above::Sum }
     }
 
-    /// Units of a row: under exact noise each takes some of the comparisons.
+    /// Returns the number of units for a row; under exact noise, each unit computes some of the comparisons.
     pub const fn slices(self) -> usize {
         match self.kind {
             Kind::Exact => SLICES,
@@ -47,45 +48,45 @@ impl Form {
         ROWS * self.slices()
     }
 
-    /// Arrays over the ranks.
+    /// Returns the number of arrays over the ranks.
     pub const fn arrays(self) -> usize {
         if self.sum { 2 } else { 1 }
     }
 
-    /// Numbers of a state.
+    /// Returns the number of values in a state.
     pub const fn state(self) -> usize {
         self.width * self.arrays()
     }
 }
 
-/// The row of a unit and its list.
+/// The row of a unit, and its list.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Row {
     pub x: f32,
-    /// Cell of the row.
+    /// The index of the row in the batch.
     pub cell: usize,
-    /// First cell of its list.
+    /// The index of the first document of the list in the batch.
     pub list: usize,
-    /// First entry of the columns in the order.
+    /// The first entry of the columns in `order`.
     pub columns: usize,
 }
 
-/// A column against a row.
+/// The trial of a column against a row.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Trial {
-    /// Chance that the column is above, times the factor by which it reduces a product.
+    /// The probability that the column is above, times the factor that the column leaves in a product.
     pub ahead: f32,
-    /// Chance that the column is not above.
+    /// The probability that the column is not above.
     pub behind: f32,
-    /// The value that it adds to a sum, or takes from a product.
+    /// The value that the column adds to a sum, or takes from a product.
     pub b: f32,
-    /// `exp(-t^2)`, to which the derivative of the chance is proportional.
+    /// `exp(-t^2)`, to which the derivative of the probability is proportional.
     pub bell: f32,
 }
 
-/// Column `j` against a row; no row meets itself.
+/// Returns the trial of column `j` against a row; no row is compared with itself.
 #[cube]
 pub(super) fn trial(
     x: &[f32],
@@ -108,7 +109,7 @@ pub(super) fn trial(
     }
 }
 
-/// `p` and `w` of a window of ranks, or derivatives by them. A product has no `w`.
+/// `p` and `w` of a window of ranks, or the derivatives with respect to them. A product has no `w`.
 #[derive(CubeType)]
 pub(super) struct Window {
     pub p: Array<f32>,
@@ -131,7 +132,7 @@ pub(super) fn empty(#[comptime] form: Form) -> Window {
     }
 }
 
-/// Before the first trial.
+/// Sets the state before the first trial.
 #[cube]
 pub(super) fn begin(state: &mut Window, is_first: bool, #[comptime] form: Form) {
     #[unroll]
@@ -144,7 +145,8 @@ pub(super) fn begin(state: &mut Window, is_first: bool, #[comptime] form: Form) 
     state.p[0] = select(is_first, 1.0f32, 0.0f32);
 }
 
-/// Takes a state over a trial, the highest rank first; `below` is the state of the rank below before the trial.
+/// Advances a state over a trial, from the highest rank down. `below` is the state of the next lower rank before the
+/// trial.
 #[cube]
 pub(super) fn advance(state: &mut Window, below: Neighbor, trial: Trial, #[comptime] form: Form) {
     if comptime!(form.sum) {
@@ -165,8 +167,8 @@ pub(super) fn advance(state: &mut Window, below: Neighbor, trial: Trial, #[compt
     state.p[0] = fma(below.p, trial.ahead, state.p[0] * trial.behind);
 }
 
-/// Takes derivatives back over a trial, the lowest rank first; `above` is the derivative of the rank above after the
-/// trial.
+/// Takes derivatives backward over a trial, from the lowest rank up. `above` is the derivative of the next higher rank
+/// after the trial.
 #[cube]
 pub(super) fn retreat(slopes: &mut Window, above: Neighbor, trial: Trial, #[comptime] form: Form) {
     let added = trial.ahead * trial.b;
@@ -183,7 +185,7 @@ pub(super) fn retreat(slopes: &mut Window, above: Neighbor, trial: Trial, #[comp
     }
 }
 
-/// Returns the numbers at a rank of the window, or above it.
+/// Returns the numbers at a rank of the window, or those of the rank above the window.
 #[cube]
 fn neighbor(window: &Window, above: Neighbor, #[comptime] rank: usize, #[comptime] form: Form) -> Neighbor {
     if comptime!(rank == form.width) {
@@ -195,8 +197,8 @@ fn neighbor(window: &Window, above: Neighbor, #[comptime] rank: usize, #[comptim
     }
 }
 
-/// Derivative of the expectation in the chance that a column is above, through one rank. `here` is the state of the rank
-/// before the trial; `slopes` and `above` are the derivatives after it.
+/// Returns the derivative of the expectation, through one rank, with respect to the probability that a column is above.
+/// `here` is the state of the rank before the trial; `slopes` and `above` are the derivatives after it.
 #[cube]
 pub(super) fn slope_at(
     here: Neighbor,

@@ -1,7 +1,8 @@
 //! Elementary functions on the device.
 //!
-//! The functions of a shading language may be wrong in the fifth digit (WGSL allows 4096 units in the last place of an
-//! arc tangent) and differ between drivers, so the kernels take the polynomials of the CPU kernels instead: 2 units.
+//! The built-in functions of a shading language may be wrong in the fifth digit and differ between drivers. WGSL allows
+//! an error of 4096 units in the last place for an arc tangent. The kernels therefore use the polynomials of the CPU
+//! kernels, with an error of 2 units.
 
 // Coefficients keep the digits that they were fitted with.
 #![allow(clippy::excessive_precision)]
@@ -12,7 +13,8 @@ use crate::op::cpu::{Coefficients, Real};
 
 const COEFFICIENTS: Coefficients<f32> = <f32 as Real>::COEFFICIENTS;
 
-/// `atan(t) / t` in `t^2` on [0, 1], highest degree first: a Chebyshev interpolant, exact to 1.3e-7.
+/// The coefficients of `atan(t) / t` in `t^2` on [0, 1], highest degree first. They form a Chebyshev interpolant, exact
+/// to 1.3e-7.
 const ARC_TANGENT: &[f32] = &[
     2.766_283_5e-3,
     -0.015_731_249,
@@ -25,13 +27,13 @@ const ARC_TANGENT: &[f32] = &[
     1.0,
 ];
 
-/// Arguments below `LOWEST` have an exponential of 0, none is larger than `exp(HIGHEST)`.
+/// The argument below which an exponential becomes 0; no exponential is larger than `exp(HIGHEST)`.
 const LOWEST: f32 = -87.336_54;
 const HIGHEST: f32 = 88.0;
-/// Logarithm of 2 in two parts: products of the first with an exponent are exact.
+/// The logarithm of 2 in two parts; products of the first part with an exponent are exact.
 const LN_2: (f32, f32) = (0.693_359_4, -2.121_944_4e-4);
 
-/// Horner's rule, highest degree first.
+/// Evaluates a polynomial by Horner's rule, with the highest degree first.
 #[cube]
 fn polynomial(x: f32, #[comptime] coefficients: &'static [f32]) -> f32 {
     let mut value = f32::new(comptime!(coefficients[0]));
@@ -42,7 +44,7 @@ fn polynomial(x: f32, #[comptime] coefficients: &'static [f32]) -> f32 {
     value
 }
 
-/// `e^x`
+/// Returns `e^x`.
 #[cube]
 pub(super) fn exponential(x: f32) -> f32 {
     let bounded = x.clamp(comptime!(LOWEST), comptime!(HIGHEST));
@@ -53,27 +55,28 @@ pub(super) fn exponential(x: f32) -> f32 {
     select(x < comptime!(LOWEST), 0.0f32, power * scale)
 }
 
-/// `exp(x^2) erfc(x)` for `x >= 0`
+/// Returns `exp(x^2) erfc(x)` for `x >= 0`.
 #[cube]
 fn scaled_erfc(x: f32) -> f32 {
     let t = 1.0f32 / fma(x, 0.5f32, 1.0f32);
     t * polynomial(t, comptime!(COEFFICIENTS.scaled_erfc))
 }
 
-/// `log(1 + x)` for `x` in [0, 1]
+/// Returns `log(1 + x)` for `x` in [0, 1].
 #[cube]
 pub(super) fn log_1p(x: f32) -> f32 {
     let s = x / (x + 2.0f32);
     s * polynomial(s * s, comptime!(COEFFICIENTS.log_1p))
 }
 
-/// `atan(x)` for `x` in [0, 1]
+/// Returns `atan(x)` for `x` in [0, 1].
 #[cube]
 pub(super) fn arc_tangent(x: f32) -> f32 {
     x * polynomial(x * x, comptime!(ARC_TANGENT))
 }
 
-/// `a b - c d`, exactly 0 if the products are equal, even if a compiler fuses one product with the difference.
+/// Returns `a b - c d`, which is exactly 0 for equal products even if a compiler fuses one product with the
+/// subtraction.
 #[cube]
 pub(super) fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
     let product = c * d;

@@ -1,5 +1,5 @@
-//! [`step_sum`](crate::op::step_sum()) on the device: an exponential (or arc tangent) and a division a pair; long
-//! lists in [cells](super::cells::step_sum).
+//! Computes [`step_sum`](crate::op::step_sum()) on the device, with one exponential (or arc tangent) and one division
+//! per pair. Long lists are summed in [cells](super::cells::step_sum).
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -12,7 +12,7 @@ use super::real::difference_of_products;
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 use crate::op::cpu::Step;
 
-/// Row `i`: `sum_j v_j phi(alpha (x_j - x_i))`, or `other` for a row that does not count.
+/// Computes `sum_j v_j phi(alpha (x_j - x_i))` for each row `i`, or `other` for a row that does not count.
 #[cube(launch)]
 fn values<F: Function>(
     x: &[f32],
@@ -53,8 +53,8 @@ fn values<F: Function>(
     }
 }
 
-/// Row `k`: `alpha sum_j phi'_kj (v_k g_j - g_k v_j)`. A document with neither a value nor a gradient is no row and no
-/// column.
+/// Computes `alpha sum_j phi'_kj (v_k g_j - g_k v_j)` for each row `k`. A document with neither a value nor a gradient
+/// is skipped as row and column.
 #[cube(launch)]
 fn gradients<F: Function>(
     x: &[f32],
@@ -100,7 +100,7 @@ fn gradients<F: Function>(
     }
 }
 
-/// Calls `$call` with `$P` the kernels' form of `$step`.
+/// Calls `$call` with `$P` as the kernels' type for `$step`.
 macro_rules! with_phi {
     ($step:expr, $P:ident => $call:expr) => {
         match $step {
@@ -124,18 +124,18 @@ macro_rules! with_phi {
     };
 }
 
-/// `(1 + tanh t) / 2` is the logistic step at `2 t`.
+/// Returns the scale of a step; the tanh step `(1 + tanh t) / 2` is the logistic step at `2 t`.
 fn scaled(alpha: f64, step: Step) -> f32 {
     (if step == Step::Tanh { 2.0 * alpha } else { alpha }) as f32
 }
 
-/// Columns from which on lists are summed in cells, where the sums of a step can be.
+/// Returns the number of columns from which lists are summed in cells, or `None` if this step cannot be.
 fn pays(rate: f32, step: Step) -> Option<usize> {
     cells::step_sum::sums(step, rate).then_some(cells::step_sum::PAYS)
 }
 
-/// See [`step_sum`](crate::op::step_sum()) and [`counted_step_sum`](crate::op::counted_step_sum()): only the documents
-/// with `counted` other than 0 are rows, if it is given. `None` where the device has no kernel.
+/// Computes [`step_sum`](crate::op::step_sum()), or [`counted_step_sum`](crate::op::counted_step_sum()) if `counted` is
+/// given. In the latter, only documents with nonzero `counted` are rows. Returns `None` if the device has no kernel.
 pub fn step_sum(
     x: &CubeTensor,
     v: &CubeTensor,
@@ -165,7 +165,7 @@ pub fn step_sum(
     Some(out)
 }
 
-/// Gradient of [`step_sum`] in `x`, given the gradient of its output.
+/// Returns the gradient of [`step_sum`] with respect to `x`, given the gradient of its output.
 pub fn step_sum_gradient(
     x: &CubeTensor,
     v: &CubeTensor,

@@ -1,7 +1,7 @@
-//! Which lists take a fast way.
+//! Chooses the lists that are computed by a fast method.
 //!
-//! The host knows the width of a batch and reads nothing back. If a list can be long enough, it starts both ways. The
-//! device decides for each list, by its columns that count, which way works on it. Padding changes nothing.
+//! The host knows the width of a batch and reads nothing back. If a list can be long enough, it starts both methods.
+//! The device then chooses the method for each list by the number of columns that count, so padding changes nothing.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -13,8 +13,8 @@ use crate::op::gpu::launch::{Batch, compute, start};
 use crate::op::gpu::members::{Counting, order};
 use crate::op::gpu::tile::UNITS;
 
-/// The smallest number of columns for the fast way: `pays`, unless the execution decides. `None` if no list of the
-/// batch has that many.
+/// Returns the smallest number of columns for the fast method. This is `pays`, unless the execution decides otherwise.
+/// Returns `None` if no list of the batch has that many columns.
 pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<usize> {
     match Execution::current().sums() {
         SumPath::Auto => (batch_documents >= pays).then_some(pays),
@@ -23,17 +23,17 @@ pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<u
     }
 }
 
-/// Which scores of a list allow the fast way.
+/// The scores with which a list may be computed by the fast method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::op::gpu) enum Scores {
-    /// Only finite scores; the kernels over pairs decide the result of other scores.
+    /// Accepts only finite scores; for other scores, the kernels over pairs determine the result.
     Finite,
     Any,
 }
 
-/// Writes for each list with at least `least` columns and scores that `scores` accepts: their number, and the number of
-/// the rows, which become 0 in `order`, so that kernels over pairs have no work there. Writes 0 for the other lists.
-/// One cube per list.
+/// Selects the lists that have at least `least` columns and scores that `scores` accepts. For these lists it writes the
+/// numbers of columns and rows, and sets both to 0 in `order`, so kernels over pairs skip them. For the other lists it
+/// writes 0. One cube per list.
 #[cube(launch)]
 fn divide(
     x: &[f32],
@@ -74,7 +74,8 @@ fn divide(
     }
 }
 
-/// Columns and rows of each list that takes the fast way, taken out of `order`; 0 for the others.
+/// Returns the numbers of columns and rows of each list for the fast method, and removes these lists from `order`.
+/// Other lists have 0.
 pub(in crate::op::gpu) fn divided(
     batch: &Batch,
     x: &CubeTensor,
@@ -87,36 +88,36 @@ pub(in crate::op::gpu) fn divided(
     counts
 }
 
-/// Documents of list `list` that take the fast way, of what [`divided`] made.
+/// Returns the number of columns of a list that are computed by the fast method, from the output of [`divided`].
 #[cube]
 pub(in crate::op::gpu) fn fast_columns(counts: &[u32], list: usize) -> usize {
     counts[list * 2] as usize
 }
 
-/// Rows of list `list`, of what [`divided`] made.
+/// Returns the number of rows of a list that are computed by the fast method, from the output of [`divided`].
 #[cube]
 pub(in crate::op::gpu) fn fast_rows(counts: &[u32], list: usize) -> usize {
     counts[list * 2 + 1] as usize
 }
 
-/// A sum over pairs that long lists take in cells.
+/// A sum over pairs that is computed in cells for long lists.
 pub(in crate::op::gpu) struct ByLength<'a> {
     pub primitive: &'a str,
     /// The part of the name that distinguishes kernels of one function.
     pub form: &'a str,
     pub x: &'a CubeTensor,
-    /// The documents that are marked in lists that have diverged; none for all.
+    /// The documents that become NaN in lists that have diverged; `None` for all documents.
     pub mask: Option<&'a CubeTensor>,
-    /// Buffers of the kernels in cells, and of those over pairs.
+    /// The numbers of buffers that the kernels in cells and the kernels over pairs need.
     pub bindings: [u32; 2],
-    /// Number of columns from which on a list is summed in cells, if it can be.
+    /// The number of columns from which a list is summed in cells, or `None` if it cannot be.
     pub pays: Option<usize>,
     pub counting: Counting<'a>,
 }
 
 impl ByLength<'_> {
-    /// The outputs of `pairs` for the rows and columns of an order; `cells` writes those of the lists that take cells, by
-    /// the counts that [`divided`] makes.
+    /// Returns the outputs of `pairs` for the rows and columns of an order. `cells` writes the outputs of the lists
+    /// that are computed in cells, from the counts of [`divided`].
     pub fn compute<const K: usize>(
         self,
         pairs: impl Fn(&Batch, &CubeTensor) -> [CubeTensor; K],

@@ -1,4 +1,4 @@
-//! [`indicator_sum`](crate::op::gpu::indicator_sum) of long lists on the device, in O(n log n).
+//! Computes [`indicator_sum`](crate::op::gpu::indicator_sum) of long lists on the device, in O(n log n).
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -9,23 +9,23 @@ use super::{Cells, NORMAL, Reach, spot};
 use crate::op::gpu::functions::{Bell, Pull};
 use crate::op::gpu::launch::{Batch, start};
 
-/// Fewest documents for which a list is summed in cells.
+/// The smallest number of documents for which a list is summed in cells.
 pub(in crate::op::gpu) const PAYS: usize = 8192;
 
-/// The distance from which on a kernel is 0 on either side.
+/// The distance on either side beyond which the kernel of the softmax is 0.
 const REACH: Reach = NORMAL.both_ways();
 
 fn rate(sigma: f64) -> f32 {
     (1.0 / sigma.sqrt()) as f32
 }
 
-/// Whether differences of scores over `sqrt(sigma)` are numbers.
+/// Returns whether differences of scores divided by `sqrt(sigma)` are finite.
 pub(in crate::op::gpu) fn sums(sigma: f64) -> bool {
     rate(sigma).is_finite()
 }
 
-/// `m_j a_j` and `m_j` in the order of the scores; for the gradient also `q_j = m_j g_j / total_j` and `q_j out_j`. One
-/// unit per place.
+/// Computes `m_j a_j` and `m_j` in the order of the scores. The gradient also needs `q_j = m_j g_j / total_j` and
+/// `q_j out_j`. One unit per place.
 #[cube(launch)]
 fn weigh(
     a: &[f32],
@@ -56,7 +56,7 @@ fn weigh(
     }
 }
 
-/// The softmax of each document. One unit per place.
+/// Computes the softmax sum of each document from its two sums. One unit per place.
 #[cube(launch)]
 fn divide(
     scores: &[f32],
@@ -84,7 +84,7 @@ fn divide(
     }
 }
 
-/// The arguments of a call.
+/// The arguments of a call that the kernels in cells need.
 pub(in crate::op::gpu) struct Call<'a> {
     pub batch: &'a Batch,
     pub x: &'a CubeTensor,
@@ -96,7 +96,7 @@ pub(in crate::op::gpu) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The cells, and `width` weights of their documents.
+    /// Returns the cells of the documents, and `width` weights of each document.
     fn cells(&self, [out, total, g]: [&CubeTensor; 3], width: usize) -> (Cells<'_>, CubeTensor) {
         let batch = self.batch;
         let counts = self.counts.clone();
@@ -128,8 +128,8 @@ pub(in crate::op::gpu) fn values(call: &Call, out: &CubeTensor, total: &CubeTens
     );
 }
 
-/// Writes the gradients of the lists that are summed in cells. `[out, total]` are the results of [`values`], `g` is the
-/// incoming gradient.
+/// Writes the gradients of the lists that are summed in cells. `[out, total]` are the results of [`values`], and `g` is
+/// the incoming gradient.
 pub(in crate::op::gpu) fn gradients(call: &Call, [out, total]: [&CubeTensor; 2], g: &CubeTensor, to_x: &CubeTensor) {
     let (cells, weights) = call.cells([out, total, g], 4);
     cells.joined::<Pull>(&weights, 4, Form::Flow, REACH, 2.0 * cells.rate, to_x);

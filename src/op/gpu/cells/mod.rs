@@ -1,7 +1,8 @@
-//! Long lists, behind one [choice](choice): sorted, and sums of smooth functions in cells, in O(n log n).
+//! Computes sums of smooth functions over long lists in cells of the sorted list, in O(n log n). The module
+//! [choice](choice) decides which lists are long.
 //!
-//! Neighbors in the order of scores share a cell while they lie in one interval of a grid. A cell of more than
-//! [`POINTS`] documents is summed through as many points ([`nodes`](mod@nodes)); a target is summed with the cells
+//! Neighbors in the order of scores share a cell as long as they lie in the same interval of a grid. A cell of more
+//! than [`POINTS`] documents is summed through as many points ([`nodes`](mod@nodes)). A target is summed with the cells
 //! around it ([`sums`]). `step_sum.rs` and `indicator_sum.rs` are primitives in cells.
 
 pub(super) mod choice;
@@ -21,14 +22,14 @@ use self::sort::sort;
 use super::launch::{Batch, start};
 use super::tile::UNITS;
 
-/// Chebyshev points of a cell.
+/// The number of Chebyshev points of a cell.
 pub(super) const POINTS: usize = 12;
 
-/// The numbers that a list has in `starts` in addition to one per document: the end of its last cell, the number of its
+/// The number of entries of a list in `starts` besides one per document: the end of its last cell, the number of its
 /// cells, and the number of its rows.
 const ENDS: usize = 3;
 
-/// Places of the documents of a cell.
+/// The range of places of the documents of a cell.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Cell {
@@ -47,7 +48,7 @@ pub(super) fn cells(starts: &[u32], list: usize, documents: usize) -> usize {
     starts[list * (documents + ENDS) + documents + 1] as usize
 }
 
-/// Documents of a list in cells.
+/// Returns the number of documents of a list that are in cells.
 #[cube]
 pub(super) fn documents_in_cells(starts: &[u32], list: usize, documents: usize) -> usize {
     starts[list * (documents + ENDS) + cells(starts, list, documents)] as usize
@@ -57,18 +58,18 @@ pub(super) fn documents_in_cells(starts: &[u32], list: usize, documents: usize) 
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Spot {
-    /// Whether a document of a cell is there.
+    /// Whether a document of a cell is at this place.
     pub exists: bool,
-    /// Place in the batch.
+    /// The place counted in the whole batch.
     pub at: usize,
-    /// List, and the first place of it in the batch.
+    /// The number of the list; `list` is its first place in the batch.
     pub number: usize,
     pub list: usize,
-    /// Place in the list.
+    /// The place counted in its list.
     pub place: usize,
 }
 
-/// The place of a unit, one unit per place of the batch.
+/// Returns the place of a unit. One unit per place of the batch.
 #[cube]
 pub(super) fn spot(starts: &[u32], lists: usize, documents: usize) -> Spot {
     let at = min(ABSOLUTE_POS, lists * documents - 1);
@@ -83,7 +84,7 @@ pub(super) fn rows(starts: &[u32], list: usize, documents: usize) -> usize {
     starts[list * (documents + ENDS) + documents + 2] as usize
 }
 
-/// Whether the nodes of a cell are points.
+/// Returns whether the nodes of a cell are Chebyshev points.
 #[cube]
 pub(super) fn has_points(cell: Cell) -> bool {
     cell.end - cell.start > POINTS
@@ -94,7 +95,7 @@ pub(super) fn node_count(cell: Cell) -> usize {
     min(cell.end - cell.start, POINTS)
 }
 
-/// Scores in the order of `sorted`. One unit per place.
+/// Writes the scores in the order of `sorted`. One unit per place.
 #[cube(launch)]
 fn gather(x: &[f32], sorted: &[u32], counts: &[u32], scores: &mut [f32], lists: usize, documents: usize) {
     let place = ABSOLUTE_POS;
@@ -106,8 +107,8 @@ fn gather(x: &[f32], sorted: &[u32], counts: &[u32], scores: &mut [f32], lists: 
     }
 }
 
-/// Whether a document is the first of a cell: it is in another interval than the one above, or by far the next. Where
-/// scores have no digits for the grid, those that differ are far apart.
+/// Returns whether a document begins a cell. It does if it is in a different interval than the document above, or if
+/// the gap between the two is large. Scores too large to resolve the grid have large gaps wherever they differ.
 #[cube]
 fn begins(scores: &[f32], list: usize, place: usize, rate: f32, width: f32) -> bool {
     let score = scores[list + place];
@@ -116,7 +117,7 @@ fn begins(scores: &[f32], list: usize, place: usize, rate: f32, width: f32) -> b
     place == 0 || (score * grid).floor() != (above * grid).floor() || (above - score) * rate > width * 0.25f32
 }
 
-/// The cells of each list: where each starts, and the number of the cell of each place. One cube per list.
+/// Writes the start of each cell of each list, and the number of the cell at each place. One cube per list.
 #[cube(launch)]
 fn cut(
     scores: &[f32],
@@ -163,16 +164,16 @@ fn cut(
     }
 }
 
-/// The columns of each list that takes the fast way, in cells.
+/// The columns of each list that is computed by the fast method, in cells.
 pub(super) struct Cells<'a> {
     pub batch: &'a Batch,
-    /// Indices of documents by descending score.
+    /// The indices of the documents by descending score.
     pub sorted: CubeTensor,
-    /// Their scores.
+    /// The scores of these documents.
     pub scores: CubeTensor,
-    /// See [`cell`].
+    /// The first place of each cell, see [`cell`].
     pub starts: CubeTensor,
-    /// The number of the cell of each place.
+    /// The number of the cell at each place.
     pub cell_of: CubeTensor,
     pub counts: CubeTensor,
     /// The factor that turns a difference of scores into the argument of the function.
@@ -180,7 +181,7 @@ pub(super) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// Cells of the documents in `order` and `counts`, `width` wide in units of the function.
+    /// Creates the cells of the documents in `order` and `counts`, each `width` wide in units of the function.
     pub fn new(
         batch: &'a Batch,
         x: &CubeTensor,
@@ -198,26 +199,28 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The reach of a function, and the width of a cell over which its points determine it.
+/// The reach of a function, and the width of a cell over which its points determine the function.
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
-    /// Distance of a source below from which on the function is 0 in `f32`.
+    /// The distance to a source below from which the function is 0 in `f32`.
     pub below: f32,
-    /// Distance from which on a source above counts as 0, or 1 for a step. The error is at most half a unit in the last
-    /// place.
+    /// The distance to a source above from which the function counts as 0, or as 1 for a step. The error is at most
+    /// half a unit in the last place.
     pub above: f32,
-    /// Width of a cell.
+    /// The width of a cell, in units of the function.
     pub width: f32,
 }
 
-/// Poles at `+-i pi`: over half this width the error falls by a factor of 6.4 per point, `6.4^-12 = 2e-10`.
+/// The reach of the logistic step, whose poles are at `+-i pi`. Over half this width, the error falls by a factor of
+/// 6.4 per point, to `6.4^-12 = 2e-10`.
 pub(super) const LOGISTIC: Reach = Reach { below: 87.4, above: 17.4, width: 2.0 };
 
-/// At distance `d` the function changes over a cell like `exp(2 d s)`, by `exp(9.35 / 4)` to either side of the middle.
+/// The reach of normal noise. At distance `d` the function changes over a cell like `exp(2 d s)`, by `exp(9.35 / 4)` on
+/// either side of the middle.
 pub(super) const NORMAL: Reach = Reach { below: 9.35, above: 4.1, width: 0.25 };
 
 impl Reach {
-    /// The reach of the slope.
+    /// Returns the reach of the slope, which is the same on both sides.
     pub const fn both_ways(self) -> Self {
         Self { above: self.below, ..self }
     }

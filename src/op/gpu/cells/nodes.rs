@@ -1,9 +1,9 @@
-//! The nodes that stand for the documents of a cell.
+//! Computes the nodes that represent the documents of a cell.
 //!
-//! A weight `w_j` at `s_j` becomes `w_j l_k(s_j)` at Chebyshev point `k`, with `l_k` the polynomial that is 1 there and 0
-//! at the others. In a cell of no more documents than points they are the nodes. A node is where a document is in the
-//! order, so nothing is longer than the list; its position is a distance from the highest document of its cell, since a
-//! score far from 0 has no digits for it.
+//! A weight `w_j` at `s_j` becomes `w_j l_k(s_j)` at Chebyshev point `k`. The polynomial `l_k` is 1 at this point and 0
+//! at the others. If a cell has no more documents than points, the documents are its nodes. A node takes the place of a
+//! document in the order, so no array is longer than the list. The position of a node is its distance from the highest
+//! document of its cell, because a score far from 0 cannot resolve the cell.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -12,16 +12,16 @@ use super::{Cell, Cells, POINTS, cell, documents_in_cells, has_points, spot};
 use crate::op::gpu::launch::start;
 use crate::op::gpu::tile::UNITS;
 
-/// Documents of a cell whose weights one unit adds up.
+/// The number of documents of a cell whose weights one unit adds.
 const BLOCK: usize = 128;
 
-/// Half the distance between the lowest and the highest document of a cell, in units of the function.
+/// Returns half the distance between the lowest and the highest document of a cell, in units of the function.
 #[cube]
 fn half_span(scores: &[f32], list: usize, cell: Cell, rate: f32) -> f32 {
     (scores[list + cell.start] - scores[list + cell.end - 1]) * rate * 0.5f32
 }
 
-/// A document of a cell in `[-1, 1]`; 0 where all are at one point.
+/// Returns the position of a document within its cell, in `[-1, 1]`, or 0 if all documents coincide.
 #[cube]
 pub(super) fn position(scores: &[f32], list: usize, cell: Cell, score: f32, rate: f32) -> f32 {
     let half = half_span(scores, list, cell, rate);
@@ -29,18 +29,19 @@ pub(super) fn position(scores: &[f32], list: usize, cell: Cell, score: f32, rate
     select(half > 0.0f32, below / half + 1.0f32, 0.0f32)
 }
 
-/// Chebyshev point `k` in `[-1, 1]`.
+/// Returns Chebyshev point `k` in `[-1, 1]`.
 fn point(k: usize) -> f32 {
     (std::f64::consts::PI * (k as f64 + 0.5) / POINTS as f64).cos() as f32
 }
 
-/// Returns the factor that makes `prod_l (s - c_l)`, `l != k`, 1 at the point `c_k`.
+/// Returns the factor that makes `prod_l (s - c_l)`, `l != k`, equal to 1 at the point `c_k`.
 fn factor(k: usize) -> f32 {
     let others = (0..POINTS).filter(|&l| l != k);
     (1.0 / others.map(|l| f64::from(point(k)) - f64::from(point(l))).product::<f64>()) as f32
 }
 
-/// The polynomial that is 1 at point `k` and 0 at the others, at `s`: a product, right relative to its own size.
+/// Evaluates at `s` the polynomial that is 1 at point `k` and 0 at the others. As a product, it has a small relative
+/// error.
 #[cube]
 pub(super) fn polynomial(k: usize, s: f32) -> f32 {
     let mut value = f32::new(1.0f32);
@@ -52,8 +53,8 @@ pub(super) fn polynomial(k: usize, s: f32) -> f32 {
     value
 }
 
-/// The weights of the points of each cell that has some, block by block of its documents; the last block is longer. One
-/// unit per place: the `k`-th of a block makes its part of point `k`.
+/// Computes the weights of the points of each cell that has points, block by block of its documents; the last block is
+/// longer. Unit `k` of a block computes the block's part of point `k`. One unit per place.
 #[cube(launch)]
 fn carry(
     scores: &[f32],
@@ -95,7 +96,8 @@ fn carry(
     }
 }
 
-/// The nodes: position, weights, and with `totals` the sum of the first weight down to this place. One unit per place.
+/// Writes the nodes: position, weights and, with `totals`, the sum of the first weight down to this place. One unit per
+/// place.
 #[cube(launch)]
 fn settle(
     scores: &[f32],
@@ -145,7 +147,7 @@ fn settle(
     }
 }
 
-/// The sum of the weights down to each place. One cube per list.
+/// Computes the sum of the weights down to each place. One cube per list.
 #[cube(launch)]
 fn add_up(starts: &[u32], weights: &[f32], totals: &mut [f32], lists: usize, documents: usize) {
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
@@ -173,13 +175,13 @@ fn add_up(starts: &[u32], weights: &[f32], totals: &mut [f32], lists: usize, doc
     }
 }
 
-/// Numbers of a node.
+/// Returns the number of values that a node has.
 pub(super) const fn stride(width: usize, with_totals: bool) -> usize {
     1 + width + with_totals as usize
 }
 
 impl Cells<'_> {
-    /// The nodes of `width` weights per document in the order of the scores.
+    /// Returns the nodes for `width` weights per document, in the order of the scores.
     pub fn nodes(&self, weights: &CubeTensor, width: usize, with_totals: bool) -> CubeTensor {
         let batch = self.batch;
         let parts = batch.per_document_and(width);

@@ -1,8 +1,8 @@
-//! The columns of each list that count, by descending score, equal ones by index.
+//! Sorts the columns of each list that count by descending score, with ties by index.
 //!
-//! A cube sorts a tile of [`UNITS`] by counting; runs are then merged in pairs, run length after run length: each document
-//! finds its place in the other run by bisection. The order is total, so every document has one place, whatever the
-//! number of documents and of units: no atomics, and the same bits in every run.
+//! A cube sorts a tile of [`UNITS`] by counting. Runs are then merged in pairs of growing length, where each document
+//! finds its place in the other run by bisection. The order is total, so every document has one place for any number of
+//! documents and units. The sort needs no atomics and gives the same bits in every run.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -11,7 +11,7 @@ use super::choice::fast_columns;
 use crate::op::gpu::launch::{Batch, start};
 use crate::op::gpu::tile::UNITS;
 
-/// A whole number that ascends where scores descend; the two zeros have one.
+/// Returns a whole number that ascends as scores descend; both zeros have the same number.
 #[cube]
 fn key(score: f32) -> u32 {
     let bits = u32::reinterpret(score);
@@ -19,7 +19,7 @@ fn key(score: f32) -> u32 {
     select(bits < 0x8000_0000u32, 0x7fff_ffffu32 - bits, bits)
 }
 
-/// Whether a document comes before another.
+/// Returns whether a document comes before another.
 #[cube]
 fn precedes(key: u32, document: u32, other_key: u32, other: u32) -> bool {
     key < other_key || (key == other_key && document < other)
@@ -110,8 +110,8 @@ fn merge_runs(
     }
 }
 
-/// Indices of the documents of each list in the order of their scores: as many as `counts` says of the columns in
-/// `order`. The places behind them are not written.
+/// Returns the indices of the documents of each list by descending score. It sorts the columns in `order`, as many as
+/// `counts` gives. The places after them are not written.
 pub(in crate::op::gpu) fn sort(batch: &Batch, x: &CubeTensor, order: &CubeTensor, counts: &CubeTensor) -> CubeTensor {
     let [mut keys, mut sorted, mut to_keys, mut to_sorted] = [(); 4].map(|()| batch.indices(batch.documents));
     start!(

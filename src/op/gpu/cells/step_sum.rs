@@ -1,4 +1,5 @@
-//! [`step_sum`](crate::op::gpu::step_sum) of long lists on the device, in O(n log n): logistic and erf.
+//! Computes [`step_sum`](crate::op::gpu::step_sum) of long lists on the device, in O(n log n), for the logistic and erf
+//! steps.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -11,15 +12,16 @@ use crate::op::gpu::functions::{Erf, Function, Logistic, Phi};
 use crate::op::gpu::launch::{Batch, start};
 use crate::op::gpu::members::is_counted;
 
-/// Fewest documents with a value for which a list is summed in cells.
+/// The smallest number of documents with a value for which a list is summed in cells.
 pub(in crate::op::gpu) const PAYS: usize = 8192;
 
-/// Whether the sums of a step can be taken in cells: Laplace's has a kink, and the tail of the arc tangent does not end.
+/// Returns whether the sums of a step can be computed in cells. The Laplace step has a kink, and the tail of the arc
+/// tangent never ends.
 pub(in crate::op::gpu) fn sums(step: Step, rate: f32) -> bool {
     matches!(step, Step::Logistic | Step::Tanh | Step::Erf) && rate.is_finite() && rate > 0.0
 }
 
-/// Values in the order of the scores, `width` arrays side by side. One unit per place.
+/// Writes the values in the order of the scores, with `width` arrays side by side. One unit per place.
 #[cube(launch)]
 fn weigh(
     v: &[f32],
@@ -44,7 +46,7 @@ fn weigh(
     }
 }
 
-/// The sums of documents that have a value and count. One unit per place.
+/// Writes the sums of documents that have a value and count. One unit per place.
 #[cube(launch)]
 fn of_documents(
     counted: &[f32],
@@ -68,7 +70,7 @@ fn of_documents(
     }
 }
 
-/// The highest cell that is not above a score; the number of cells if all are.
+/// Returns the highest cell that is not above a score, or the number of cells if all are above it.
 #[cube]
 fn highest_not_above(scores: &[f32], starts: &[u32], number: usize, documents: usize, score: f32) -> usize {
     let mut low = 0usize;
@@ -85,7 +87,7 @@ fn highest_not_above(scores: &[f32], starts: &[u32], number: usize, documents: u
     low
 }
 
-/// The sums of rows without a value. They are in no cell and do not change the sums of others. One unit per row.
+/// Writes the sums of rows without a value. They are in no cell and do not change the sums of others. One unit per row.
 #[cube(launch)]
 fn of_others<F: Function>(
     x: &[f32],
@@ -143,7 +145,7 @@ fn of_others<F: Function>(
     }
 }
 
-/// Weights of the documents in cells.
+/// Returns the weights of the documents in cells.
 fn weights(cells: &Cells, arrays: [&CubeTensor; 2], width: usize) -> CubeTensor {
     let batch = cells.batch;
     let weights = batch.per_document_and(width);
@@ -157,7 +159,7 @@ fn weights(cells: &Cells, arrays: [&CubeTensor; 2], width: usize) -> CubeTensor 
     weights
 }
 
-/// The arguments of a call.
+/// The arguments of a call that the kernels in cells need.
 pub(in crate::op::gpu) struct Call<'a> {
     pub batch: &'a Batch,
     pub x: &'a CubeTensor,

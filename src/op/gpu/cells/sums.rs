@@ -1,9 +1,9 @@
-//! Sums of a function of the difference of two scores over the documents of a list in [cells](super).
+//! Computes sums of a function of the difference of two scores over the documents of a list in [cells](super).
 //!
-//! A target is summed with the nodes of its own cell and of the cells around it, outwards, until the function is
-//! constant. That is 0, or for a step 1 far above, where the weights are already added up. Targets are nodes, too: the
-//! sums of a document in a cell with points are the polynomial through the sums at the points. In a smaller cell every
-//! document has separate sums, so its exchange with itself is exactly 0.
+//! A target is summed with the nodes of its own cell and of the surrounding cells, outward, until the function is
+//! constant. The constant is 0, or 1 far above for a step, where the weights are already added up. Targets are nodes,
+//! too. If a cell has points, a document's sums come from the polynomial through the sums at the points. In a smaller
+//! cell every document has its own sums, so its exchange with itself is exactly 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -14,21 +14,21 @@ use crate::op::gpu::functions::Function;
 use crate::op::gpu::launch::start;
 use crate::op::gpu::real::difference_of_products;
 
-/// The combination of a function with the weights of a target and of a source.
+/// The way in which a function is combined with the weights of a target and of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Form {
     /// `f w`, with `f = 1` far above.
     Step,
-    /// `f w`, for every weight.
+    /// `f w`, for every weight `w`.
     Plain,
-    /// `f (v_i g_j - g_i v_j)` of the weights `v`, `g`.
+    /// `f (v_i g_j - g_i v_j)` with the weights `v` and `g`.
     Exchange,
-    /// `f (q_i a_j - o_i m_j + a_i q_j - m_i o_j)` of the weights `a`, `m`, `q`, `o`.
+    /// `f (q_i a_j - o_i m_j + a_i q_j - m_i o_j)` with the weights `a`, `m`, `q` and `o`.
     Flow,
 }
 
 impl Form {
-    /// Whether it needs weights of the target.
+    /// Returns whether the form needs the weights of the target.
     pub(super) const fn joins(self) -> bool {
         matches!(self, Self::Exchange | Self::Flow)
     }
@@ -38,7 +38,7 @@ impl Form {
     }
 }
 
-/// The joined weights of a target and a source. The weights of the source begin at `first` in `weights`.
+/// Returns the joined weights of a target and a source. The weights of the source begin at `first` in `weights`.
 #[cube]
 fn joined(own: &Array<f32>, weights: &[f32], first: usize, #[comptime] form: Form) -> f32 {
     if comptime!(form == Form::Exchange) {
@@ -57,7 +57,7 @@ pub(super) struct Target {
     pub offset: f32,
 }
 
-/// Adds the nodes of a cell to the sums of a target, and to `sums[width]` their terms with the `own` weights.
+/// Adds the nodes of a cell to the sums of a target. `sums[width]` receives their terms joined with the `own` weights.
 #[cube]
 fn meet<F: Function>(
     scores: &[f32],
@@ -94,7 +94,8 @@ fn meet<F: Function>(
     }
 }
 
-/// The sums of a target over all cells of its list, outwards from cell `from`, which is the highest that is not above it.
+/// Computes the sums of a target over all cells of its list. It goes outward from the cell `from`, the highest cell
+/// that is not above the target.
 #[cube]
 pub(super) fn meet_all<F: Function>(
     scores: &[f32],
@@ -142,8 +143,8 @@ pub(super) fn meet_all<F: Function>(
     }
 }
 
-/// Computes the sums of each node, `width` of them. A document of a small cell has only one sum if its weights are
-/// combined with the weights of sources. One unit per place.
+/// Computes `width` sums for each node. If weights are joined, a document of a small cell has only one sum, with its
+/// own weights. One unit per place.
 #[cube(launch)]
 fn at_nodes<F: Function>(
     scores: &[f32],
@@ -201,7 +202,7 @@ fn at_nodes<F: Function>(
     }
 }
 
-/// Sum `i` of a document of a cell that has points, of the sums at these.
+/// Returns sum `i` of a document, interpolated from the sums at the points of its cell.
 #[cube]
 pub(super) fn interpolated(
     scores: &[f32],
@@ -221,7 +222,7 @@ pub(super) fn interpolated(
     sum
 }
 
-/// The sums of the document at a place.
+/// Returns sum `i` of the document at a place.
 #[cube]
 pub(super) fn sum_at(
     scores: &[f32],
@@ -244,7 +245,7 @@ pub(super) fn sum_at(
     }
 }
 
-/// The sum of each document with the weights joined, times `scale`. One unit per place.
+/// Writes the sum of each document with joined weights, times `scale`. One unit per place.
 #[cube(launch)]
 fn join(
     scores: &[f32],
@@ -279,7 +280,7 @@ fn join(
     }
 }
 
-/// [`joined`], of sums.
+/// Joins the weights of a target with sums, as [`joined`] joins them with the weights of a source.
 #[cube]
 fn joined_sums(own: &Array<f32>, sums: &Array<f32>, #[comptime] form: Form) -> f32 {
     if comptime!(form == Form::Exchange) {
@@ -291,7 +292,7 @@ fn joined_sums(own: &Array<f32>, sums: &Array<f32>, #[comptime] form: Form) -> f
 }
 
 impl Cells<'_> {
-    /// The sums at the nodes of `width` weights per document.
+    /// Returns the sums at the nodes for `width` weights per document.
     pub(super) fn sums<F: Function>(&self, records: &CubeTensor, width: usize, form: Form, reach: Reach) -> CubeTensor {
         let batch = self.batch;
         let out = batch.per_document_and(width);
@@ -309,7 +310,7 @@ impl Cells<'_> {
         out
     }
 
-    /// Writes the sums over all pairs of documents whose weights are joined, times `scale`, to `out`.
+    /// Writes the sums over all pairs of documents with joined weights, times `scale`, to `out`.
     pub(super) fn joined<F: Function>(
         &self,
         weights: &CubeTensor,
