@@ -7,19 +7,19 @@ use crate::file_kind::FileKind;
 use crate::refusal::Refusal;
 use crate::text::{counted, harmless};
 
-/// Reason that data cannot be read or used. Lines and columns count from 1; columns count bytes.
+/// The reason why data cannot be read or used. Lines and columns are numbered from 1; a column is a byte of its line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// A file or folder that cannot be opened, read or written.
+    /// A file or folder cannot be opened, read or written.
     #[error("{}", io_in_words(path, source))]
     Io {
         /// The file or folder; empty for a stream, which has no name.
         path: PathBuf,
-        /// The error of the operating system or the decompressor.
+        /// The error from the operating system or the decompressor.
         source: std::io::Error,
     },
-    /// Text that is not in the format.
+    /// A text does not have the expected format.
     #[error("{}:{line}:{column}: found {found}, expected {expected}", path.display())]
     Syntax {
         /// The file.
@@ -33,7 +33,7 @@ pub enum DataError {
         /// The text expected there.
         expected: String,
     },
-    /// A query whose documents are not on consecutive lines of one file.
+    /// The documents of a query are not on consecutive lines of one file.
     #[error(
         "{}:{line}:{column}: found query `{query}` again, expected its documents on consecutive lines (it began at {}:{first_line}{})",
         path.display(),
@@ -43,24 +43,24 @@ pub enum DataError {
     InterleavedQuery {
         /// The file where the query occurs again.
         path: PathBuf,
-        /// The line where it occurs again, from 1.
+        /// The line where the query occurs again, from 1.
         line: usize,
-        /// Byte in the line, from 1.
+        /// The byte of the line, from 1.
         column: usize,
         /// The query.
         query: String,
-        /// The file where it began.
+        /// The file in which the query first occurred.
         first_path: PathBuf,
-        /// The line where it began, from 1.
+        /// The line where the query first occurred, from 1.
         first_line: usize,
     },
-    /// Files of a fold that another program wrote while they were in use.
+    /// Another program wrote files of a fold while they were in use.
     #[error("fold {fold}: found other data than at the start, expected files that do not change while `cv` runs")]
     Changed {
-        /// Number of the fold, from 1.
+        /// The number of the fold, from 1.
         fold: usize,
     },
-    /// A file without a single document.
+    /// A file has no documents.
     #[error("{}: found no document, expected lines {expected}", path.display())]
     Empty {
         /// The file.
@@ -68,12 +68,12 @@ pub enum DataError {
         /// The expected form of a line.
         expected: &'static str,
     },
-    /// A value of a table that cannot be used.
+    /// A value in a table cannot be used.
     #[error("{}: row {row}, column `{column}`: found {found}, expected {expected}", path.display())]
     Cell {
         /// The file.
         path: PathBuf,
-        /// Row, from 1.
+        /// The row, from 1.
         row: usize,
         /// The name of the column.
         column: String,
@@ -82,19 +82,19 @@ pub enum DataError {
         /// The value expected there.
         expected: String,
     },
-    /// A row of a table that cannot be read.
+    /// A row of a table cannot be read.
     #[error("{}: row {row}: found {found}, expected {expected}", path.display())]
     Row {
         /// The file.
         path: PathBuf,
-        /// Row, from 1, below the names of the columns.
+        /// The row, from 1, not counting the names of the columns.
         row: usize,
         /// The text found there.
         found: String,
         /// The text expected there.
         expected: String,
     },
-    /// A table whose columns do not fit, or a file of another kind.
+    /// The columns of a table do not fit, or the file is of another kind.
     #[error("{}: found {found}, expected {expected}", path.display())]
     Table {
         /// The file.
@@ -104,17 +104,17 @@ pub enum DataError {
         /// The columns or files that fit.
         expected: String,
     },
-    /// An Arrow or Parquet file that is damaged or cut off.
+    /// An Arrow or Parquet file is damaged or truncated.
     #[error("{}: not a whole {format} file: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The format that its first bytes announce.
+        /// The format that the first bytes of the file announce.
         format: &'static str,
         /// The fault of the file.
         reason: String,
     },
-    /// A file that would take more memory than its options allow.
+    /// A file would need more memory than the options allow.
     #[error("{}: found {found}, expected at most {limit} (option `{option}`)", path.display())]
     Limit {
         /// The file.
@@ -126,76 +126,76 @@ pub enum DataError {
         /// The option that sets the limit.
         option: &'static str,
     },
-    /// Group sizes that do not fit the documents.
+    /// The group sizes do not add up to the number of documents.
     #[error("{}: the group sizes sum to {sum} documents, {} has {documents}", path.display(), data.display())]
     GroupSizes {
         /// The file of group sizes.
         path: PathBuf,
-        /// Their sum.
+        /// The sum of the group sizes.
         sum: u64,
         /// The file of documents.
         data: PathBuf,
         /// The number of documents in the data file.
         documents: usize,
     },
-    /// The number of query weights is not the number of queries.
+    /// The numbers of query weights and queries differ.
     #[error("{}: {}, {} has {}", path.display(), counted(*weights, "query weight"), data.display(), counted(*queries, "query"))]
     QueryWeights {
         /// The file of weights.
         path: PathBuf,
-        /// Their number, as far as they were read.
+        /// The number of weights, as far as they were read.
         weights: usize,
         /// The file of documents.
         data: PathBuf,
         /// The number of queries in the data file.
         queries: usize,
     },
-    /// Another number of document weights than of documents.
+    /// The numbers of document weights and documents differ.
     #[error("{}: {}, {} has {}", path.display(), counted(*weights, "document weight"), data.display(), counted(*documents, "document"))]
     DocumentWeights {
         /// The file of weights.
         path: PathBuf,
-        /// Their number, as far as they were read.
+        /// The number of weights, as far as they were read.
         weights: usize,
         /// The file of documents.
         data: PathBuf,
         /// The number of documents in the data file.
         documents: usize,
     },
-    /// A label outside the domain of a measure or loss.
+    /// A label is outside the domain of a measure or loss.
     #[error("query `{query}`, document {document}: label {found}, expected {expected}")]
     Label {
-        /// Identifier of the query.
+        /// The identifier of the query.
         query: String,
-        /// Document in the query, from 1.
+        /// The number of the document in the query, from 1.
         document: usize,
         /// The label.
         found: f32,
         /// The labels that are allowed.
         expected: String,
     },
-    /// Parts of a dataset that contradict each other.
+    /// Parts of a dataset contradict each other.
     #[error("dataset: {what} is {found}, expected {expected}")]
     Inconsistent {
-        /// The part.
+        /// The part of the dataset that does not fit.
         what: String,
         /// The value found.
         found: String,
         /// The values that fit.
         expected: String,
     },
-    /// Data with another number of features than a normalizer or model was fitted on.
+    /// The data and the fitted normalizer or model differ in their number of features.
     #[error("found {}, expected {expected}", counted(*found, "feature"))]
     FeatureCount {
-        /// Number of features of the data.
+        /// The number of features of the data.
         found: usize,
-        /// Number of features of the normalizer or model.
+        /// The number of features of the normalizer or model.
         expected: usize,
     },
-    /// An option out of its range.
+    /// An option is out of its range.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// An error in the data that a key of a configuration names.
+    /// The data that a configuration key names are wrong.
     #[error("{key}: {source}")]
     Key {
         /// The dotted key.
@@ -203,19 +203,19 @@ pub enum DataError {
         /// The error.
         source: Box<DataError>,
     },
-    /// A folder that does not hold a set of folds.
+    /// A folder does not hold a set of folds.
     #[error("{}: {found}, expected {expected}", path.display())]
     Folds {
         /// The folder.
         path: PathBuf,
-        /// Description of its contents.
+        /// A description of the folder's contents.
         found: String,
-        /// Description of the expected contents.
+        /// A description of the expected contents.
         expected: String,
     },
 }
 
-/// The place, if it has a name, and the error.
+/// Returns an I/O error in words, after the path if there is one.
 fn io_in_words(path: &Path, error: &std::io::Error) -> String {
     let words = match error.kind() {
         ErrorKind::IsADirectory => "found a folder, expected a file".to_owned(),
@@ -225,13 +225,13 @@ fn io_in_words(path: &Path, error: &std::io::Error) -> String {
 }
 
 impl DataError {
-    /// Adds the path to an error of the operating system.
+    /// Returns a function that adds the path to an error of the operating system.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> DataError {
         let path = path.to_path_buf();
         move |source| DataError::Io { path, source }
     }
 
-    /// Returns the same error, or an error that names the kind of the file, if its text is not of the kind that fits.
+    /// Returns the error. If the error is about text of another kind of file than `fits`, names that kind instead.
     pub(crate) fn or_kind(self, file: &Path, fits: FileKind, expected: &str) -> DataError {
         let is_about_text = matches!(self, Self::Syntax { .. } | Self::Limit { .. } | Self::Empty { .. });
         match FileKind::of_file(file) {
@@ -243,7 +243,7 @@ impl DataError {
     }
 }
 
-/// Prepares a piece of text for a message: quoted, shortened, harmless on a terminal.
+/// Prepares a piece of text for a message. The result is quoted, shortened and safe to print on a terminal.
 pub fn quoted(text: &[u8]) -> String {
     const LONGEST: usize = 40;
     let shown = String::from_utf8_lossy(&text[..text.len().min(4 * LONGEST)]);

@@ -1,4 +1,4 @@
-//! The values of the features of a dataset, in memory or in a file.
+//! The values of a dataset's features, in memory or in a file.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,14 +18,13 @@ use super::parts::{CHUNK, Parts};
 use crate::distributed::{OneProcess, Processes};
 use crate::text::counted;
 
-/// Number of columns that a thread gathers at a time: half a cache line of each row.
+/// The number of columns that a thread gathers at a time: half a cache line of each row.
 const COLUMNS: usize = 8;
 
-/// Values of features, `[documents x features]`, row-major, in memory or in a file.
+/// The feature values of a dataset, `[documents x features]`, row-major, in memory or in a file.
 ///
-/// Learners and rankers read values in blocks, so a file larger than memory does not have to fit into it.
-/// [`to_slice`](Self::to_slice), [`to_mut_slice`](Self::to_mut_slice) and [`to_mut`](Self::to_mut) take all values: they
-/// read the whole file.
+/// Learners and rankers read values in blocks, so a file may be larger than memory. [`to_slice`](Self::to_slice),
+/// [`to_mut_slice`](Self::to_mut_slice) and [`to_mut`](Self::to_mut) need all values, and read the whole file.
 ///
 /// ```
 /// use burn_rank::data::Features;
@@ -37,25 +36,25 @@ const COLUMNS: usize = 8;
 #[derive(Clone, Default)]
 pub struct Features {
     own: Vec<f32>,
-    /// The values of a file, in place of `own`.
+    /// The values of a file, which replace `own`.
     file: Option<InFile>,
-    /// The parts that passes go through.
+    /// The parts that passes over the values process one by one.
     parts: Parts,
 }
 
 impl Features {
-    /// Returns all values. Values in memory are borrowed, as are those that a mapped file holds in one batch; others
-    /// are copied into memory by the first call, and stay there.
+    /// Returns all values. Values are borrowed if they are in memory or if a mapped file holds them in one batch.
+    /// Otherwise the first call copies them into memory, where they stay.
     pub fn to_slice(&self) -> &[f32] {
         self.file.as_ref().map_or(&self.own, InFile::all)
     }
 
-    /// Returns all values to be changed in place. Values of a file are copied into memory; the file does not change.
+    /// Returns all values as a mutable slice. Values of a file are copied into memory; the file does not change.
     pub fn to_mut_slice(&mut self) -> &mut [f32] {
         self.in_memory()
     }
 
-    /// Returns all values as a vector, whose length the caller may change. Values of a file are copied into memory; the
+    /// Returns all values as a vector whose length the caller may change. Values of a file are copied into memory; the
     /// file does not change.
     pub fn to_mut(&mut self) -> &mut Vec<f32> {
         // Whoever has the vector may change the number of documents.
@@ -80,18 +79,18 @@ impl Features {
         self.len() == 0
     }
 
-    /// Whether the values of a file were copied into memory as a whole.
+    /// Returns whether all values of a file were copied into memory.
     #[cfg(all(test, feature = "columnar", feature = "learners"))]
     pub(crate) fn is_copied(&self) -> bool {
         self.file.as_ref().is_some_and(InFile::is_copied)
     }
 
-    /// The values, if they are in a file.
+    /// Returns the values if they are in a file.
     pub(super) fn in_file(&self) -> Option<&InFile> {
         self.file.as_ref()
     }
 
-    /// Has passes go through these parts of the documents from now on.
+    /// Cuts the documents into parts, which later passes process one by one.
     pub(super) fn cut(&mut self, parts: Parts) {
         if self.parts == parts {
             return;
@@ -102,39 +101,41 @@ impl Features {
         self.parts = parts;
     }
 
-    /// Returns the parts that passes go through.
+    /// Returns the parts that passes over the values process one by one.
     pub(crate) fn parts(&self) -> &Parts {
         &self.parts
     }
 
-    /// Returns the processes that share the reading: the given ones if features are streamed.
+    /// Returns the processes that share the reading. These are the given processes if features are streamed, otherwise
+    /// only this one.
     pub(crate) fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         self.file.as_ref().map_or(&OneProcess, |file| file.readers(processes))
     }
 
-    /// Streams the values of a file from now on ([`InFile::stream`]); returns false for values in memory.
+    /// Streams the values of a file from now on ([`InFile::stream`]). Returns false if the values are in memory.
     pub(super) fn stream(&mut self, memory: usize, window: usize) -> bool {
         self.file.as_mut().map(|file| file.stream(memory, window)).is_some()
     }
 
-    /// Returns at most how many bytes of a file are to be in memory, for values that are streamed.
+    /// Returns the largest number of bytes of a streamed file that may be in memory; `None` if values are not streamed.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn memory(&self) -> Option<usize> {
         self.file.as_ref()?.memory()
     }
 
-    /// Returns the bytes of the window in which training shuffles queries, for values that are streamed.
+    /// Returns the size in bytes of the window in which training shuffles queries; `None` if values are not streamed.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn window(&self) -> Option<usize> {
         self.file.as_ref()?.window()
     }
 
-    /// From now on normalizes streamed values where they are used. Returns false for other values.
+    /// Normalizes streamed values from now on, whenever they are used. Returns false if values are not streamed.
     pub(super) fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
         self.file.as_mut().is_some_and(|file| file.normalize(normalizer, offsets))
     }
 
-    /// Fills missing values and adds the columns that say so: where values are streamed, wherever they are used.
+    /// Fills missing values and adds the columns that mark them. For streamed values, this happens whenever they are
+    /// used.
     pub(super) fn fill(&mut self, normalizer: &Normalizer, missing: &Indicators, offsets: &[usize]) {
         if !self.file.as_mut().is_some_and(|file| file.fill(normalizer, offsets)) {
             missing.fill_in_place(self.in_memory());
@@ -161,7 +162,7 @@ impl Features {
         }
     }
 
-    /// Lets another thread read rows that are needed soon, if they are read from a file.
+    /// Starts a thread that reads rows needed soon, if values are read from a file.
     #[cfg_attr(not(feature = "ranker"), allow(dead_code))]
     pub(crate) fn read_ahead(&self, rows: Vec<Range<usize>>) {
         if let Some(file) = self.file.clone().filter(InFile::is_read) {
@@ -170,8 +171,7 @@ impl Features {
         }
     }
 
-    /// Calls `of_block` with the values of a part, in order, in blocks of a multiple of `unit` rows each, except the
-    /// last.
+    /// Calls `of_block` with the values of a part, in order. Each block but the last has a multiple of `unit` rows.
     pub(super) fn each_block_of_part(&self, part: usize, unit: usize, mut of_block: impl FnMut(&[f32])) {
         match &self.file {
             Some(file) => file.each_block_of_part(part, unit, of_block),
@@ -179,8 +179,8 @@ impl Features {
         }
     }
 
-    /// [`each_block_of_part`](Self::each_block_of_part) of the rows that fall to this process: all, of values in
-    /// memory.
+    /// Calls `of_block` with this process's rows in blocks, as [`each_block_of_part`](Self::each_block_of_part) does.
+    /// If values are in memory, they all belong to this process.
     pub(crate) fn each_own_block(&self, processes: &dyn Processes, unit: usize, mut of_block: impl FnMut(&[f32])) {
         match &self.file {
             Some(file) => file.each_own_block(processes, unit, of_block),
@@ -188,14 +188,14 @@ impl Features {
         }
     }
 
-    /// The most rows, of `all`, that fall to one of the processes.
+    /// Returns the largest number of rows, out of `all`, that one of the processes reads.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn most_own_rows(&self, all: usize, processes: &dyn Processes) -> usize {
         self.parts.most_rows(all, self.readers(processes))
     }
 
-    /// Calls `then` with what `of_chunk` makes of every chunk of rows of `width` values, in their order; the chunks of
-    /// other processes are gathered. Only of features that are not cut.
+    /// Applies `of_chunk` to every chunk of rows of `width` values, and calls `then` with the results in order. Results
+    /// of other processes are gathered. The features must not be cut into parts.
     pub(super) fn each_chunk(
         &self,
         width: usize,
@@ -220,7 +220,7 @@ impl Features {
         &self.own[rows.start * width..rows.end * width]
     }
 
-    /// Returns the survey of a pass over values in rows of `width`.
+    /// Returns the survey of all values, in rows of `width` values.
     pub(super) fn survey(&self, width: usize, processes: &dyn Processes) -> Cow<'_, Survey> {
         if let Some(file) = &self.file {
             return file.survey_in(processes);
@@ -233,13 +233,13 @@ impl Features {
         Cow::Owned(Survey::of_parts(&self.parts.gather_numbers(&OneProcess, of_part)))
     }
 
-    /// Returns columns of rows of `width` values, by one pass over a file.
+    /// Returns columns of rows of `width` values, in one pass over a file.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn columns(&self, width: usize, columns: Range<usize>) -> Vec<Vec<f32>> {
         self.own_columns(width, columns, &OneProcess)
     }
 
-    /// [`columns`](Self::columns) of the rows that fall to this process.
+    /// Returns columns of this process's rows of `width` values.
     #[cfg_attr(not(feature = "learners"), allow(dead_code))]
     pub(crate) fn own_columns(&self, width: usize, columns: Range<usize>, processes: &dyn Processes) -> Vec<Vec<f32>> {
         let rows = self.most_own_rows(self.len() / width.max(1), processes);
@@ -255,7 +255,7 @@ impl Features {
         values
     }
 
-    /// Adds all values to a hash: if there are several parts, the hashes of the parts.
+    /// Adds all values to a hash, or, if there are several parts, adds the hash of each part.
     pub(super) fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         match &self.file {
             Some(file) => file.hash_into(hash, processes),
@@ -268,7 +268,7 @@ impl Features {
         }
     }
 
-    /// [`hash_into`](Self::hash_into) for values as they are in a file. It also checks them.
+    /// Adds the values in the file to a hash, before any normalization, and checks them.
     pub(super) fn hash_raw_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         match &self.file {
             Some(file) => file.raw().hash_into(hash, processes),
@@ -276,7 +276,7 @@ impl Features {
         }
     }
 
-    /// Adds all values to a hash, or their source and normalizer ([`InFile::fingerprint_into`]).
+    /// Adds all values to a hash, or the values of the file and their normalizer ([`InFile::fingerprint_into`]).
     #[cfg(any(feature = "learners", test))]
     pub(super) fn fingerprint_into(&self, hash: &mut Sha256) {
         match &self.file {
@@ -285,7 +285,7 @@ impl Features {
         }
     }
 
-    /// Keeps at most so many bytes of a file in memory.
+    /// Keeps at most this many bytes of a file in memory.
     #[cfg(feature = "ranker")]
     pub(super) fn keep(&self, bytes: usize) {
         if let Some(file) = &self.file {
@@ -293,7 +293,7 @@ impl Features {
         }
     }
 
-    /// Refuses the first value of a file that may not be.
+    /// Refuses the first value of a file that is not allowed.
     pub(super) fn check(&self) -> Result<(), DataError> {
         self.file.as_ref().map_or(Ok(()), InFile::check)
     }
@@ -333,7 +333,7 @@ impl FromIterator<f32> for Features {
     }
 }
 
-/// The values, if they are in memory; else their number.
+/// Prints the values if they are in memory, otherwise their number.
 impl fmt::Debug for Features {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         match &self.file {

@@ -1,4 +1,4 @@
-//! Normalizers are fitted to datasets and applied to them.
+//! Fits normalizers to datasets, and applies them.
 
 use rayon::prelude::*;
 
@@ -11,19 +11,20 @@ use super::order_statistics::order_statistics;
 use super::parts::CHUNK;
 use crate::distributed::{OneProcess, Processes};
 
-/// Largest number of quantiles kept per feature.
+/// The largest number of quantiles that are kept for each feature.
 const QUANTILES: usize = 257;
 
-/// The knots of `gauss` lie between minus this number and this number: one document in a thousand is beyond each end.
+/// The knots of `gauss` range from minus this number to this number. At each end, one document in a thousand lies
+/// beyond.
 const FARTHEST: f64 = 3.09;
 
-/// The share of the pairs of a query and a feature that are from 0 to 1 in data that are normalized by query.
+/// Data count as normalized by query if at least this share of the pairs of a query and a feature range from 0 to 1.
 const NORMALIZED: f64 = 0.95;
 
-/// Cells (documents x features) that are looked at in one go.
+/// The number of cells (documents x features) that are examined at a time.
 const CELLS: usize = 1 << 22;
 
-/// Number of documents per task.
+/// The number of documents in each parallel task.
 const DOCUMENTS: usize = CHUNK;
 
 impl Normalizer {
@@ -32,7 +33,7 @@ impl Normalizer {
         Self::fit_in(train, kind, &OneProcess)
     }
 
-    /// Fits a normalizer to training data that the processes read together where they are streamed.
+    /// Fits a normalizer to training data, which the processes read together if they are streamed.
     pub(crate) fn fit_in(train: &RankingDataset, kind: NormalizerKind, processes: &dyn Processes) -> Self {
         let map = match kind {
             NormalizerKind::None => FeatureMap::None,
@@ -60,14 +61,14 @@ impl Normalizer {
         Self { features: train.feature_count, map, missing: None }
     }
 
-    /// Fits a normalizer that gives missing values to models that take none: a missing value becomes the mean of the
-    /// normalized training values of its feature, 0 where there are none. Each feature that some training documents
-    /// have and some lack gets one more column, 1 where it is missing and otherwise 0.
+    /// Fits a normalizer that also fills missing values, for models that accept none. A missing value becomes the mean
+    /// of the normalized training values of its feature, or 0 if there are none. A feature that some training documents
+    /// have and others lack gets an additional column, 1 where it is missing and otherwise 0.
     ///
-    /// If no training document lacks a feature and another document does, its value becomes the mean, without a column.
+    /// If only documents outside the training data lack a feature, they get its mean but no additional column.
     ///
     /// # Errors
-    /// [`DataError`] of a dataset whose parts contradict each other.
+    /// Returns [`DataError`] if parts of the dataset contradict each other.
     pub fn fit_with_indicators(train: &RankingDataset, kind: NormalizerKind) -> Result<Self, DataError> {
         let normalizer = Self::fit(train, kind);
         let mut normalized = train.clone();
@@ -75,7 +76,7 @@ impl Normalizer {
         Ok(normalizer.with_indicators(&normalized, &OneProcess))
     }
 
-    /// The same normalizer with the indicators of the training data, which it has been applied to.
+    /// Adds the indicators of the training data, to which this normalizer has already been applied.
     pub(crate) fn with_indicators(self, normalized: &RankingDataset, processes: &dyn Processes) -> Self {
         let documents = normalized.documents();
         let survey = normalized.features.survey(self.features, processes);
@@ -87,7 +88,7 @@ impl Normalizer {
         Self { missing: Some(Indicators { means, columns }), ..self }
     }
 
-    /// Fills missing values of normalized data, and adds the columns that say that they were missing.
+    /// Fills missing values of normalized data, and adds the columns that mark them.
     pub(crate) fn fill(&self, normalized: &mut RankingDataset) {
         let Some(missing) = &self.missing else { return };
         if self.features == 0 {
@@ -102,11 +103,11 @@ impl Normalizer {
         }
     }
 
-    /// Normalizes a dataset in place. With [indicators](Self::fit_with_indicators) it then has
+    /// Normalizes a dataset in place. With [indicators](Self::fit_with_indicators), the dataset then has
     /// [`columns`](Self::columns) features.
     ///
     /// # Errors
-    /// [`DataError::FeatureCount`] if the number of features is not the one that the normalizer was fitted on.
+    /// Returns [`DataError::FeatureCount`] if the number of features differs from the training data.
     pub fn apply(&self, data: &mut RankingDataset) -> Result<(), DataError> {
         if data.feature_count != self.features {
             return Err(DataError::FeatureCount { found: data.feature_count, expected: self.features });
@@ -139,7 +140,7 @@ impl Normalizer {
     }
 }
 
-/// The name of the column that says that a feature is missing.
+/// Returns the name of the column that marks missing values of a feature.
 pub fn missing_name(feature: &str) -> String {
     format!("{feature} is missing")
 }
@@ -148,7 +149,7 @@ fn varies((low, high): (f32, f32)) -> bool {
     high > low
 }
 
-/// Whether each feature goes from 0 to 1 in nearly every query in which it varies.
+/// Returns whether each feature ranges from 0 to 1 in nearly every query in which it varies.
 fn is_normalized_by_query(train: &RankingDataset, processes: &dyn Processes) -> bool {
     let width = train.feature_count;
     let readers = train.features.readers(processes);
@@ -185,7 +186,7 @@ fn is_normalized_by_query(train: &RankingDataset, processes: &dyn Processes) -> 
     all > 0.0 && whole >= NORMALIZED * all
 }
 
-/// Mean, and 1 / deviation, of each feature; 0 for the latter where the feature is constant.
+/// Returns the mean and the inverse standard deviation of each feature. The latter is 0 for a constant feature.
 fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> (Vec<f64>, Vec<f64>) {
     let survey = train.features.survey(train.feature_count, processes);
     let counts: Vec<f64> = survey.missing_of.iter().map(|missing| (train.documents() - missing) as f64).collect();
@@ -200,8 +201,8 @@ fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> (Vec<f64>, 
     (mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale)
 }
 
-/// The sum of the squared differences from the mean over all documents that have the value, for each feature: part by
-/// part, in the order of the documents.
+/// Returns, for each feature, the sum of squared differences from the mean over all documents that have the feature. It
+/// is added part by part, in the order of the documents.
 fn squares(data: &RankingDataset, mean: &[f64], processes: &dyn Processes) -> Vec<f64> {
     let width = data.feature_count;
     let of_chunk = |rows: &[f32]| {
@@ -251,8 +252,9 @@ fn fit_quantiles(train: &RankingDataset, processes: &dyn Processes) -> FeatureMa
     FeatureMap::Quantile { values }
 }
 
-/// The values of each feature at places among its training values in ascending order; missing ones have none. `places`
-/// gives the places for a number of values, in ascending order; the same one may come more than once.
+/// Returns the values of each feature at certain ranks among its training values in ascending order. Missing values
+/// have no rank. `places` returns the ranks for a number of values, in ascending order; a rank may occur more than
+/// once.
 fn values_at(
     train: &RankingDataset,
     places: impl Fn(usize) -> Vec<usize> + Sync,
@@ -280,13 +282,13 @@ fn values_at(
     (0..width).into_par_iter().map(of).collect()
 }
 
-/// The share of the documents below each knot of `gauss`, before equal values are put together.
+/// Returns the share of documents below each knot of `gauss`, before knots of equal value are merged.
 fn gauss_shares() -> Vec<f64> {
     let step = 2.0 * FARTHEST / (QUANTILES - 1) as f64;
     (0..QUANTILES).map(|knot| normal::share_below(knot as f64 * step - FARTHEST)).collect()
 }
 
-/// The place of each share among so many values in ascending order.
+/// Returns the rank for each share among `values` values in ascending order.
 fn places_of(shares: &[f64], values: usize) -> Vec<usize> {
     match values.checked_sub(1) {
         Some(last) => shares.iter().map(|share| ((share * values as f64) as usize).min(last)).collect(),
@@ -301,7 +303,7 @@ fn fit_gauss(train: &RankingDataset, processes: &dyn Processes) -> FeatureMap {
     FeatureMap::Gauss { values, places }
 }
 
-/// The different values of ascending knots, and the place of each.
+/// Merges ascending knots of equal value. Returns the distinct values and the place of each.
 fn put_together(of_knot: &[f32], shares: &[f64]) -> (Vec<f32>, Vec<f64>) {
     let (mut values, mut places) = (Vec::new(), Vec::new());
     let mut first = 0;
@@ -318,7 +320,7 @@ fn put_together(of_knot: &[f32], shares: &[f64]) -> (Vec<f32>, Vec<f64>) {
     (values, places)
 }
 
-/// The places of the quantiles that are kept of so many values in ascending order.
+/// Returns the ranks of the quantiles that are kept among `values` values in ascending order.
 fn quantile_ranks(values: usize) -> Vec<usize> {
     let last = values.saturating_sub(1);
     // With fewer documents than quantiles, every value is kept.

@@ -1,8 +1,8 @@
-//! Cross-validation folds: five-part rotation, `FoldN` folders, and splits of one dataset.
+//! Folds for cross-validation: rotation of parts such as LETOR's five, folders `FoldN`, and splits of one dataset.
 //!
-//! With K parts, fold `f` trains on parts `f .. f + K - 3`, validates on part `f + K - 2` and tests on part
-//! `f + K - 1`, counted cyclically from 1. With the five parts of LETOR, fold 1 trains on S1 S2 S3, validates on S4
-//! and tests on S5. Every query is tested once.
+//! With K parts, fold `f` trains on parts `f .. f + K - 3`, validates on part `f + K - 2` and tests on part `f + K -
+//! 1`, where numbers above K start again from 1. With the five parts of LETOR, fold 1 trains on S1 S2 S3, validates on
+//! S4 and tests on S5. Every query is tested once.
 
 use std::hash::RandomState;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct Fold {
     pub test: Vec<PathBuf>,
 }
 
-/// The queries of one fold of a dataset: indices, ascending.
+/// The queries of one fold of a dataset, as ascending indices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueryFold {
@@ -47,15 +47,15 @@ pub struct QueryFold {
     pub test: Vec<usize>,
 }
 
-/// Finds the folds in a folder. It looks for these, in this order: folders `Fold1`, `Fold2`, ..., each with files
-/// `train`, `vali` and `test`; parts `S1`, `S2`, ..., which are rotated; files `train`, `vali` and `test` of a single
-/// fold.
+/// Finds the folds in a folder. First it looks for folders `Fold1`, `Fold2`, ..., each with files `train`, `vali` and
+/// `test`. Then it looks for parts `S1`, `S2`, ..., which are rotated. Last it looks for files `train`, `vali` and
+/// `test` of a single fold.
 ///
-/// File names end in `.txt`, `.txt.gz`, `.gz`, nothing, `.arrow`, `.parquet`, `.csv`, `.csv.gz`, `.tsv` or `.tsv.gz`, in
-/// that order of preference; `vali` may also be called `valid` or `validation`.
+/// File names end in `.txt`, `.txt.gz`, `.gz`, nothing, `.arrow`, `.parquet`, `.csv`, `.csv.gz`, `.tsv` or `.tsv.gz`,
+/// in this order of preference. `vali` may also be called `valid` or `validation`.
 ///
 /// # Errors
-/// [`DataError::Folds`] if the folder holds none of these, or if a number of the sequence or a file of a fold is
+/// Returns [`DataError::Folds`] if the folder holds no folds, or if a number of the sequence or a file of a fold is
 /// missing.
 pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     let names = names(folder)?;
@@ -78,20 +78,21 @@ pub fn discover(folder: &Path) -> Result<Vec<Fold>, DataError> {
     Err(DataError::Folds { path: folder.to_path_buf(), found, expected: expected.to_owned() })
 }
 
-/// Splits the queries of a dataset, shuffled by `seed`, into `parts` parts whose sizes differ by at most one query, and
-/// rotates the parts.
+/// Shuffles the queries of a dataset by `seed`, splits them into `parts` parts of equal size, and rotates the parts.
+/// Sizes of parts differ by at most one query.
 ///
 /// # Errors
-/// [`Refusal`] for fewer than three parts or more parts than queries.
+/// Returns [`Refusal`] for fewer than three parts, or for more parts than queries.
 pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<QueryFold>, Refusal> {
     split_by(dataset, None, parts, seed)
 }
 
-/// [`split`] of queries that stay together by their keys. By time, folds are not rotated: of as many parts as folds and
-/// two more, fold `f` trains on parts `1 .. f`, validates on part `f + 1` and tests on part `f + 2`.
+/// Splits a dataset as [`split`] does, but queries with the same key stay together. A split by time does not rotate
+/// folds. It has two more parts than folds. Fold `f` trains on parts `1 .. f`, validates on part `f + 1` and tests on
+/// part `f + 2`.
 ///
 /// # Errors
-/// [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
+/// Returns [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
 pub(crate) fn split_by(
     dataset: &RankingDataset,
     keys: Option<&Keys>,
@@ -141,8 +142,9 @@ pub(crate) fn split_by(
     Ok((0..folds).map(fold).collect())
 }
 
-/// Splits the queries of a dataset into sets of these shares of them. Queries that stay together are all in the set of
-/// the middle one. By time the sets follow one another; else queries or groups are shuffled by the seed.
+/// Splits the queries of a dataset into sets with these shares of the queries. Queries that stay together all go to the
+/// set of the middle one. Sets split by time follow one another in time; otherwise queries or groups are shuffled by
+/// the seed.
 pub(crate) fn split_by_shares(
     dataset: &RankingDataset,
     keys: Option<&Keys>,
@@ -152,7 +154,7 @@ pub(crate) fn split_by_shares(
     cut(units(dataset, keys, seed_for(seed, "split", 0)), shares)
 }
 
-/// Queries that stay together, shuffled, or in the order of their time.
+/// Returns units of queries that stay together, shuffled or in the order of their times.
 fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = match keys {
         None => (0..dataset.queries()).map(|query| vec![query]).collect(),
@@ -173,7 +175,7 @@ fn units(dataset: &RankingDataset, keys: Option<&Keys>, seed: u64) -> Vec<Vec<us
     units
 }
 
-/// Deals units out to parts. Each goes to the part with the fewest queries, the first of several.
+/// Distributes units over parts. Each unit goes to the first of the parts with the fewest queries.
 fn deal(units: Vec<Vec<usize>>, parts: usize) -> Vec<Vec<usize>> {
     let mut dealt = vec![Vec::new(); parts];
     for unit in units {
@@ -184,7 +186,7 @@ fn deal(units: Vec<Vec<usize>>, parts: usize) -> Vec<Vec<usize>> {
     dealt
 }
 
-/// Cuts units into sets of these shares of the queries, in their order; the queries of a set ascend.
+/// Cuts the units, in their order, into sets with these shares of the queries. The queries of a set ascend.
 fn cut(units: Vec<Vec<usize>>, shares: &[f64]) -> Vec<Vec<usize>> {
     let all: usize = units.iter().map(Vec::len).sum();
     let ends = shares.iter().scan(0.0, |end, share| {
@@ -205,7 +207,7 @@ fn cut(units: Vec<Vec<usize>>, shares: &[f64]) -> Vec<Vec<usize>> {
     sets
 }
 
-/// Iterates over the training parts (from 0) of the fold that begins at part `first`.
+/// Returns the training parts, from 0, of the fold that begins at part `first`.
 fn train_parts(first: usize, parts: usize) -> impl Iterator<Item = usize> {
     (first..first + parts - 2).map(move |part| part % parts)
 }
@@ -226,11 +228,11 @@ fn rotate(folder: &Path, parts: &[PathBuf]) -> Result<Vec<Fold>, DataError> {
     Ok((0..count).map(fold).collect())
 }
 
-/// Endings of files, the preferred ones first. Text comes first, so that a folder keeps its meaning when a table is put
-/// next to its text.
+/// The accepted endings of file names, in order of preference. Text comes first, so a folder keeps its meaning when
+/// someone adds tables to its text files.
 const ENDINGS: [&str; 10] = [".txt", ".txt.gz", ".gz", "", ".arrow", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz"];
 
-/// Accepted names of the three sets.
+/// The accepted names of the training, validation and test sets.
 const SETS: [&[&str]; 3] = [&["train"], &["vali", "valid", "validation"], &["test"]];
 
 fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
@@ -244,18 +246,18 @@ fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
     Ok(Fold { number, train: set(SETS[0])?, validation: set(SETS[1])?, test: set(SETS[2])? })
 }
 
-/// The number of the part that a file of this name holds: 2 of `S2.txt.gz`.
+/// Returns the number of the part that a file with this name holds: 2 for `S2.txt.gz`.
 pub(crate) fn part_number(name: &str) -> Option<usize> {
     ending(name).1.strip_prefix('S')?.parse().ok()
 }
 
-/// The preference among endings of a name, and the name without its ending.
+/// Returns the rank of the name's ending among the preferred endings, and the name without the ending.
 fn ending(name: &str) -> (usize, &str) {
     let stems = ENDINGS.iter().enumerate().filter_map(|(at, ending)| Some((at, name.strip_suffix(ending)?)));
     stems.min_by_key(|(_, stem)| stem.len()).unwrap_or((ENDINGS.len(), name))
 }
 
-/// Returns the file with one of the names and the preferred ending.
+/// Returns the file that has one of the names and the most preferred ending.
 fn file(folder: &Path, names: &[&str]) -> Option<PathBuf> {
     let mut paths = names.iter().flat_map(|name| ENDINGS.map(|ending| folder.join(format!("{name}{ending}"))));
     paths.find(|path| path.is_file())
@@ -270,8 +272,8 @@ fn names(folder: &Path) -> Result<Vec<String>, DataError> {
     Ok(names)
 }
 
-/// Returns the entries numbered 1, 2, ... and refuses a gap. Of several entries with the same number (plain,
-/// compressed, tables), it returns the one with the preferred ending.
+/// Returns the entries numbered 1, 2, ... and refuses a gap. If several entries (plain, compressed, tables) have the
+/// same number, the one with the preferred ending is returned.
 fn numbered(
     folder: &Path,
     names: &[String],

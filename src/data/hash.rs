@@ -1,8 +1,8 @@
-//! Hashes of values.
+//! Adds values to hashes.
 
 use sha2::{Digest, Sha256};
 
-/// Adds values to a hash, as little-endian bytes.
+/// Adds values to a hash as little-endian bytes.
 pub(super) fn hash_floats(values: &[f32], hash: &mut Sha256) {
     let mut buffer = [0u8; 4096];
     for chunk in values.chunks(buffer.len() / 4) {

@@ -1,27 +1,28 @@
-//! `Indicators`: the values that replace missing ones for a model that takes none, and the columns that mark them
-//! (the missing-indicator method; Jones, "Indicator and stratification methods for missing explanatory variables in
-//! multiple linear regression", 1996).
+//! `Indicators` fills missing values for models that accept none, and marks them in additional columns. This is the
+//! missing-indicator method (Jones, "Indicator and stratification methods for missing explanatory variables in multiple
+//! linear regression", 1996).
 
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 
-/// Means and columns for missing values, of normalized features.
+/// The means and columns that fill and mark missing values of normalized features.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Indicators {
-    /// The value that replaces a missing one of each feature: the mean over the training documents that have the feature.
+    /// The mean of each feature over the training documents that have it; it replaces missing values.
     pub means: Vec<f32>,
-    /// The features, from 1, that have a column, ascending: some training documents have the feature and some lack it.
-    /// The column is 1 where the value is missing, otherwise 0. The columns follow the features.
+    /// The features, numbered from 1 and ascending, that have an additional column. Some training documents have such a
+    /// feature, and others lack it. The column is 1 where the value is missing, otherwise 0. The additional columns
+    /// follow the features.
     pub columns: Vec<usize>,
 }
 
 impl Indicators {
-    /// Refuses values that a file may hold although no fit to that many features produces them.
+    /// Checks indicators read from a file: a fit to `features` features must be able to produce them.
     ///
     /// # Errors
-    /// [`Refusal`] of the first part that is wrong.
+    /// Returns [`Refusal`] of the first wrong part.
     pub fn check(&self, features: usize) -> Result<(), Refusal> {
         let Self { means, columns } = self;
         if means.len() != features || means.iter().any(|mean| !mean.is_finite()) {
@@ -36,12 +37,12 @@ impl Indicators {
         Ok(())
     }
 
-    /// Returns the number of columns of a row, features included.
+    /// Returns the number of columns of a row, including the features.
     pub fn width(&self) -> usize {
         self.means.len() + self.columns.len()
     }
 
-    /// Fills a row whose first places hold the features.
+    /// Fills a row, whose first values are the features.
     pub fn fill(&self, row: &mut [f32]) {
         let (features, columns) = row.split_at_mut(self.means.len());
         for (column, feature) in columns.iter_mut().zip(&self.columns) {
@@ -54,7 +55,7 @@ impl Indicators {
         }
     }
 
-    /// Fills rows of `out` from rows of features.
+    /// Writes filled rows to `out`, from rows of features.
     pub fn fill_from(&self, rows: &[f32], out: &mut [f32]) {
         let features = self.means.len();
         for (row, wide) in rows.chunks_exact(features).zip(out.chunks_exact_mut(self.width())) {
@@ -63,7 +64,7 @@ impl Indicators {
         }
     }
 
-    /// Fills rows of features in the vector that holds them.
+    /// Fills rows of features in place, and lengthens their vector.
     pub fn fill_in_place(&self, rows: &mut Vec<f32>) {
         let (features, width) = (self.means.len(), self.width());
         let count = rows.len() / features.max(1);
@@ -82,7 +83,8 @@ mod tests {
 
     const NAN: f32 = f32::NAN;
 
-    /// Two queries of two documents. The first feature is there, the second is missing twice, the third always.
+    /// Returns two queries of two documents. The first feature is always present, the second is missing twice, and the
+    /// third is always missing.
     fn train() -> RankingDataset {
         let rows = vec![1.0, 10.0, NAN, 3.0, NAN, NAN, 5.0, 20.0, NAN, 7.0, NAN, NAN];
         RankingDataset::builder()
@@ -121,7 +123,7 @@ mod tests {
         assert_eq!(other.features.to_slice(), [0.0, 0.0, 0.0, 1.0]);
     }
 
-    /// Means are taken over normalized values, which the mean of raw values does not give.
+    /// Means are taken over normalized values, and cannot be computed from the mean of raw values.
     #[test]
     fn the_mean_is_taken_after_the_normalizer() {
         let column = vec![0.0, 0.0, 0.0, 10.0, NAN];

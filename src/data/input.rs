@@ -1,13 +1,13 @@
-//! Input of the readers: a file, or any reader with a name.
+//! Input for readers: a file, or any reader with a name.
 
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Text to be read: a file, or a reader with a name. Either may be gzip-compressed, which is recognized by its first
-/// bytes.
+/// Text to be read from a file, or from a reader with a name. The text may be gzip-compressed, which is recognized by
+/// its first bytes.
 ///
-/// This library never reads standard input by itself; a program that wants it read passes it explicitly:
+/// This library never opens standard input itself. A program that wants it read passes it explicitly:
 ///
 /// ```no_run
 /// use burn_rank::data::{Input, letor};
@@ -21,12 +21,12 @@ pub struct Input {
 }
 
 impl Input {
-    /// Takes the file at `path`, whatever its name (`-` is a file of that name). It is opened when it is read.
+    /// Returns an input for the file at `path`, which may have any name, even `-`. The file is opened when it is read.
     pub fn from_path(path: impl Into<PathBuf>) -> Self {
         Self { name: path.into(), reader: None }
     }
 
-    /// Takes the text of `reader`, which messages call `name`.
+    /// Returns an input for the text of `reader`, which messages call `name`.
     pub fn from_reader(name: impl Into<PathBuf>, reader: impl Read + Send + 'static) -> Self {
         Self { name: name.into(), reader: Some(Box::new(reader)) }
     }
@@ -41,7 +41,7 @@ impl Input {
         self.reader.is_none()
     }
 
-    /// Returns the name, and the reader unless the input is a file.
+    /// Returns the name of the input, and its reader unless it is a file.
     pub(super) fn into_parts(self) -> (PathBuf, Option<Box<dyn Read + Send>>) {
         (self.name, self.reader)
     }

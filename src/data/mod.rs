@@ -1,10 +1,10 @@
-//! Ranking data: readers, datasets, folds, normalizers, padded batches.
+//! Ranking data: readers, datasets, folds, normalizers and padded batches.
 //!
-//! [`read()`] reads files into a [`RankingDataset`], [`RankingDataset::builder`] takes values in memory, and
-//! [`SynthConfig`] generates data. [`folds`] finds folds or cuts a dataset into them, a [`Normalizer`] is fitted on
-//! training data, and a [`BatchPlanner`] chooses the queries of each [`RankingBatch`]. [`trec`] reads and writes runs and
-//! judgments. Files are read by path; the functions whose names end in `_from` read any other [`Input`]. A
-//! [`ClickModel`] generates clicks on rankings.
+//! [`read()`] reads files into a [`RankingDataset`], [`RankingDataset::builder`] builds one from values in memory, and
+//! [`SynthConfig`] generates data. [`folds`] finds folds in a folder or splits a dataset into folds. A [`Normalizer`]
+//! is fitted to training data, and a [`BatchPlanner`] chooses the queries of each [`RankingBatch`]. [`trec`] reads and
+//! writes runs and judgments. Files are read by path; functions with names ending in `_from` read any other [`Input`].
+//! A [`ClickModel`] generates clicks on rankings.
 
 mod assembly;
 mod batch;

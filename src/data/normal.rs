@@ -1,25 +1,25 @@
-//! The standard normal distribution: its distribution function and the inverse.
+//! The distribution function of the standard normal distribution, and its inverse.
 
 use std::f64::consts::TAU;
 use std::sync::LazyLock;
 
 use crate::quadrature::gauss_legendre;
 
-/// The rule that integrates the density from 0 to a place: exact to rounding as far as 8.
+/// The quadrature rule that integrates the density from 0 to a place up to 8, exactly except for rounding.
 static RULE: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| gauss_legendre(40));
 
 fn density(z: f64) -> f64 {
     (-z * z / 2.0).exp() / TAU.sqrt()
 }
 
-/// The share of the distribution below `z`, from -8 to 8: `Phi(z)`.
+/// Returns the share of the distribution below `z`, `Phi(z)`, for `z` from -8 to 8.
 pub(super) fn share_below(z: f64) -> f64 {
     let half = z / 2.0;
     let integral: f64 = RULE.iter().map(|(node, weight)| weight * density(half * (1.0 + node))).sum();
     0.5 + half * integral
 }
 
-/// The place below which a share lies, `Phi^-1(share)`, for shares from 1e-12 to 1 - 1e-12.
+/// Returns the place below which this share lies, `Phi^-1(share)`, for shares from 1e-12 to 1 - 1e-12.
 pub(super) fn place_of(share: f64) -> f64 {
     let (mut low, mut high) = (-8.0f64, 8.0f64);
     let mut z = 0.0f64;
@@ -46,7 +46,7 @@ pub(super) fn place_of(share: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Table values of the distribution function (Abramowitz and Stegun, table 26.1).
+    /// Compares the distribution function with table values (Abramowitz and Stegun, table 26.1).
     #[test]
     fn shares_are_those_of_the_table() {
         for (z, share) in [

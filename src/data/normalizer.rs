@@ -1,4 +1,4 @@
-//! Normalizers of features, fitted on training data and kept with the ranker.
+//! Normalizers of features, which are fitted to training data and saved with the ranker.
 //!
 //! | kind | value of a feature | fitted |
 //! |---|---|---|
@@ -11,20 +11,19 @@
 //! | `gauss` | the number that has the same place in the standard normal distribution, from -3.09 to 3.09 | at most 257 quantiles, and their places |
 //!
 //! A feature that is constant (in the query for `query_min_max`, otherwise in the training data) becomes 0, except
-//! under `none`. A missing value (NaN) stays missing, and the others are as if it were not there. With
-//! [indicators](Normalizer::fit_with_indicators) it becomes the mean of the normalized training values, and a feature
-//! that some training documents lack gets a column that says so. Fitting costs
-//! O(documents x features); `quantile` and `gauss` also sort each feature (`fit_normalizer`).
-//! Results do not depend on the number of threads.
+//! under `none`. A missing value (NaN) stays missing and does not affect other values. With
+//! [indicators](Normalizer::fit_with_indicators), it becomes the mean of the normalized training values. A feature that
+//! some training documents lack gets a column that marks missing values. Fitting costs O(documents x features);
+//! `quantile` and `gauss` also sort each feature (`fit_normalizer`). Results do not depend on the number of threads.
 //!
-//! `gauss` fits 257 knots to each feature. Knot `i` has the place `z_i`, equally spaced from -3.09 to 3.09, and the
-//! training value below which the share `Phi(z_i)` of the documents lies; `Phi` is the standard normal distribution
-//! function. Equal values at several knots are one knot, at `Phi^-1` of the middle between their first and last share.
-//! Between knots the map is linear, and outside constant.
+//! `gauss` fits 257 knots to each feature. The places `z_i` of the knots are equally spaced from -3.09 to 3.09. The
+//! value of knot `i` is the training value below which the share `Phi(z_i)` of the documents lies; `Phi` is the
+//! standard normal distribution function. Knots of equal value become one knot, whose place is `Phi^-1` of the midpoint
+//! between their first and last share. The map is linear between knots and constant beyond the first and the last knot.
 //!
-//! `auto` is `clipped_z_score` for training data that are already normalized by query, else `gauss`. Data are
-//! normalized by query where the smallest value is 0 and the largest 1 in at least 95 % of the pairs of a query and a
-//! feature that varies in it. It costs one pass over the features.
+//! `auto` chooses `clipped_z_score` for training data that are already normalized by query, and otherwise `gauss`. It
+//! looks at all pairs of a query and a feature that varies in the query. Data are normalized by query if the smallest
+//! value is 0 and the largest 1 in at least 95 % of these pairs. The choice costs one pass over the features.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,36 +31,37 @@ use super::error::DataError;
 use super::indicators::Indicators;
 use crate::refusal::Refusal;
 
-/// Kind of a normalizer.
+/// The kind of a normalizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NormalizerKind {
-    /// Features as they are.
+    /// Leaves features as they are.
     #[default]
     None,
-    /// To `[0, 1]` within each query.
+    /// Maps features to `[0, 1]` within each query.
     QueryMinMax,
-    /// To mean 0 and deviation 1 over the training documents.
+    /// Maps features to mean 0 and standard deviation 1 over the training documents.
     ZScore,
-    /// As `z_score`, then to `[-8, 8]`.
+    /// Maps features as `z_score` does, then limits them to `[-8, 8]`.
     ClippedZScore,
-    /// `sign(x) ln(1 + abs(x))`
+    /// Maps a value to `sign(x) ln(1 + abs(x))`.
     Log1p,
-    /// To the quantile in the training documents.
+    /// Maps a value to its quantile among the training documents.
     Quantile,
-    /// To the standard normal distribution, by the place among the training documents.
+    /// Maps a value to the number that has the same place in the standard normal distribution as the value has among
+    /// the training documents.
     Gauss,
-    /// `clipped_z_score` for training data that are normalized by query, else `gauss`.
+    /// Chooses `clipped_z_score` if the training data are normalized by query, otherwise `gauss`.
     Auto,
 }
 
-/// A fitted normalizer.
+/// A normalizer that was fitted to training data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Normalizer {
     pub(super) features: usize,
     pub(super) map: FeatureMap,
-    /// The replacement of missing values; none where they stay missing.
+    /// The values that replace missing values; `None` if those stay missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) missing: Option<Indicators>,
 }
@@ -72,29 +72,30 @@ pub struct Normalizer {
 pub(crate) enum FeatureMap {
     None,
     QueryMinMax,
-    /// Mean, and 1 / deviation (0 for a constant feature), of each feature.
+    /// The mean of each feature, and its inverse standard deviation, which is 0 for a constant feature.
     ZScore {
         mean: Vec<f64>,
         scale: Vec<f64>,
     },
-    /// As `ZScore`, then to at most [`FARTHEST_Z_SCORE`] from 0.
+    /// Maps as `ZScore` does, then limits values to at most [`FARTHEST_Z_SCORE`] from 0.
     ClippedZScore {
         mean: Vec<f64>,
         scale: Vec<f64>,
     },
-    /// 1 for a feature that varies, 0 for a constant one.
+    /// The scale of each feature: 1 if the feature varies, 0 if it is constant.
     Log1p {
         scale: Vec<f64>,
     },
-    /// For each feature, ascending values at equally spaced shares from 0 to 1; no values for a constant feature.
+    /// The ascending values of each feature at equally spaced shares from 0 to 1. There are no values for a constant
+    /// feature.
     Quantile {
         values: Vec<Vec<f32>>,
     },
-    /// The knots of each feature; none for a constant feature.
+    /// The knots of each feature; empty for a constant feature.
     Gauss {
-        /// Ascending values, all different.
+        /// The distinct values of the knots, in ascending order.
         values: Vec<Vec<f32>>,
-        /// The values that they become, ascending.
+        /// The values to which the knots are mapped, in ascending order.
         places: Vec<Vec<f64>>,
     },
 }
@@ -103,13 +104,13 @@ pub(crate) enum FeatureMap {
 const FARTHEST_Z_SCORE: f64 = 8.0;
 
 impl Normalizer {
-    /// A normalizer that leaves features as they are.
+    /// Returns a normalizer that leaves features as they are.
     #[cfg(any(feature = "export", feature = "import"))]
     pub(crate) fn unfitted(features: usize) -> Self {
         Self { features, map: FeatureMap::None, missing: None }
     }
 
-    /// Returns the kind that was fitted: what `auto` took.
+    /// Returns the fitted kind; for `auto`, the kind that was chosen.
     pub fn kind(&self) -> NormalizerKind {
         match self.map {
             FeatureMap::None => NormalizerKind::None,
@@ -122,28 +123,28 @@ impl Normalizer {
         }
     }
 
-    /// Returns the number of features that it was fitted on.
+    /// Returns the number of features that the normalizer was fitted to.
     pub fn features(&self) -> usize {
         self.features
     }
 
-    /// Returns the number of columns after it was applied: the features, and a column for each of
+    /// Returns the number of columns after normalization: the features, and a column for each of
     /// [`indicated`](Self::indicated).
     pub fn columns(&self) -> usize {
         self.missing.as_ref().map_or(self.features, Indicators::width)
     }
 
-    /// Returns whether a missing value becomes the mean of the training values; otherwise it stays missing.
+    /// Returns whether missing values become the mean of the training values; otherwise they stay missing.
     pub fn fills_missing(&self) -> bool {
         self.missing.is_some()
     }
 
-    /// Returns the features, counted from 1, whose absence has a column, in the order of the columns.
+    /// Returns the features, counted from 1, that have a column marking missing values, in the order of the columns.
     pub fn indicated(&self) -> &[usize] {
         self.missing.as_ref().map_or(&[], |missing| &missing.columns)
     }
 
-    /// Returns what becomes of missing values.
+    /// Returns the means and columns that replace missing values, if they are replaced.
     pub(crate) fn missing(&self) -> Option<&Indicators> {
         self.missing.as_ref()
     }
@@ -154,8 +155,8 @@ impl Normalizer {
         &self.map
     }
 
-    /// Returns the normalized value of one feature, counted from 0. The value never falls as `x` grows. It is `None`
-    /// for `query_min_max`, where it depends on the other documents.
+    /// Returns the normalized value of one feature, counted from 0. The value never decreases as `x` grows. For
+    /// `query_min_max` it is `None`, because it depends on the other documents.
     #[cfg(feature = "export")]
     pub(crate) fn value(&self, feature: usize, x: f32) -> Option<f32> {
         match &self.map {
@@ -169,12 +170,12 @@ impl Normalizer {
         }
     }
 
-    /// Refuses values that a file may hold although no fit produces them: lists whose length is not the number of
-    /// features, numbers that are not finite, negative scales, quantiles that are not a range, columns of features that
-    /// do not exist.
+    /// Refuses values that a file may hold but no fit produces. Examples are lists whose length differs from the number
+    /// of features, infinite numbers, negative scales, quantiles that do not ascend, and columns for features that do
+    /// not exist.
     ///
     /// # Errors
-    /// [`Refusal`] of the first of them.
+    /// Returns [`Refusal`] of the first such value.
     pub fn check(&self) -> Result<(), Refusal> {
         self.missing.as_ref().map_or(Ok(()), |missing| missing.check(self.features))?;
         let scales = |scales: &[f64]| {
@@ -234,10 +235,11 @@ impl Normalizer {
         }
     }
 
-    /// Normalizes one query in place: `[documents x features]`, row-major. Missing values stay missing.
+    /// Normalizes one query, `[documents x features]`, row-major, in place. `[documents x features]`, row-major.
+    /// Missing values stay missing.
     ///
     /// # Errors
-    /// [`DataError::FeatureCount`] if the length is not a multiple of the number of features.
+    /// Returns [`DataError::FeatureCount`] if the length is not a multiple of the number of features.
     pub fn apply_query(&self, rows: &mut [f32]) -> Result<(), DataError> {
         if self.features == 0 || !rows.len().is_multiple_of(self.features) {
             return match rows.len() {
@@ -249,7 +251,8 @@ impl Normalizer {
         Ok(())
     }
 
-    /// Normalizes whole rows in place, of one query for `query_min_max`. Missing values stay missing.
+    /// Normalizes whole rows in place; for `query_min_max`, they must be the rows of one query. Missing values stay
+    /// missing.
     pub(super) fn apply_rows(&self, rows: &mut [f32]) {
         let documents = rows.chunks_exact_mut(self.features);
         match &self.map {
@@ -288,7 +291,7 @@ fn z_score(x: f32, mean: f64, scale: f64) -> f32 {
     ((f64::from(x) - mean) * scale) as f32
 }
 
-/// NaN for NaN.
+/// Returns the z-score, limited to [`FARTHEST_Z_SCORE`] from 0; NaN for NaN.
 fn clipped_z_score(x: f32, mean: f64, scale: f64) -> f32 {
     ((f64::from(x) - mean) * scale).clamp(-FARTHEST_Z_SCORE, FARTHEST_Z_SCORE) as f32
 }
@@ -298,7 +301,7 @@ fn log1p(x: f32, scale: f64) -> f32 {
     (x.abs().ln_1p().copysign(x) * scale) as f32
 }
 
-/// Replaces each column by `(x - min) / (max - min)`, a constant column by 0.
+/// Replaces each value by `(x - min) / (max - min)` of its column, or by 0 in a constant column.
 fn query_min_max(rows: &mut [f32], features: usize) {
     let mut ranges = vec![(f32::INFINITY, f32::NEG_INFINITY); features];
     for row in rows.chunks_exact(features) {
@@ -319,7 +322,8 @@ fn query_min_max(rows: &mut [f32], features: usize) {
     }
 }
 
-/// Maps `x` by the line between two knots, or to the first or last knot; NaN for NaN, 0 without knots.
+/// Interpolates `x` linearly between two knots; beyond the knots, returns the place of the nearest one. Returns NaN for
+/// NaN, and 0 without knots.
 fn between_knots(x: f32, values: &[f32], places: &[f64]) -> f32 {
     if x.is_nan() {
         return x;
@@ -337,8 +341,8 @@ fn between_knots(x: f32, values: &[f32], places: &[f64]) -> f32 {
     (places[above] - share * (places[above] - places[above - 1])).max(places[above - 1]) as f32
 }
 
-/// Returns the share, from 0 to 1, at which `x` lies among ascending `values`: interpolated between two of them, or the
-/// middle of the values equal to `x`; NaN for NaN.
+/// Returns the share, from 0 to 1, of the ascending `values` below `x`; NaN for NaN. The share is interpolated between
+/// two values, or is the middle share of the values equal to `x`.
 fn share_below(x: f32, values: &[f32]) -> f32 {
     if x.is_nan() {
         return x;
@@ -361,7 +365,7 @@ fn share_below(x: f32, values: &[f32]) -> f32 {
     (position / last as f64) as f32
 }
 
-/// Every normalizer.
+/// Every kind of normalizer.
 #[cfg(test)]
 pub(super) const KINDS: [NormalizerKind; 8] = [
     NormalizerKind::None,
@@ -380,7 +384,7 @@ mod tests {
     use crate::data::dataset::RankingDataset;
     use crate::data::normal;
 
-    /// Creates two queries, of three and two documents; the third feature is constant.
+    /// Returns two queries, of three and two documents; the third feature is constant.
     fn data() -> RankingDataset {
         let features = vec![1.0, -1.0, 7.0, 3.0, 0.0, 7.0, 2.0, 0.0, 7.0, 5.0, 8.0, 7.0, 9.0, 8.0, 7.0];
         RankingDataset::builder()
@@ -446,7 +450,7 @@ mod tests {
         }
     }
 
-    /// The knots of one feature.
+    /// Returns the knots of one feature.
     fn knots(column: Vec<f32>) -> (Vec<f32>, Vec<f64>) {
         let count = column.len();
         let data = RankingDataset::builder()

@@ -1,25 +1,25 @@
-//! Values at given places of the ascending order of a column, without sorting it. Passes over the rows count how many
-//! values begin with which bits. Each pass adds eight or sixteen bits to what is known of the requested values.
+//! Finds the values at given ranks of a column without sorting it. Each pass over the rows counts values by their
+//! leading bits, and determines eight or sixteen more bits of the requested values.
 
 use rayon::prelude::*;
 
 use super::features::Features;
 use crate::distributed::Processes;
 
-/// Number of values that the first pass distinguishes: the upper 16 bits.
+/// The number of values that the first pass distinguishes by their upper 16 bits.
 const FIRST: usize = 1 << 16;
-/// Values of the 8 bits that each further pass adds.
+/// The number of values of the 8 bits that each further pass determines.
 const NEXT: usize = 1 << 8;
-/// Number of counts that are held at once; 128 MiB.
+/// The largest number of counts in memory at once, which need 128 MiB.
 const COUNTS: usize = 1 << 24;
-/// Number of rows that are read for one column after another while they are in the cache.
+/// The number of rows whose columns are counted one by one while the rows are in the cache.
 const ROWS: usize = 512;
-/// Number of columns that a thread counts at a time.
+/// The number of columns that a thread counts at a time.
 const COLUMNS: usize = 8;
 
-/// Returns for each feature the values at `ranks`, which ascend and count from 0, in the order of [`f32::total_cmp`],
-/// without missing values. They are the values of a sorted copy, to the bit. Processes that share the reading add their
-/// counts.
+/// Returns, for each feature, the values at `ranks` in the order of [`f32::total_cmp`], ignoring missing values. Ranks
+/// ascend and start at 0. The values equal those of a sorted copy, bit for bit. Processes that share the reading add up
+/// their counts.
 pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>], processes: &dyn Processes) -> Vec<Vec<f32>> {
     let readers = features.readers(processes);
     let most = ranks.iter().map(Vec::len).max().unwrap_or(0);
@@ -49,7 +49,7 @@ pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>], proces
     values
 }
 
-/// Adds the counts of other processes.
+/// Adds the counts of all processes.
 fn add_counts(columns: &mut [Column], readers: &dyn Processes) {
     let counts = || columns.iter().flat_map(|column| column.counts.iter());
     let all = readers.gather(counts().flat_map(|count| count.to_le_bytes()).collect());
@@ -61,24 +61,24 @@ fn add_counts(columns: &mut [Column], readers: &dyn Processes) {
     }
 }
 
-/// The shifts of the bits that a pass knows of a value, and of the bits that it adds.
+/// For each pass, the number of bits that are still unknown after it, and the number of values it distinguishes.
 const PASSES: [(u32, usize); 3] = [(16, FIRST), (8, NEXT), (0, NEXT)];
 
-/// A value whose bits are known in part.
+/// A requested value of which only the first bits are known.
 struct Wanted {
-    /// The known bits.
+    /// The bits that are known.
     prefix: u32,
-    /// The place among the values with these bits.
+    /// The rank among the values that begin with these bits.
     rank: usize,
 }
 
 struct Column {
     feature: usize,
-    /// In ascending order.
+    /// The requested values, in ascending order.
     wanted: Vec<Wanted>,
-    /// The different prefixes, in ascending order.
+    /// The distinct prefixes of requested values, in ascending order.
     prefixes: Vec<u32>,
-    /// `[prefixes x values of the next bits]`
+    /// The counts, `[prefixes x values of the next bits]`.
     counts: Vec<u64>,
 }
 
@@ -132,13 +132,13 @@ impl Column {
     }
 }
 
-/// Bits that ascend with the value.
+/// Returns bits that ascend with the value.
 fn key(value: f32) -> u32 {
     let bits = value.to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
-/// The value of bits.
+/// Returns the value for bits that ascend with the value.
 fn value(key: u32) -> f32 {
     f32::from_bits(if key >> 31 == 1 { key & !(1 << 31) } else { !key })
 }

@@ -1,7 +1,7 @@
-//! `Padding`: lists of different lengths as rows of one width.
+//! `Padding` turns lists of different lengths into rows of equal width.
 //!
 //! Values of documents are gathered into rows, and results in rows are scattered back to the documents. A document has
-//! the same place in its row as in its list; the places after the last document are padding and hold the default (0,
+//! the same position in its row as in its list. Positions after the last document are padding, and hold the default (0,
 //! or false in a mask).
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::dataset::RankingDataset;
 use super::features::Features;
 
-/// Rows of one width, each with the documents of a list.
+/// Rows of equal width, each with the documents of one list.
 #[derive(Debug, Clone)]
 pub(crate) struct Padding {
     rows: Vec<Range<usize>>,
@@ -20,38 +20,38 @@ pub(crate) struct Padding {
 }
 
 impl Padding {
-    /// Creates rows for the given ranges of documents, as wide as the longest.
+    /// Creates rows for the given ranges of documents; the rows are as wide as the longest range.
     pub(crate) fn new(rows: Vec<Range<usize>>) -> Self {
         let width = rows.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
         Self { rows, width }
     }
 
-    /// Creates rows for the given queries (indices).
+    /// Creates rows for the queries with the given indices.
     ///
     /// # Panics
-    /// If an index is not below [`RankingDataset::queries`].
+    /// Panics if an index is not below [`RankingDataset::queries`].
     pub(crate) fn from_queries(dataset: &RankingDataset, queries: &[usize]) -> Self {
         Self::new(queries.iter().map(|&query| dataset.range(query)).collect())
     }
 
-    /// Returns `[rows, width]`.
+    /// Returns the shape of the rows, `[rows, width]`.
     pub(crate) fn shape(&self) -> [usize; 2] {
         [self.rows.len(), self.width]
     }
 
-    /// The documents of the rows, row by row.
+    /// Returns the documents of the rows, row by row.
     #[cfg(feature = "learners")]
     pub(crate) fn documents(&self) -> impl Iterator<Item = usize> {
         self.rows.iter().cloned().flatten()
     }
 
-    /// Lets another thread read the features of documents that are gathered soon, if they are read from a file.
+    /// Starts a thread that reads the features of documents needed soon, if the features are read from a file.
     #[cfg(feature = "ranker")]
     pub(crate) fn read_ahead(&self, features: &Features) {
         features.read_ahead(self.rows.clone());
     }
 
-    /// Gathers values into rows, `[rows, width]`; padding is 0.
+    /// Gathers values into rows, `[rows, width]`, with 0 for padding.
     ///
     /// # Shapes
     /// - `values`: one per document
@@ -64,7 +64,7 @@ impl Padding {
         TensorData::new(padded, self.shape())
     }
 
-    /// Gathers features into rows, `[rows, width, features]`; padding is 0.
+    /// Gathers features into rows, `[rows, width, features]`, with 0 for padding.
     ///
     /// # Shapes
     /// - `features`: `count` per document, documents one after the other
@@ -74,7 +74,7 @@ impl Padding {
         TensorData::new(padded, [rows, width, count])
     }
 
-    /// Returns a mask, `[rows, width]`, true at a document.
+    /// Returns a mask, `[rows, width]`, which is true for documents and false for padding.
     pub(crate) fn mask(&self, device: &Device) -> Tensor<2, Bool> {
         let mut mask = vec![false; self.rows.len() * self.width];
         for (row, documents) in mask.chunks_exact_mut(self.width.max(1)).zip(&self.rows) {
@@ -83,7 +83,7 @@ impl Padding {
         Tensor::from_data(TensorData::new(mask, self.shape()), device)
     }
 
-    /// Brings values in rows back to their documents. Values at padding are dropped.
+    /// Copies values in rows back to their documents. Values of padding are dropped.
     ///
     /// # Shapes
     /// - `padded`: `[rows, width]`
@@ -96,7 +96,8 @@ impl Padding {
         }
     }
 
-    /// Fills rows: `copy` gets the documents of a row, and the place of their `size` values each.
+    /// Fills rows. `copy` receives the documents of a row and the memory for their values, `size` values for each
+    /// document.
     fn rows_by<T: Element>(&self, size: usize, copy: impl Fn(Range<usize>, &mut [T]) + Sync) -> Vec<T> {
         let mut padded = vec![T::default(); self.rows.len() * self.width * size];
         if !padded.is_empty() {
@@ -107,8 +108,8 @@ impl Padding {
     }
 }
 
-/// Cuts items into consecutive groups: an item joins the last group if `has_room`, given the group and the item,
-/// returns true; otherwise it begins a new group.
+/// Cuts items into consecutive groups. An item joins the last group if `has_room` returns true for the group and the
+/// item; otherwise it begins a new group.
 pub(crate) fn groups<T: Copy>(
     items: impl IntoIterator<Item = T>,
     mut has_room: impl FnMut(&[T], T) -> bool,

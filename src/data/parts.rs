@@ -1,8 +1,8 @@
-//! The parts that the values of a dataset are cut into, each the documents of a shard of its queries.
+//! The parts into which a dataset is cut, each with the documents of one shard of the queries.
 //!
-//! A pass computes its result part by part and combines the parts in order, so the result does not depend on which
-//! process reads which part. If the data were not cut, each process reads a share of whole chunks, and the results are
-//! combined chunk by chunk, as in one process.
+//! A pass over the values computes a result for each part and combines these results in order. The total therefore does
+//! not depend on which process reads which part. If the data are not cut, each process reads a share of whole chunks,
+//! and results are combined chunk by chunk, as in a single process.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,19 +10,18 @@ use std::sync::Arc;
 use super::shards::{Shards, own};
 use crate::distributed::Processes;
 
-/// Number of documents of a chunk. It is fixed, so sums depend neither on the number of threads nor on the number of
-/// processes.
+/// The number of documents in a chunk. It is fixed, so sums do not depend on the number of threads or processes.
 pub const CHUNK: usize = 4096;
 
-/// Parts of consecutive documents; one, unless the data were cut.
+/// Parts of consecutive documents; a single part, unless the data were cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// The first document of each part, and the number of all documents; nothing for one part.
+    /// The first document of each part, followed by the number of documents; empty for a single part.
     bounds: Arc<[usize]>,
 }
 
 impl Parts {
-    /// Cuts the documents at the same queries as `shards`; `offsets` are the offsets of the queries.
+    /// Cuts the documents at the bounds of `shards`; `offsets` are the offsets of the queries.
     pub fn new(offsets: &[usize], shards: &Shards) -> Self {
         let bound = |query: usize| offsets.get(query).copied().unwrap_or(0);
         let first = |shard: usize| bound(shards.range(shard).start);
@@ -32,12 +31,12 @@ impl Parts {
         }
     }
 
-    /// Number of parts.
+    /// Returns the number of parts.
     pub fn count(&self) -> usize {
         self.bounds.len().saturating_sub(1).max(1)
     }
 
-    /// The documents of a part, of `all` documents.
+    /// Returns the documents of a part, out of `all` documents.
     pub fn rows(&self, part: usize, all: usize) -> Range<usize> {
         match self.bounds.get(part..part + 2) {
             Some(bounds) => bounds[0]..bounds[1],
@@ -45,12 +44,13 @@ impl Parts {
         }
     }
 
-    /// Returns the documents, of `all`, that a process reads: the documents of its parts, or its share of one part.
+    /// Returns the documents, out of `all`, that this process reads. They are the documents of its parts, or its share
+    /// of a single part.
     pub fn own_rows(&self, all: usize, readers: &dyn Processes) -> Range<usize> {
         self.share(readers.rank(), readers.count(), all)
     }
 
-    /// The most documents, of `all`, that one of the processes reads.
+    /// Returns the largest number of documents, out of `all`, that one of the processes reads.
     pub fn most_rows(&self, all: usize, readers: &dyn Processes) -> usize {
         (0..readers.count()).map(|process| self.share(process, readers.count(), all).len()).max().unwrap_or(0)
     }
@@ -64,19 +64,19 @@ impl Parts {
         self.bounds[parts.start]..self.bounds[parts.end]
     }
 
-    /// Returns the result of `of_part` for every part, in order. Each process computes it for its own parts.
+    /// Returns the results of `of_part` for all parts, in order. Each process computes the results of its own parts.
     pub fn gather(&self, readers: &dyn Processes, of_part: impl FnMut(usize) -> Vec<u8>) -> Vec<Vec<u8>> {
         readers.gather_all(own(self.count(), readers).map(of_part).collect())
     }
 
-    /// [`gather`](Self::gather) of numbers.
+    /// Returns the numbers that `of_part` computes for all parts, as [`gather`](Self::gather) does.
     pub fn gather_numbers(&self, readers: &dyn Processes, mut of_part: impl FnMut(usize) -> Vec<f64>) -> Vec<Vec<f64>> {
         let all = self.gather(readers, |part| of_part(part).into_iter().flat_map(f64::to_le_bytes).collect());
         all.iter().map(|bytes| numbers(bytes)).collect()
     }
 }
 
-/// Numbers of their bytes.
+/// Converts bytes to the numbers that they encode.
 pub(super) fn numbers(bytes: &[u8]) -> Vec<f64> {
     bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect()
 }

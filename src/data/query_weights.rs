@@ -1,7 +1,7 @@
-//! Weights of queries: what each query counts in training.
+//! Weights of queries in training.
 //!
-//! The mean of a loss over the queries becomes `sum w l / sum w`. A query of weight 2 counts like two copies of it, and
-//! a query of weight 0 is absent. Equal weights for all are the same as none.
+//! With weights, the mean of a loss over the queries is `sum w l / sum w`. A query of weight 2 counts like two copies
+//! of the query, and a query of weight 0 does not count. Equal weights for all queries have no effect.
 
 use std::borrow::Cow;
 
@@ -10,26 +10,26 @@ use super::error::DataError;
 use super::weights::{check, given};
 
 impl RankingDataset {
-    /// Gives each query a weight in training. Weights that are all 1 are not kept.
+    /// Sets the weight of each query in training. Weights that are all 1 are not stored.
     ///
     /// # Errors
-    /// [`DataError::Refused`] for another number of weights than of queries, a weight that is negative or not
-    /// finite, and weights that are all 0.
+    /// Returns [`DataError::Refused`] if the numbers of weights and queries differ, a weight is negative or not finite,
+    /// or all weights are 0.
     pub fn with_query_weights(mut self, weights: Vec<f32>) -> Result<Self, DataError> {
         self.query_weights = given("query", weights, self.queries())?;
         Ok(self)
     }
 
-    /// Returns the same queries without weights, as measures and selection take them.
+    /// Returns the dataset without weights, as measures and model selection need it.
     pub fn without_weights(self) -> Self {
         Self { query_weights: Vec::new(), document_weights: Vec::new(), ..self }
     }
 
-    /// Returns the queries as a learner takes them: without queries of weight 0, and with weights whose mean is 1, so
-    /// that a step keeps its length. Data without weights are returned as they are.
+    /// Returns the dataset as learners use it, without queries of weight 0. The weights are scaled to mean 1, which
+    /// keeps the size of training steps. A dataset without weights is returned unchanged.
     ///
     /// # Errors
-    /// [`DataError::Refused`] if all weights are 0.
+    /// Returns [`DataError::Refused`] if all weights are 0.
     pub fn weighted_for_training(&self) -> Result<Cow<'_, RankingDataset>, DataError> {
         if self.query_weights.is_empty() {
             return Ok(Cow::Borrowed(self));

@@ -1,4 +1,5 @@
-//! Reads files of any format: text, or tables in Arrow, Parquet and CSV files. Their first bytes tell the format.
+//! Reads files of any format: text, or tables in Arrow, Parquet and CSV files. The first bytes of a file tell its
+//! format.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -15,25 +16,25 @@ use super::letor::read_text;
 use super::text::options::ReadOptions;
 use crate::file_kind::FileKind;
 
-/// Reads files as one dataset, in the order given: LETOR text ([`letor`](super::letor)), or Arrow, Parquet, CSV and TSV
-/// files with the feature `columnar` (`data::columnar`), recognized by how they begin.
+/// Reads files as one dataset, in the order given. Files hold LETOR text ([`letor`](super::letor)) or, with the feature
+/// `columnar` (`data::columnar`), are Arrow, Parquet, CSV or TSV tables. The format is recognized by the first bytes.
 ///
 /// # Errors
-/// The first fault in file order, with its place; see [`DataError`].
+/// Returns the first fault in the order of files, with its place; see [`DataError`].
 pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, DataError> {
     read_from(paths.iter().map(Input::from_path), options)
 }
 
-/// Reads files and readers as one dataset, in the order given. A reader of text has no `FILE.query` next to it: its
-/// lines need `qid:`. A reader of a table is read to its end before the first row is used.
+/// Reads files and readers as one dataset, in the order given. A reader of text has no file `FILE.query` next to it, so
+/// its lines need `qid:`. A reader of a table is read to its end before the first row is used.
 ///
 /// # Errors
-/// As [`read()`].
+/// Returns the same errors as [`read()`].
 pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
     read_like(inputs, options, &Like::default()).map(|read| read.data)
 }
 
-/// As [`read_from`], and compares the data with what is known about them.
+/// Reads data as [`read_from`] does, and compares them with the properties that they must have.
 pub fn read_like(
     inputs: impl IntoIterator<Item = Input>,
     options: &ReadOptions,
@@ -54,10 +55,11 @@ fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
     })
 }
 
-/// The formats that are read.
+/// The formats that can be read.
 const EXPECTED: &str = "LETOR text, an Arrow file (the IPC file format), a Parquet file, or CSV or TSV with a header";
 
-/// The separator of the columns, if a file that begins so is CSV or TSV. The name decides if the beginning does not.
+/// Returns the column separator if a file with this beginning is CSV or TSV. If the beginning does not tell, the name
+/// does.
 fn separator(name: &Path, beginning: &[u8]) -> Option<u8> {
     let mut text = beginning.to_vec();
     if FileKind::of(beginning) == FileKind::Gzip {
@@ -75,7 +77,7 @@ fn separator(name: &Path, beginning: &[u8]) -> Option<u8> {
     }
 }
 
-/// The separator of the columns that a name says: of `.csv` and `.tsv`, plain or `.gz`.
+/// Returns the column separator for a file name that ends in `.csv` or `.tsv`, with or without `.gz`.
 pub fn separator_of_name(name: &Path) -> Option<u8> {
     let name = name.file_name()?.to_str()?.to_ascii_lowercase();
     match name.trim_end_matches(".gz").rsplit_once('.')?.1 {
@@ -113,7 +115,7 @@ fn read_one(assembly: &mut Assembly, input: Input, beginning: &[u8]) -> Result<(
     read_text(assembly, input)
 }
 
-/// Refuses formats of tables that are near to ours.
+/// Refuses table formats that are similar to the supported ones.
 fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
     let found = match FileKind::of(beginning) {
         kind @ (FileKind::ArrowStream | FileKind::Feather1 | FileKind::EncryptedParquet) => kind.in_words(),
@@ -122,11 +124,11 @@ fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
     Err(DataError::Table { path: input.name().to_path_buf(), found: found.to_owned(), expected: EXPECTED.to_owned() })
 }
 
-/// Bytes that tell formats apart.
+/// The number of first bytes that distinguish formats.
 const BEGINNING: usize = 1 << 16;
 
-/// Returns the first bytes of a file or a reader, which is then read from its start. A pipe is a reader: its first bytes
-/// cannot be read again.
+/// Returns the first bytes of an input, and the input to be read from its start. A pipe becomes a reader, because its
+/// first bytes cannot be read twice.
 fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
     let mut bytes = Vec::new();
     let (name, reader) = input.into_parts();

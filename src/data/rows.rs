@@ -1,4 +1,4 @@
-//! A dense matrix that grows in rows and in columns.
+//! A dense matrix that can grow in rows and in columns.
 
 use std::collections::TryReserveError;
 
@@ -6,31 +6,31 @@ use rayon::prelude::*;
 
 use crate::memory::product;
 
-/// Rows of a cycle that one thread moves at a time.
+/// The number of rows of a cycle that one thread moves at a time.
 const PART: usize = 1000;
 
-/// Rows of features, with a number of features that is not known yet.
+/// Rows of features whose number is not known yet.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
-    /// `[rows x stride]`, row-major; `absent` beyond `count`.
+    /// The values `[rows x stride]`, row-major; columns beyond `count` hold `absent`.
     pub values: Vec<f32>,
-    /// Allocated columns.
+    /// The number of allocated columns.
     pub stride: usize,
-    /// Columns in use: the largest index so far.
+    /// The number of columns in use, which is the largest feature index so far.
     pub count: usize,
     /// Number of rows so far.
     pub rows: usize,
-    /// The value of a feature that no one set: 0, or NaN.
+    /// The value of a feature that was not set: 0 or NaN.
     absent: f32,
 }
 
 impl Rows {
-    /// Creates a matrix without rows.
+    /// Creates a matrix without rows, in which features that are not set have the value `absent`.
     pub fn of_absent(absent: f32) -> Self {
         Self { absent, ..Self::default() }
     }
 
-    /// Empties the matrix, keeps its memory, and expects `stride` columns.
+    /// Empties the matrix but keeps its memory, and expects `stride` columns.
     pub fn reset(&mut self, stride: usize, absent: f32) {
         self.absent = absent;
         self.values.clear();
@@ -39,7 +39,7 @@ impl Rows {
         self.rows = 0;
     }
 
-    /// Adds a row of absent features and returns where it starts.
+    /// Adds a row of absent features, and returns the index of its first value.
     #[inline]
     pub fn add_row(&mut self) -> usize {
         let start = self.values.len();
@@ -48,15 +48,15 @@ impl Rows {
         start
     }
 
-    /// Makes room for `count` columns. The matrix grows by at least half: otherwise a line of many features, or a file
-    /// in which each line has one feature more than the line before, would cost quadratic time.
+    /// Makes room for `count` columns. The columns grow by at least half, because small steps would cost quadratic time
+    /// if each line had one feature more than the last.
     pub fn widen(&mut self, count: usize) {
         if count > self.stride {
             self.restride(count.max(self.stride + self.stride / 2));
         }
     }
 
-    /// Bytes that are allocated when `rows` rows of `count` columns are appended.
+    /// Returns the number of bytes that appending `rows` rows of `count` columns allocates.
     pub fn grows_by(&self, rows: usize, count: usize) -> u64 {
         let numbers = if count > self.stride {
             product([self.rows + rows, count.max(self.stride + self.stride / 2)])
@@ -80,8 +80,8 @@ impl Rows {
         self.stride = stride;
     }
 
-    /// Makes room for `rows` rows of `count` columns, if there is that much memory. A matrix that moves as it grows
-    /// needs its memory twice.
+    /// Makes room for `rows` rows of `count` columns, if there is enough memory. Otherwise the matrix has to move as it
+    /// grows, which needs its memory twice.
     pub fn expect(&mut self, rows: usize, count: usize) {
         // A smaller matrix may still fit.
         let _ = self.reserve(rows, count);
@@ -97,7 +97,7 @@ impl Rows {
         self.append_dense(&other.values, other.stride, other.count, other.rows);
     }
 
-    /// Appends `rows` rows, `[rows x stride]`, whose first `count` columns are in use.
+    /// Appends `rows` rows, `[rows x stride]`, of which the first `count` columns are in use.
     pub fn append_dense(&mut self, values: &[f32], stride: usize, count: usize, rows: usize) {
         if self.rows == 0 {
             self.stride = count;
@@ -121,8 +121,8 @@ impl Rows {
         self.rows += rows;
     }
 
-    /// Puts the last rows, from `first` on, into another order: `order` has the row that comes to each place. It needs
-    /// memory for one row in a thousand, and for four numbers per row.
+    /// Reorders the rows from `first` on; `order` holds the row that moves to each place. It needs memory for one row
+    /// in a thousand, and for four numbers per row.
     pub fn reorder(&mut self, first: usize, order: &[usize]) {
         let stride = self.stride;
         if stride == 0 {
@@ -143,7 +143,7 @@ impl Rows {
         }
     }
 
-    /// Returns the matrix with exactly `count` columns, where `count` is not less than the number in use.
+    /// Returns the values as a matrix of exactly `count` columns, at least the number in use.
     pub fn finish(mut self, count: usize) -> Vec<f32> {
         if count > self.stride {
             self.restride(count);
@@ -159,8 +159,8 @@ impl Rows {
     }
 }
 
-/// Moves each row to the place of the row before it, and the first row to the last place. Parts of a long cycle move at
-/// the same time: each part gets a copy of the first row of the next one.
+/// Moves each row to the place of the row before it, and the first row to the last place. Parts of a long cycle move in
+/// parallel, each with a copy of the first row of the next part.
 fn turn(cycle: &mut [&mut [f32]]) {
     if cycle.len() > PART {
         let firsts: Vec<Vec<f32>> = cycle.chunks(PART).map(|part| part[0].to_vec()).collect();

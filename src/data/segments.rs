@@ -1,9 +1,9 @@
-//! `Segments`: which of the documents that lie one after another belong to which query.
+//! `Segments` tells which documents, in flat values, belong to which query.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Reason that documents do not fall into queries. Queries count from 0 in the fields and from 1 in the messages.
+/// The reason why documents do not form valid queries. Fields number the queries from 0, messages from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SegmentsError {
@@ -16,28 +16,28 @@ pub enum SegmentsError {
         /// The query.
         query: usize,
     },
-    /// An offset below the one before, or a first offset other than 0.
+    /// An offset is below the one before it, or the first offset is not 0.
     #[error("query {}: offset {found}, expected {expected}", .query + 1)]
     Offset {
-        /// The query that begins or ends there.
+        /// The query that begins or ends at the offset.
         query: usize,
         /// The offset.
         found: usize,
         /// The valid values.
         expected: String,
     },
-    /// A number below the largest query id that no document has.
+    /// No document has a query number that is below the largest one.
     #[error("query {}: no document has the id {query}, expected every number from 0 to the largest id, {largest}", .query + 1)]
     Hole {
-        /// The query.
+        /// The query number that is missing.
         query: usize,
-        /// The largest id.
+        /// The largest query number.
         largest: usize,
     },
-    /// The number of documents differs from the number of values.
+    /// The numbers of documents and values differ.
     #[error("{}", documents_in_words(*.query, *.found, what, *.expected))]
     Documents {
-        /// The first query with a document that has no value, or the number of queries if values are left over.
+        /// The first query with a document that lacks a value, or the number of queries if there are too many values.
         query: usize,
         /// The number of documents in all queries.
         found: usize,
@@ -56,7 +56,7 @@ fn documents_in_words(query: usize, found: usize, what: &str, expected: usize) -
     }
 }
 
-/// Which documents of flat values, `[documents]`, belong to which query. Each query has one document or more.
+/// Tells which documents of flat values, `[documents]`, belong to which query. Each query has at least one document.
 ///
 /// ```
 /// use burn_rank::data::Segments;
@@ -71,17 +71,17 @@ fn documents_in_words(query: usize, found: usize, what: &str, expected: usize) -
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segments {
-    /// The place of each query's first document in the order of queries, and the end.
+    /// The place of each query's first document in the order of queries, followed by the number of documents.
     offsets: Arc<[usize]>,
-    /// The row of each document in the order of queries; none where that is the order of the rows.
+    /// The row of each document in the order of queries; `None` if the rows have the same order.
     rows: Option<Arc<[usize]>>,
 }
 
 impl Segments {
-    /// Queries that follow each other, by their numbers of documents.
+    /// Creates segments of consecutive queries from their numbers of documents.
     ///
     /// # Errors
-    /// [`SegmentsError::NoQuery`]; [`SegmentsError::Empty`] for a length of 0.
+    /// Returns [`SegmentsError::NoQuery`] without queries, and [`SegmentsError::Empty`] for a length of 0.
     pub fn from_lengths(lengths: &[usize]) -> Result<Self, SegmentsError> {
         if let Some(query) = lengths.iter().position(|&length| length == 0) {
             return Err(SegmentsError::Empty { query });
@@ -93,12 +93,12 @@ impl Segments {
         Self::new(std::iter::once(0).chain(ends).collect(), None)
     }
 
-    /// Consecutive queries, given by their starts and the end of the last one: query `q` has the rows
-    /// `offsets[q]..offsets[q + 1]`.
+    /// Creates segments of consecutive queries from their starts, followed by the end of the last one. Query `q` has
+    /// the rows `offsets[q]..offsets[q + 1]`.
     ///
     /// # Errors
-    /// [`SegmentsError::NoQuery`]; [`SegmentsError::Offset`] where the first is not 0 or one is below the one before;
-    /// [`SegmentsError::Empty`] where two are equal.
+    /// Returns [`SegmentsError::NoQuery`] without queries, and [`SegmentsError::Empty`] if two offsets are equal.
+    /// Returns [`SegmentsError::Offset`] if the first offset is not 0 or an offset is below the one before.
     pub fn from_offsets(offsets: &[usize]) -> Result<Self, SegmentsError> {
         if let Some(&found) = offsets.first().filter(|first| **first != 0) {
             return Err(SegmentsError::Offset { query: 0, found, expected: "0".into() });
@@ -115,11 +115,12 @@ impl Segments {
         Self::new(offsets.into(), None)
     }
 
-    /// Queries by the number of the query of each row, from 0, in any order. The documents of a query keep the order of
+    /// Creates segments from the query number of each row, from 0, in any order. Documents of a query keep the order of
     /// the rows, which breaks ties of scores.
     ///
     /// # Errors
-    /// [`SegmentsError::NoQuery`]; [`SegmentsError::Hole`] for a number below the largest that no row has.
+    /// Returns [`SegmentsError::NoQuery`] without rows, and [`SegmentsError::Hole`] if no row has a number below the
+    /// largest one.
     pub fn from_ids(ids: &[usize]) -> Result<Self, SegmentsError> {
         let Some(&largest) = ids.iter().max() else { return Err(SegmentsError::NoQuery) };
         // As many numbers as rows have no hole, so that an id beyond takes no memory.
@@ -149,46 +150,46 @@ impl Segments {
         if offsets.len() < 2 { Err(SegmentsError::NoQuery) } else { Ok(Self { offsets, rows }) }
     }
 
-    /// Number of queries.
+    /// Returns the number of queries.
     pub fn queries(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Number of documents in all queries.
+    /// Returns the number of documents in all queries.
     pub fn documents(&self) -> usize {
         self.offsets[self.queries()]
     }
 
-    /// Number of documents of each query.
+    /// Returns the number of documents of each query.
     pub fn lengths(&self) -> impl ExactSizeIterator<Item = usize> {
         self.offsets.windows(2).map(|two| two[1] - two[0])
     }
 
-    /// The rows of the documents of a query, in the order of the rows.
+    /// Returns the rows of a query's documents, in the order of the rows.
     ///
     /// # Panics
-    /// `query` not below [`Segments::queries`].
+    /// Panics if `query` is not below [`Segments::queries`].
     pub fn rows_of(&self, query: usize) -> impl ExactSizeIterator<Item = usize> {
         let rows = self.rows.as_deref();
         self.range(query).map(move |place| rows.map_or(place, |rows| rows[place]))
     }
 
-    /// Returns the place of each query's first document in the order of queries, and the end.
+    /// Returns the place of each query's first document in the order of queries, followed by the number of documents.
     pub(crate) fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
-    /// The rows in the order of queries.
+    /// Returns the rows in the order of queries.
     pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
         (0..self.queries()).flat_map(|query| self.rows_of(query))
     }
 
-    /// The places of a query in the order of queries.
+    /// Returns the places of a query's documents in the order of queries.
     pub(crate) fn range(&self, query: usize) -> Range<usize> {
         self.offsets[query]..self.offsets[query + 1]
     }
 
-    /// Values of rows in the order of queries.
+    /// Reorders values of rows into the order of queries.
     pub(crate) fn in_order<T: Copy>(&self, values: Vec<T>) -> Vec<T> {
         if self.rows.is_none() { values } else { self.rows().map(|row| values[row]).collect() }
     }
@@ -203,8 +204,8 @@ impl Segments {
         Err(SegmentsError::Documents { query, found, what, expected: values })
     }
 
-    /// The queries in at most [`RECTANGLES`] groups of similar length, chosen so that padding each group to its longest
-    /// list needs the fewest places. A group is in the order of queries.
+    /// Divides the queries into at most [`RECTANGLES`] groups of similar length. The groups are chosen to minimize the
+    /// places needed when each group is padded to its longest list. A group keeps the order of its queries.
     pub(crate) fn rectangles(&self) -> Vec<Vec<usize>> {
         let mut sorted: Vec<usize> = self.lengths().collect();
         sorted.sort_unstable();
@@ -217,13 +218,14 @@ impl Segments {
     }
 }
 
-/// The largest number of rectangles.
+/// The largest number of groups of queries.
 const RECTANGLES: usize = 4;
 
-/// The cost of a rectangle apart from its places, in places: every operation of a loss is launched once more.
+/// The cost of each additional group, expressed in places, because every operation of a loss is launched once more.
 const LAUNCHES: usize = 4096;
 
-/// The lengths of the longest lists of the groups that cost the least, ascending, from all lengths, ascending.
+/// Returns the longest length of each group, in ascending order, for the cheapest groups; `sorted` has all lengths in
+/// ascending order.
 fn tops(sorted: &[usize]) -> Vec<usize> {
     // The distinct lengths, each with the number of lists up to it.
     let mut lengths: Vec<(usize, usize)> = Vec::new();
@@ -313,7 +315,7 @@ mod tests {
         assert_eq!(Segments::from_lengths(&[1, 9, 4]).unwrap().rectangles(), [[0, 1, 2]]);
     }
 
-    /// The cost of every way to cut the distinct lengths into groups.
+    /// Returns the smallest cost among all ways to cut the distinct lengths into groups.
     fn cheapest(sorted: &[usize], groups: usize) -> usize {
         let whole = sorted.len() * sorted.last().copied().unwrap_or(0) + LAUNCHES;
         let cuts = (1..sorted.len()).filter(|&cut| groups > 1 && sorted[cut - 1] < sorted[cut]);

@@ -1,5 +1,5 @@
-//! Shards: parts of consecutive queries, by the order of the file, that are worked on one after the other or by
-//! different processes.
+//! Shards are parts of consecutive queries, in the order of the file, that are processed one by one or by several
+//! processes.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use rand::seq::SliceRandom;
 
 use crate::distributed::Processes;
 
-/// Returns the pieces of work of this process: the pieces of the first process come first.
+/// Returns the pieces of work that belong to this process; the first process has the first pieces.
 pub fn own(pieces: usize, processes: &dyn Processes) -> Range<usize> {
     Shards::new(pieces, processes.count()).range(processes.rank())
 }
 
-/// The parts that queries are cut into. Their sizes differ by one query at most.
+/// The parts into which queries are cut. The sizes of parts differ by at most one query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shards {
     queries: usize,
@@ -21,24 +21,24 @@ pub(crate) struct Shards {
 }
 
 impl Shards {
-    /// Cuts `queries` queries into `count` parts, at least one.
+    /// Cuts `queries` queries into `count` parts, or into one part if `count` is 0.
     pub(crate) fn new(queries: usize, count: usize) -> Self {
         Self { queries, count: count.max(1) }
     }
 
-    /// Number of parts.
+    /// Returns the number of parts.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The queries of a part.
+    /// Returns the queries of a part.
     pub(crate) fn range(&self, shard: usize) -> Range<usize> {
         let bound = |shard: usize| shard * self.queries / self.count;
         bound(shard)..bound(shard + 1)
     }
 
-    /// For each query, the part that it comes from. After any number of turns each part has given its share, to within
-    /// one query.
+    /// Returns the order in which the parts provide their queries. At any point, each part has provided its share, to
+    /// within one query.
     #[cfg(feature = "learners")]
     pub(crate) fn turns(&self) -> Vec<usize> {
         if self.count == 1 {
@@ -54,7 +54,7 @@ impl Shards {
         placed.into_iter().map(|(_, shard)| shard).collect()
     }
 
-    /// Returns the queries among `queries` that belong to a part, in their order.
+    /// Returns those of `queries` that belong to a part, in their order.
     #[cfg(feature = "learners")]
     pub(crate) fn share(&self, shard: usize, queries: &[usize]) -> Vec<usize> {
         let own = self.range(shard);
@@ -62,7 +62,7 @@ impl Shards {
     }
 
     /// Returns all queries in random order, in steps of `queries` queries; the last step may have fewer. Each step
-    /// takes from every part in proportion to its size, to a query or two.
+    /// draws queries from every part in proportion to its size, to within two queries.
     #[cfg(feature = "learners")]
     pub(crate) fn steps(&self, queries: usize, random: &mut impl rand::Rng) -> Vec<Vec<usize>> {
         let shuffled = |shard| {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::dataset::RankingDataset;
 use crate::distributed::{OneProcess, Processes};
 
-/// Counts of a dataset.
+/// Counts that describe a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -18,15 +18,17 @@ pub struct Statistics {
     pub documents: usize,
     /// Number of features.
     pub features: usize,
-    /// Number of queries without a relevant document (a label of at least 1).
+    /// The number of queries without a relevant document (a label of at least 1).
     pub empty_queries: usize,
-    /// Number of queries whose documents all have the same label, from which there is nothing to learn.
+    /// The number of queries whose documents all have the same label, so there is nothing to learn.
     pub single_label_queries: usize,
-    /// Number of documents for each label, in ascending order of the labels.
+    /// The number of documents with each label, in ascending order of the labels.
     pub labels: Vec<(f32, usize)>,
-    /// Number of queries by list length: the entry for `n` counts the queries with lengths from `n` to below `2 n`.
+    /// The number of queries by list length. The entry for `n` counts the queries with lengths from `n` up to, but not
+    /// including, `2 n`.
     pub list_lengths: Vec<(usize, usize)>,
-    /// Number of documents of the shortest, the median (the lower one of two) and the longest query.
+    /// The numbers of documents of the shortest, the median and the longest query. With two middle queries, the median
+    /// is the shorter one.
     pub length_range: (usize, usize, usize),
     /// Number of missing values.
     #[serde(default, skip_serializing_if = "is_none")]
@@ -86,7 +88,7 @@ impl RankingDataset {
         self.query_labels(q).windows(2).any(|pair| pair[0] != pair[1])
     }
 
-    /// Returns whether some documents have a value of a feature, counted from 0, and some have none.
+    /// Returns whether some documents have a value of this feature and others lack one; features are counted from 0.
     #[cfg(feature = "learners")]
     pub(crate) fn is_partly_missing(&self, feature: usize) -> bool {
         if let Some(file) = self.features.in_file() {
@@ -96,12 +98,13 @@ impl RankingDataset {
         column().any(|value| value.is_nan()) && column().any(|value| !value.is_nan())
     }
 
-    /// Returns the smallest and largest value of each feature, missing ones aside; (0, 0) where there are none.
+    /// Returns the smallest and the largest value of each feature, ignoring missing values. A feature without values
+    /// gets (0, 0).
     pub fn feature_ranges(&self) -> Vec<(f32, f32)> {
         self.feature_ranges_in(&OneProcess)
     }
 
-    /// [`feature_ranges`](Self::feature_ranges) in the processes that share the reading.
+    /// Returns the [`feature_ranges`](Self::feature_ranges), computed by the processes that share the reading.
     pub(crate) fn feature_ranges_in(&self, processes: &dyn Processes) -> Vec<(f32, f32)> {
         let width = self.feature_count;
         if width == 0 || self.documents() == 0 {

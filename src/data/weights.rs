@@ -1,11 +1,11 @@
-//! The common part of weights of queries and weights of documents.
+//! Checks that weights of queries and weights of documents have in common.
 
 use super::error::DataError;
 use crate::refusal::Refusal;
 use crate::text::counted;
 
-/// Weights as they are given: `count` of them, each a finite number of at least 0, some above 0. Weights that are all 1
-/// come back as none.
+/// Checks `count` given weights, which must be finite numbers of at least 0, and not all 0. Weights that are all 1
+/// become an empty vector.
 pub(super) fn given(what: &str, mut weights: Vec<f32>, count: usize) -> Result<Vec<f32>, DataError> {
     check_all(what, &weights, count)?;
     if weights.iter().all(|&weight| weight == 1.0) {
@@ -14,7 +14,7 @@ pub(super) fn given(what: &str, mut weights: Vec<f32>, count: usize) -> Result<V
     Ok(weights)
 }
 
-/// Checks weights as they are kept: none, or as [`given`].
+/// Checks stored weights, which may be empty or must satisfy [`given`].
 pub(super) fn check(what: &str, weights: &[f32], count: usize) -> Result<(), DataError> {
     if weights.is_empty() { Ok(()) } else { check_all(what, weights, count) }
 }

@@ -1,18 +1,18 @@
-//! Files that lack the last features of the data that they are read with.
+//! Warns about files that lack the last features of the data with which they are read.
 
 use std::path::PathBuf;
 
-/// A file, and the number of its last feature.
+/// A file with the number of its last feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileWidth {
     /// The file.
     pub path: PathBuf,
-    /// The number of its last feature.
+    /// The number of the file's last feature.
     pub features: usize,
 }
 
-/// Returns the warning about data with fewer features than their ranker or their other files. `data` and `others` end
-/// with a verb: `the data have`, `few.txt has`. That is no error, since LETOR text leaves out features that are 0.
+/// Returns a warning about data with fewer features than their ranker or the other files. `data` and `others` end with
+/// a verb: `the data have`, `few.txt has`. It is not an error, because LETOR text leaves out features that are 0.
 pub fn fewer_features(data: &str, found: usize, others: &str, expected: usize, taken_as: &str) -> String {
     let found = match found {
         0 => "no features".to_owned(),

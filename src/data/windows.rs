@@ -1,11 +1,11 @@
-//! The order in which training takes queries that stay in a file.
+//! Determines the order in which training uses queries that stay in a file.
 //!
 //! Each shard of the queries is cut into blocks of consecutive whole queries. Each epoch shuffles the blocks of a
-//! shard, takes as many of them as fit into its window, and shuffles the queries of a window as
-//! [`BatchPlanner`](super::BatchPlanner) shuffles a whole set. A step takes its share of each shard, and continues with
-//! the next window where one ends. So a query meets the queries of its window in the epoch, and any other query in some
-//! epoch. With windows of all queries the order is the same as for data in memory. It depends only on the seed, the
-//! window and the number of shards.
+//! shard, and fills windows with as many blocks as fit. The queries of a window are shuffled as
+//! [`BatchPlanner`](super::BatchPlanner) shuffles a whole set. A step draws its share from each shard, and continues
+//! with the shard's next window where one ends. Within an epoch a query meets only queries of its window, but over many
+//! epochs it can meet any other query. If a window holds all queries, the order is the same as for data in memory. The
+//! order depends only on the seed, the window and the number of shards.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -19,29 +19,29 @@ use super::padding::groups;
 use super::shards::Shards;
 use crate::seed::seed_for;
 
-/// Number of blocks of a window.
+/// The number of blocks in a window.
 const BLOCKS: usize = 64;
 
-/// The blocks of a dataset, and how many of them fit into a window.
+/// The blocks of a dataset, and the number of documents that fit into a window.
 #[derive(Debug, Clone)]
 pub(crate) struct Windows {
     shards: Shards,
-    /// The blocks of each shard: queries, and their documents.
+    /// The blocks of each shard, as ranges of queries and of documents.
     blocks: Vec<Vec<(Range<usize>, Range<usize>)>>,
-    /// Largest number of documents of a window; a larger block is a window by itself.
+    /// The largest number of documents in a window; a larger block forms a window by itself.
     documents: usize,
     seed: u64,
 }
 
-/// Steps of an epoch, and the windows that are first needed for them.
+/// Steps of an epoch, and the windows that these steps need first.
 pub(crate) struct Window {
     /// The queries of each step.
     pub steps: Vec<Vec<usize>>,
-    /// The documents of the blocks, each with its shard.
+    /// The documents of the blocks, each range with its shard.
     pub documents: Vec<(usize, Range<usize>)>,
 }
 
-/// The blocks of a window of a shard, and the step that it begins with.
+/// The blocks of a window of one shard, with the first step that uses them.
 struct Begun {
     step: usize,
     shard: usize,
@@ -49,7 +49,7 @@ struct Begun {
 }
 
 impl Windows {
-    /// Plans windows of at most `bytes` bytes of features, in all shards together.
+    /// Plans windows that together hold at most `bytes` bytes of features over all shards.
     pub fn new(data: &RankingDataset, shards: &Shards, bytes: usize, seed: u64) -> Self {
         let values = bytes / size_of::<f32>() / shards.count();
         let with_documents =
@@ -60,7 +60,7 @@ impl Windows {
         Self { shards: shards.clone(), blocks, documents: values / data.feature_count.max(1), seed }
     }
 
-    /// Returns the windows of an epoch, with steps of `queries` queries each; only the last step of all has fewer.
+    /// Returns the windows of an epoch, with steps of `queries` queries each; only the last step may have fewer.
     pub fn epoch(&self, epoch: u64, queries: usize) -> Vec<Window> {
         let turns = self.shards.turns();
         let begun = self.begun(epoch, &turns, queries);
@@ -86,7 +86,7 @@ impl Windows {
         together.iter().enumerate().map(of_windows).collect()
     }
 
-    /// The windows of all shards in an epoch, by their first steps and their shards.
+    /// Returns the windows of all shards in an epoch, ordered by their first steps and their shards.
     fn begun(&self, epoch: u64, turns: &[usize], queries: usize) -> Vec<Begun> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "blocks", epoch));
         let mut windows: Vec<_> =
@@ -112,7 +112,7 @@ impl Windows {
         begun
     }
 
-    /// Random windows of some blocks.
+    /// Shuffles blocks and groups them into windows.
     fn shuffled(&self, blocks: &[(Range<usize>, Range<usize>)], random: &mut ChaCha8Rng) -> Vec<Vec<usize>> {
         let mut order: Vec<usize> = (0..blocks.len()).collect();
         order.shuffle(random);
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// The order is part of what a seed means.
+    /// The order of a seed must not change, because users rely on seeds.
     #[test]
     fn one_shard_has_the_order_of_before_there_were_several() {
         let data = dataset(&[2; 10]);

@@ -1,10 +1,10 @@
-//! The processes that work on one fit, on one machine or on several: MPI, with the feature `mpi`.
+//! The processes that work together on one fit, on one or several machines, through MPI with the feature `mpi`.
 //!
 //! Every process runs the whole command. Data are cut into shards (`learner.shards`), and a process works on some of
-//! them. The results of the shards are gathered, and every process adds them in the order of the shards. So all make
-//! the same steps, and results have the same bytes whatever the number of processes. A process reads streamed features
-//! only for its shards, or, without shards, for its share of the documents. Only the first process writes files, shows
-//! progress, and makes decisions that depend on the time.
+//! the shards. The results of all shards are gathered, and every process adds them in the order of the shards. All
+//! processes therefore make the same steps, and results have the same bytes for any number of processes. A process
+//! reads streamed features only for its shards or, without shards, for its share of the documents. Only the first
+//! process writes files, shows progress, and makes decisions that depend on time.
 
 #[cfg(test)]
 pub(crate) mod testing;
@@ -15,31 +15,31 @@ mod world;
 #[cfg_attr(docsrs, doc(cfg(feature = "mpi")))]
 pub use world::World;
 
-/// The processes that work on one fit.
+/// The processes that work together on one fit.
 ///
-/// They exchange bytes at the same points of their work. An error of one process must end all, since the others would
-/// wait for it.
+/// Processes exchange bytes at the same points of their work. If one process fails, all must end, because the others
+/// would wait for it.
 pub trait Processes: Sync {
-    /// Number of this process, from 0.
+    /// Returns the number of this process, from 0.
     fn rank(&self) -> usize;
 
-    /// Number of processes.
+    /// Returns the number of processes.
     fn count(&self) -> usize;
 
     /// Sends the bytes of each process to all processes, in the order of the processes.
     fn gather(&self, own: Vec<u8>) -> Vec<Vec<u8>>;
 
-    /// Whether this is the first process, which writes and shows progress.
+    /// Returns whether this is the first process, which writes files and shows progress.
     fn leads(&self) -> bool {
         self.rank() == 0
     }
 
-    /// Waits until all processes have called it.
+    /// Waits until all processes have called this function.
     fn wait(&self) {
         self.gather(Vec::new());
     }
 
-    /// Returns the bytes of the first process.
+    /// Sends the bytes of the first process to all processes.
     fn broadcast(&self, own: Vec<u8>) -> Vec<u8> {
         if self.count() == 1 {
             return own;
@@ -47,12 +47,12 @@ pub trait Processes: Sync {
         self.gather(if self.leads() { own } else { Vec::new() }).swap_remove(0)
     }
 
-    /// Returns the decision of the first process.
+    /// Sends the decision of the first process to all processes.
     fn agree(&self, own: bool) -> bool {
         self.broadcast(vec![u8::from(own)]) == [1]
     }
 
-    /// Whether any process passes `true`.
+    /// Returns whether any process passes `true`.
     fn any(&self, own: bool) -> bool {
         self.gather(vec![u8::from(own)]).concat().contains(&1)
     }
@@ -89,7 +89,7 @@ pub trait Processes: Sync {
     }
 }
 
-/// The only process of a command.
+/// The single process of a command without MPI.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OneProcess;
 

@@ -1,4 +1,4 @@
-//! Processes that are threads.
+//! Simulates processes by threads, for tests.
 
 use std::sync::{Barrier, Mutex};
 
@@ -30,7 +30,7 @@ impl Processes for Member<'_> {
     }
 }
 
-/// Runs `work` in `count` processes, and returns the result of each.
+/// Runs `work` in `count` processes, and returns their results.
 pub(crate) fn in_processes<T: Send>(count: usize, work: impl Fn(&dyn Processes) -> T + Sync) -> Vec<T> {
     let (messages, barrier) = (Mutex::new(vec![Vec::new(); count]), Barrier::new(count));
     std::thread::scope(|threads| {

@@ -1,4 +1,4 @@
-//! The processes that an `mpiexec` has started.
+//! The processes that `mpiexec` has started.
 
 use mpi::Threading;
 use mpi::datatype::PartitionMut;
@@ -8,21 +8,21 @@ use mpi::traits::{Communicator, CommunicatorCollectives};
 
 use super::Processes;
 
-/// Most bytes that are exchanged at once, of all processes together: MPI counts them in 32 bits.
+/// The largest number of bytes that all processes together exchange at once. MPI counts bytes in 32 bits.
 const AT_ONCE: usize = 1 << 28;
 
-/// The processes of an MPI program. Without `mpiexec` there is one.
+/// The processes of an MPI program; a single process without `mpiexec`.
 ///
-/// The thread that joined must be the one that exchanges.
+/// Only the thread that joined may exchange bytes.
 pub struct World {
-    /// Ends the exchange when dropped.
+    /// The MPI environment, which ends when dropped.
     _universe: Universe,
     rank: usize,
     count: usize,
 }
 
 impl World {
-    /// Joins the others. None where this process has joined before.
+    /// Joins the other processes. Returns `None` if this process has joined before.
     pub fn join() -> Option<Self> {
         let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)?;
         let world = universe.world();
@@ -30,7 +30,7 @@ impl World {
         Some(Self { _universe: universe, rank, count })
     }
 
-    /// Ends all processes, with an exit code.
+    /// Ends all processes with an exit code.
     pub fn abort(code: u8) -> ! {
         SimpleCommunicator::world().abort(code.into())
     }

@@ -1,20 +1,20 @@
-//! The instruction sets that the fused kernels of the CPU are compiled for.
+//! Instruction sets for which the fused CPU kernels are compiled.
 
 use std::fmt;
 
 use super::sum_path::SumPath;
 
-/// An instruction set that the fused kernels of the CPU are compiled for.
+/// An instruction set for which the fused CPU kernels are compiled.
 ///
-/// Rust never reorders or contracts floating-point operations by itself, so a kernel's bits depend only on whether it
-/// multiplies and adds with a single rounding. Kernels for [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and
-/// [`Avx512`](Self::Avx512) do; kernels for [`Baseline`](Self::Baseline) do not.
+/// Rust never reorders or contracts floating-point operations, so a kernel's bits depend only on whether a
+/// multiplication and an addition share one rounding. They do in kernels for [`Neon`](Self::Neon), [`Avx2`](Self::Avx2)
+/// and [`Avx512`](Self::Avx512), but not in kernels for [`Baseline`](Self::Baseline).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Instructions {
-    /// The set that the crate is compiled for, without fused multiply-adds: every processor has it.
+    /// The set for which the crate is compiled, without fused multiply-adds; every processor supports it.
     Baseline,
-    /// NEON with fused multiply-add: every 64-bit ARM processor has it.
+    /// NEON with fused multiply-add, which every 64-bit ARM processor supports.
     Neon,
     /// AVX2 with fused multiply-add (x86-64).
     Avx2,
@@ -23,10 +23,10 @@ pub enum Instructions {
 }
 
 impl Instructions {
-    /// Every instruction set, the best last.
+    /// Every instruction set, with the best one last.
     pub const ALL: &[Self] = &[Self::Baseline, Self::Neon, Self::Avx2, Self::Avx512];
 
-    /// Returns the name of the set on the command line, in configuration files and in `run.json`.
+    /// Returns the name of the set, as used on the command line, in configuration files and in `run.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",
@@ -36,7 +36,7 @@ impl Instructions {
         }
     }
 
-    /// Returns a one-line description.
+    /// Returns a description of one line.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Baseline => "every processor, no fused multiply-add",
@@ -46,7 +46,7 @@ impl Instructions {
         }
     }
 
-    /// Returns whether this processor has the set.
+    /// Returns whether this processor supports the set.
     pub fn is_found(self) -> bool {
         match self {
             Self::Baseline => true,
@@ -66,13 +66,13 @@ impl Instructions {
         }
     }
 
-    /// Returns the sets that this processor has, the best last.
+    /// Returns the sets that this processor supports, with the best one last.
     pub fn found() -> Vec<Self> {
         Self::ALL.iter().copied().filter(|set| set.is_found()).collect()
     }
 
-    /// Returns the best set that this processor has. Kernels use it unless an [`Execution`](super::Execution) says
-    /// otherwise.
+    /// Returns the best set that this processor supports. Kernels use it unless an [`Execution`](super::Execution) sets
+    /// another one.
     pub fn best() -> Self {
         Target::best().instructions
     }
@@ -84,8 +84,8 @@ impl fmt::Display for Instructions {
     }
 }
 
-/// The part of an execution that kernels need: an instruction set that this processor has, and the way to take sums.
-/// The fields are private and both constructors check the processor, so code that is compiled for the set may run.
+/// The part of an execution that kernels need: a supported instruction set, and the way to compute sums. Fields are
+/// private and both constructors check the processor, so code compiled for the set is safe to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
     instructions: Instructions,

@@ -1,8 +1,7 @@
-//! Settings for computing primitives: fused or by tensor operations, in how much memory, with which instructions. The
-//! settings belong to one thread and last for one function call, so nothing is shared by the whole process.
+//! Settings for computing primitives: the path (fused or by tensor operations), the memory, and the instructions.
+//! Settings apply to one thread during one function call, so the process shares no global state.
 //!
-//! This module does not depend on the primitives, so any code that hands work to other threads can pass the settings
-//! on.
+//! This module does not depend on the primitives, so any code can pass the settings to other threads.
 
 mod instructions;
 mod names;
@@ -15,29 +14,29 @@ pub(crate) use instructions::Target;
 pub use names::InstructionsError;
 pub use sum_path::SumPath;
 
-/// 256 MiB.
+/// The default memory budget, 256 MiB.
 const DEFAULT_MEMORY_BUDGET: usize = 256 << 20;
 
 thread_local! {
-    /// `None` outside any scope.
+    /// The execution of the innermost scope; `None` outside any scope.
     static CURRENT: Cell<Option<Execution>> = const { Cell::new(None) };
 }
 
-/// How a primitive is computed.
+/// The way in which a primitive is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrimitivePath {
-    /// The fastest way of the backend, with analytic gradients.
+    /// The backend's fastest implementation, with analytic gradients.
     #[default]
     Fused,
-    /// The tensor definition and its automatic differentiation.
+    /// The definition by tensor operations, with automatic differentiation.
     Tensor,
 }
 
-/// Settings for computing the primitives that a thread calls, forward and backward: path, memory and instructions.
+/// Settings for the primitives that a thread computes, forward and backward: path, memory and instructions.
 ///
-/// [`scope`](Self::scope) applies them during one function call, on one thread; other threads never see them. Work that
-/// this crate hands to other threads (rayon's threads, and the jobs of a cross-validation) runs in the execution of the
-/// calling thread. Parallel code of a program does the same with [`bind`](Self::bind):
+/// [`scope`](Self::scope) applies the settings during one function call on one thread; other threads never see them.
+/// When this crate hands work to other threads (rayon's threads, and the jobs of a cross-validation), it runs in the
+/// execution of the calling thread. Parallel code of your own can do the same with [`bind`](Self::bind):
 ///
 /// ```
 /// use burn_rank::op::Execution;
@@ -60,21 +59,21 @@ pub struct Execution {
 }
 
 impl Default for Execution {
-    /// Fused, 256 MiB, the best instructions of this processor.
+    /// Returns the default settings: fused, 256 MiB, and the best instructions of this processor.
     fn default() -> Self {
         Self { memory_budget: DEFAULT_MEMORY_BUDGET, path: PrimitivePath::Fused, target: Target::best() }
     }
 }
 
 impl Execution {
-    /// Returns the execution of the innermost scope that this thread is in; the default outside any scope.
+    /// Returns the execution of the innermost scope on this thread; the default outside any scope.
     pub fn current() -> Self {
         CURRENT.get().unwrap_or_default()
     }
 
-    /// Sets the number of bytes for the temporaries of one primitive: of tensor operations, and of GPU kernels that
-    /// keep states or partial sums. If a single row of pairs, or on a GPU 32 rows, exceeds the budget, it is still
-    /// computed, by itself.
+    /// Sets the number of bytes for the temporaries of one primitive. Temporaries are needed by tensor operations, and
+    /// by GPU kernels that keep states or partial sums. If a single row of pairs, or 32 rows on a GPU, exceeds the
+    /// budget, it is computed by itself.
     pub fn with_memory_budget(self, bytes: usize) -> Self {
         Self { memory_budget: bytes, ..self }
     }
@@ -84,11 +83,11 @@ impl Execution {
         Self { path, ..self }
     }
 
-    /// Sets the instructions of the fused CPU kernels, so that a number can be reproduced on a processor that has
-    /// better ones. Other code, such as burn's matrix product, still chooses its own instructions.
+    /// Sets the instructions of the fused CPU kernels, so a number can be reproduced on a processor with better ones.
+    /// Other code, such as burn's matrix product, still chooses its own instructions.
     ///
     /// # Errors
-    /// [`InstructionsError::NotFound`] if this processor does not have them.
+    /// Returns [`InstructionsError::NotFound`] if this processor lacks the instructions.
     pub fn with_instructions(self, instructions: Instructions) -> Result<Self, InstructionsError> {
         let target = Target::new(instructions).ok_or(InstructionsError::NotFound { found: instructions })?;
         Ok(Self { target: target.with_sums(self.target.sums()), ..self })
@@ -124,7 +123,7 @@ impl Execution {
         self.target
     }
 
-    /// Runs `f` in this execution, on this thread, until `f` returns or panics. Scopes nest.
+    /// Runs `f` in this execution on this thread, until `f` returns or panics. Scopes may be nested.
     pub fn scope<R>(self, f: impl FnOnce() -> R) -> R {
         struct Restore(Option<Execution>);
         impl Drop for Restore {
@@ -136,14 +135,14 @@ impl Execution {
         f()
     }
 
-    /// Wraps `f` so that it runs in this execution on whichever thread calls it. Parallel code hands the result to
+    /// Wraps `f` to run in this execution on whichever thread calls it. Parallel code can hand the wrapped function to
     /// other threads.
     pub fn bind<T, R>(self, f: impl Fn(T) -> R) -> impl Fn(T) -> R {
         move |input| self.scope(|| f(input))
     }
 }
 
-/// Runs `f`; every primitive that this thread calls in it is computed, and differentiated, by its tensor definition.
+/// Runs `f`, in which this thread computes and differentiates every primitive by its tensor definition.
 pub fn with_tensor_path<R>(f: impl FnOnce() -> R) -> R {
     Execution::current().with_path(PrimitivePath::Tensor).scope(f)
 }

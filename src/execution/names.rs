@@ -1,4 +1,4 @@
-//! Instruction sets and ways of sums by name.
+//! Reads instruction sets and ways of computing sums by name.
 
 use std::str::FromStr;
 
@@ -7,19 +7,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Instructions, SumPath};
 
-/// Reason that instructions cannot be used.
+/// The reason why instructions cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstructionsError {
-    /// No such set.
+    /// There is no instruction set of this name.
     #[error("instructions `{found}`: expected one of {}{}", names(Instructions::ALL), crate::text::did_you_mean(.nearest))]
     Unknown {
         /// The name given.
         found: String,
-        /// The set whose name is nearest, if one is near.
+        /// The set with the most similar name, if any name is similar enough.
         nearest: Option<String>,
     },
-    /// A set that this processor does not have.
+    /// This processor lacks the instruction set.
     #[error("instructions `{found}`: this processor does not have them, expected {}", one_of(&Instructions::found()))]
     NotFound {
         /// The set.

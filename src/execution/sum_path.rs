@@ -1,23 +1,24 @@
-//! `SumPath`: how fused kernels compute sums over the pairs of a list.
+//! `SumPath` determines how fused kernels compute sums over the pairs of a list.
 
-/// How fused kernels compute sums over all pairs of a list, on the CPU and on GPUs. Results differ by the rounding of
-/// `f32`.
+/// The way in which fused kernels compute sums over all pairs of a list, on CPUs and GPUs. Results differ only in the
+/// rounding of `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SumPath {
-    /// The way that takes less time, by the list's own number of documents and of those that count.
+    /// The faster way for the numbers of documents, and of documents that count, in a list.
     #[default]
     Auto,
-    /// Every pair is visited.
+    /// Kernels visit every pair.
     Pairs,
-    /// In O(n log n), wherever such a way exists: results in `f32`, weights that follow the labels and scores.
+    /// Kernels need O(n log n) time where possible: for results in `f32`, and weights that follow the labels and
+    /// scores.
     Fast,
 }
 
 impl SumPath {
-    /// Every way.
+    /// Every way to compute sums.
     pub const ALL: &[Self] = &[Self::Auto, Self::Pairs, Self::Fast];
 
-    /// Returns the name of the way on the command line.
+    /// Returns the name of this way on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -26,7 +27,7 @@ impl SumPath {
         }
     }
 
-    /// Returns a one-line description.
+    /// Returns a description of one line.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Auto => "the way that takes less time, list by list",

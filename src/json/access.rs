@@ -1,4 +1,5 @@
-//! The parts of a value that serde reads: items, fields, keys and variants. Each adds its step to the path of an error.
+//! Gives serde access to the parts of a value: items, fields, keys and variants. Each access adds its step to the path
+//! of an error.
 
 use std::vec;
 
@@ -11,7 +12,7 @@ use serde::forward_to_deserialize_any;
 use super::value::{Map, Value};
 use crate::refusal::Refusal;
 
-/// The items of a list; their errors have the position.
+/// The items of a list; errors in an item name its position.
 pub(super) struct Items {
     rest: vec::IntoIter<Value>,
     next: usize,
@@ -22,7 +23,7 @@ impl Items {
         Self { rest: items.into_iter(), next: 0 }
     }
 
-    /// Refuses a list if items are left over.
+    /// Refuses a list if some items have not been read.
     pub(super) fn end(&self) -> Result<(), Refusal> {
         match self.rest.len() {
             0 => Ok(()),
@@ -31,7 +32,7 @@ impl Items {
     }
 }
 
-/// A list of so many items, in words.
+/// Describes a list of this length in words.
 pub(super) fn list_of(length: usize) -> String {
     format!("a list of {length}")
 }
@@ -51,10 +52,10 @@ impl<'de> SeqAccess<'de> for Items {
     }
 }
 
-/// The fields of a table; their errors have the key.
+/// The fields of a table; errors in a field name its key.
 pub(super) struct Entries {
     rest: indexmap::map::IntoIter<String, Value>,
-    /// The field whose key was read last.
+    /// The field whose key was read last and whose value is next.
     field: Option<(String, Value)>,
 }
 
@@ -84,10 +85,10 @@ impl<'de> MapAccess<'de> for Entries {
     }
 }
 
-/// The key of a field: a text, or a whole number in one.
+/// The key of a field: text, or a whole number written as text.
 struct Key<'a>(&'a str);
 
-/// A method for each type of whole number.
+/// Defines a method for each type of whole number.
 macro_rules! numbers_in_a_key {
     ($($method:ident)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {
@@ -135,7 +136,7 @@ impl<'de> Deserializer<'de> for Key<'_> {
     }
 }
 
-/// A variant of an enum: only its name, or its name with its content.
+/// A variant of an enum, given by its name, or by its name with its content.
 pub(super) struct Variant {
     pub(super) name: String,
     pub(super) content: Option<Value>,

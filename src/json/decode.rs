@@ -1,5 +1,5 @@
-//! Decoding of values by serde. The deserializer compares each value with the requested type and keeps the path, so an
-//! error is a [`Refusal`] whose parts are data.
+//! Decodes values by serde. The deserializer compares each value with the requested type and tracks the path, so an
+//! error is a structured [`Refusal`].
 
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
@@ -10,15 +10,15 @@ use super::tagged::{KIND, TAGGED};
 use super::value::Value;
 use crate::refusal::Refusal;
 
-/// A typed value of JSON.
+/// Decodes a JSON value as a type.
 ///
 /// # Errors
-/// The key, what was found there and what was expected.
+/// Returns a refusal with the key, the value found there and the expected values.
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Refusal> {
     T::deserialize(value)
 }
 
-/// The keys of a struct, in the order of its fields, from the list that serde derives.
+/// Returns the keys of a struct, in the order of its fields, from the list that serde derives.
 #[cfg(feature = "learners")]
 pub(crate) fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut fields: &'static [&'static str] = &[];
@@ -27,7 +27,7 @@ pub(crate) fn fields<T: DeserializeOwned>() -> &'static [&'static str] {
     fields
 }
 
-/// Notes the keys of the requested struct.
+/// Records the keys of the requested struct.
 #[cfg(feature = "learners")]
 struct Fields<'a>(&'a mut &'static [&'static str]);
 
@@ -56,7 +56,7 @@ impl<'de> Deserializer<'de> for Fields<'_> {
 }
 
 impl Value {
-    /// Decodes a whole number from `least` to `most`, the ends of a type.
+    /// Decodes a whole number from `least` to `most`, the bounds of a type.
     fn whole<'de, V: Visitor<'de>>(self, least: i128, most: i128, visitor: V) -> Result<V::Value, Refusal> {
         let Value::Number(number) = &self else { return Err(self.refused(whole_numbers(least))) };
         match number.as_u64().map(i128::from).or(number.as_i64().map(i128::from)) {
@@ -80,7 +80,7 @@ fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::
     }
 }
 
-/// A method for each type of whole number.
+/// Defines a method for each type of whole number.
 macro_rules! whole_numbers {
     ($($method:ident: $number:ty),* $(,)?) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Refusal> {

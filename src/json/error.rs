@@ -1,4 +1,4 @@
-//! Errors of a value that cannot be decoded, by the deserializer and by types through serde.
+//! The errors of a value that cannot be decoded, as reported by the deserializer or, through serde, by types.
 
 use std::fmt::Display;
 
@@ -19,13 +19,13 @@ impl Value {
         }
     }
 
-    /// This value, where `expected` may stand.
+    /// Returns a refusal of this value, in a place where `expected` is allowed.
     pub(super) fn refused(&self, expected: impl Into<String>) -> Refusal {
         Refusal { key: String::new(), found: self.found(), expected: expected.into() }
     }
 }
 
-/// The errors that types report while they are decoded.
+/// The errors that types report during decoding.
 impl Error for Refusal {
     fn custom<T: Display>(message: T) -> Self {
         Self::fault("", message)

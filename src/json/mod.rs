@@ -1,8 +1,8 @@
 //! JSON values that keep the order of their keys, and their decoding.
 //!
-//! Files and tables of this crate have the keys in the order of the fields. serde_json keeps an order only with its
-//! feature `preserve_order`, which would change the maps of every crate in the build. Decoding tracks the key, and
-//! reports the found and the expected value as data ([`Refusal`](crate::refusal::Refusal)).
+//! The files and tables of this crate keep their keys in the order of the fields. The crate serde_json keeps the order
+//! only with its feature `preserve_order`, which would change the maps of every crate in the build. Decoding tracks the
+//! key, and reports the found and the expected value in a structured error ([`Refusal`](crate::refusal::Refusal)).
 
 mod access;
 mod decode;

@@ -1,6 +1,7 @@
-//! `json!`: a value in the notation of JSON.
+//! The macro `json!`, which writes a value in the notation of JSON.
 
-/// A [`Value`] in the notation of JSON, as serde_json's macro of this name: `json!({"a": [1, null, x + 1]})`.
+/// Creates a [`Value`] in the notation of JSON, like serde_json's macro of the same name: `json!({"a": [1, null, x +
+/// 1]})`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __json {

@@ -1,7 +1,7 @@
-//! Tables whose `kind` chooses a variant.
+//! Tables in which the key `kind` chooses a variant.
 //!
-//! serde's own `tag = "kind"` copies the table before it decodes it, and an error in the copy has no key. Here the
-//! `kind` is taken out, and the rest is decoded in place as the variant that it names.
+//! serde's `tag = "kind"` copies a table before decoding it, and errors in the copy have no key. This module instead
+//! removes `kind` from the table, and decodes the remaining fields in place as the variant that it names.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,19 +15,19 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use super::value::{Map, Value};
 use crate::refusal::Refusal;
 
-/// The key that tells tables apart.
+/// The key whose value chooses the variant.
 pub(super) const KIND: &str = "kind";
 
-/// The name under which such a table is requested, so that the deserializer of [`Value`] returns its kind first.
+/// The type name with which tagged tables are requested, so the deserializer of [`Value`] returns their kind first.
 pub(super) const TAGGED: &str = "table with a kind";
 
-/// An enum written as a table with a `kind`; see [`tagged!`].
+/// An enum that is written as a table with a `kind`; see [`tagged!`].
 pub trait Tagged: Sized {
-    /// Decodes the enum as serde derives it: the name of a variant with its content.
+    /// Decodes the enum in serde's derived form, which is the name of a variant with its content.
     fn from_variant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }
 
-/// Defines an enum that is written as a table with a `kind` and the fields of the variant: its
+/// Defines an enum that is written as a table with a `kind` and the fields of the variant. The macro implements
 /// [`Serialize`](serde::Serialize) and [`Deserialize`]. The quoted name is the name of the enum. No field may be called
 /// `kind`.
 #[doc(hidden)]
@@ -102,7 +102,7 @@ impl<'de, T: Tagged> Visitor<'de> for Table<T> {
     }
 }
 
-/// A variant by its name, with a table of what it holds.
+/// A variant given by its name, with a table of its fields.
 struct Variant<D> {
     kind: String,
     rest: D,
@@ -171,7 +171,7 @@ mod tests {
             Point,
             /// A variant with fields.
             Circle {
-                /// Half of its width.
+                /// Half of the circle's width.
                 radius: f64,
                 /// The colors of the circle.
                 #[serde(default)]
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Starts at 0.
+    /// A line that starts at 0.
     #[derive(Debug, Clone, PartialEq, serde::Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Line {

@@ -1,4 +1,4 @@
-//! `Value`, any JSON value, and `Map`, the fields of an object in order.
+//! `Value`, which is any JSON value, and `Map`, which holds the fields of an object in order.
 
 use std::fmt;
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::ser::{CompactFormatter, Formatter};
 use serde_json::{Error, Number};
 
-/// The fields of an object, in order; two of them are equal in any order.
+/// The fields of an object in order. Two maps with the same fields are equal, whatever their order.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Map(Fields);
 
@@ -38,12 +38,12 @@ pub enum Value {
 static NULL: Value = Value::Null;
 
 impl Map {
-    /// No field.
+    /// Creates an object without fields.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether there is no field.
+    /// Returns whether the object has no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -122,17 +122,17 @@ impl<'de> Deserialize<'de> for Map {
 }
 
 impl Value {
-    /// Whether it is `null`.
+    /// Returns whether the value is `null`.
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
 
-    /// Whether it is an object.
+    /// Returns whether the value is an object.
     pub fn is_object(&self) -> bool {
         matches!(self, Value::Object(_))
     }
 
-    /// The truth value, if it is one.
+    /// Returns the value if it is a Boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(value) => Some(*value),
@@ -140,7 +140,7 @@ impl Value {
         }
     }
 
-    /// The number, if it is one.
+    /// Returns the value if it is a number.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Number(number) => number.as_f64(),
@@ -148,7 +148,7 @@ impl Value {
         }
     }
 
-    /// The number, if it is a whole one, 0 or above.
+    /// Returns the value if it is a whole number of at least 0.
     pub fn as_u64(&self) -> Option<u64> {
         match self {
             Value::Number(number) => number.as_u64(),
@@ -156,7 +156,7 @@ impl Value {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text if the value is a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::String(text) => Some(text),
@@ -164,7 +164,7 @@ impl Value {
         }
     }
 
-    /// The items, if it is a list.
+    /// Returns the items if the value is a list.
     pub fn as_array(&self) -> Option<&Vec<Value>> {
         match self {
             Value::Array(items) => Some(items),
@@ -172,7 +172,7 @@ impl Value {
         }
     }
 
-    /// The items, if it is a list.
+    /// Returns the mutable items if the value is a list.
     pub fn as_array_mut(&mut self) -> Option<&mut Vec<Value>> {
         match self {
             Value::Array(items) => Some(items),
@@ -180,7 +180,7 @@ impl Value {
         }
     }
 
-    /// The fields, if it is an object.
+    /// Returns the fields if the value is an object.
     pub fn as_object(&self) -> Option<&Map> {
         match self {
             Value::Object(fields) => Some(fields),
@@ -188,7 +188,7 @@ impl Value {
         }
     }
 
-    /// The fields, if it is an object.
+    /// Returns the mutable fields if the value is an object.
     pub fn as_object_mut(&mut self) -> Option<&mut Map> {
         match self {
             Value::Object(fields) => Some(fields),
@@ -196,23 +196,23 @@ impl Value {
         }
     }
 
-    /// A field, if it is an object that has it.
+    /// Returns a field if the value is an object that has this field.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)
     }
 
-    /// A field, if it is an object that has it.
+    /// Returns a mutable field if the value is an object that has this field.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         self.as_object_mut()?.get_mut(key)
     }
 }
 
-/// A value as JSON.
+/// Converts a value to JSON.
 ///
 /// # Errors
-/// A value that JSON cannot hold, such as a map whose keys are not texts.
+/// Returns an error if JSON cannot hold the value, such as a map whose keys are not text.
 pub fn to_value(value: impl Serialize) -> Result<Value, Error> {
-    /// Writes an `f32` as the `f64` that it is.
+    /// Writes an `f32` as the `f64` of the same value.
     struct Widened;
     impl Formatter for Widened {
         fn write_f32<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
@@ -224,7 +224,7 @@ pub fn to_value(value: impl Serialize) -> Result<Value, Error> {
     serde_json::from_slice(&text)
 }
 
-/// Compact; indented with `{:#}`.
+/// Prints compact JSON, or indented JSON with `{:#}`.
 impl fmt::Display for Value {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         let text = if formatter.alternate() { serde_json::to_string_pretty(self) } else { serde_json::to_string(self) };
@@ -232,7 +232,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A field, or null where there is none.
+/// Returns a field, or null if there is none.
 impl Index<&str> for Value {
     type Output = Value;
 
@@ -241,10 +241,10 @@ impl Index<&str> for Value {
     }
 }
 
-/// A field, which is added if there is none.
+/// Returns a mutable field, which is added if there is none.
 ///
 /// # Panics
-/// On a value that is neither an object nor null.
+/// Panics if the value is neither an object nor null.
 impl IndexMut<&str> for Value {
     fn index_mut(&mut self, key: &str) -> &mut Value {
         if self.is_null() {
@@ -255,7 +255,7 @@ impl IndexMut<&str> for Value {
     }
 }
 
-/// An item, or null where there is none.
+/// Returns an item of a list, or null if there is none.
 impl Index<usize> for Value {
     type Output = Value;
 
@@ -264,10 +264,10 @@ impl Index<usize> for Value {
     }
 }
 
-/// An item.
+/// Returns a mutable item of a list.
 ///
 /// # Panics
-/// If there is none.
+/// Panics if the list has no such item.
 impl IndexMut<usize> for Value {
     fn index_mut(&mut self, index: usize) -> &mut Value {
         &mut self.as_array_mut().expect("only lists have items")[index]
@@ -293,7 +293,7 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-/// Accepts whatever a format holds as a value.
+/// Accepts any value that a format can hold.
 struct AnyValue;
 
 impl<'de> Visitor<'de> for AnyValue {
@@ -368,7 +368,7 @@ macro_rules! from_whole_numbers {
 
 from_whole_numbers!(i32, i64, u8, u16, u32, u64, usize);
 
-/// Null where it is not finite.
+/// Converts a number; one that is not finite becomes null.
 impl From<f64> for Value {
     fn from(number: f64) -> Self {
         Number::from_f64(number).map_or(Value::Null, Value::Number)
@@ -411,8 +411,7 @@ impl<T: Into<Value>> FromIterator<T> for Value {
     }
 }
 
-/// Converts an object in serde_json's order: the alphabetical order, unless another crate turned on its
-/// `preserve_order`.
+/// Converts an object in serde_json's order, which is alphabetical unless another crate turned on its `preserve_order`.
 impl From<serde_json::Value> for Value {
     fn from(value: serde_json::Value) -> Self {
         match value {

@@ -1,27 +1,28 @@
-//! A measure written over positions as an exact measure, in any convention.
+//! Turns a measure written over positions into an exact measure, in any convention.
 
 use crate::loss::{LossError, PositionMeasure, RankedValue};
 use crate::measure::{ListMeasure, Measure, RankedDocuments};
 use crate::op::Execution;
 
-/// The exact [`Measure`] of a [`PositionMeasure`], for [`evaluate`](crate::metric::evaluate()),
-/// [`measure::evaluate`](crate::measure::evaluate()), `RankingMetric` and the selection of learners: one definition
-/// gives both the surrogate, through [`Surrogate`](crate::loss::Surrogate), and its target.
+/// Returns the exact [`Measure`] of a [`PositionMeasure`], for [`evaluate`](crate::metric::evaluate()),
+/// [`measure::evaluate`](crate::measure::evaluate()), `RankingMetric` and the selection of learners. One definition
+/// then gives both the surrogate, through [`Surrogate`](crate::loss::Surrogate), and the exact measure that it
+/// approximates.
 ///
 /// The measure defines gain, discount and relevance (labels of 1 or above). The convention defines the order of equal
-/// scores, the meaning of negative labels, and the value of a query with nothing to find. That is a query without a
-/// label above 0 for a measure with a gain, or without a relevant document for the others.
+/// scores, the meaning of negative labels, and the value of a query with nothing to find. For a measure with a gain,
+/// such a query has no label above 0. For other measures, it has no relevant document.
 ///
 /// If the convention averages ties, the value is exact for a measure that is a sum over positions. Other measures, such
 /// as average precision, get the value of [`RankedDocuments::mean_over_orders`]. Documents that were not retrieved have
-/// no position and count in ideal values.
+/// no position, but count in ideal values.
 ///
-/// `name` includes the parameters, as in `rbp_of_mine@p=0.8`, and must not be the name of a measure of this crate: it
-/// is printed, and a fit is resumed by the same name only. The measure is kept until the program ends, as by
-/// [`Measure::own`]. It runs the measure's operations on each list, on the CPU.
+/// `name` includes the parameters, as in `rbp_of_mine@p=0.8`, and must not be the name of a measure of this crate. The
+/// name is printed, and a fit can only be resumed with the same name. The measure is kept until the program ends, as
+/// with [`Measure::own`]. Each list is measured by the measure's own operations on the CPU.
 ///
 /// # Errors
-/// A parameter of the measure out of its range.
+/// Returns an error if a parameter of the measure is out of its range.
 ///
 /// ```
 /// use burn_rank::loss::{Dcg, Ndcg};
@@ -44,7 +45,7 @@ pub fn exact_measure(name: impl Into<String>, measure: impl PositionMeasure + 's
 struct ExactMeasure<M> {
     name: String,
     value: RankedValue<M>,
-    /// The execution of the thread that made the measure: evaluators hand queries to other threads.
+    /// The execution of the thread that created the measure, because evaluators use other threads.
     execution: Execution,
 }
 
@@ -84,7 +85,8 @@ mod tests {
     use crate::loss::{AveragePrecision, Dcg, Ndcg, PrecisionAt, ReciprocalRank};
     use crate::measure::{Convention, Rankings, evaluate};
 
-    /// 40 queries of 5 documents, with ties, documents that were not retrieved and queries without a relevant one.
+    /// Returns 40 queries of 5 documents, with ties, documents that were not retrieved, and queries without a relevant
+    /// document.
     fn many() -> (Vec<f32>, Vec<f32>, Vec<usize>) {
         let hash = |document: u32| document.wrapping_mul(2_654_435_761) >> 16;
         let score = |d: u32| if hash(d + 7) % 11 == 0 { f32::NEG_INFINITY } else { (hash(d) % 6) as f32 };

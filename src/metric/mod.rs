@@ -1,9 +1,9 @@
-//! Exact measures of tensors, and the same as metrics of burn-train.
+//! Computes exact measures from tensors, also as metrics of burn-train.
 //!
-//! [`evaluate`] measures a `[queries, documents]` tensor of scores, [`evaluate_packed`] flat scores, one query after
-//! another. Neither needs a feature.
-//! With the feature `train`, `RankingMetric` logs a measure in burn's `SupervisedTraining`.
-//! [`exact_measure`](exact_measure()) makes an exact measure of one that is written for a surrogate.
+//! [`evaluate`] measures a `[queries, documents]` tensor of scores. [`evaluate_packed`] measures flat scores, one query
+//! after another. Neither function needs a cargo feature. With the feature `train`, `RankingMetric` logs a measure in
+//! burn's `SupervisedTraining`. [`exact_measure`](exact_measure()) turns a measure that is written for a surrogate into
+//! an exact measure.
 
 mod exact_measure;
 #[cfg(feature = "train")]
@@ -21,44 +21,45 @@ use crate::data::{Segments, SegmentsError};
 use crate::measure::{Convention, Evaluation, Evaluator, Measure, MeasureError, Rankings};
 use crate::op::shape::difference;
 
-/// The error of tensors that cannot be measured.
+/// The reason why tensors cannot be measured.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetricError {
-    /// Tensors of different shapes.
+    /// The tensors have different shapes.
     #[error("{}", difference(.what, .found, "scores", .scores))]
     Shape {
-        /// `labels`, `mask` or `query_ids`.
+        /// The input with the wrong shape: `labels`, `mask` or `query_ids`.
         what: &'static str,
-        /// The shape of that input.
+        /// The shape of the input.
         found: Vec<usize>,
         /// The shape of the scores.
         scores: Vec<usize>,
     },
-    /// Flat scores that do not fall into queries.
+    /// The flat scores do not form valid queries.
     #[error(transparent)]
     Segments(#[from] SegmentsError),
-    /// A device whose values cannot be read.
+    /// The values of a tensor cannot be read from its device.
     #[error("the tensors cannot be read: {0}")]
     Read(#[from] TensorReadError),
-    /// Scores, labels, measures or a convention that cannot be measured.
+    /// The scores, labels, measures or convention cannot be used.
     #[error(transparent)]
     Measure(#[from] MeasureError),
 }
 
-/// Measures of scored lists in a convention: each query's value, and the mean over the queries that count.
+/// Computes measures of scored lists in a convention. Returns the value of each query, and the mean over the queries
+/// that count.
 ///
 /// Scores and labels are compared as `f32`, on the CPU. Tensors may live on an autodiff device.
 ///
 /// # Shapes
-/// - `scores`: `[queries, documents]`; a higher score ranks first, and -inf is not retrieved.
+/// - `scores`: `[queries, documents]`. A higher score ranks first, and a document with the score -inf is not retrieved.
 /// - `labels`: `[queries, documents]`, 0 or above.
-/// - `mask`: `[queries, documents]`; true for a document, false for padding. Scores and labels of padding are not read.
-///   This is the opposite of burn's `mask_pad`.
+/// - `mask`: `[queries, documents]`, true for a document and false for padding. Scores and labels of padding are
+///   ignored. The meaning of `mask` is the opposite of burn's `mask_pad`.
 ///
 /// # Errors
-/// [`MetricError::Shape`] for tensors of different shapes; [`MetricError::Measure`] for a NaN score, a label that the
-/// convention refuses, a measure that no query counts for (the convention excludes them all), and the other errors of
+/// Returns [`MetricError::Shape`] if tensors have different shapes. Returns [`MetricError::Measure`] for a NaN score, a
+/// label that the convention refuses, or a measure for which no query counts. It also wraps the other errors of
 /// [`measure::evaluate`](crate::measure::evaluate()).
 ///
 /// ```
@@ -91,15 +92,15 @@ pub fn evaluate(
     Ok(evaluator.evaluate(&lists.rankings())?)
 }
 
-/// Measures of flat scores, `[documents]`, in a convention, as [`evaluate`]: each query's value, and the mean over the
-/// queries that count. Documents of equal score are in the order of their rows.
+/// Computes measures of flat scores, `[documents]`, in a convention. Returns the value of each query, and the mean over
+/// the queries that count, as [`evaluate`] does. Documents with equal scores keep the order of their rows.
 ///
 /// # Shapes
-/// - `scores`, `labels`: `[documents]`; `segments` says which query each belongs to
+/// - `scores`, `labels`: `[documents]`; `segments` tells to which query each document belongs
 ///
 /// # Errors
-/// [`MetricError::Segments`] if `segments` and scores have different numbers of documents, and the errors of
-/// [`evaluate`].
+/// Returns [`MetricError::Segments`] if the numbers of documents in `segments` and scores differ. Otherwise returns the
+/// errors of [`evaluate`].
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -135,7 +136,7 @@ fn check_shape(what: &'static str, found: &[usize], scores: &[usize]) -> Result<
     if found == scores { Ok(()) } else { Err(MetricError::Shape { what, found: found.into(), scores: scores.into() }) }
 }
 
-/// The documents of lists, one after the other, without padding.
+/// The documents of consecutive lists, without padding.
 struct FlatLists {
     scores: Vec<f32>,
     labels: Vec<f32>,
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
     use burn::tensor::Device;
 
-    /// Three queries: relevant document second of two, first of three, and none.
+    /// Returns three queries: the relevant document is second of two, first of three, and missing.
     pub(super) fn lists() -> (Tensor<2>, Tensor<2>, Tensor<2, Bool>) {
         let device = Device::flex();
         (
@@ -267,7 +268,8 @@ mod tests {
         assert_eq!(ndcg("rax").per_query[0][2], Some(0.0));
     }
 
-    /// `1 - loss` of the exact relaxation counts a list with nothing to learn as 1; the measure leaves it out.
+    /// The value `1 - loss` of the exact relaxation is 1 for a list with nothing to learn, but the measure leaves such
+    /// a list out.
     #[test]
     fn one_minus_an_exact_loss_counts_a_list_with_nothing_to_learn_as_perfect() {
         use crate::loss::{Exact, Ndcg, RankingLoss, Reduction, Surrogate};

@@ -1,6 +1,6 @@
-//! NDCG, MAP, MRR and every other measure as burn-train metrics.
+//! Provides NDCG, MAP, MRR and every other measure as burn-train metrics.
 //!
-//! Any model whose output has an `Adaptor<RankingInput>` can log them:
+//! Any model whose output implements `Adaptor<RankingInput>` can log these metrics:
 //!
 //! ```
 //! use burn_rank::metric::{RankingInput, RankingMetric};
@@ -20,8 +20,8 @@
 //! // SupervisedTraining::new(..).metrics(metrics)
 //! ```
 //!
-//! A model that scores (query, document) pairs gives [`RankingInput::Packed`]: flat scores with the id of each query. A
-//! hand-written training loop can call a metric directly:
+//! A model that scores pairs of a query and a document provides [`RankingInput::Packed`], which has flat scores with
+//! query ids. A hand-written training loop can call a metric directly:
 //!
 //! ```
 //! use burn_rank::metric::{RankingInput, RankingMetric};
@@ -61,7 +61,7 @@ use crate::measure::{Convention, Evaluator, Measure, MeasureError, mean_of};
 // One value a batch: boxing the tensors would cost readers more than it saves.
 #[allow(clippy::large_enum_variant)]
 pub enum RankingInput {
-    /// Scored lists, `[queries, documents]` each; `mask` is true for a document.
+    /// Scored lists, each of shape `[queries, documents]`; `mask` is true for a document.
     Lists {
         /// Scores.
         scores: Tensor<2>,
@@ -70,22 +70,22 @@ pub enum RankingInput {
         /// True for a document, false for padding.
         mask: Tensor<2, Bool>,
     },
-    /// Flat scores and labels, `[documents]` each, and the id of the query of each document. Documents of a query may
-    /// be in any rows; documents of equal score are in the order of their rows.
+    /// Flat scores and labels, each of shape `[documents]`, with the query id of each document. Documents of a query
+    /// may be in any rows; documents with equal scores keep the order of their rows.
     Packed {
         /// Scores.
         scores: Tensor<1>,
         /// Labels.
         labels: Tensor<1>,
-        /// Any numbers, equal for documents of the same query.
+        /// The id of each document's query, which may be any number.
         query_ids: Tensor<1, Int>,
     },
-    /// Values of queries that were measured before.
+    /// Values of queries that have already been measured.
     Values(Vec<f64>),
 }
 
 impl RankingInput {
-    /// The same values, off the autodiff graph.
+    /// Returns the values without their autodiff graph.
     fn without_autodiff(self) -> Self {
         match self {
             Self::Lists { scores, labels, mask } => Self::Lists {
@@ -103,7 +103,7 @@ impl RankingInput {
     }
 }
 
-/// The queries of ids, in the order of their first occurrence.
+/// Returns the segments for query ids, with queries in the order of their first occurrence.
 fn segments(ids: Tensor<1, Int>, scores: usize) -> Result<Segments, MetricError> {
     check_shape("query_ids", &ids.dims(), &[scores])?;
     let mut numbers = HashMap::new();
@@ -115,12 +115,12 @@ fn segments(ids: Tensor<1, Int>, scores: usize) -> Result<Segments, MetricError>
     Ok(Segments::from_ids(&ids.iter::<i64>().map(of).collect::<Vec<usize>>())?)
 }
 
-/// The output of a pass over a batch, for metrics.
+/// The output of a pass over a batch, from which metrics are computed.
 #[derive(Debug, Clone)]
 pub struct RankingOutput {
-    /// Losses, `[queries]`.
+    /// The losses, `[queries]`.
     pub losses: Tensor<1>,
-    /// The scores and labels that measures are computed from.
+    /// The scores and labels from which measures are computed.
     pub ranked: RankingInput,
 }
 
@@ -143,12 +143,12 @@ impl Adaptor<RankingInput> for RankingOutput {
     }
 }
 
-/// A measure, averaged over the queries of an epoch, as a burn-train metric.
+/// A burn-train metric that averages a measure over the queries of an epoch.
 ///
-/// Queries that the convention leaves out do not count. A batch in which no query counts has no value: its entry is
-/// burn's "not available", which burn does not log. A batch that cannot be measured has the value NaN, and so has its
-/// epoch. Causes are a score that is NaN, a label that the measure has no gain for, or tensors of different shapes. The
-/// log explains the first such batch of an epoch.
+/// Queries that the convention leaves out do not count. A batch in which no query counts has no value; its entry is
+/// burn's "not available", which burn does not log. A batch that cannot be measured has the value NaN, and then so does
+/// its epoch. Possible causes are a NaN score, a label for which the measure has no gain, or tensors of different
+/// shapes. The log explains the first such batch of an epoch.
 #[derive(Clone)]
 pub struct RankingMetric {
     name: Arc<String>,
@@ -158,20 +158,20 @@ pub struct RankingMetric {
     explained: bool,
 }
 
-/// The state of the last batch.
+/// The state of the most recent batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastBatch {
-    /// Some of its queries count, or it could not be measured.
+    /// The batch has a value: some of its queries count, or it could not be measured.
     HasValue,
-    /// None of its queries counts, or there was none yet.
+    /// The batch has no value because none of its queries counts, or there was no batch yet.
     NoValue,
 }
 
 impl RankingMetric {
-    /// A measure in a convention.
+    /// Creates a metric from a measure and a convention.
     ///
     /// # Errors
-    /// A convention that contradicts itself.
+    /// Returns an error if the convention contradicts itself.
     pub fn new(measure: Measure, convention: &Convention) -> Result<Self, MeasureError> {
         let name = Arc::new(format!("{measure} ({})", convention.name));
         let evaluator = Evaluator::new(&[measure], convention)?;
@@ -182,22 +182,22 @@ impl RankingMetric {
         Self::new(measure, &Convention::default()).expect("the default convention is valid")
     }
 
-    /// NDCG over the first `k` documents, in the default convention.
+    /// Creates a metric for NDCG over the first `k` documents, in the default convention.
     pub fn ndcg(k: Option<usize>) -> Self {
         Self::standard(Measure::Ndcg(k))
     }
 
-    /// Mean average precision, in the default convention.
+    /// Creates a metric for mean average precision, in the default convention.
     pub fn map() -> Self {
         Self::standard(Measure::Ap(None))
     }
 
-    /// Mean reciprocal rank of the first relevant document, in the default convention.
+    /// Creates a metric for the mean reciprocal rank of the first relevant document, in the default convention.
     pub fn mrr() -> Self {
         Self::standard(Measure::ReciprocalRank(None))
     }
 
-    /// Values of the queries that count; NaN where the batch cannot be measured.
+    /// Returns the values of the queries that count, or NaN if the batch cannot be measured.
     fn values(&mut self, input: &RankingInput) -> Result<Vec<f64>, TensorReadError> {
         let lists = match input {
             RankingInput::Values(values) => return Ok(values.clone()),
@@ -285,7 +285,7 @@ mod tests {
         RankingInput::Lists { scores, labels, mask }
     }
 
-    /// One list without a relevant document.
+    /// Returns one list without a relevant document.
     fn nothing_to_find() -> RankingInput {
         let RankingInput::Lists { scores, labels, mask } = lists() else { unreachable!("lists are lists") };
         let third = |tensor: Tensor<2>| tensor.narrow(0, 2, 1);
@@ -340,7 +340,7 @@ mod tests {
         }
     }
 
-    /// The lists of the other tests, a document of each in turn.
+    /// Flat scores with query ids get the same values as lists, even if documents of all lists alternate.
     #[test]
     fn flat_scores_are_measured_by_their_query_ids() {
         let device = burn::tensor::Device::flex();

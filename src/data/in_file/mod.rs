@@ -1,6 +1,6 @@
-//! Features that stay in a file: rows are copied out of it where they are wanted, normalized on the way.
+//! Features that stay in a file: rows are copied and normalized only when they are used.
 //!
-//! Code that asks for one slice of all features needs them in memory. If the file holds them as one slice, that slice
+//! Code that asks for all features as one slice needs them in memory. If the file holds them as one slice, that slice
 //! is used; otherwise they are copied.
 
 mod survey;
@@ -25,88 +25,89 @@ use super::parts::{CHUNK, Parts, numbers};
 use crate::distributed::{OneProcess, Processes};
 pub(super) use survey::Survey;
 
-/// Number of rows that a thread copies at a time.
+/// The number of rows that a thread copies at a time.
 const ROWS: usize = 4096;
 
-/// Number of values of a block of a pass: 16 MiB.
+/// The number of values in a block of a pass: 16 MiB.
 const PASS: usize = 4 << 20;
 
-/// A file that holds rows of features, as one or more slices one after the other.
+/// A file that holds rows of features in one or more consecutive slices.
 pub trait Source: Send + Sync {
-    /// Number of slices.
+    /// Returns the number of slices.
     fn parts(&self) -> usize;
 
-    /// The values of a slice: whole rows.
+    /// Returns the values of a slice, which holds whole rows.
     fn part(&self, part: usize) -> &[f32];
 
-    /// The values as a buffer of Arrow, where they are one slice.
+    /// Returns the values as an Arrow buffer if they form one slice.
     #[cfg(feature = "columnar")]
     fn buffer(&self) -> Option<arrow_buffer::ScalarBuffer<f32>> {
         None
     }
 
-    /// Keeps at most so many bytes in memory from now on. Values are then read where they are wanted.
+    /// Keeps at most this many bytes in memory. Values are then read whenever they are used.
     fn keep(&self, bytes: usize);
 
-    /// Whether values are read where they are wanted: a slice of them would bring them all into memory.
+    /// Returns whether values are read whenever they are used. A slice of all values would then load the whole file
+    /// into memory.
     fn is_read(&self) -> bool;
 
-    /// Copies values of a slice, and keeps what is around them for the next time.
+    /// Copies values of a slice, and keeps the surrounding values in memory for later use.
     fn copy(&self, part: usize, values: Range<usize>, out: &mut [f32]);
 
-    /// Copies values of a slice that are used once.
+    /// Copies values of a slice that are used only once.
     fn read(&self, part: usize, values: Range<usize>, out: &mut [f32]);
 
-    /// Reads values of a slice that are used soon, so that they need not be read then.
+    /// Reads values of a slice in advance, because they will be used soon.
     fn expect(&self, part: usize, values: Range<usize>);
 
-    /// Whether a missing value is an error.
+    /// Returns whether a missing value is an error.
     fn refuses_missing(&self) -> bool;
 
-    /// The error for a value that is not allowed; `row` and `feature` count from 0.
+    /// Returns the error for a value that is not allowed; `row` and `feature` are numbered from 0.
     fn unusable(&self, row: usize, feature: usize, value: f32) -> DataError;
 }
 
-/// The same data with their features in a file that holds the same values.
+/// Returns the dataset with its features replaced by a file that holds the same values.
 pub fn of_source(data: &RankingDataset, source: Box<dyn Source>) -> RankingDataset {
     RankingDataset { features: InFile::new(source, data.feature_count).into(), ..data.clone() }
 }
 
-/// The features of a file, `[rows x width]`. Clones share what is known about the features.
+/// The features in a file, `[rows x width]`. Clones share what is known about the values.
 #[derive(Clone)]
 pub(super) struct InFile {
     file: Arc<Rows>,
     normalized: Option<Arc<Normalized>>,
-    /// How features are streamed, if they are.
+    /// The limits of streaming; `None` if features are not streamed.
     streaming: Option<Streaming>,
-    /// All values, once someone takes them as a slice.
+    /// All values, after a first request for them as a slice.
     all: Arc<OnceLock<Vec<f32>>>,
 }
 
-/// How features are streamed.
+/// The limits for streamed features.
 #[derive(Clone, Copy)]
 struct Streaming {
-    /// Bytes of the file that are to be in memory, at most.
+    /// The largest number of bytes of the file that may be in memory.
     memory: usize,
-    /// Bytes of the window in which training shuffles queries.
+    /// The size in bytes of the window in which training shuffles queries.
     window: usize,
 }
 
 struct Rows {
     source: Arc<dyn Source>,
     width: usize,
-    /// The first row of each slice, and the number of all rows.
+    /// The first row of each slice, followed by the number of all rows.
     starts: Vec<usize>,
-    /// The parts that passes go through.
+    /// The parts that passes over the values process one by one.
     parts: Parts,
     survey: OnceLock<Survey>,
     hashed: Mutex<Option<Hashed>>,
 }
 
-/// What a hash of all values came to.
+/// The result of hashing all values.
 #[derive(Clone)]
 enum Hashed {
-    /// A hash that was continued with them: its state before, finalized, and its state after.
+    /// The hash that was continued with all values: its earlier state, finalized, and its later state.
     Whole { before: Output<Sha256>, after: Sha256 },
     /// The hash of each part.
     Parts(Vec<Vec<u8>>),
@@ -115,14 +116,14 @@ enum Hashed {
 /// A normalizer that is applied to rows as they are copied.
 struct Normalized {
     normalizer: Normalizer,
-    /// Of the queries.
+    /// The offsets of the queries.
     offsets: Vec<usize>,
-    /// The number of missing values of each column after the normalizer has filled them: 0.
+    /// The number of missing values in each column after the normalizer has filled them, which is always 0.
     none_missing: Vec<usize>,
 }
 
 impl InFile {
-    /// Creates the features of a file, at least one per document.
+    /// Creates the features of a file; each document must have at least one feature.
     #[cfg_attr(not(feature = "columnar"), allow(dead_code))]
     pub fn new(source: Box<dyn Source>, width: usize) -> Self {
         let mut starts = vec![0];
@@ -133,18 +134,19 @@ impl InFile {
         Self { file, normalized: None, streaming: None, all: Arc::default() }
     }
 
-    /// From now on passes go through these parts of the rows. What earlier passes found is no longer known.
+    /// Cuts the rows into parts, which later passes process one by one. Results of earlier passes are forgotten.
     pub fn cut(&mut self, parts: Parts) {
         let Rows { source, width, starts, .. } = &*self.file;
         self.file = Arc::new(Rows::new(source.clone(), *width, starts.clone(), parts));
     }
 
-    /// Returns the parts that passes go through.
+    /// Returns the parts that passes over the values process one by one.
     pub fn parts(&self) -> &Parts {
         &self.file.parts
     }
 
-    /// Returns the processes that share the reading: the given ones if features are streamed.
+    /// Returns the processes that share the reading. These are the given processes if features are streamed, otherwise
+    /// only this one.
     pub fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         if self.streaming.is_some() { processes } else { &OneProcess }
     }
@@ -154,12 +156,12 @@ impl InFile {
         self.file.rows() * self.width()
     }
 
-    /// The number of values of a row as it is used.
+    /// Returns the number of values of a row when it is used.
     fn width(&self) -> usize {
         self.normalized.as_ref().map_or(self.file.width, |normalized| normalized.normalizer.columns())
     }
 
-    /// Returns the means and columns that fill missing values, if they are filled.
+    /// Returns the means and columns that fill missing values, if missing values are filled.
     fn filling(&self) -> Option<&Indicators> {
         self.normalized.as_ref()?.normalizer.missing()
     }
@@ -176,7 +178,7 @@ impl InFile {
         })
     }
 
-    /// Returns all values as a vector of its own.
+    /// Returns all values as a vector.
     pub fn into_vec(mut self) -> Vec<f32> {
         match Arc::get_mut(&mut self.all).and_then(OnceLock::take) {
             Some(all) => all,
@@ -184,42 +186,43 @@ impl InFile {
         }
     }
 
-    /// The values as a buffer of Arrow, where the file holds them as one slice.
+    /// Returns the values as an Arrow buffer if the file holds them as one slice.
     #[cfg(feature = "columnar")]
     pub fn buffer(&self) -> Option<arrow_buffer::ScalarBuffer<f32>> {
         if self.normalized.is_some() { None } else { self.file.source.buffer() }
     }
 
-    /// Whether someone has taken all values as a slice that is not the file's own.
+    /// Returns whether all values were copied into memory.
     #[cfg(test)]
     pub fn is_copied(&self) -> bool {
         self.all.get().is_some()
     }
 
-    /// Streams the values from now on: training shuffles within windows of so many bytes, and at most `memory` bytes
-    /// of the file stay in memory.
+    /// Streams the values from now on. Training shuffles queries within windows of `window` bytes, and at most `memory`
+    /// bytes of the file stay in memory.
     pub fn stream(&mut self, memory: usize, window: usize) {
         self.streaming = Some(Streaming { memory, window });
         self.file.source.keep(memory);
     }
 
-    /// Keeps at most so many bytes of the file in memory.
+    /// Keeps at most this many bytes of the file in memory.
     #[cfg(feature = "ranker")]
     pub fn keep(&self, bytes: usize) {
         self.file.source.keep(bytes);
     }
 
-    /// Returns the bytes of the window in which training shuffles queries, of features that are streamed.
+    /// Returns the size in bytes of the window in which training shuffles queries; `None` if features are not streamed.
     pub fn window(&self) -> Option<usize> {
         self.streaming.map(|streaming| streaming.window)
     }
 
-    /// Returns at most how many bytes of the file are to be in memory, of features that are streamed.
+    /// Returns the largest number of bytes of the file that may be in memory; `None` if features are not streamed.
     pub fn memory(&self) -> Option<usize> {
         self.streaming.map(|streaming| streaming.memory)
     }
 
-    /// Normalizes the values where they are copied from now on, if they are streamed and not normalized yet.
+    /// Normalizes values whenever they are copied, from now on. Returns false if the values are not streamed or already
+    /// normalized.
     pub fn normalize(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
         if self.streaming.is_none() || self.normalized.is_some() {
             return false;
@@ -228,7 +231,8 @@ impl InFile {
         true
     }
 
-    /// Fills missing values of normalized features where they are copied from now on, if they are streamed.
+    /// Fills missing values of normalized features whenever they are copied, from now on. Returns false if the values
+    /// are not streamed.
     pub fn fill(&mut self, normalizer: &Normalizer, offsets: &[usize]) -> bool {
         if self.streaming.is_none() {
             return false;
@@ -244,7 +248,7 @@ impl InFile {
         self.all = Arc::default();
     }
 
-    /// Copies rows.
+    /// Copies rows as they are used, with several threads.
     pub fn copy(&self, rows: Range<usize>, out: &mut [f32]) {
         let width = self.width();
         out.par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, out)| {
@@ -261,7 +265,7 @@ impl InFile {
         missing.fill_from(&normalized, out);
     }
 
-    /// Copies rows whose missing values stay missing.
+    /// Copies rows without filling their missing values.
     fn copy_normalized(&self, rows: Range<usize>, out: &mut [f32]) {
         match &self.normalized {
             Some(normalized) if normalized.is_by_query() => normalized.copy_queries(&self.file, rows, out),
@@ -273,23 +277,23 @@ impl InFile {
         }
     }
 
-    /// Whether rows are read where they are wanted.
+    /// Returns whether rows are read whenever they are used.
     pub fn is_read(&self) -> bool {
         self.file.source.is_read()
     }
 
-    /// Reads rows that are used soon.
+    /// Reads rows that will be used soon.
     pub fn expect(&self, rows: Range<usize>) {
         self.file.each_piece(rows, |part, values| self.file.source.expect(part, values));
     }
 
-    /// Calls `of_block` with the values of a part, blocks of whole rows one after the other. Each but the last has a
+    /// Calls `of_block` with the values of a part, as consecutive blocks of whole rows. Each block but the last has a
     /// multiple of `unit` rows.
     pub fn each_block_of_part(&self, part: usize, unit: usize, of_block: impl FnMut(&[f32])) {
         self.each_block_of(self.file.part(part), unit, of_block);
     }
 
-    /// [`each_block_of_part`](Self::each_block_of_part) of the rows that fall to this process.
+    /// Calls `of_block` with this process's rows in blocks, as [`each_block_of_part`](Self::each_block_of_part) does.
     pub fn each_own_block(&self, processes: &dyn Processes, unit: usize, of_block: impl FnMut(&[f32])) {
         self.each_block_of(self.parts().own_rows(self.file.rows(), self.readers(processes)), unit, of_block);
     }
@@ -315,7 +319,7 @@ impl InFile {
         }
     }
 
-    /// Calls `of_block` with blocks of rows, while a thread reads the next block.
+    /// Calls `of_block` with blocks of rows while another thread reads the next block.
     fn read_each(&self, blocks: impl Iterator<Item = Range<usize>> + Send, mut of_block: impl FnMut(&[f32])) {
         let width = self.file.width;
         let (filled, full) = mpsc::sync_channel::<Vec<f32>>(1);
@@ -351,8 +355,8 @@ impl InFile {
         });
     }
 
-    /// Continues a hash with all values, or with the hashes of the parts if there are several. The result for values as
-    /// they are in the file is kept for the next call with the same hash. The survey is made in the same pass.
+    /// Continues a hash with all values or, if there are several parts, with the hash of each part. For values without
+    /// normalization, the result is kept for later calls with the same hash. The same pass also makes the survey.
     pub fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         let begun = if self.parts().count() == 1 { hash.clone() } else { Sha256::new() };
         if self.normalized.is_some() {
@@ -370,7 +374,7 @@ impl InFile {
         hashed.go_on(hash);
     }
 
-    /// Hashes the values of each part, going on with `begun`, and looks through them in the same pass.
+    /// Hashes the values of each part, starting from the state `begun`, and surveys them in the same pass.
     fn hashed(&self, begun: Sha256, processes: &dyn Processes) -> (Hashed, Survey) {
         let readers = self.readers(processes);
         if self.parts().count() == 1 {
@@ -389,8 +393,8 @@ impl InFile {
         (Hashed::Parts(hashes), Survey::of_parts(&surveys))
     }
 
-    /// Continues a hash with all values, and checks them. A hash reads values in their order, so each process adds its
-    /// own values and hands the hash on to the next.
+    /// Continues a hash with all values, and surveys them. A hash needs the values in order, so each process adds its
+    /// own values and passes the hash to the next process.
     fn hashed_in_turns(&self, mut hash: Sha256, readers: &dyn Processes) -> (Sha256, Survey) {
         let mut survey = Survey::new(self.width());
         for turn in 0..readers.count() {
@@ -415,8 +419,8 @@ impl InFile {
         (hash, survey)
     }
 
-    /// Calls `then` with what `of_chunk` makes of every chunk of rows, in their order; the chunks of other processes
-    /// are gathered. Only of features that are not cut.
+    /// Applies `of_chunk` to every chunk of rows, and calls `then` with the results in order. Results of other
+    /// processes are gathered. The features must not be cut into parts.
     pub fn each_chunk(
         &self,
         processes: &dyn Processes,
@@ -439,7 +443,7 @@ impl InFile {
         }
     }
 
-    /// Goes on with a hash of the values in the file, and of the normalizer.
+    /// Continues a hash with the values in the file and the normalizer.
     #[cfg(any(feature = "learners", test))]
     pub fn fingerprint_into(&self, hash: &mut Sha256) {
         self.raw().hash_into(hash, &OneProcess);
@@ -448,17 +452,17 @@ impl InFile {
         }
     }
 
-    /// The values as they are in the file.
+    /// Returns the features as they are in the file, without normalization.
     pub fn raw(&self) -> Self {
         Self { normalized: None, ..self.clone() }
     }
 
-    /// Whether the values in the file have been looked through.
+    /// Returns whether the values in the file have been surveyed.
     pub fn is_known(&self) -> bool {
         self.file.survey.get().is_some()
     }
 
-    /// Returns the findings of a pass over the file, which is made once.
+    /// Returns the survey of the values in the file, which is made only once.
     fn survey(&self) -> &Survey {
         self.file.survey.get_or_init(|| self.raw().surveyed(&OneProcess))
     }
@@ -482,7 +486,7 @@ impl InFile {
         Survey::of_parts(&self.parts().gather_numbers(self.readers(processes), of_part))
     }
 
-    /// Returns what a pass over the values finds, normalized if the features are.
+    /// Returns the survey of the values as they are used: normalized, if the features are normalized.
     pub fn survey_in(&self, processes: &dyn Processes) -> Cow<'_, Survey> {
         match self.normalized {
             None => Cow::Borrowed(self.survey()),
@@ -490,7 +494,7 @@ impl InFile {
         }
     }
 
-    /// Refuses the first value that is infinite, or missing where that is an error.
+    /// Refuses the first value that is infinite, or that is missing although missing values are errors.
     pub fn check(&self) -> Result<(), DataError> {
         let survey = self.survey();
         let missing = survey.first_missing.filter(|_| self.file.source.refuses_missing());
@@ -500,12 +504,12 @@ impl InFile {
         Err(self.file.source.unusable(place / self.file.width, place % self.file.width, value))
     }
 
-    /// Returns the place of the first missing value that is not filled.
+    /// Returns the place of the first missing value, if missing values are not filled.
     pub fn first_missing(&self) -> Option<usize> {
         if self.filling().is_some() { None } else { self.survey().first_missing }
     }
 
-    /// Returns the number of missing values of each feature that are not filled.
+    /// Returns the number of missing values of each feature; 0 if they are filled.
     pub fn missing_of(&self) -> &[usize] {
         match &self.normalized {
             Some(normalized) if normalized.normalizer.fills_missing() => &normalized.none_missing,
@@ -513,7 +517,8 @@ impl InFile {
         }
     }
 
-    /// Returns the smallest and largest value of each feature, missing ones aside; (0, 0) where there are none.
+    /// Returns the smallest and the largest value of each feature, ignoring missing values. A feature without values
+    /// gets (0, 0).
     pub fn ranges(&self, processes: &dyn Processes) -> Vec<(f32, f32)> {
         let Some(normalized) = &self.normalized else { return self.survey().ranges() };
         if normalized.is_by_query() {
@@ -543,7 +548,7 @@ impl InFile {
 }
 
 impl Hashed {
-    /// Returns whether this hash continues a hash in the state `start`.
+    /// Returns whether this hash continues a hash that was in the state `start`.
     fn began_with(&self, start: &Output<Sha256>) -> bool {
         match self {
             Self::Whole { before, .. } => before == start,
@@ -551,7 +556,7 @@ impl Hashed {
         }
     }
 
-    /// Adds the values to a hash.
+    /// Adds the hashed values to a hash.
     fn go_on(self, hash: &mut Sha256) {
         match self {
             Self::Whole { after, .. } => *hash = after,
@@ -565,7 +570,7 @@ impl Rows {
         Self { source, width, starts, parts, survey: OnceLock::new(), hashed: Mutex::default() }
     }
 
-    /// The rows of a part.
+    /// Returns the rows of a part.
     fn part(&self, part: usize) -> Range<usize> {
         self.parts.rows(part, self.rows())
     }
@@ -574,7 +579,8 @@ impl Rows {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Calls `of_piece` with the part of each piece of rows, and the places of its values in the part.
+    /// Splits a range of rows at the bounds of slices. Calls `of_piece` with the slice of each piece, and the indices
+    /// of its values in the slice.
     fn each_piece(&self, rows: Range<usize>, mut of_piece: impl FnMut(usize, Range<usize>)) {
         let mut row = rows.start;
         while row < rows.end {
@@ -585,17 +591,17 @@ impl Rows {
         }
     }
 
-    /// Copies rows, and keeps what is around them for the next time.
+    /// Copies rows, and keeps the surrounding rows in memory for later use.
     fn copy(&self, rows: Range<usize>, out: &mut [f32]) {
         self.each_piece_of(rows, out, |part, values, piece| self.source.copy(part, values, piece));
     }
 
-    /// Copies rows that are used once.
+    /// Copies rows that are used only once.
     fn read(&self, rows: Range<usize>, out: &mut [f32]) {
         self.each_piece_of(rows, out, |part, values, piece| self.source.read(part, values, piece));
     }
 
-    /// Calls `of_piece` with each piece of rows and its part of `out`.
+    /// Calls `of_piece` with each piece of the rows and the matching piece of `out`.
     fn each_piece_of(
         &self,
         rows: Range<usize>,
@@ -609,7 +615,7 @@ impl Rows {
         });
     }
 
-    /// Returns rows where they lie, if that is one slice.
+    /// Returns rows without copying them, if they are in one slice.
     fn slice(&self, rows: Range<usize>) -> Option<&[f32]> {
         let mut pieces = Vec::new();
         self.each_piece(rows, |part, values| pieces.push((part, values)));
@@ -621,12 +627,12 @@ impl Rows {
 }
 
 impl Normalized {
-    /// Whether the values of a query depend on all of its rows.
+    /// Returns whether the values of a query depend on all rows of the query.
     fn is_by_query(&self) -> bool {
         self.normalizer.kind() == NormalizerKind::QueryMinMax
     }
 
-    /// Copies rows that are normalized by query. If only some rows of a query are needed, the whole query is
+    /// Copies rows that are normalized by query. If only some rows of a query are requested, the whole query is
     /// normalized.
     fn copy_queries(&self, file: &Rows, rows: Range<usize>, out: &mut [f32]) {
         let width = file.width;

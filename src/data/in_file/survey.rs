@@ -1,33 +1,33 @@
-//! The survey of one pass over the values of a file.
+//! A survey of feature values, made in one pass.
 
 use rayon::prelude::*;
 
 use crate::data::parts::CHUNK;
 
-/// Number of rows that a thread looks through at a time.
+/// The number of rows that a thread surveys at a time.
 pub(in crate::data) const ROWS: usize = CHUNK;
 
-/// Missing and infinite values, and the range and the sum of each feature.
+/// Counts and first places of missing and infinite values, with the range and the sum of each feature.
 #[derive(Clone)]
 pub(in crate::data) struct Survey {
-    /// The first infinite value, and its place.
+    /// The place and the value of the first infinite value.
     pub first_infinite: Option<(usize, f32)>,
-    /// Place of the first missing value.
+    /// The place of the first missing value.
     pub first_missing: Option<usize>,
-    /// Number of missing values of each feature.
+    /// The number of missing values of each feature.
     pub missing_of: Vec<usize>,
-    /// Sum of each feature, missing values aside.
+    /// The sum of each feature, ignoring missing values.
     pub sums: Vec<f64>,
-    /// Smallest value of each feature, missing ones aside; infinity where there are none.
+    /// The smallest value of each feature, ignoring missing values; infinity for a feature without values.
     lows: Vec<f32>,
-    /// Largest value of each feature; minus infinity where there are none.
+    /// The largest value of each feature; minus infinity for a feature without values.
     highs: Vec<f32>,
-    /// Number of values so far.
+    /// The number of values that were added so far.
     values: usize,
 }
 
 impl Survey {
-    /// Begins a pass over rows of `width` values, at least 1.
+    /// Begins a survey of rows with `width` values each, at least 1.
     pub fn new(width: usize) -> Self {
         Self {
             first_infinite: None,
@@ -40,7 +40,8 @@ impl Survey {
         }
     }
 
-    /// Adds the rows that come next. A multiple of [`ROWS`] came before, or the sums have another order.
+    /// Adds the next rows. The number of earlier rows must be a multiple of [`ROWS`], because otherwise the sums would
+    /// be added in another order.
     pub fn add(&mut self, rows: &[f32]) {
         let width = self.lows.len();
         if width == 0 {
@@ -74,7 +75,7 @@ impl Survey {
         self.values = rows.len();
     }
 
-    /// Adds the survey of the values that come next.
+    /// Appends the survey of the values that come next.
     pub fn join(&mut self, next: &Self) {
         let moved = |at: usize| self.values + at;
         self.first_infinite = self.first_infinite.or(next.first_infinite.map(|(at, value)| (moved(at), value)));
@@ -86,7 +87,7 @@ impl Survey {
         self.highs.iter_mut().zip(&next.highs).for_each(|(high, other)| *high = high.max(*other));
     }
 
-    /// Returns the survey of a part of some values as numbers, which processes exchange.
+    /// Returns the survey as numbers, which processes can exchange.
     pub fn to_numbers(&self) -> Vec<f64> {
         let place = |place: Option<usize>| place.map_or(-1.0, |place| place as f64);
         let (infinite, value) = self.first_infinite.unzip();
@@ -96,7 +97,7 @@ impl Survey {
         first.into_iter().chain(missing).chain(self.sums.iter().copied()).chain(ranges).collect()
     }
 
-    /// Reads the result of [`to_numbers`](Self::to_numbers).
+    /// Returns the survey that [`to_numbers`](Self::to_numbers) has turned into numbers.
     pub fn from_numbers(numbers: &[f64]) -> Self {
         let (first, of_features) = numbers.split_at(4);
         let width = of_features.len() / 4;
@@ -113,7 +114,7 @@ impl Survey {
         }
     }
 
-    /// Returns the survey of all parts of some values, from the numbers of each; an empty one of no parts.
+    /// Joins the surveys of all parts, each given as numbers. Without parts the survey is empty.
     pub fn of_parts(parts: &[Vec<f64>]) -> Self {
         let mut parts = parts.iter().map(|numbers| Self::from_numbers(numbers));
         let mut all = parts.next().unwrap_or_else(|| Self::new(0));
@@ -121,7 +122,7 @@ impl Survey {
         all
     }
 
-    /// Returns the smallest and largest value of each feature; (0, 0) where there are none.
+    /// Returns the smallest and the largest value of each feature; (0, 0) for a feature without values.
     pub fn ranges(&self) -> Vec<(f32, f32)> {
         let range = |(&low, &high)| if low > high { (0.0, 0.0) } else { (low, high) };
         self.lows.iter().zip(&self.highs).map(range).collect()

@@ -1,4 +1,4 @@
-//! A file whose reads are counted, for tests.
+//! A file for tests that counts how often its values are read.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use super::{DataError, RankingDataset, Source, of_source};
 
-/// The number of reads of each value.
+/// The number of times that each value was read.
 pub(crate) type Reads = Arc<Mutex<Vec<usize>>>;
 
-/// Slices of memory in place of a file.
+/// Slices of memory that replace a file.
 struct Slices {
     parts: Vec<Vec<f32>>,
     is_read: AtomicBool,
@@ -67,7 +67,8 @@ impl Source for Slices {
     }
 }
 
-/// The same data with their features in slices that are cut after the given rows, and how often each value was read.
+/// Returns the dataset with its features in slices, which are cut after the given rows. Also returns how often each
+/// value was read.
 pub(crate) fn counted_in_slices(
     data: &RankingDataset,
     cuts: &[usize],

@@ -1,4 +1,4 @@
-//! Files next to a data file, one number per line: `FILE.query`, `FILE.query_weights`, `FILE.weight`.
+//! Reads files next to a data file, with one number per line: `FILE.query`, `FILE.query_weights`, `FILE.weight`.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -9,7 +9,7 @@ use crate::data::error::quoted;
 use crate::data::input::Input;
 use crate::data::text::source::open;
 
-/// A kind of file next to data files, by the ending of its name.
+/// A kind of file next to data files, recognized by the ending of its name.
 pub(super) struct Beside {
     pub(super) ending: &'static str,
 }
@@ -23,8 +23,8 @@ impl Beside {
         PathBuf::from(name)
     }
 
-    /// Finds the file next to `data`. It is `DATA.ENDING`; for `FILE.gz`, `FILE.ENDING` and `FILE.ENDING.gz` are also
-    /// tried.
+    /// Finds the file next to `data`. The name is `DATA.ENDING`; for `FILE.gz`, the names `FILE.ENDING` and
+    /// `FILE.ENDING.gz` are also tried.
     pub(super) fn find(&self, data: &Path) -> Option<PathBuf> {
         let mut candidates = vec![self.name(data)];
         if data.extension().is_some_and(|extension| extension == "gz") {
@@ -36,11 +36,11 @@ impl Beside {
     }
 }
 
-/// Reads one number from each line that is not blank. Of a file that is far too long for `most` lines the beginning is
+/// Reads one number from each line that is not blank. If a file is far too long for `most` lines, only its beginning is
 /// read, and the second result is false.
 ///
 /// # Errors
-/// The first line that does not hold what is expected; a file that cannot be read.
+/// Returns an error for the first line that does not hold the expected number, or for a file that cannot be read.
 pub(super) fn numbers<T>(
     path: &Path,
     most: usize,

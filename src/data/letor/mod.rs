@@ -1,21 +1,22 @@
-//! LETOR / SVMlight text: `label qid:ID index:value ... # comment`, one document per line.
+//! Reads LETOR / SVMlight text, `label qid:ID index:value ... # comment`, with one document per line.
 //!
-//! * Indices count from 1, ascend, and may be sparse: an absent feature is 0, or missing ([`Absent`]).
-//! * `NULL` and `nan` are missing values, which are rejected, replaced or kept ([`Missing`]).
-//! * Several files are read as one set; a file may be gzip-compressed (recognized by its first bytes); lines end with
-//!   LF or CRLF; blank lines and comment lines are skipped.
-//! * All documents of a query are on consecutive lines of one file, or, with the option `sort`, on any lines of it.
-//!   Without `qid:`, the file `FILE.query` next to `FILE` holds the size of each query, one number per line (LightGBM's
-//!   convention).
-//! * With [`Weights::File`], `FILE.query_weights` next to `FILE` holds the weight of each query in training, or
-//!   `FILE.weight` the weight of each document (LightGBM's convention), one number per line.
-//! * `#docid = NAME ...` names a document; any other comment is kept whole as its identifier.
-//! * Labels are finite and at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]); values are
-//!   finite or missing.
+//! * Indices of features start at 1, ascend, and may have gaps. An absent feature is 0, or missing ([`Absent`]).
+//! * `NULL` and `nan` are missing values, which may be refused, replaced or kept ([`Missing`]).
+//! * Several files are read as one set. A file may be gzip-compressed, which its first bytes show. Lines end with LF or
+//!   CRLF. Blank lines and comment lines are skipped.
+//! * The documents of a query are on consecutive lines of one file or, with the option `sort`, on any of its lines.
+//!   Without `qid:`, the file `FILE.query` next to `FILE` holds the size of each query, one number per line, as in
+//!   LightGBM.
+//! * With [`Weights::File`], `FILE.query_weights` next to `FILE` holds the weight of each query in training.
+//!   `FILE.weight` holds the weight of each document, as in LightGBM. Both files have one number per line.
+//! * The comment `#docid = NAME ...` gives a document the identifier NAME. Any other comment is the document's
+//!   identifier as a whole.
+//! * Labels are finite numbers of at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]).
+//!   Values are finite or missing.
 //!
-//! The text is read in blocks of whole lines, which rayon's threads parse while the next ones are read. Blocks do not
-//! depend on the number of threads, so the result and the first error do not either. Time is linear in the size of the
-//! text; memory holds the dataset and a few blocks.
+//! The text is read in blocks of whole lines. Threads of rayon parse these blocks while the next blocks are read.
+//! Blocks do not depend on the number of threads, so neither do the result and the first error. Reading takes time
+//! linear in the size of the text, and memory for the dataset and a few blocks.
 
 mod beside;
 mod number;
@@ -43,16 +44,16 @@ pub(in crate::data) use parse::LARGEST;
 /// Reads files as one dataset, in the order given.
 ///
 /// # Errors
-/// The first fault in file order, with path, line and column; see [`DataError`].
+/// Returns the first fault in the order of files, with its path, line and column; see [`DataError`].
 pub fn read(paths: &[PathBuf], options: &ReadOptions) -> Result<RankingDataset, DataError> {
     read_from(paths.iter().map(Input::from_path), options)
 }
 
-/// Reads files and readers as one dataset, in the order given. A reader has no `FILE.query` next to it: its lines need
-/// `qid:`.
+/// Reads files and readers as one dataset, in the order given. A reader has no file `FILE.query` next to it, so its
+/// lines need `qid:`.
 ///
 /// # Errors
-/// As [`read()`].
+/// Returns the same errors as [`read()`].
 pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions) -> Result<RankingDataset, DataError> {
     assemble(inputs, options, &Like::default(), read_text).map(|read| read.data)
 }

@@ -1,4 +1,4 @@
-//! Parses one block of whole lines into rows, labels and groups.
+//! Parses a block of whole lines into rows, labels and groups.
 
 use std::sync::LazyLock;
 
@@ -7,31 +7,31 @@ use crate::data::error::quoted;
 use crate::data::rows::Rows;
 use crate::data::text::options::{Groups, MISSING_HINT, Missing, ReadOptions};
 
-/// The field at the beginning of a line.
+/// Describes the field at the beginning of a line.
 pub(in crate::data) const LABEL: &str = "a label (a number of at least 0)";
 
-/// The end of an error about a number beyond 32 bits.
+/// The end of an error about a number that exceeds 32 bits.
 pub(in crate::data) const LARGEST: &str = "of at most 3.4028235e38 in size, the largest 32-bit float";
 
-/// Rules for the parser of a block.
+/// The rules for parsing a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub missing: Missing,
-    /// The number that stands for a missing value; NaN where none does.
+    /// The number that stands for a missing value; NaN if none does.
     pub missing_number: f32,
-    /// The value of a feature that a line leaves out.
+    /// The value of a feature that is absent from a line.
     pub absent: f32,
     pub groups: Groups,
-    /// Largest feature index, and what says so, as the end of a refusal of a larger one.
+    /// The largest feature index, and its source, which ends an error about a larger index.
     pub largest_index: usize,
     pub limit: &'static str,
-    /// Largest number of cells (documents x features) of the block.
+    /// The largest number of cells (documents x features) in the block.
     pub most_cells: usize,
 }
 
 impl Rules {
-    /// The rules of `options` for a block of at most so many cells; `features_from` names what asked for the number of
-    /// features.
+    /// Returns the rules of `options` for a block of at most `most_cells` cells. `features_from` names the source of
+    /// the number of features.
     pub fn new(options: &ReadOptions, most_cells: usize, features_from: &'static str) -> Self {
         Self {
             missing: options.missing,
@@ -50,39 +50,39 @@ impl Rules {
 pub(super) struct Group {
     pub query: String,
     pub documents: usize,
-    /// First place of its identifier: line of the block counted from 0, column counted from 1.
+    /// The line of the query's first identifier, from 0 in the block, and its column, from 1.
     pub line: usize,
     pub column: usize,
 }
 
-/// Reason that a block could not be parsed.
+/// The reason why a block could not be parsed.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// Line of the block counted from 0, column counted from 1, what was found and what was expected.
+    /// A syntax error: the line from 0 in the block, the column from 1, and the text found and expected.
     Syntax { line: usize, column: usize, found: String, expected: String },
-    /// More cells than allowed.
+    /// The block has more cells than allowed.
     Cells,
 }
 
-/// A parsed block.
+/// The contents of a parsed block.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub rows: Rows,
     pub labels: Vec<f32>,
     pub groups: Vec<Group>,
-    /// One identifier per document; empty as long as no document has one.
+    /// The identifier of each document; empty if no document has one.
     pub document_ids: Vec<String>,
-    /// Whether a value was missing. It is NaN; a value to be replaced is replaced when its query is complete.
+    /// Whether a value is missing. Missing values are NaN until their query is complete, and then may be replaced.
     pub missing: bool,
-    /// Whether the lines carry query identifiers, and the first line with a document (from 0).
+    /// Whether lines carry query identifiers, and the first line with a document (from 0).
     pub has_queries: Option<(bool, usize)>,
-    /// Number of lines.
+    /// The number of lines.
     pub lines: usize,
-    /// The first fault; everything before it is complete.
+    /// The first fault; everything before it has been parsed.
     pub fault: Option<Fault>,
 }
 
-/// `"1:"`, `"2:"`, ...: in a dense file the next index is known before it is read.
+/// The texts `"1:"`, `"2:"`, ...; in a dense file the parser knows the next index before reading it.
 static PREFIXES: LazyLock<Vec<([u8; 4], usize)>> = LazyLock::new(|| {
     let prefix = |index: usize| {
         let text = format!("{index}:");
@@ -93,7 +93,7 @@ static PREFIXES: LazyLock<Vec<([u8; 4], usize)>> = LazyLock::new(|| {
     (0..=999).map(prefix).collect()
 });
 
-/// Parses a block of whole lines; the last byte is a line end. `columns` is the number of features to expect.
+/// Parses a block of whole lines that ends with a line end. `columns` is the expected number of features.
 pub(super) fn parse(text: &[u8], rules: &Rules, columns: usize, parsed: &mut Parsed) {
     parsed.rows.reset(columns, rules.absent);
     parsed.labels.clear();
@@ -162,7 +162,7 @@ impl Parser<'_> {
         Ok((label + 0.0, at))
     }
 
-    /// Reads `qid:ID`, if there is one, and opens a group if the query is new.
+    /// Reads `qid:ID`, if present, and begins a group if the query is new.
     fn query(&mut self, start: usize) -> Result<usize, Fault> {
         let has_query = self.text[start..].starts_with(b"qid:");
         let line = self.parsed.lines;
@@ -218,7 +218,7 @@ impl Parser<'_> {
         Ok(at)
     }
 
-    /// Reads `index:`, which must be larger than `last`.
+    /// Reads `index:`, where the index must be larger than `last`.
     #[inline]
     fn index(&self, start: usize, last: usize) -> Result<(usize, usize), Fault> {
         if let (Some((prefix, length)), Some(next)) = (self.prefixes.get(last + 1), self.text.get(start..start + 4)) {
@@ -267,7 +267,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Accepts `NULL`, `nan` and the number of the options if they do.
+    /// Reads `NULL`, `nan` or the number for missing values, if the options allow missing values.
     #[cold]
     fn no_value(&mut self, start: usize, index: usize) -> Result<(f32, usize), Fault> {
         let end = self.token_end(start);
@@ -316,7 +316,7 @@ impl Parser<'_> {
         at
     }
 
-    /// Returns whether a comment or the end of the line is at `at`.
+    /// Returns whether a comment or a line end begins at `at`.
     #[inline]
     fn ends_data(&self, at: usize) -> bool {
         match byte(self.text, at) {

@@ -1,4 +1,5 @@
-//! Group sizes in a file next to the data file, as LightGBM keeps them: `FILE.query`, one number of documents per line.
+//! Reads group sizes from a file next to the data file, as LightGBM does: `FILE.query`, with one number of documents
+//! per line.
 
 use std::path::Path;
 

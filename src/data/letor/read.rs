@@ -1,4 +1,4 @@
-//! Reads a text into a dataset: blocks are read, parsed and appended at the same time, each by another thread.
+//! Reads a text into a dataset. Blocks are read, parsed and appended by different threads at the same time.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::data::text::source::Source;
 use crate::memory::product;
 use crate::refusal::Refusal;
 
-/// A block of text and what was parsed from it; reused for later blocks.
+/// A block of text and its parsed contents, reused for later blocks.
 #[derive(Default)]
 struct Slot {
     text: Vec<u8>,
@@ -23,7 +23,7 @@ struct Slot {
     parsed: Parsed,
 }
 
-/// Blocks that are read, parsed or appended together; the first `used` of them hold something.
+/// Blocks that are read, parsed or appended together. Only the first `used` of them are in use.
 #[derive(Default)]
 struct Batch {
     slots: Vec<Slot>,
@@ -35,7 +35,7 @@ impl Batch {
         Self { slots: (0..width).map(|_| Slot::default()).collect(), used: 0 }
     }
 
-    /// Replaces the blocks by the next ones; none at the end of the text.
+    /// Replaces the blocks by the next ones. No block is in use at the end of the text.
     fn fill(&mut self, source: &mut Source, before: u64, options: &ReadOptions) -> Result<(), DataError> {
         self.used = 0;
         for slot in &mut self.slots {
@@ -63,9 +63,9 @@ impl Batch {
 /// The state of the file being read.
 struct FileState<'a> {
     path: &'a Path,
-    /// Number of lines in the blocks merged so far.
+    /// The number of lines in the blocks appended so far.
     lines: usize,
-    /// Number of documents of the files before.
+    /// The number of documents of the earlier files.
     documents_before: usize,
     has_queries: Option<bool>,
     /// Whether the input is a file, which may have group sizes next to it.
@@ -119,7 +119,7 @@ pub(in crate::data) fn read_text(assembly: &mut Assembly, input: Input) -> Resul
     Ok(())
 }
 
-/// Rejects options that need a file next to the input if the input is not a file.
+/// Refuses options that need a file next to the input if the input is not a file.
 fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(), DataError> {
     if !is_file && options.groups == Groups::QueryFile {
         let expected = format!("`auto` or `qid`: there is no file of group sizes next to {}", path.display());
@@ -136,7 +136,7 @@ fn check_beside(options: &ReadOptions, path: &Path, is_file: bool) -> Result<(),
     Ok(())
 }
 
-/// Appends all blocks of a text. While one batch is parsed, the one before is appended and the next one is read.
+/// Appends all blocks of a text. While one batch is parsed, the previous one is appended and the next one is read.
 fn read_blocks(assembly: &mut Assembly, source: &mut Source, state: &mut FileState) -> Result<(), DataError> {
     let (options, features_from, before) = (assembly.options, assembly.features_from, assembly.bytes);
     // Twice the threads, so that one that has read and appended still finds a block to parse.
@@ -165,7 +165,7 @@ fn read_blocks(assembly: &mut Assembly, source: &mut Source, state: &mut FileSta
     merge_all(assembly, &mut parsed, state)
 }
 
-/// Sets the number of features that blocks are laid out for from the first line.
+/// Takes from the first line the number of features for which memory is laid out.
 fn lay_out(assembly: &mut Assembly, text: &[u8]) {
     if assembly.columns.is_none() {
         let options = assembly.options;
@@ -176,7 +176,7 @@ fn lay_out(assembly: &mut Assembly, text: &[u8]) {
     }
 }
 
-/// Appends the parsed blocks in order, up to the first fault.
+/// Appends the parsed blocks in order until the first fault.
 fn merge_all(assembly: &mut Assembly, batch: &mut Batch, state: &mut FileState) -> Result<(), DataError> {
     let used = std::mem::take(&mut batch.used);
     for slot in &mut batch.slots[..used] {
@@ -185,7 +185,7 @@ fn merge_all(assembly: &mut Assembly, batch: &mut Batch, state: &mut FileState) 
     Ok(())
 }
 
-/// Appends a parsed block, or returns the first fault in line order.
+/// Appends a parsed block, or returns its first fault in the order of lines.
 fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Result<(), DataError> {
     let parsed = &mut slot.parsed;
     let path = state.path;
@@ -237,7 +237,7 @@ fn merge(assembly: &mut Assembly, slot: &mut Slot, state: &mut FileState) -> Res
     Ok(())
 }
 
-/// Checks that all lines of a file carry `qid:` or none does, and that this fits the options.
+/// Checks that either all lines of a file have `qid:` or none has it, and that this fits the options.
 fn check_queries(groups: Groups, has_queries: bool, state: &mut FileState, line: usize) -> Result<(), DataError> {
     let path = state.path;
     let fault = |found: &str, expected: &str| {

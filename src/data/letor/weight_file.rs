@@ -1,5 +1,5 @@
-//! Weights in a file next to the data file, one number per line: weights of queries in `FILE.query_weights`, of
-//! documents in `FILE.weight`, as LightGBM keeps them.
+//! Reads weights from a file next to the data file, with one number per line. `FILE.query_weights` holds weights of
+//! queries, and `FILE.weight` holds weights of documents, as in LightGBM.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::data::error::DataError;
 const OF_QUERIES: Beside = Beside { ending: "query_weights" };
 const OF_DOCUMENTS: Beside = Beside { ending: "weight" };
 
-/// Reads the weights of the queries of `data`, one for each of `queries`.
+/// Reads the weights of the queries of `data`, which must be `queries` numbers.
 pub(super) fn of_queries(data: &Path, queries: usize) -> Result<Vec<f32>, DataError> {
     let expected = "the weight of a query (a finite number of at least 0)";
     read(&OF_QUERIES, data, queries, expected, |path, weights| {
@@ -18,7 +18,7 @@ pub(super) fn of_queries(data: &Path, queries: usize) -> Result<Vec<f32>, DataEr
     })
 }
 
-/// Reads the weights of the documents of `data`, one for each of `documents`.
+/// Reads the weights of the documents of `data`, which must be `documents` numbers.
 pub(super) fn of_documents(data: &Path, documents: usize) -> Result<Vec<f32>, DataError> {
     let expected = "the weight of a document (a finite number of at least 0)";
     read(&OF_DOCUMENTS, data, documents, expected, |path, weights| {

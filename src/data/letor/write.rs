@@ -7,12 +7,12 @@ use crate::data::dataset::RankingDataset;
 use crate::data::error::DataError;
 
 impl RankingDataset {
-    /// Writes LETOR text that [`letor::read`](crate::data::letor::read) reads back as the same dataset, bit for bit:
-    /// every feature is written, with the fewest digits that round to it. Weights are not part of it.
+    /// Writes LETOR text that [`letor::read`](crate::data::letor::read) reads back as the same dataset, bit for bit.
+    /// Every feature is written with the fewest digits that round to its value. Weights are not written.
     ///
     /// # Errors
-    /// [`DataError::Inconsistent`] for an identifier that LETOR text cannot hold (a query with blanks, a document with
-    /// a line end); [`DataError::Io`], with an empty path, for a failed write.
+    /// Returns [`DataError::Inconsistent`] if LETOR text cannot hold an identifier (a query with blanks, a document
+    /// with a line end). Returns [`DataError::Io`], with an empty path, if a write fails.
     pub fn write_letor(&self, output: &mut impl Write) -> Result<(), DataError> {
         let failed = |source: io::Error| DataError::Io { path: "".into(), source };
         let mut line = Vec::new();
@@ -38,10 +38,10 @@ impl RankingDataset {
     }
 
     /// Writes the weight of each document, one per line, as [`Weights::File`](crate::data::letor::Weights) reads them
-    /// from `FILE.weight`. Without weights, each is 1.
+    /// from `FILE.weight`. Without weights, each line is 1.
     ///
     /// # Errors
-    /// [`DataError::Io`], with an empty path, for a failed write.
+    /// Returns [`DataError::Io`], with an empty path, if a write fails.
     pub fn write_document_weights(&self, output: &mut impl Write) -> Result<(), DataError> {
         for document in 0..self.documents() {
             let weight = self.document_weights.get(document).copied().unwrap_or(1.0);
@@ -51,7 +51,7 @@ impl RankingDataset {
     }
 }
 
-/// Writes a document identifier so that it is read back unchanged.
+/// Writes a document identifier in a form that is read back unchanged.
 fn write_id(line: &mut Vec<u8>, id: &str) -> Result<(), DataError> {
     let start = line.len() + 2;
     line.extend_from_slice(b" #docid = ");

@@ -1,16 +1,17 @@
-//! Generated data in the shape of MSLR-WEB: for tests, benchmarks and first steps at any scale.
+//! Generates data in the shape of MSLR-WEB, for tests, benchmarks and first steps at any scale.
 //!
-//! Every document has hidden traits, partly shared by the documents of its query. Its label is a non-linear score of
-//! the traits plus noise, graded by thresholds, so a linear ranker beats chance and a non-linear one beats a linear
-//! one. Its features are noisy views of the traits on the scales that web features have (see `traits`), so that
-//! normalizers matter. List lengths are log-normal; labels 0 to 4 have the shares .52 .23 .19 .04 .02.
+//! Every document has hidden traits, which it partly shares with the other documents of its query. The label of a
+//! document is a non-linear score of its traits plus noise, graded by thresholds. So a linear ranker beats chance, and
+//! a non-linear ranker beats a linear one. The features of a document are noisy views of its traits on the scales of
+//! real web features (see `traits`), so normalizers matter. List lengths are log-normal; labels 0 to 4 have the shares
+//! .52 .23 .19 .04 .02.
 //!
-//! Two other hidden scorers ([`HiddenScorer`]) are made of steps, and of the other documents of the list.
+//! Two other hidden scorers ([`HiddenScorer`]) use steps, or let a label depend on the other documents of the list.
 //!
-//! Each query has its own seed: the same configuration gives the same bytes on any number of threads, and a larger set
-//! begins with the queries of a smaller one. Features are decimal numbers with at most six decimal places, so that
-//! [`generate`](SynthConfig::generate) gives the same dataset as reading the text of [`write`](SynthConfig::write).
-//! Bytes may differ between platforms whose mathematical functions round differently.
+//! Each query has its own seed, so the same configuration gives the same bytes on any number of threads. A larger set
+//! begins with the queries of a smaller one. Features are decimal numbers with at most six decimal places.
+//! [`generate`](SynthConfig::generate) therefore gives the same dataset as reading the text of
+//! [`write`](SynthConfig::write). Bytes may differ between platforms whose mathematical functions round differently.
 
 pub(crate) mod labels;
 mod text;
@@ -36,16 +37,16 @@ use crate::text::counted;
 use text::LineWriter;
 use traits::{World, bell};
 
-/// The function that gives documents their labels, before noise.
+/// The function that determines the labels of documents, before noise is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HiddenScorer {
     /// Sums, products and parabolas of traits.
     #[default]
     Smooth,
-    /// Steps of traits and of pairs of them, as in trees.
+    /// Steps of traits and of pairs of traits, as in trees.
     Steps,
-    /// As `smooth` without the parabola; a document loses what better documents of the list already say.
+    /// Like `smooth`, without the parabola; a document scores lower if it repeats a better document of its list.
     Listwise,
 }
 
@@ -57,17 +58,17 @@ pub struct SynthConfig {
     pub queries: usize,
     /// Number of features. Default: 136.
     pub features: usize,
-    /// Seed of everything. Default: 1.
+    /// Seed of all random numbers. Default: 1.
     pub seed: u64,
-    /// Median of the list lengths before they are clipped. Default: 105.
+    /// Median of the list lengths, before they are limited. Default: 105.
     pub median_length: f64,
     /// Standard deviation of the logarithm of the list lengths. Default: 0.5.
     pub length_deviation: f64,
-    /// Longest list. Default: 1,251, the longest of MSLR-WEB30K.
+    /// Length of the longest list. Default: 1,251, as in MSLR-WEB30K.
     pub max_length: usize,
-    /// Standard deviation of the label noise; the hidden scorer has about 1.6. Default: 0.8.
+    /// Standard deviation of the label noise; the standard deviation of the hidden scores is about 1.6. Default: 0.8.
     pub noise: f64,
-    /// The function that gives documents their labels. Default: smooth.
+    /// The function that determines the labels of documents. Default: smooth.
     pub scorer: HiddenScorer,
 }
 
@@ -86,29 +87,30 @@ impl Default for SynthConfig {
     }
 }
 
-/// Most queries: what no disk holds.
+/// The largest number of queries, more than any disk can hold.
 const MOST_QUERIES: usize = 1_000_000_000_000;
 
-/// Most cells (documents x features) that are written at a time, unless one query has more: 256 MiB of a table.
+/// The largest number of cells (documents x features) written at a time, 256 MiB in a table. A single query may have
+/// more.
 const CELLS: usize = 1 << 26;
 
-/// Bytes of a cell while it is written: its number in millionths, then text, or a table and the writer's copy.
+/// The number of bytes per cell during writing: its number in millionths, then text, or a table and the writer's copy.
 const WRITTEN: usize = 24;
 
-/// Bytes of a query without its documents.
+/// The number of bytes that a query needs in addition to its documents.
 const PER_QUERY: usize = 64;
 
-/// A generated query: one label per document, features in millionths, row-major.
+/// A generated query, with one label per document and row-major features in millionths.
 struct Query {
     labels: Vec<u8>,
     millionths: Vec<i64>,
 }
 
 impl SynthConfig {
-    /// Refuses parameters out of their ranges.
+    /// Checks that every parameter is in its range.
     ///
     /// # Errors
-    /// [`Refusal`] of the first such parameter.
+    /// Returns [`Refusal`] of the first parameter out of its range.
     pub fn check(&self) -> Result<(), Refusal> {
         let count = |option, value: usize, most: usize| match value {
             value if (1..=most).contains(&value) => Ok(()),
@@ -132,14 +134,15 @@ impl SynthConfig {
     /// Generates a dataset in memory.
     ///
     /// # Errors
-    /// The errors of [`SynthConfig::check`]; [`DataError::Refused`] for more data than there is memory for.
+    /// Returns the errors of [`SynthConfig::check`]. Returns [`DataError::Refused`] if the data need more memory than
+    /// is free.
     pub fn generate(&self) -> Result<RankingDataset, DataError> {
         self.check()?;
         self.ask_memory()?;
         self.part(&self.world(), 0..self.queries)
     }
 
-    /// Asks for the memory of all queries.
+    /// Checks that enough memory is free for all queries.
     ///
     /// # Errors
     /// [`Refusal`] if they need more memory than is free.
@@ -152,7 +155,7 @@ impl SynthConfig {
         Refusal::ask_memory("queries", what, bytes, "lower the number of queries, or of features")
     }
 
-    /// About how many documents all queries have, if they are as long as the first ones.
+    /// Estimates the number of documents in all queries from the lengths of the first queries.
     fn documents(&self) -> f64 {
         let seen = self.queries.min(1000);
         let documents: usize = (0..seen).map(|q| self.length(&mut self.random(q))).sum();
@@ -163,7 +166,7 @@ impl SynthConfig {
         World::new(self)
     }
 
-    /// Generates some of the queries, counted from 0, which have the identifiers that they have among all.
+    /// Generates a range of the queries, counted from 0. They have the same identifiers as in the whole set.
     pub(crate) fn generate_part(&self, queries: Range<usize>) -> Result<RankingDataset, DataError> {
         self.part(&self.world(), queries)
     }
@@ -194,8 +197,8 @@ impl SynthConfig {
             .build()
     }
 
-    /// Cuts some of the queries into blocks of at most so many queries and cells (documents x features). A larger query
-    /// is a separate block.
+    /// Cuts a range of queries into blocks of at most `most` queries and `cells` cells (documents x features). A larger
+    /// query forms a block by itself.
     fn blocks(&self, queries: Range<usize>, most: usize, cells: usize) -> impl Iterator<Item = Range<usize>> {
         let mut rest = queries;
         let cells_of = move |q| self.length(&mut self.random(q)) * self.features;
@@ -215,16 +218,16 @@ impl SynthConfig {
         })
     }
 
-    /// Writes LETOR text, a few queries at a time; returns the number of bytes. Queries are numbered from 1.
+    /// Writes LETOR text, a few queries at a time, and returns the number of bytes written. Queries are numbered from
+    /// 1.
     ///
     /// # Errors
-    /// The errors of [`SynthConfig::check`], and [`DataError::Io`], with an empty path, for a failed write.
+    /// Returns the errors of [`SynthConfig::check`], and [`DataError::Io`], with an empty path, if a write fails.
     pub fn write(&self, output: &mut impl Write) -> Result<u64, DataError> {
         self.write_part(output, 0..self.queries)
     }
 
-    /// Writes a table, some queries at a time. An Arrow file has one batch, or several where the features take more than
-    /// 256 MiB.
+    /// Writes a table, some queries at a time. An Arrow file has one batch, or several if the features exceed 256 MiB.
     ///
     /// # Errors
     /// The errors of [`write`](Self::write).
@@ -234,7 +237,7 @@ impl SynthConfig {
         self.write_blocks(format, output, CELLS)
     }
 
-    /// Writes a table whose blocks have at most so many cells.
+    /// Writes a table in blocks of at most `cells` cells.
     #[cfg(feature = "columnar")]
     fn write_blocks(
         &self,
@@ -256,7 +259,7 @@ impl SynthConfig {
         table.map_or(Ok(()), TableWriter::finish)
     }
 
-    /// Writes some of the queries, counted from 0, as [`write`](Self::write) does.
+    /// Writes a range of the queries, counted from 0, as [`write`](Self::write) does.
     ///
     /// # Errors
     /// The errors of [`write`](Self::write).
@@ -264,7 +267,7 @@ impl SynthConfig {
         self.write_telling(output, queries, |_| {})
     }
 
-    /// Like [`write_part`](Self::write_part), and reports how many queries are written.
+    /// Writes queries as [`write_part`](Self::write_part) does, and reports how many have been written.
     pub(crate) fn write_telling(
         &self,
         output: &mut impl Write,
@@ -299,7 +302,7 @@ impl SynthConfig {
         Ok(bytes)
     }
 
-    /// Asks for the memory of a block that is about to be written, where it is one query, which may be large.
+    /// Checks that enough memory is free to write a block of a single query, which may be large.
     fn ask_block(&self, block: &Range<usize>) -> Result<(), Refusal> {
         if block.len() > 1 {
             return Ok(());
@@ -310,12 +313,12 @@ impl SynthConfig {
         Refusal::ask_memory("max_length", what, product([documents, self.features, WRITTEN]), advice)
     }
 
-    /// The random numbers of a query.
+    /// Returns the random number generator of a query.
     fn random(&self, q: usize) -> ChaCha8Rng {
         ChaCha8Rng::seed_from_u64(seed_for(self.seed, "synth query", q as u64))
     }
 
-    /// The number of documents of a query, from its first random numbers.
+    /// Draws the number of documents of a query from its first random numbers.
     fn length(&self, random: &mut ChaCha8Rng) -> usize {
         let length = self.median_length * (self.length_deviation * bell(random)).exp();
         (length.round() as usize).clamp(1, self.max_length)
@@ -464,7 +467,7 @@ mod tests {
         }
     }
 
-    /// A document that repeats a better one is worth less than it would be otherwise; steps have few values.
+    /// A document that repeats a better document scores lower than without it; scores made of steps have few values.
     #[test]
     fn lists_and_steps_decide_where_they_should() {
         let world = |scorer| World::new(&SynthConfig { scorer, features: 1, noise: 0.0, ..SynthConfig::default() });

@@ -1,8 +1,8 @@
-//! Fast writing of LETOR lines with decimal features.
+//! Writes LETOR lines with decimal features, fast.
 
-/// Writes lines of a fixed number of features.
+/// Writes lines with a fixed number of features.
 pub(super) struct LineWriter {
-    /// `" 1:"`, `" 2:"`, ...
+    /// The texts `" 1:"`, `" 2:"`, ... before the values.
     prefixes: Vec<Vec<u8>>,
 }
 
@@ -11,7 +11,7 @@ impl LineWriter {
         Self { prefixes: (1..=features).map(|index| format!(" {index}:").into_bytes()).collect() }
     }
 
-    /// Appends `label qid:QUERY 1:value ...` and a line end; values are millionths.
+    /// Appends `label qid:QUERY 1:value ...` and a line end; the values are given in millionths.
     pub fn push(&self, text: &mut Vec<u8>, label: u8, query: usize, millionths: &[i64]) {
         text.push(b'0' + label);
         text.extend_from_slice(b" qid:");

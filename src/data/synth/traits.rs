@@ -1,8 +1,9 @@
-//! Hidden traits of documents, the scorer that grades them, and the features that show them.
+//! The hidden traits of documents, the scorer that grades them, and the features that reveal them.
 //!
-//! Features come in families of five, one for each stream (body, anchor, title, URL, whole document), on the scales of
-//! web features: term counts and ratios, stream lengths, inverse document frequencies (constant in a query), term
-//! frequencies, tf-idf sums, Booleans, cosine similarities, BM25, language-model log-probabilities, click counts.
+//! Features come in families of five, one feature for each stream (body, anchor, title, URL, whole document). Families
+//! have the scales of web features: term counts and ratios, stream lengths, inverse document frequencies (constant in a
+//! query), term frequencies, tf-idf sums, Booleans, cosine similarities, BM25, language-model log-probabilities, click
+//! counts.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,15 +14,15 @@ use crate::seed::seed_for;
 
 /// Number of hidden traits.
 const TRAITS: usize = 8;
-/// Number of streams, and therefore of features per family.
+/// The number of streams, which is also the number of features per family.
 const STREAMS: usize = 5;
-/// Share of a trait's variance that the documents of a query have in common.
+/// The share of a trait's variance that the documents of a query have in common.
 const SHARED: f64 = 0.2;
-/// Number of documents drawn to place the label thresholds.
+/// The number of documents drawn to determine the label thresholds.
 const CALIBRATION: usize = 20_000;
 
-/// Draws a bell-shaped variable of mean 0 and deviation 1, within +-3.47: the sum of four uniform ones (Irwin-Hall). It
-/// is cheap, and its bounded tails keep features printable.
+/// Draws a bell-shaped variable with mean 0 and standard deviation 1, within +-3.47, as a sum of four uniform ones
+/// (Irwin-Hall). Drawing is cheap, and the bounded tails keep features printable.
 pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     let bits = random.next_u64();
     let sum = (0..4).map(|part| (bits >> (16 * part)) & 0xffff).sum::<u64>();
@@ -29,7 +30,7 @@ pub(super) fn bell(random: &mut ChaCha8Rng) -> f64 {
     (sum as f64 / 65_535.0 - 2.0) * 3f64.sqrt()
 }
 
-/// The form in which a feature shows its trait.
+/// The way in which a feature reveals its trait.
 #[derive(Debug, Clone, Copy)]
 enum Family {
     CoveredTerms,
@@ -61,18 +62,18 @@ const FAMILIES: [Family; 12] = [
     Family::Clicks,
 ];
 
-/// The view of a feature: two traits and noise, weighted to deviation 1.
+/// The view of a feature: a weighted sum of two traits and noise, with standard deviation 1.
 #[derive(Debug, Clone, Copy)]
 struct Lens {
     family: Family,
     first: (usize, f64),
     second: (usize, f64),
     noise: f64,
-    /// Offset of its stream.
+    /// The offset of the feature's stream.
     level: f64,
 }
 
-/// Everything that is fixed for a seed.
+/// All parts of the generator that a seed determines for the whole set.
 pub(super) struct World {
     lenses: Vec<Lens>,
     thresholds: [f64; 4],
@@ -84,11 +85,11 @@ pub(super) struct World {
 pub(super) struct QueryView {
     traits: [f64; TRAITS],
     terms: f64,
-    /// One inverse document frequency per stream.
+    /// The inverse document frequency in each stream.
     rarity: [f64; STREAMS],
 }
 
-/// Traits of one document.
+/// The traits of one document.
 pub(super) type Document = [f64; TRAITS];
 
 impl World {
@@ -123,13 +124,14 @@ impl World {
         view.traits.map(|shared| SHARED.sqrt() * shared + (1.0 - SHARED).sqrt() * bell(random))
     }
 
-    /// Draws the label of a document of such a merit: the number of thresholds that the noisy grade reaches.
+    /// Draws the label of a document with this merit. The label is the number of thresholds that the noisy grade
+    /// reaches.
     pub fn label(&self, merit: f64, random: &mut ChaCha8Rng) -> u8 {
         let grade = merit + self.noise * bell(random);
         self.thresholds.iter().filter(|&&threshold| grade >= threshold).count() as u8
     }
 
-    /// Returns the hidden score of a document by itself.
+    /// Returns the hidden score of a document without regard to other documents.
     pub fn merit(&self, &[a, b, c, d, e, f, g, _]: &Document) -> f64 {
         let step = |passed: bool| f64::from(u8::from(passed));
         match self.scorer {
@@ -148,8 +150,8 @@ impl World {
         }
     }
 
-    /// Returns the hidden scores of the documents of a query. Listwise, a document loses up to 3 because of the nearest
-    /// better one in two traits: it repeats that document.
+    /// Returns the hidden scores of a query's documents. With the listwise scorer, a document loses up to 3 if a better
+    /// document has similar values of two traits.
     pub fn merits(&self, documents: &[Document]) -> Vec<f64> {
         let alone: Vec<f64> = documents.iter().map(|document| self.merit(document)).collect();
         if self.scorer != HiddenScorer::Listwise {
@@ -163,7 +165,7 @@ impl World {
         (0..documents.len()).map(|at| alone[at] - 3.0 * (-4.0 * nearest_better(at)).exp()).collect()
     }
 
-    /// Appends the features of a document, in millionths.
+    /// Appends the features of a document in millionths.
     pub fn features(&self, view: &QueryView, document: &Document, random: &mut ChaCha8Rng, out: &mut Vec<i64>) {
         out.extend(self.lenses.iter().enumerate().map(|(feature, lens)| {
             let seen = lens.first.1 * document[lens.first.0] + lens.second.1 * document[lens.second.0];
@@ -190,7 +192,7 @@ impl Lens {
 }
 
 impl Family {
-    /// Returns the value of a feature of this family for the trait `x`, whose standard deviation is 1.
+    /// Returns the value of a feature of this family for the trait `x`, which has standard deviation 1.
     fn value(self, x: f64, level: f64, stream: usize, view: &QueryView) -> f64 {
         let sigmoid = |t: f64| 1.0 / (1.0 + (-t).exp());
         let covered = || (view.terms * sigmoid(1.5 * x + level)).round();

@@ -1,4 +1,4 @@
-//! Text files of any format: the options of their readers, and their text in blocks of whole lines.
+//! Reads text files of any format: the readers' options, and text in blocks of whole lines.
 
 pub(crate) mod options;
 pub(crate) mod source;

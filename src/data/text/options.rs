@@ -1,37 +1,38 @@
-//! Options for reading LETOR text, which tables and the TREC formats share.
+//! Options for reading LETOR text, which tables and the TREC formats also use.
 
 use serde::{Deserialize, Serialize};
 
 use crate::data::columns::Columns;
 use crate::refusal::Refusal;
 
-/// What a missing value becomes: `NULL`, as in LETOR 3.0's raw files, or `nan`.
+/// The treatment of missing values, which are written `NULL`, as in LETOR 3.0's raw files, or `nan`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
-    /// None: a missing value is an error.
+    /// Missing values are errors.
     #[default]
     Error,
-    /// 0.
+    /// Missing values become 0.
     Zero,
-    /// The smallest value of the feature in the query; 0 where the whole query has none.
+    /// Missing values become the smallest value of the feature in the query, or 0 if the query has no value.
     #[serde(alias = "query_min")]
     QueryMin,
-    /// It stays missing: NaN in the dataset.
+    /// Missing values stay missing: they are NaN in the dataset.
     Keep,
-    /// As `keep`; a model that takes no missing values gets the mean of the training values, and a column that says
-    /// that the value was missing ([`Normalizer::fit_with_indicators`](crate::data::Normalizer::fit_with_indicators)).
+    /// Missing values stay missing, as with `keep`. A model that accepts none gets the mean of the training values, and
+    /// a column that marks missing values
+    /// ([`Normalizer::fit_with_indicators`](crate::data::Normalizer::fit_with_indicators)).
     Indicator,
 }
 
-/// The value of a feature that a line leaves out.
+/// The value of a feature that is absent from a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Absent {
     /// 0.
     #[default]
     Zero,
-    /// A missing value, as if the line had it as `nan`.
+    /// Absent features are missing values, as if they were written `nan`.
     Missing,
 }
 
@@ -42,37 +43,37 @@ impl Absent {
     }
 }
 
-/// What to do about a missing value that is refused.
+/// Advice about a missing value that is refused.
 pub(crate) const MISSING_HINT: &str = "option `missing` = \"zero\" or \"query-min\" replaces a missing one, \"keep\" leaves it to boosted trees, \
      \"indicator\" gives every learner a mean and a column";
 
-/// Source of the queries.
+/// The source of the queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Groups {
-    /// From `qid:`, or from `FILE.query` where the lines have none.
+    /// Queries are read from `qid:`, or from `FILE.query` if the lines lack `qid:`.
     #[default]
     Auto,
-    /// From `qid:`.
+    /// Queries are read from `qid:`.
     Qid,
-    /// From `FILE.query`; identifiers on the lines are ignored.
+    /// Queries are read from `FILE.query`; identifiers on the lines are ignored.
     #[serde(alias = "query_file")]
     QueryFile,
 }
 
-/// Source of weights in training, of queries or of documents.
+/// The source of the training weights of queries or documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weights {
-    /// None: all weigh the same.
+    /// There are no weights: all queries or documents weigh the same.
     #[default]
     None,
-    /// `FILE.query_weights` for queries, `FILE.weight` for documents.
+    /// Weights are read from `FILE.query_weights` for queries, and from `FILE.weight` for documents.
     File,
 }
 
 impl Weights {
-    /// Returns whether there are none.
+    /// Returns whether there are no weights.
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
@@ -82,16 +83,16 @@ impl Weights {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadOptions {
-    /// Number of features: the dataset has exactly this many, and a larger index is an error. Default: the largest
+    /// Number of features. The dataset has exactly this many, and a larger index is an error. Default: the largest
     /// index.
     pub features: Option<usize>,
-    /// What a missing value becomes. Default: an error.
+    /// Treatment of missing values. Default: an error.
     pub missing: Missing,
-    /// The value of a feature that a line leaves out. Default: 0.
+    /// The value of a feature that is absent from a line. Default: 0.
     #[serde(skip_serializing_if = "Absent::is_zero")]
     pub absent: Absent,
-    /// A number that stands for a missing value in the files, as a 32-bit float. A number beyond their range stands for
-    /// all such numbers. Default: none.
+    /// A number that marks a missing value in the files, as a 32-bit float. A number beyond the range of 32-bit floats
+    /// marks all such numbers. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_value: Option<f64>,
     /// Source of the queries. Default: `auto`.
@@ -102,20 +103,20 @@ pub struct ReadOptions {
     /// Source of the weights of documents. Default: none.
     #[serde(skip_serializing_if = "Weights::is_none")]
     pub document_weights: Weights,
-    /// Whether lines of LETOR text are put together by query, within a file, if they do not stand together. Default:
-    /// false, they are refused. Rows of tables always are put together.
+    /// Whether lines of LETOR text are put together by query within a file if they are not consecutive. Default: false,
+    /// which refuses such lines. Rows of tables are always put together.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sort: bool,
-    /// The meaning of each column of a table. A configuration has a separate section for it.
+    /// The roles of a table's columns. A configuration has a separate section for them.
     #[serde(skip)]
     pub columns: Columns,
-    /// Largest feature index. Default: 1,000,000.
+    /// Largest index of a feature. Default: 1,000,000.
     pub max_feature_index: usize,
     /// Largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default: 16
-    /// per byte of text, or 64 per byte of a compressed file where that is less, but at least 2^26 (256 MiB), so that a
-    /// small hostile file cannot ask for a large matrix.
+    /// per byte of text, or 64 per byte of a compressed file if that is less, but at least 2^26 (256 MiB). This limit
+    /// keeps a small hostile file from requesting a large matrix.
     pub max_cells: Option<usize>,
-    /// Longest line in bytes. Default: 64 MiB.
+    /// Length of the longest line in bytes. Default: 64 MiB.
     pub max_line_bytes: usize,
     /// Largest decompressed size of a compressed file in bytes. Default: 64 GiB.
     pub max_decompressed_bytes: u64,
@@ -146,11 +147,11 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Refuses options out of their ranges. Every limit must be at least 1. Absent features, or a number, can stand for
-    /// missing values only if missing values are allowed.
+    /// Checks that options are in their ranges. Every limit must be at least 1. Absent features, or a number, can stand
+    /// for missing values only if missing values are allowed.
     ///
     /// # Errors
-    /// [`Refusal`] of the first limit that is 0, of `absent`, or of `missing_value`.
+    /// Returns [`Refusal`] of the first limit that is 0, of `absent`, or of `missing_value`.
     pub fn check(&self) -> Result<(), Refusal> {
         let limits = [
             ("features", self.features.map(|features| features as u64)),
@@ -188,7 +189,8 @@ impl ReadOptions {
         Ok(())
     }
 
-    /// The number that stands for a missing value, as it is compared; NaN, which equals none, where there is none.
+    /// Returns the number that marks a missing value, as a 32-bit float. Without such a number, returns NaN, which
+    /// equals no value.
     pub(crate) fn missing_number(&self) -> f32 {
         self.missing_value.map_or(f32::NAN, |value| value as f32)
     }
@@ -198,12 +200,12 @@ impl ReadOptions {
         self.max_cells.unwrap_or_else(|| usize::try_from(bytes.saturating_mul(16)).unwrap_or(usize::MAX).max(1 << 26))
     }
 
-    /// The value of a feature that a line leaves out.
+    /// Returns the value of a feature that is absent from a line.
     pub(crate) fn absent_value(&self) -> f32 {
         if self.absent == Absent::Missing && self.missing != Missing::Zero { f32::NAN } else { 0.0 }
     }
 
-    /// The value of a feature that a line leaves out, in words.
+    /// Returns, in words, the value of a feature that is absent from a line.
     pub(crate) fn absent_in_words(&self) -> &'static str {
         if self.absent_value().is_nan() { "missing" } else { "0" }
     }

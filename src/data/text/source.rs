@@ -1,4 +1,4 @@
-//! Blocks of whole lines from plain or gzip-compressed files and readers.
+//! Reads plain or gzip-compressed files and readers in blocks of whole lines.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, ErrorKind, Read};
@@ -12,25 +12,25 @@ use super::options::ReadOptions;
 use crate::data::error::DataError;
 use crate::data::input::Input;
 
-/// Size of a block in bytes. Fixed, so that blocks do not depend on the number of threads.
+/// The size of a block in bytes. It is fixed, so blocks do not depend on the number of threads.
 pub(crate) const BLOCK: usize = 2 << 20;
 
-/// Size in bytes to which a compressed file may always grow; beyond it, the ratio counts.
+/// The size in bytes to which any compressed file may grow; beyond it, the ratio is limited.
 const UNSUSPICIOUS: u64 = 64 << 20;
 
-/// Largest number of bytes of text that one byte of a compressed file counts as, for limits that depend on the size of
-/// a text.
+/// The largest number of bytes of text that one byte of a compressed file counts as, for limits that depend on the size
+/// of text.
 const COUNTED_RATIO: u64 = 4;
 
-/// A file or a reader, cut into blocks of whole lines.
+/// The text of a file or a reader, cut into blocks of whole lines.
 pub struct Source {
     path: PathBuf,
     reader: Box<dyn Read + Send>,
-    /// Text after the last line end of the last block.
+    /// The text after the last line end of the last block.
     rest: Vec<u8>,
-    /// Number of bytes of text so far.
+    /// The number of bytes of text read so far.
     bytes: u64,
-    /// Size of the file, if it is compressed.
+    /// The size of the file if it is compressed.
     compressed: Option<Size>,
     most_bytes: u64,
     most_ratio: u64,
@@ -43,7 +43,7 @@ impl Source {
     /// Opens a file or a reader.
     ///
     /// # Errors
-    /// [`DataError`] of a file that cannot be opened.
+    /// Returns [`DataError`] if a file cannot be opened.
     pub fn open(input: Input, options: &ReadOptions) -> Result<Self, DataError> {
         let path = input.name().to_path_buf();
         let (reader, compressed) = open(input)?;
@@ -61,7 +61,7 @@ impl Source {
         })
     }
 
-    /// Replaces `block` with the next whole lines, each with its line end; empty at the end of the file.
+    /// Replaces `block` with the next whole lines, each with its line end. The block is empty at the end of the text.
     pub fn next_block(&mut self, block: &mut Vec<u8>) -> Result<(), DataError> {
         block.clear();
         block.append(&mut self.rest);
@@ -94,11 +94,11 @@ impl Source {
         Ok(())
     }
 
-    /// Refuses lines of a block that are longer than the options allow; [`next_block`](Self::next_block) refuses one
+    /// Refuses lines of a block that are longer than the options allow; [`next_block`](Self::next_block) refuses a line
     /// without an end.
     ///
     /// # Errors
-    /// [`DataError::Limit`].
+    /// Returns [`DataError::Limit`] for the first line that is too long.
     pub fn check_lines(&self, block: &[u8]) -> Result<(), DataError> {
         // The reader refuses a line of a block or more by itself.
         if self.most_line_bytes >= BLOCK {
@@ -119,8 +119,8 @@ impl Source {
         }
     }
 
-    /// Returns the number of bytes of text so far; a compressed file counts for at most [`COUNTED_RATIO`] times its own
-    /// size.
+    /// Returns the number of bytes of text read so far; a compressed file counts for at most [`COUNTED_RATIO`] times
+    /// its own size.
     pub fn bytes_that_count(&self) -> u64 {
         let counted = self.compressed.as_ref().map(|size| size.bytes().saturating_mul(COUNTED_RATIO));
         counted.map_or(self.bytes, |most| self.bytes.min(most))
@@ -146,10 +146,10 @@ impl Source {
     }
 }
 
-/// Size of a compressed input in bytes.
+/// The size of a compressed input in bytes.
 pub(crate) enum Size {
     Whole(u64),
-    /// The bytes of a stream that were read so far.
+    /// The number of bytes of a stream that were read so far.
     SoFar(Arc<AtomicU64>),
 }
 
@@ -162,7 +162,7 @@ impl Size {
     }
 }
 
-/// Counts the bytes that are read.
+/// Counts the bytes read from a reader.
 struct Counted<R> {
     reader: R,
     bytes: Arc<AtomicU64>,
@@ -176,10 +176,10 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Opens an input. If it begins as gzip does, the reader decompresses it, and its compressed size is returned too.
+/// Opens an input. If its first bytes are gzip's, the reader decompresses it, and its compressed size is also returned.
 ///
 /// # Errors
-/// [`DataError::Io`] if the input cannot be opened or read.
+/// Returns [`DataError::Io`] if the input cannot be opened or read.
 pub(crate) fn open(input: Input) -> Result<(Box<dyn Read + Send>, Option<Size>), DataError> {
     let (path, reader) = input.into_parts();
     if let Some(reader) = reader {
@@ -215,9 +215,9 @@ fn sniff(
     Ok((Box::new(Gunzip::new(counted)), Some(size)))
 }
 
-/// Reads text compressed by gzip, of one or several members.
+/// Decompresses gzip text, which may have several members.
 struct Gunzip<R> {
-    /// The reader of the present member; none at the end.
+    /// The reader of the current member; `None` at the end.
     member: Option<GzDecoder<BufReader<R>>>,
 }
 
@@ -257,7 +257,7 @@ fn behind() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, words)
 }
 
-/// Says what an error of the decoder means.
+/// Explains an error of the decoder in words.
 fn damage(error: io::Error) -> io::Error {
     let words = match error.kind() {
         ErrorKind::UnexpectedEof => "the file compressed by gzip is cut off".to_owned(),

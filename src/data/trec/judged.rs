@@ -1,4 +1,4 @@
-//! A run together with its judgments.
+//! Reads a run together with its judgments.
 
 use std::path::Path;
 
@@ -8,22 +8,22 @@ use crate::data::error::DataError;
 use crate::data::input::Input;
 use crate::measure::trec_eval::TrecQuery;
 
-/// Results for the judged queries of a run.
+/// The results for the judged queries of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct JudgedRun<T> {
-    /// Name of the run.
+    /// The name of the run.
     pub tag: String,
-    /// Each query with its result, ascending by name (bytes), which is trec_eval's order.
+    /// Each query with its result, in ascending order of the names' bytes, as in trec_eval.
     pub queries: Vec<(String, T)>,
-    /// Queries with judgments for which the run has no document.
+    /// The judged queries for which the run has no documents.
     pub missing: Vec<String>,
-    /// Number of queries of the run without judgments; they are left out.
+    /// The number of queries of the run without judgments, which are left out.
     pub unjudged: usize,
 }
 
-/// Passes every query that has both documents and judgments to `of_query`, on all threads, as
-/// [`read_run`](super::read_run) does. With `complete`, judged queries without documents are passed too.
+/// Passes every query with both documents and judgments to `of_query`, on all threads, as [`read_run`](super::read_run)
+/// does. If `complete` is true, judged queries without documents are passed, too.
 ///
 /// # Errors
 /// The errors of [`read_run`](super::read_run).
@@ -40,7 +40,7 @@ where
     read_judged_from(Input::from_path(run), qrels, complete, of_query)
 }
 
-/// As [`read_judged`], for a run from a file or a reader.
+/// Reads a run from a file or a reader, and otherwise does the same as [`read_judged`].
 ///
 /// # Errors
 /// The errors of [`read_run`](super::read_run).

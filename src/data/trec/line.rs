@@ -1,43 +1,43 @@
-//! Lines with data, their fields, and faults with their positions.
+//! Splits text into lines with data and their fields, and reports faults with their positions.
 
 use std::path::Path;
 
 use crate::data::error::DataError;
 use crate::data::error::quoted;
 
-/// A line with data.
+/// A line that is neither blank nor a comment.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
     pub(super) path: &'a Path,
     pub(super) bytes: &'a [u8],
-    /// Number of the line in the file, from 1.
+    /// The number of the line in the file, from 1.
     pub(super) number: usize,
 }
 
-/// A field: its start and end in the line.
+/// A field, given by its start and end in the line.
 pub(super) type Field = (usize, usize);
 
-/// An iterator over the lines with data in a text of whole lines; it skips blank lines and comments.
+/// Iterates over the lines with data in a text of whole lines, skipping blank lines and comments.
 pub(super) struct DataLines<'a> {
     path: &'a Path,
     text: &'a [u8],
     at: usize,
-    /// Number of lines of the file before `at`.
+    /// The number of lines of the file before `at`.
     number: usize,
 }
 
 impl<'a> DataLines<'a> {
-    /// Iterates over the lines of `text`, before which the file has `before` lines.
+    /// Iterates over the lines of `text`, which begins after `before` lines of the file.
     pub(super) fn new(path: &'a Path, text: &'a [u8], before: usize) -> Self {
         Self { path, text, at: 0, number: before }
     }
 
-    /// Returns the number of lines of the file so far, with or without data.
+    /// Returns the number of lines of the file read so far, with or without data.
     pub(super) fn number(&self) -> usize {
         self.number
     }
 
-    /// Returns the position in the text after the line returned last.
+    /// Returns the position in the text after the last line returned.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -61,13 +61,13 @@ impl<'a> Iterator for DataLines<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Returns the first field without looking at the rest.
+    /// Returns the first field without examining the rest of the line.
     pub(super) fn first_field(&self) -> &'a [u8] {
         let text = self.bytes.trim_ascii_start();
         &text[..text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len())]
     }
 
-    /// Returns the first `N` fields; `expected` is the form that the line should have.
+    /// Returns the first `N` fields; `expected` is the required form of the line.
     pub(super) fn fields<const N: usize>(&self, expected: &str) -> Result<[Field; N], DataError> {
         let mut fields = [(0, 0); N];
         let mut at = 0;
@@ -83,7 +83,7 @@ impl<'a> Line<'a> {
         Ok(fields)
     }
 
-    /// Returns the field after another one, if there is one.
+    /// Returns the field after another field, if there is one.
     pub(super) fn after(&self, (_, end): Field) -> Option<Field> {
         let start = end + self.bytes[end..].iter().position(|byte| !byte.is_ascii_whitespace())?;
         let length = self.bytes[start..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
@@ -100,7 +100,7 @@ impl<'a> Line<'a> {
         DataError::Syntax { path: self.path.to_path_buf(), line: self.number, column: start + 1, found, expected }
     }
 
-    /// Returns the fault of a document that occurs again in a query; `first` is the number of its first line.
+    /// Returns the fault of a document that occurs twice in a query; `first` is the number of its first line.
     pub(super) fn repeated(&self, query: &str, document: &str, first: usize) -> DataError {
         let column = self.fields::<3>("").map_or(1, |fields| fields[2].0 + 1);
         DataError::Syntax {

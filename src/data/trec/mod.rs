@@ -1,19 +1,19 @@
-//! TREC formats: judgments (`qrels`: `query iteration document relevance`) and runs
-//! (`query Q0 document rank score tag`).
+//! Reads and writes the TREC formats: judgments (`qrels`: `query iteration document relevance`) and runs (`query Q0
+//! document rank score tag`).
 //!
-//! Fields are separated by blanks; blank lines and lines that begin with `#` are skipped. The iteration, `Q0`, the rank
-//! and any text after the run's tag are ignored: a run is ordered by its scores. Scores are held as `f32`, as trec_eval
-//! holds them. Files may be gzip-compressed.
+//! Fields are separated by blanks. Blank lines and lines that begin with `#` are skipped. The iteration, `Q0`, the rank
+//! and any text after the run's tag are ignored, because scores determine the order of a run. Scores are held as `f32`,
+//! as in trec_eval. Files may be gzip-compressed.
 //!
-//! * [`Qrels::read`] holds all judgments of a file.
-//! * [`read_run`] passes a run to a function query by query, in parallel, and does not hold the whole run: memory holds
-//!   the longest query and a few blocks of text, whatever the length of the run. The lines of a query are expected to
-//!   be consecutive; where they are not, the run is read once more and its text is held in memory.
-//! * [`read_judged`] does the same for the queries that have judgments.
-//! * [`read_run_scores`] gives the documents of a dataset their scores in a run.
+//! * [`Qrels::read`] reads all judgments of a file.
+//! * [`read_run`] passes a run to a function query by query, in parallel. Memory holds only the longest query and a few
+//!   blocks of text, whatever the length of the run. The lines of a query should be consecutive. If they are not, the
+//!   run is read again and its text is held in memory.
+//! * [`read_judged`] passes only the queries of a run that have judgments.
+//! * [`read_run_scores`] reads the scores of a dataset's documents from a run.
 //! * [`Qrels::read_from`], [`read_run_from`] and [`read_judged_from`] read any [`Input`](super::Input).
-//! * [`write_run`] and [`write_qrels`] write the same formats; [`check_names`] and [`check_tag`] find their errors
-//!   beforehand.
+//! * [`write_run`] and [`write_qrels`] write runs and judgments; [`check_names`] and [`check_tag`] find errors in
+//!   advance.
 //!
 //! ```no_run
 //! use burn_rank::data::trec::{Qrels, read_judged};

@@ -1,4 +1,4 @@
-//! Relevance judgments: `query iteration document relevance`.
+//! Reads relevance judgments: `query iteration document relevance`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,22 +16,22 @@ const EXPECTED: &str = "`query iteration document relevance`";
 /// All judgments of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Qrels {
-    /// Queries in the order of the file.
+    /// The queries in the order of the file.
     pub queries: Vec<String>,
-    /// The documents of each query with their relevance, ascending by identifier (bytes).
+    /// The documents of each query with their relevance, in ascending order of the identifiers' bytes.
     judgments: Vec<Vec<(String, i32)>>,
     places: HashMap<String, usize>,
 }
 
-/// The documents of a query while they are read, with relevance and line.
+/// The documents of a query that were read so far, with their relevance and line.
 type Seen = HashMap<String, (i32, usize)>;
 
 impl Qrels {
     /// Reads a file of judgments.
     ///
     /// # Errors
-    /// The first fault with path, line and column: a missing field, a relevance that is not an integer, a document
-    /// judged twice for a query, a file without judgments.
+    /// Returns the first fault, with path, line and column. A fault is a missing field, a relevance that is not an
+    /// integer, a document judged twice for a query, or a file without judgments.
     pub fn read(path: &Path) -> Result<Self, DataError> {
         Self::read_from(Input::from_path(path))
     }
@@ -39,7 +39,7 @@ impl Qrels {
     /// Reads judgments from a file or a reader.
     ///
     /// # Errors
-    /// As [`Qrels::read`].
+    /// Returns the same errors as [`Qrels::read`].
     pub fn read_from(input: Input) -> Result<Self, DataError> {
         let file = input.is_file().then(|| input.name().to_path_buf());
         Self::read_any(input).map_err(|error| match file {
@@ -82,20 +82,20 @@ impl Qrels {
         Ok(qrels)
     }
 
-    /// Returns the judged documents of a query, ascending by identifier; none for an unknown query.
+    /// Returns the judged documents of a query, in ascending order of their identifiers; empty for an unknown query.
     pub fn judgments(&self, query: &str) -> Vec<Judgment<'_>> {
         let documents = self.place(query).map_or(&[][..], |place| &self.judgments[place]);
         documents.iter().map(|(id, relevance)| Judgment { id, relevance: *relevance }).collect()
     }
 
-    /// Returns the relevance of a document; `None` if it is not judged.
+    /// Returns the relevance of a document; `None` if the document is not judged.
     pub fn relevance(&self, query: &str, document: &str) -> Option<i32> {
         let documents = &self.judgments[self.place(query)?];
         let place = documents.binary_search_by(|(id, _)| id.as_str().cmp(document)).ok()?;
         Some(documents[place].1)
     }
 
-    /// Returns the place of a query in [`Qrels::queries`].
+    /// Returns the index of a query in [`Qrels::queries`].
     pub(super) fn place(&self, query: &str) -> Option<usize> {
         self.places.get(query).copied()
     }

@@ -1,4 +1,4 @@
-//! Runs, query by query: `query Q0 document rank score tag`.
+//! Reads runs query by query: `query Q0 document rank score tag`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,38 +16,38 @@ use crate::measure::trec_eval::RunDocument;
 
 const EXPECTED: &str = "`query Q0 document rank score tag`";
 
-/// Number of bytes of text that each thread is given at a time.
+/// The number of bytes of text that each thread receives at a time.
 const BYTES_PER_THREAD: usize = 1 << 20;
 
 /// One query of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunQuery<'a> {
-    /// Identifier of the query.
+    /// The identifier of the query.
     pub query: &'a str,
-    /// Retrieved documents, each once, in the order of the file.
+    /// The retrieved documents in the order of the file, each only once.
     pub documents: Vec<RunDocument<'a>>,
 }
 
-/// Result of reading a run.
+/// The result of reading a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run<T> {
-    /// Name of the run: the tag of the last line, as trec_eval takes it.
+    /// The name of the run, which is the tag of its last line, as in trec_eval.
     pub tag: String,
-    /// Result for each query, in the order of the queries' first lines.
+    /// The result of each query, in the order of the queries' first lines.
     pub queries: Vec<T>,
 }
 
-/// Passes every query of a run to `of_query`, on all threads, in the [`Execution`](crate::op::Execution) of the calling
-/// thread.
+/// Passes every query of a run to `of_query`, on all threads, with the [`Execution`](crate::op::Execution) of the
+/// calling thread.
 ///
 /// Memory holds the longest query and a few blocks of text. If a query occurs again after another one, the run is read
-/// again from its beginning (so that `of_query` may see a query twice) and its whole text is held in memory. The text
-/// of an input that is not a plain file is always held whole, since it cannot be read twice.
+/// again from its beginning, and its whole text is held in memory; `of_query` may then see a query twice. The whole
+/// text is always held if the input is not a plain file, because it cannot be read twice.
 ///
 /// # Errors
-/// The first fault: a missing field, a score that is not a finite `f32`, a document retrieved twice for a query, an
-/// error of `of_query`, a file without documents. Faults are ordered by line, or by query where the lines of a query
-/// are not consecutive.
+/// Returns the first fault, in the order of lines. If the lines of a query are not consecutive, the order is that of
+/// the queries. A fault is a missing field, a score that is not a finite `f32`, a document retrieved twice for a query,
+/// an error of `of_query`, or a file without documents.
 pub fn read_run<T, E>(path: &Path, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
 where
     T: Send,
@@ -56,11 +56,11 @@ where
     read_run_from(Input::from_path(path), of_query)
 }
 
-/// Passes every query of a run, from a file or a reader, to `of_query`, as [`read_run`] does. The text of a reader is
-/// held whole, since it cannot be read twice.
+/// Passes every query of a run, from a file or a reader, to `of_query`, as [`read_run`] does. The whole text of a
+/// reader is held in memory, because it cannot be read twice.
 ///
 /// # Errors
-/// As [`read_run`].
+/// Returns the same errors as [`read_run`].
 pub fn read_run_from<T, E>(input: Input, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
 where
     T: Send,
@@ -80,8 +80,8 @@ where
     Ok(run)
 }
 
-/// Reads a run in batches: one is filled while the queries of another are parsed. Returns `None` if a query occurs
-/// again after another one.
+/// Reads a run in batches, and fills one batch while another is parsed. Returns `None` if a query occurs again after
+/// another one.
 fn read<T, E>(
     input: Input,
     extent: Extent,
@@ -126,7 +126,7 @@ where
     Ok((filled != Filled::Interleaved).then_some(run))
 }
 
-/// Parses a query: its documents, the number of its last line, and the tag on that line.
+/// Parses a query. Returns its documents, the number of its last line, and the tag on that line.
 fn parse<'a>(
     batch: &'a Batch,
     path: &'a Path,

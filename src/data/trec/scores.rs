@@ -1,4 +1,4 @@
-//! Scores of a dataset's documents, from a run.
+//! Reads scores of a dataset's documents from a run.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,18 +9,18 @@ use crate::data::dataset::RankingDataset;
 use crate::data::error::DataError;
 use crate::data::input::Input;
 
-/// Reads the score of each document of a dataset from a run, `-inf` for documents that it did not retrieve. Documents
-/// have the names that [`write_run`](super::write_run) gives them. Queries of the run that the dataset lacks are not
-/// looked at.
+/// Reads the score of each document of a dataset from a run; documents that the run did not retrieve get `-inf`.
+/// Documents have the names that [`write_run`](super::write_run) gives them. Queries of the run that the dataset lacks
+/// are ignored.
 ///
 /// # Errors
-/// The errors of [`read_run`](super::read_run); [`DataError::Inconsistent`] for a retrieved document that its query
-/// lacks.
+/// Returns the errors of [`read_run`](super::read_run). Returns [`DataError::Inconsistent`] if the run retrieved a
+/// document that its query lacks in the dataset.
 pub fn read_run_scores(path: &Path, dataset: &RankingDataset) -> Result<Vec<f32>, DataError> {
     read_run_scores_from(Input::from_path(path), dataset)
 }
 
-/// The same from a file or a reader.
+/// Reads scores as [`read_run_scores`] does, from a file or a reader.
 ///
 /// # Errors
 /// The errors of [`read_run_scores`].

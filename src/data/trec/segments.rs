@@ -1,5 +1,5 @@
-//! Cuts a run into queries, parsing only the first field of each line. The batches of whole queries are small enough to
-//! be held in memory and large enough to be parsed by all threads.
+//! Cuts a run into queries by parsing only the first field of each line. Batches of whole queries are small enough for
+//! memory, and large enough to keep all threads busy.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,11 +11,11 @@ use crate::data::input::Input;
 use crate::data::text::options::ReadOptions;
 use crate::data::text::source::Source;
 
-/// Consecutive lines.
+/// A range of consecutive lines.
 #[derive(Clone)]
 struct Segment {
     bytes: Range<usize>,
-    /// Number of lines of the file before them.
+    /// The number of lines of the file before these lines.
     before: usize,
 }
 
@@ -31,7 +31,7 @@ impl QueryLines {
     }
 }
 
-/// Whole queries: their text, and the places of each query's lines in it.
+/// The text of whole queries, with the places of each query's lines in it.
 #[derive(Default)]
 pub(super) struct Batch {
     text: Vec<u8>,
@@ -39,30 +39,30 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Iterates over the lines of one of the queries, in the order of the file.
+    /// Iterates over the lines of a query, in the order of the file.
     pub(super) fn lines<'a>(&'a self, path: &'a Path, query: &'a QueryLines) -> impl Iterator<Item = Line<'a>> {
         let text = |segment: &Segment| &self.text[segment.bytes.clone()];
         query.0.iter().flat_map(move |segment| DataLines::new(path, text(segment), segment.before))
     }
 }
 
-/// The part of the run that a batch is filled with.
+/// The part of the run with which a batch is filled.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Extent {
-    /// Queries whose lines are consecutive: at least this many bytes of text, if that many are left.
+    /// Queries with consecutive lines and at least this many bytes of text, if that much is left.
     Bytes(usize),
-    /// The whole run, in any order.
+    /// The whole run, with lines in any order.
     Everything,
 }
 
-/// Result of filling a batch.
+/// The result of filling a batch.
 #[derive(Debug, PartialEq)]
 pub(super) enum Filled {
     /// The batch has queries, and more may follow.
     Some,
-    /// Nothing was left.
+    /// The batch is empty because the run has ended.
     Nothing,
-    /// A query occurred again after another one: its lines are not consecutive.
+    /// A query occurred again after another one, so its lines are not consecutive.
     Interleaved,
 }
 
@@ -71,11 +71,11 @@ pub(super) struct Cutter {
     path: PathBuf,
     source: Source,
     block: Vec<u8>,
-    /// The text of the query that may not be complete.
+    /// The text of the last query, which may not be complete.
     open: Vec<u8>,
-    /// Number of lines of the file before `open`.
+    /// The number of lines of the file before `open`.
     before: usize,
-    /// Every query so far, with its place in its batch.
+    /// Every query read so far, with its index in its batch.
     places: HashMap<Vec<u8>, usize>,
 }
 
@@ -141,7 +141,7 @@ impl Cutter {
         Ok(if batch.queries.is_empty() { Filled::Nothing } else { Filled::Some })
     }
 
-    /// Takes the last query out of the batch, since more of its lines may follow.
+    /// Removes the last query from the batch, because more of its lines may follow.
     fn keep_open(&mut self, batch: &mut Batch) {
         let Some(segment) = batch.queries.pop().and_then(|mut query| query.0.pop()) else { return };
         self.open.extend_from_slice(&batch.text[segment.bytes.start..]);

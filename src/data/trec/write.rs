@@ -1,8 +1,8 @@
 //! Writes datasets as TREC files: scores as a run, labels as judgments.
 //!
-//! Both name documents in the same way: by their identifiers, or, in a query where an identifier is absent, has blanks
-//! or control characters, or occurs twice, by their numbers in the query, from 1. Names are checked before the first
-//! line is written, so that what is written is read back.
+//! Runs and judgments name documents by their identifiers. In a query where an identifier is absent, occurs twice, or
+//! has blanks or control characters, documents are named by their numbers, from 1. Names are checked before the first
+//! line is written, so the file can be read back.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,12 +13,12 @@ use crate::data::dataset::RankingDataset;
 use crate::data::error::DataError;
 use crate::text::shown;
 
-/// Writes scores of a dataset as a run: the documents of each query by descending score, with ties broken by position
-/// in the dataset.
+/// Writes scores of a dataset as a run. Documents of each query are sorted by descending score, with ties in the order
+/// of the dataset.
 ///
 /// # Errors
-/// [`DataError::Inconsistent`] if the scores are not one per document, or for a tag or a query as [`check_names`]
-/// refuses them; [`DataError::Io`], with an empty path, for a failed write.
+/// Returns [`DataError::Inconsistent`] if the numbers of scores and documents differ, or if [`check_names`] or
+/// [`check_tag`] fails. Returns [`DataError::Io`], with an empty path, if a write fails.
 pub fn write_run(
     output: &mut impl Write,
     dataset: &RankingDataset,
@@ -48,8 +48,8 @@ pub fn write_run(
 /// Writes the labels of a dataset as judgments, in the order of the dataset.
 ///
 /// # Errors
-/// [`DataError::Label`] for a label that is not an integer; [`DataError::Inconsistent`] for a query as [`check_names`]
-/// refuses them; [`DataError::Io`], with an empty path, for a failed write.
+/// Returns [`DataError::Label`] if a label is not an integer, and [`DataError::Inconsistent`] if [`check_names`] fails.
+/// Returns [`DataError::Io`], with an empty path, if a write fails.
 pub fn write_qrels(output: &mut impl Write, dataset: &RankingDataset) -> Result<(), DataError> {
     dataset.check_integer_labels(i32::MAX as u32)?;
     check_names(dataset)?;
@@ -66,16 +66,16 @@ fn failed(source: std::io::Error) -> DataError {
     DataError::Io { path: PathBuf::new(), source }
 }
 
-/// Refuses a dataset with a query that no TREC file can hold: its identifier is empty, has blanks or control
-/// characters, or begins with `#`, as a comment does.
+/// Checks that TREC files can hold every query of a dataset. They cannot if an identifier is empty, has blanks or
+/// control characters, or begins with `#`, which starts a comment.
 ///
 /// # Errors
-/// [`DataError::Inconsistent`] with the first such query.
+/// Returns [`DataError::Inconsistent`] for the first query that no TREC file can hold.
 pub fn check_names(dataset: &RankingDataset) -> Result<(), DataError> {
     dataset.query_ids.iter().try_for_each(|query| check_query(query))
 }
 
-/// Refuses the identifier of a query that no TREC file can hold.
+/// Checks that TREC files can hold a query with this identifier.
 pub fn check_query(query: &str) -> Result<(), DataError> {
     // A reader takes `#` for a comment, and a byte order mark at the beginning of a file away.
     let is_read_back = !query.starts_with(['#', '\u{feff}']);
@@ -87,20 +87,20 @@ pub fn check_query(query: &str) -> Result<(), DataError> {
     )
 }
 
-/// Refuses the tag of a run that no TREC file can hold: it is empty, or has blanks or control characters.
+/// Checks that TREC files can hold the tag of a run. They cannot if it is empty, or has blanks or control characters.
 ///
 /// # Errors
-/// [`DataError::Inconsistent`] with the tag.
+/// Returns [`DataError::Inconsistent`] for a tag that no TREC file can hold.
 pub fn check_tag(tag: &str) -> Result<(), DataError> {
     check_field("run identifier", tag)
 }
 
-/// Refuses text that cannot be a field of a line: it is empty, or has blanks or control characters.
+/// Checks that text can be a field of a line. It cannot if it is empty, or has blanks or control characters.
 pub fn check_field(what: &str, text: &str) -> Result<(), DataError> {
     refuse_unless(is_name(text), what, text, "a name without blanks and control characters")
 }
 
-/// Returns the names of the documents of a query.
+/// Returns the names under which TREC files list the documents of a query.
 pub(super) fn document_names(dataset: &RankingDataset, q: usize) -> Vec<Cow<'_, str>> {
     let ids = dataset.document_ids.get(dataset.range(q)).unwrap_or_default();
     let mut seen = HashSet::new();
