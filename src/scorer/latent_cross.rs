@@ -2,11 +2,11 @@
 //! Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, section 4.3). Beutel et al., "Latent Cross", 2018,
 //! introduced the cross.
 //!
-//! The score of a document is `s = w . (h + W a * h) + b`, where `*` multiplies neuron by neuron. Here `h` is the last
-//! hidden layer of a perceptron for the document, and `a` is the document's self-attention in its list. The perceptron
-//! and self-attention read the same input. A list of n documents with width d costs O(n^2 d + n d^2) time plus the
-//! perceptron's cost; it needs as much memory as self-attention. In a list of one document, the document attends to
-//! itself.
+//! The score of a document is `s = w . (h * (1 + W a)) + b`, where `*` multiplies neuron by neuron. Here `h` is the
+//! last hidden layer of a perceptron for the document, and `a` is the document's self-attention in its list. The
+//! perceptron and self-attention read the same input. A list of n documents with width d costs O(n^2 d + n d^2) time
+//! plus the perceptron's cost; it needs as much memory as self-attention. In a list of one document, the document
+//! attends to itself.
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};

@@ -1,5 +1,5 @@
-//! `burn-rank bench`: times losses, forward and backward; `bench train`: documents per second of gradient training;
-//! `bench trees`: seconds and memory of boosted trees; `bench serving`: the latency of one query.
+//! `burn-rank bench` times the forward and backward passes of losses. `bench train` measures documents per second of
+//! gradient training, `bench trees` seconds and memory of boosted trees, and `bench serving` the latency of one query.
 
 use std::io::Write;
 
@@ -28,23 +28,24 @@ pub struct BenchArgs {
     /// Devices, by name
     #[arg(long, value_delimiter = ',', default_value = "flex", global = true)]
     devices: Vec<String>,
-    /// Losses, by name, or as measure and relaxation: ap:rank_indicators, ndcg@10:expected_ranks. Temperatures are
-    /// those of the papers
+    /// Losses, by name, or as measure and relaxation, such as ap:rank_indicators or ndcg@10:expected_ranks.
+    /// Temperatures are the ones given in the papers
     #[arg(long, value_delimiter = ',', default_value = "approx_ndcg,smooth_ndcg,lambda_ndcg,soft_ndcg,list_net")]
     losses: Vec<String>,
     /// Shapes of the lists, BATCHxDOCUMENTS
     #[arg(long, value_delimiter = ',', default_value = "64x128,16x256,4x1024")]
     shapes: Vec<String>,
-    /// How the primitives are computed: by kernels, or by their definition [default: both for losses, fused for train]
+    /// How the primitives are computed: by kernels, or by their tensor definition [default: both for losses, fused for
+    /// train]
     #[arg(long, value_enum, value_delimiter = ',', global = true)]
     paths: Vec<OpPath>,
-    /// How fused kernels compute sums over the pairs of a list
+    /// How fused kernels compute sums over the pairs of documents in a list
     #[arg(long, value_parser = sum_path(), default_value = "auto", global = true)]
     sums: SumPath,
-    /// Bursts of runs, or epochs of training; the median counts. `serving` has --requests instead
+    /// Number of timed repeats or training epochs, of which the median is reported. `serving` uses --requests instead
     #[arg(long, default_value_t = 5, global = true, value_parser = value_parser!(u32).range(1..))]
     repeats: u32,
-    /// One JSON object per line, which begins with bench, device and path
+    /// Print one JSON object per line, starting with bench, device and path
     #[arg(long, global = true)]
     json: bool,
     #[command(flatten)]
@@ -53,7 +54,8 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 enum BenchCommand {
-    /// Documents per second of a training epoch on generated data, linear and 256,128,64
+    /// Measure documents per second of training epochs on generated data, for a linear scorer and a perceptron of
+    /// 256,128,64 neurons
     Train {
         /// Loss, by name, or as measure and relaxation
         #[arg(long, default_value = "approx_ndcg")]
@@ -65,7 +67,7 @@ enum BenchCommand {
         #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
         batch: u32,
     },
-    /// Microseconds of one query, scored at a time by every kind of ranker, normalizer included
+    /// Measure the microseconds that every kind of ranker needs to normalize and score one query at a time
     Serving {
         /// Documents of the query
         #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..=100_000))]
@@ -73,11 +75,11 @@ enum BenchCommand {
         /// Features of a document
         #[arg(long, default_value_t = 136, value_parser = value_parser!(u32).range(1..=10_000))]
         features: u32,
-        /// Timed requests to each ranker
+        /// Number of timed requests to each ranker
         #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
         requests: u32,
     },
-    /// Seconds and memory of boosted trees on generated data
+    /// Measure the seconds and memory of boosted trees on generated data
     Trees {
         /// Loss, by name
         #[arg(long, default_value = "lambda_ndcg")]
@@ -91,13 +93,13 @@ enum BenchCommand {
         /// Leaves of a tree
         #[arg(long, default_value_t = 31, value_parser = value_parser!(u32).range(2..))]
         leaves: u32,
-        /// A parameter of the loss, as in k=30
+        /// Set a parameter of the loss, as in k=30
         #[arg(long = "set", value_name = "KEY=VALUE")]
         set: Vec<String>,
     },
 }
 
-/// Reads the name of a way to take sums.
+/// Reads the name of a way to compute sums.
 fn sum_path() -> impl TypedValueParser<Value = SumPath> {
     let names = SumPath::ALL.iter().map(|path| PossibleValue::new(path.name()).help(path.summary()));
     let of = |name: String| *SumPath::ALL.iter().find(|path| path.name() == name).expect("one of the names");
@@ -251,12 +253,12 @@ impl BenchArgs {
         rows.finish(out)
     }
 
-    /// The paths that were asked for, else the benchmark's own.
+    /// Returns the paths given on the command line, or else the defaults of the benchmark.
     fn paths(&self, default: &[OpPath]) -> Vec<OpPath> {
         if self.paths.is_empty() { default.to_vec() } else { self.paths.clone() }
     }
 
-    /// The rows of a benchmark, whose table has device, path and these columns.
+    /// Creates the rows of a benchmark, whose table has the columns device and path and these columns.
     fn rows<const N: usize>(&self, bench: &'static str, columns: [&str; N]) -> Rows {
         let mut header = vec![columns[0], "device", "path"];
         header.extend(&columns[1..]);
@@ -264,7 +266,7 @@ impl BenchArgs {
     }
 }
 
-/// The rows of a benchmark in the one form that all have: what, device, path, then the measurements.
+/// The rows of a benchmark in a form that all benchmarks share: subject, device, path and measurements.
 struct Rows {
     bench: &'static str,
     json: bool,
@@ -272,7 +274,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Adds a row, as a line of JSON or of the table. `path` is `None` in a benchmark that has only one path.
+    /// Adds a row as a line of JSON or of the table. `path` is `None` in a benchmark with only one path.
     fn add<const N: usize>(
         &mut self,
         device: &str,

@@ -1,4 +1,4 @@
-//! `burn-rank check`: what may be wrong with data.
+//! `burn-rank check`: looks for faults in data.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -38,13 +38,13 @@ infinite values, queries that occur twice in a set.";
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct CheckArgs {
-    /// Data files, each a set; `-` is standard input. Or a folder of folds
+    /// Data files, each of which is a set; `-` is standard input. Or a folder with folds
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// The fold of a folder
+    /// Number of the fold to check in a folder with folds
     #[arg(long, default_value_t = 1)]
     fold: usize,
-    /// Exit code 1 if there is a problem
+    /// Return exit code 1 if there is a problem
     #[arg(long)]
     strict: bool,
     /// One JSON object
@@ -54,14 +54,14 @@ pub struct CheckArgs {
     reading: input::ReadArgs,
 }
 
-/// A set that is to be read.
+/// A set that the command will read.
 #[derive(Debug)]
 pub(super) struct Set {
     pub name: String,
     pub files: Vec<PathBuf>,
 }
 
-/// Returns the sets in files and folders: each file is a set, a folder holds the sets of a fold.
+/// Returns the sets in files and folders: each file is a set, and a folder holds the sets of a fold.
 pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
     let mut sets = Vec::new();
     for path in data {
@@ -84,8 +84,8 @@ pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
     Ok(sets)
 }
 
-/// Reads a set with its missing values, and finds a number that stands for them without being named. If `names` is not
-/// empty, the features of a table are its columns with these names.
+/// Reads a set with its missing values, and detects a number that stands for missing values without being declared. If
+/// `names` is not empty, the features of a table are the columns with these names.
 pub(super) fn read(
     reading: &input::ReadArgs,
     files: &[PathBuf],
@@ -99,7 +99,7 @@ pub(super) fn read(
     }
 }
 
-/// Whether a refusal is about Istella's number.
+/// Returns whether an error is about the number that marks missing values in Istella's data.
 fn is_istellas(error: &anyhow::Error) -> bool {
     let found = match error.downcast_ref() {
         Some(DataError::Syntax { found, .. } | DataError::Cell { found, .. }) => found.trim_matches('`'),
@@ -137,7 +137,7 @@ impl CheckArgs {
     }
 }
 
-/// Columns of the text of a finding.
+/// The width of a finding's text, in columns.
 const TEXT: usize = 80 - "problem  ".len();
 
 fn render(report: &Report) -> String {

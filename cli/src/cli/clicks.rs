@@ -1,4 +1,4 @@
-//! `burn-rank clicks`: generates sessions of clicks on logged rankings, with inverse propensities as weights.
+//! `burn-rank clicks`: generates click sessions on logged rankings, with inverse propensities as weights.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -40,25 +40,25 @@ What is written:
 #[derive(Debug, Args)]
 #[command(after_long_help = MODEL)]
 pub struct ClicksArgs {
-    /// MODEL and DATA files; only DATA files with --scores or --run
+    /// MODEL and DATA files; with --scores or --run, only DATA files
     #[arg(value_name = "MODEL DATA", required = true)]
     files: Vec<PathBuf>,
-    /// One score per line, in the order of the documents of DATA
+    /// File with one score per line, in the order of the documents of DATA
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     scores: Option<PathBuf>,
-    /// TREC run of the queries of DATA; documents are named as by `predict --run-id`
+    /// TREC run for the queries of DATA, with documents named as by `predict --run-id`
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
-    /// File to write, and FILE.weight next to it; existing files are replaced, both or neither
+    /// File to write, next to which FILE.weight is written; existing files are replaced, either both or neither
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
-    /// Position bias: rank r is examined with the chance r^-eta
+    /// Position bias: a user examines rank r with probability r^-eta
     #[arg(long, default_value_t = ClickModel::default().eta)]
     eta: f64,
-    /// Chance of a click on an examined document with label 0
+    /// Probability of a click on an examined document with label 0
     #[arg(long, default_value_t = ClickModel::default().noise)]
     noise: f64,
-    /// Sessions of each query
+    /// Number of sessions for each query
     #[arg(long, default_value_t = ClickModel::default().sessions)]
     sessions: usize,
     /// Largest weight
@@ -123,7 +123,7 @@ impl ClicksArgs {
         Ok(())
     }
 
-    /// The data, and the scores that determine the order in which documents were shown.
+    /// Returns the data and the scores that determine the order in which documents were shown.
     fn logged(&self) -> Result<(RankingDataset, Vec<f32>), Failure> {
         if let Some(run) = &self.run {
             let data = self.reading.read(&self.files, None)?;

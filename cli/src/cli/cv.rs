@@ -1,4 +1,4 @@
-//! `burn-rank cv CONFIG`: folds x grid or trials x seeds, one table.
+//! `burn-rank cv CONFIG`: runs folds x grid or trials x seeds, and prints one table.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ use crate::experiment::{
 };
 use crate::report::write_reports;
 
-/// Which fits a process makes.
+/// Which fits a process runs.
 #[derive(Debug, Clone, Copy)]
 enum Work {
     /// Every fit.
     Whole,
-    /// Makes only the fits of its part, and leaves them in the folder.
+    /// The fits of one part, whose results stay in the folder.
     Part(Part),
-    /// No fits: it puts the parts together.
+    /// No fits: the process merges the parts.
     Merge,
 }
 
@@ -41,34 +41,35 @@ enum Work {
 pub struct CvArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Folder of the results: new, empty, or the folder of an earlier run; without it, nothing is kept
+    /// Folder for the results: new, empty, or the folder of an earlier run; without it, nothing is saved
     #[arg(long)]
     out: Option<PathBuf>,
     #[command(flatten)]
     folder: FolderArgs,
-    /// Keep the selected fit of each fold below kept/ in the folder: `rankers`, `scores` of the test documents,
+    /// Keep files of each fold's selected fit below kept/ in the folder: `rankers`, `scores` of the test documents, or
     /// `runs` in TREC form; separated by commas
     #[arg(long, value_name = "WHAT")]
     keep: Option<String>,
-    /// Run every N-th fit, starting with the I-th, and write no report. For scheduler jobs sharing one --out folder;
-    /// run the same command again to resume
+    /// Run every N-th fit, starting with the I-th, and write no report. Meant for scheduler jobs that share one --out
+    /// folder; run the same command again to resume
     #[arg(long, value_name = "I/N", conflicts_with_all = ["overwrite", "merge"])]
     part: Option<String>,
-    /// Merge the results of the parts in the folder of --out
+    /// Merge the results of the parts in the folder --out
     #[arg(long, conflicts_with = "overwrite")]
     merge: bool,
-    /// Then train the setting with the best mean validation value over folds and seeds again, on the queries of all
-    /// folds, for the median of its best rounds, and write the run to OUT: a new or empty folder, or the folder of an
-    /// earlier refit with --resume or --overwrite
+    /// Afterwards train once more on the queries of all folds, with the setting that has the best mean validation value
+    /// over folds and seeds, for the median of its best rounds. Write this run to OUT: a new or empty folder, or with
+    /// --resume or --overwrite the folder of an earlier refit
     #[arg(long, value_name = "OUT", conflicts_with = "part")]
     refit: Option<PathBuf>,
-    /// Fits at once [default: as many as cores and memory allow]
+    /// Number of fits that run at the same time [default: as many as cores and memory allow]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Only warnings, errors, and what --json asks for: no progress, no table. The result goes to --out or --json
+    /// Print only warnings, errors, and what --json asks for, without progress or table. The result goes to --out or
+    /// --json
     #[arg(long, short)]
     quiet: bool,
-    /// One JSON object instead of the table
+    /// Print one JSON object instead of the table
     #[arg(long)]
     json: bool,
 }
@@ -116,7 +117,7 @@ impl CvArgs {
         })
     }
 
-    /// Makes a part in each process, and puts them together in the first.
+    /// Runs a part in each process, and merges the parts in the first process.
     fn in_parts(
         &self,
         opened: &Opened,
@@ -145,7 +146,7 @@ impl CvArgs {
         if processes.leads() { self.cross_validate(opened, Work::Merge, keep, start, out) } else { Ok(()) }
     }
 
-    /// Opens the folder of the run, where there is one.
+    /// Opens the folder of the run, if there is one.
     fn open(&self, resolved: &str, claim: Claim) -> Result<Option<OutputFolder>, Failure> {
         let Some(path) = &self.out else { return Ok(None) };
         Ok(Some(OutputFolder::open(path, RunKind::CrossValidation, resolved, claim)?))
@@ -237,7 +238,7 @@ impl CvArgs {
         self.print(&result, kept, refit, out)
     }
 
-    /// Trains the setting that was chosen on all queries; returns their number.
+    /// Trains the chosen setting on all queries and returns the number of queries.
     fn refit(
         &self,
         result: &CrossValidation,
@@ -264,7 +265,7 @@ impl CvArgs {
         }
     }
 
-    /// Prints the result, and what was kept.
+    /// Prints the result of the cross-validation and the files that were kept.
     fn print(
         &self,
         result: &CrossValidation,
@@ -291,7 +292,7 @@ impl CvArgs {
         Ok(())
     }
 
-    /// Prints what a part has made.
+    /// Prints which fits a part has finished.
     fn print_part(&self, part: Part, done: PartDone, out: &mut dyn Write) -> Result<(), Failure> {
         let PartDone { fits, all } = done;
         if self.json {
@@ -306,7 +307,7 @@ impl CvArgs {
     }
 }
 
-/// Refuses a folder that a refit may not write into, before any work.
+/// Refuses a folder that a refit may not write to, before any work starts.
 fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
     // The configuration is known when the fits are made. A run that is continued must have the folder's configuration.
     let there = match claim {
@@ -338,10 +339,10 @@ fn refitted(chosen: &Chosen, result: &CrossValidation, queries: usize, path: &Pa
 
 /// The files that were kept.
 struct Kept {
-    /// Paths in the folder of the run.
+    /// Paths relative to the folder of the run.
     files: Vec<String>,
     bytes: u64,
-    /// The folder that holds them.
+    /// The folder that holds the kept files.
     place: PathBuf,
 }
 
@@ -356,10 +357,10 @@ impl Kept {
     }
 }
 
-/// Number of trials of a fold that are printed.
+/// The number of trials that are printed for each fold.
 const TRIALS: usize = 5;
 
-/// Formats the best trials of each fold, of a search.
+/// Formats the best trials of each fold in a search.
 fn trials(result: &CrossValidation) -> String {
     let mut text = String::new();
     for fold in result.folds.iter().filter(|fold| !fold.trials.is_empty()) {

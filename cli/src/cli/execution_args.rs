@@ -1,4 +1,4 @@
-//! The execution of a command: the instructions of the fused kernels, and the threads.
+//! How a command runs: the instructions of the fused kernels, and the threads.
 
 use burn_rank::op::{Execution, Instructions};
 use clap::Args;
@@ -14,15 +14,16 @@ pub struct ExecutionArgs {
 }
 
 impl ExecutionArgs {
-    /// Runs `f` with these instructions.
+    /// Runs `f` with the chosen instructions.
     pub fn scope<R>(&self, f: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
         let Some(name) = &self.instructions else { return f() };
         Execution::current().with_instructions(name.parse::<Instructions>()?)?.scope(f)
     }
 }
 
-/// Makes the calling thread one of rayon's, so that short parallel work starts on it at once instead of waiting for
-/// another thread to wake. Only for commands that start no other threads: those would have to share the remaining ones.
+/// Makes the calling thread one of rayon's. Short parallel work then starts on it at once instead of waiting for
+/// another thread to wake up. Call this only in commands that start no other threads, which would have to share the
+/// remaining ones.
 pub(super) fn work_on_this_thread() {
     // An error means that the pool exists already, which is fine.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();

@@ -1,4 +1,4 @@
-//! Failures of a command: exit code 2 for bad usage or bad input, 1 for everything else.
+//! Failures of a command: exit code 2 for bad usage or bad input, and 1 for everything else.
 
 use std::fmt::Display;
 use std::io;
@@ -19,30 +19,30 @@ use crate::experiment::{ConfigError, ExperimentError, KeptError, OutputError};
 /// The meaning of the exit codes.
 pub(super) const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input, 130 stopped at once by Ctrl-C.";
 
-/// The end of a command that did not succeed, with the error behind it and that error's causes.
+/// Why a command did not succeed: the error, including its causes.
 #[derive(Debug)]
 pub enum Failure {
-    /// Bad usage or bad input: exit code 2.
+    /// Bad usage or bad input, with exit code 2.
     Input(Error),
-    /// The work itself failed: exit code 1.
+    /// The work itself failed, with exit code 1.
     Work(Error),
     /// Nobody reads the output any more, so nothing is reported.
     ClosedPipe,
 }
 
 impl Failure {
-    /// Creates a failure for bad input from one message.
+    /// Creates a failure because of bad input, with a message.
     pub fn input(message: impl Display) -> Self {
         Failure::Input(Error::msg(message.to_string()))
     }
 
-    /// Creates a failure for failed work from one message.
+    /// Creates a failure of the work itself, with a message.
     pub fn work(message: impl Display) -> Self {
         Failure::Work(Error::msg(message.to_string()))
     }
 
-    /// Creates the failure for a file that cannot be written: bad input if its location cannot be used, failed work if
-    /// the system fails (a full disk).
+    /// Creates the failure for a file that cannot be written. It counts as bad input if the location cannot be used,
+    /// and as failed work if the system fails, as with a full disk.
     pub fn unwritable(error: impl Into<Error>) -> Self {
         use io::ErrorKind::{
             AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// Adds the work, or its place.
+    /// Adds what the command was doing, or where.
     pub fn context(self, what: impl Display) -> Self {
         let what = what.to_string();
         match self {
@@ -68,9 +68,9 @@ impl Failure {
     }
 }
 
-/// Results whose errors become failures with a context.
+/// Adds context to the errors of results and turns them into failures.
 pub trait Context<T> {
-    /// Returns the value, or the failure with `what` as its context.
+    /// Returns the value, or a failure with `what` as its context.
     fn context(self, what: impl Display) -> Result<T, Failure>;
 }
 
@@ -80,8 +80,8 @@ impl<T, E: Into<Failure>> Context<T> for Result<T, E> {
     }
 }
 
-/// Formats an error and its causes as one line. A cause that the line already contains is not repeated, because many of
-/// our errors end with the message of their cause.
+/// Formats an error and its causes as one line. A cause whose text is already in the line is not repeated, because many
+/// errors of this crate end with the message of their cause.
 pub(super) fn one_line(error: &Error) -> String {
     let mut line = error.to_string();
     for cause in error.chain().skip(1).map(|cause| cause.to_string()) {

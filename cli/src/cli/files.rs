@@ -1,4 +1,5 @@
-//! Files that commands write. Each is either whole or unchanged, and files that belong together are replaced together.
+//! Writes the files of commands. A file is either replaced completely or left unchanged, and files that belong together
+//! are replaced together.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,16 +13,16 @@ use super::progress::during;
 /// Writes a file.
 ///
 /// # Errors
-/// Any error of `fill`, or of the file system.
+/// Returns any error of `fill` or of the file system.
 pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let written = during(&format!("writing {}", path.display()), || atomic_file::write_with(path, fill));
     written.map_err(|error| unwritable(path, error))
 }
 
-/// Writes a file that gets its name only by [`commit`]; `None` if the path is not a regular file.
+/// Writes a file that receives its name only in [`commit`]; `None` if the path is not a regular file.
 ///
 /// # Errors
-/// As [`write`].
+/// Returns the same errors as [`write`].
 pub(super) fn prepare(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -30,10 +31,10 @@ pub(super) fn prepare(
     prepared.map_err(|error| unwritable(path, error))
 }
 
-/// Gives files that belong together their names: all, or none.
+/// Gives files that belong together their names: either all of them or none.
 ///
 /// # Errors
-/// A file that cannot be renamed.
+/// Returns an error if a file cannot be renamed.
 pub(super) fn commit(files: impl IntoIterator<Item = Option<Pending>>) -> Result<(), Failure> {
     let files = files.into_iter().flatten().collect();
     atomic_file::commit_together(files, || Ok(())).map_err(|(path, error)| unwritable(&path, error))
@@ -47,7 +48,7 @@ fn unwritable(path: &Path, error: io::Error) -> Failure {
     }
 }
 
-/// Converts an error of the data to an I/O error, so that a file that cannot be completed is never left half-written.
+/// Converts an error of the data to an I/O error, so an incomplete file is never left behind.
 pub(super) fn to_io(error: DataError) -> io::Error {
     match error {
         DataError::Io { source, .. } => source,

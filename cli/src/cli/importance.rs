@@ -1,4 +1,4 @@
-//! `burn-rank importance`: what a measure loses when a feature is shuffled.
+//! `burn-rank importance`: shows how much a measure drops when a feature is shuffled.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -46,7 +46,7 @@ pub struct ImportanceArgs {
     /// Convention: standard, letor, trec_eval, ... [default: the model's]
     #[arg(short, long)]
     convention: Option<String>,
-    /// Shuffles of each feature
+    /// Number of shuffles of each feature
     #[arg(long, default_value = "5")]
     repeats: NonZeroUsize,
     /// Seed of the shuffles
@@ -60,14 +60,14 @@ pub struct ImportanceArgs {
     json: bool,
     #[command(flatten)]
     reading: input::ReadArgs,
-    /// Device of the scorer
+    /// Device on which the ranker scores
     #[arg(long, default_value = "flex")]
     device: String,
     #[command(flatten)]
     execution: ExecutionArgs,
 }
 
-/// A feature with its interval.
+/// The importance of a feature and its confidence interval.
 struct Row {
     feature: usize,
     name: Option<String>,
@@ -135,7 +135,7 @@ impl ImportanceArgs {
     }
 }
 
-/// Gives the loss of a feature its interval, name and weight.
+/// Adds a confidence interval, the name and the weight to the loss of a feature.
 fn row(ranker: &Ranker, FeatureLoss { feature, losses, .. }: FeatureLoss) -> Result<Row, Failure> {
     let losses: Vec<f64> = losses.into_iter().flatten().collect();
     let interval = bootstrap(&losses, &ComparisonConfig { resamples: 10_000, ..ComparisonConfig::default() })?;

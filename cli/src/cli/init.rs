@@ -1,4 +1,4 @@
-//! `burn-rank init`: a first configuration for data.
+//! `burn-rank init`: writes a first configuration for data.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -33,20 +33,20 @@ and its [grid] has the others, so that one `burn-rank cv` compares them. Run
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct InitArgs {
-    /// Data files, or a folder of folds
+    /// Data files, or a folder with folds
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// File to write, which must not exist; `-` is standard output [default: NAME.toml, by the name of the data]
+    /// File to write, which must not exist; `-` is standard output [default: NAME.toml, after the name of the data]
     #[arg(long)]
     out: Option<PathBuf>,
-    /// One JSON object instead of the summary
+    /// Print one JSON object instead of the summary
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     reading: input::ReadArgs,
 }
 
-/// Returns the set of a file, by its name: 0 for training, 1 for validation, 2 for test.
+/// Returns the set to which a file belongs by its name: 0 for training, 1 for validation, 2 for test.
 fn set_of(file: &Path) -> usize {
     let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     match () {
@@ -103,7 +103,7 @@ impl InitArgs {
         Ok(())
     }
 
-    /// Returns the name of the configuration, from the name of the data.
+    /// Returns the name of the configuration file, derived from the name of the data.
     fn name(&self) -> PathBuf {
         let path = &self.data[0];
         let path = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -139,7 +139,7 @@ impl InitArgs {
         Ok(Seen { source, train, relevant, missing, features, read: keys })
     }
 
-    /// Returns the source of the data, as the configuration states it, and the three sets to look at.
+    /// Returns the source of the data as written in the configuration, and the three sets to inspect.
     fn source(&self, out: &Path) -> Result<(Source, Vec<Set>), Failure> {
         // Paths of a configuration start at its folder.
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty() && *folder != Path::new("."));
@@ -172,7 +172,7 @@ fn exists(path: &Path) -> Failure {
     Failure::input(format!("{}: {message}", path.display()))
 }
 
-/// The line that runs the configuration.
+/// Returns the command line that runs the configuration.
 fn command(seen: &Seen, path: &Path) -> String {
     let path = if is_standard_stream(path) { "FILE.toml".to_string() } else { path.display().to_string() };
     match seen.cross_validates() {
@@ -181,10 +181,10 @@ fn command(seen: &Seen, path: &Path) -> String {
     }
 }
 
-/// Columns of the first word of a line.
+/// The width of the first column of the summary.
 const WORDS: usize = 21;
 
-/// Describes the data in lines.
+/// Describes the data in a few lines.
 fn summary(seen: &Seen) -> Vec<String> {
     let train = &seen.train;
     let (least, median, most) = train.length_range;
@@ -230,7 +230,7 @@ fn summary(seen: &Seen) -> Vec<String> {
     lines
 }
 
-/// A line, broken in 80 columns below its words.
+/// Returns `word` followed by `words`, which are wrapped at 80 columns and indented.
 fn continued(word: &str, words: &str) -> Vec<String> {
     let lines = super::table::wrapped(words, 80 - WORDS);
     let word = |at: usize| if at == 0 { word } else { "" };

@@ -1,4 +1,4 @@
-//! Input shared by the commands: data files, score files, names of measures.
+//! Input that commands share: data files, score files and names of measures.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use super::progress::during;
 use super::terminal;
 use crate::experiment::{self, RANKER, from_toml, written_value};
 
-/// Bytes of a mapped file that a command keeps while it goes through the file in blocks.
+/// The bytes of a mapped file that stay in memory while a command reads the file block by block.
 const RESIDENT: ByteSize = ByteSize::mib(256);
 
 /// Opens a file, or standard input for `-`.
@@ -40,7 +40,7 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
     Ok(Input::from_reader("standard input", io::stdin()))
 }
 
-/// Refuses standard input as two of the files, before the first is read: it can be read only once.
+/// Refuses standard input as two of the files, since it can be read only once; nothing has been read by then.
 pub fn once<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<(), Failure> {
     match files.into_iter().filter(|path| is_standard_stream(path.as_ref())).count() {
         0 | 1 => Ok(()),
@@ -57,13 +57,13 @@ pub fn device(name: &str) -> Result<Device, DeviceError> {
     panics::quietly(|| device::open(name))
 }
 
-/// How data files are read.
+/// Options for reading data files.
 #[derive(Debug, Args)]
 pub struct ReadArgs {
     /// What a missing value (NULL or nan) becomes [default: as for the ranker's training data, else error]
     #[arg(long, value_enum)]
     missing: Option<MissingArg>,
-    /// An option of the reader, as in max_compression_ratio=1000 or columns.label=rating; the keys of [data.read] and
+    /// Set an option of the reader, as in max_compression_ratio=1000 or columns.label=rating; any key of [data.read] or
     /// [data.columns] in a configuration
     #[arg(long = "read", value_name = "KEY=VALUE")]
     options: Vec<String>,
@@ -78,18 +78,18 @@ enum MissingArg {
 }
 
 impl ReadArgs {
-    /// Reads files as one set, with the columns of the ranker's training data if a ranker scores them.
+    /// Reads files as one set. If a ranker scores them, uses the columns of its training data.
     pub fn read(&self, files: &[PathBuf], ranker: Option<&Ranker>) -> Result<RankingDataset, Failure> {
         self.read_for(files, ranker, ranker, false)
     }
 
-    /// Reads documents whose labels are not needed: a table may lack their column.
+    /// Reads documents whose labels are not needed, so a table may lack the column of labels.
     pub fn read_to_score(&self, files: &[PathBuf], ranker: &Ranker) -> Result<RankingDataset, Failure> {
         self.read_for(files, Some(ranker), Some(ranker), true)
     }
 
-    /// Reads files as one set that several rankers score, with the columns of the first one. Missing values are read as
-    /// in their training data, if these agree.
+    /// Reads files as one set that several rankers score, with the columns of the first ranker. Missing values are
+    /// treated as in the rankers' training data, if these agree.
     pub fn read_for_all(&self, files: &[PathBuf], rankers: &[&Ranker]) -> Result<RankingDataset, Failure> {
         let of_missing = |ranker: &Ranker| {
             let read = &ranker.metadata().config["data"]["read"];
@@ -126,8 +126,8 @@ impl ReadArgs {
         Self::read_with(files, &self.options_after(config)?, &like)
     }
 
-    /// Reads files as one set. Missing values stay missing unless an option says otherwise. `number` stands for them
-    /// too; a table has columns of these names, where there are any.
+    /// Reads files as one set. Missing values stay missing unless an option says otherwise. `number` also stands for a
+    /// missing value. If there are `feature_names`, the features of a table are the columns with these names.
     pub fn read_as_it_is(
         &self,
         files: &[PathBuf],
@@ -160,7 +160,7 @@ impl ReadArgs {
         Ok(data)
     }
 
-    /// Returns the options as keys of `[data.read]`.
+    /// Returns the options in the form of keys of `[data.read]`.
     pub fn keys(&self) -> Result<Map, Failure> {
         let mut keys = assignments("--read", &self.options)?;
         if self.missing.is_some() {
@@ -169,12 +169,12 @@ impl ReadArgs {
         Ok(keys)
     }
 
-    /// Returns whether nothing is asked for.
+    /// Returns whether no reading option was given.
     pub fn is_default(&self) -> bool {
         self.missing.is_none() && self.options.is_empty()
     }
 
-    /// Refuses to keep missing values for a ranker that does not take them.
+    /// Refuses to keep missing values for a ranker that does not accept them.
     pub fn check(&self, ranker: &Ranker) -> Result<(), Failure> {
         if self.options()?.missing == Missing::Keep && !ranker.takes_missing() {
             return Err(Failure::input(
@@ -188,7 +188,7 @@ impl ReadArgs {
         self.options_after(None)
     }
 
-    /// The assignments of `--read`, which follow the settings for missing values that a ranker was trained with.
+    /// Returns the assignments of `--read`, preceded by the settings for missing values that a ranker was trained with.
     fn assigned(&self, trained: Option<&Value>) -> Result<Map, Failure> {
         let asked = assignments("--read", &self.options)?;
         let says = self.missing.is_some() || OF_MISSING.iter().any(|key| asked.contains_key(*key));
@@ -197,8 +197,8 @@ impl ReadArgs {
         Ok(trained.chain(asked).collect())
     }
 
-    /// Returns the options that are asked for. If none says anything about missing values, they are read as in the training data of a
-    /// ranker with this configuration.
+    /// Returns the options for reading. If none of them concerns missing values, these are read as in the training data
+    /// of a ranker with this configuration.
     fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
         let (mut asked, mut columns) = (Map::new(), Map::new());
@@ -225,10 +225,11 @@ impl ReadArgs {
     }
 }
 
-/// The keys of `[data.read]` that say what a missing value is and what becomes of it.
+/// The keys of `[data.read]` that say what counts as missing and how it is treated.
 const OF_MISSING: [&str; 3] = ["missing", "absent", "missing_value"];
 
-/// The columns of the data that a ranker was trained on, by its configuration. What split them is no feature.
+/// Returns the columns of a ranker's training data from its configuration. The column that split the data is not a
+/// feature.
 fn columns_of(config: &Value) -> Columns {
     let mut columns: Columns = from_value(config["data"]["columns"].clone()).unwrap_or_default();
     for by in [&config["data"]["split"]["by"], &config["cv"]["split"]["by"]] {
@@ -237,7 +238,7 @@ fn columns_of(config: &Value) -> Columns {
     columns
 }
 
-/// Parses the measures of `-m`, which may be repeated and are separated by commas; without any, parses `default`.
+/// Parses the measures of `-m`, which may be repeated and may contain commas; without any, parses `default`.
 pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure> {
     let asked = if asked.is_empty() { default.to_string() } else { asked.join(",") };
     let measure = |name: &str| {
@@ -249,7 +250,7 @@ pub fn measures(asked: &[String], default: &str) -> Result<Vec<Measure>, Failure
     asked.split(',').map(measure).collect()
 }
 
-/// Parses the values of a repeated `FLAG KEY=VALUE`: as TOML or JSON if they are either, otherwise as text.
+/// Parses the values of a repeated `FLAG KEY=VALUE` as TOML or JSON if possible, otherwise as text.
 pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     let mut values = Map::new();
     for assignment in assignments {
@@ -263,7 +264,8 @@ pub fn assignments(flag: &str, assignments: &[String]) -> Result<Map, Failure> {
     Ok(values)
 }
 
-/// Parses a convention: the name of a preset, or a table of the differences from one, as in `measure.convention`.
+/// Parses a convention: either the name of a preset, or a table of differences from a preset, as in
+/// `measure.convention`.
 pub fn convention(text: &str) -> Result<Convention, Failure> {
     if !text.trim_start().starts_with('{') {
         return Ok(Convention::preset(text)?);
@@ -280,8 +282,8 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
     given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))
 }
 
-/// Refuses to overwrite a file that the command reads or that must be kept; `what` completes the message, "this one
-/// is read".
+/// Refuses to overwrite a file that the command reads or that must be kept; `what` completes the message, as in "this
+/// one is read".
 pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result<(), Failure> {
     // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
     let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
@@ -292,21 +294,21 @@ pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str
     }
 }
 
-/// Returns the file of a saved ranker: `path` itself, or the ranker in the folder of a `train` run.
+/// Returns the file of a saved ranker, which is either `path` itself or the ranker in the folder of a `train` run.
 pub fn ranker_file(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(RANKER) } else { path.to_path_buf() }
 }
 
-/// Loads a ranker from its file, which may be one of another system, or from the folder of a `train` run.
+/// Loads a ranker of this crate or of another system from its file, or from the folder of a `train` run.
 pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
     let opened = experiment::ranker_file(path).and_then(|file| Ok(Ranker::open(&file, device)?));
     opened.map_err(|error| Failure::Input(error.into()))
 }
 
-/// Longest line of a score file, in bytes.
+/// The largest length of a line in a score file, in bytes.
 const LONGEST_SCORE: usize = 1 << 10;
 
-/// Reads one score per line; the file may be compressed, or `-` for standard input.
+/// Reads one score per line from a file, which may be compressed, or from standard input if the path is `-`.
 pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
     // The number of documents bounds the text, so the limits of the reader are not needed.
     let (max_compression_ratio, max_decompressed_bytes) = (u64::MAX, u64::MAX);
@@ -361,7 +363,7 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
     }
 }
 
-/// Returns what was expected of a line in a score file, with a hint if the line looks like one of a TREC run.
+/// Returns what was expected of a line in a score file, with a hint if the line looks like part of a TREC run.
 fn expected(line: &[u8]) -> &'static str {
     match line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count() {
         6.. => "a number (a TREC run is read with --qrels)",

@@ -1,4 +1,4 @@
-//! TREC runs evaluated against their judgments: the options of trec_eval that change values, and the measures of every
+//! Evaluates TREC runs against relevance judgments: the trec_eval options that affect values, and the measures of every
 //! query.
 
 use std::collections::HashMap;
@@ -14,29 +14,29 @@ use super::failure::Failure;
 use super::input;
 use super::progress::during;
 
-/// How a run is judged.
+/// Options for judging a run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of TREC runs")]
 pub struct JudgingArgs {
-    /// Count every query of the qrels, with 0 for those that the run lacks (trec_eval's -c)
+    /// Count every query of the qrels, with 0 for queries that the run lacks (trec_eval's -c)
     #[arg(long, requires = "qrels")]
     pub complete: bool,
-    /// Lowest relevance of a relevant document; the gains of NDCG ignore it
+    /// Lowest relevance level of a relevant document; the gains of NDCG ignore it
     #[arg(short = 'l', long, value_name = "N", default_value_t = 1, requires = "qrels", value_parser = value_parser!(i32).range(1..))]
     pub level: i32,
-    /// Look at the first N documents of each query only
+    /// Evaluate only the first N documents of each query
     #[arg(short = 'M', long, value_name = "N", requires = "qrels", value_parser = value_parser!(u32).range(1..))]
     depth: Option<u32>,
 }
 
 impl JudgingArgs {
-    /// Returns how many documents of each query count; `None` for all.
+    /// Returns how many documents of each query are evaluated; `None` for all.
     pub fn depth(&self) -> Option<usize> {
         self.depth.map(|depth| depth as usize)
     }
 }
 
-/// A file of judgments, and the options for judging runs by it.
+/// A file of relevance judgments, and the options for judging runs by it.
 pub struct Judgments<'a> {
     path: &'a Path,
     pub qrels: Qrels,
@@ -49,7 +49,7 @@ impl<'a> Judgments<'a> {
         Ok(Self { path, qrels: Qrels::read_from(input::text(path)?)?, args })
     }
 
-    /// Parses a convention and applies the relevance level asked for.
+    /// Parses a convention and applies the chosen relevance level.
     pub fn convention(&self, asked: &str) -> Result<Convention, Failure> {
         let mut convention = input::convention(asked)?;
         if self.args.level != 1 {
@@ -59,7 +59,7 @@ impl<'a> Judgments<'a> {
         Ok(convention)
     }
 
-    /// Calls `of_query` for every query that counts. Refuses a run without any judged query.
+    /// Calls `of_query` for every evaluated query. Refuses a run without any judged query.
     pub fn each<T: Send>(
         &self,
         run: &Path,
@@ -84,7 +84,7 @@ impl<'a> Judgments<'a> {
         Ok(judged)
     }
 
-    /// Computes the measures of every query that counts.
+    /// Computes the measures of every evaluated query.
     pub fn measure(&self, run: &Path, evaluator: &Evaluator) -> Result<JudgedRun<QueryValues>, Failure> {
         self.each(run, |name, query| {
             let documents = query.documents(self.args.depth())?;
@@ -92,13 +92,13 @@ impl<'a> Judgments<'a> {
         })
     }
 
-    /// Returns the documents of every query that counts.
+    /// Returns the documents of every evaluated query.
     pub fn documents(&self, run: &Path) -> Result<HashMap<String, TrecDocuments>, Failure> {
         Ok(self.each(run, |_, query| Ok(query.documents(self.args.depth())?))?.queries.into_iter().collect())
     }
 
-    /// Formats an error about one query with the names of the query and the document, since numbers mean little in a
-    /// run.
+    /// Formats an error about a query with the names of the query and the document, since their numbers mean little in
+    /// a run.
     pub fn place(&self, query: &str, documents: &TrecDocuments, error: &MeasureError) -> String {
         let path = self.path.display();
         match error {

@@ -1,4 +1,4 @@
-//! `burn-rank loss NAME`: value, loss and gradient of lists given as JSON lines.
+//! `burn-rank loss NAME`: computes the value, loss and gradient of lists given as JSON lines.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use super::input;
 /// Arguments of `loss`.
 #[derive(Debug, Args)]
 pub struct LossArgs {
-    /// Name of the loss, which `burn-rank models --losses` lists, or measure and relaxation, as in ap:rank_indicators.
-    /// Leave it out if --set gives a measure or a relaxation
+    /// Name of the loss (see `burn-rank models --losses`), or measure and relaxation, as in ap:rank_indicators. Leave
+    /// it out if --set gives a measure or a relaxation
     #[arg(required_unless_present = "set")]
     name: Option<String>,
-    /// A parameter of the loss, as in alpha=10
+    /// Set a parameter of the loss, as in alpha=10
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Arithmetic
@@ -32,11 +32,11 @@ pub struct LossArgs {
     /// Device, as listed by `burn-rank devices`
     #[arg(long, default_value = "flex")]
     device: String,
-    /// Instead of reading lists: how the loss is evaluated in lists of N documents, with its measured errors
+    /// Read no lists; show how the loss is evaluated in lists of N documents, with its measured errors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
-    /// File of JSON objects {"scores": [..], "labels": [..]}, one per line; `-` is standard input. The value of a list
-    /// with nothing to learn, which counts in no mean, is `null`. A value or gradient that is not finite is an error
+    /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A list with nothing
+    /// to learn, which counts in no mean, has the value `null`. A value or gradient that is not finite is an error
     #[arg(default_value = "-")]
     file: PathBuf,
     #[command(flatten)]
@@ -61,7 +61,7 @@ impl LossArgs {
         self.execution.scope(|| self.explain(out))
     }
 
-    /// The loss that the arguments name, and the file.
+    /// Returns the loss that the arguments describe, and the file.
     fn spec(&self) -> Result<(LossSpec, &Path), Failure> {
         let mut params = input::assignments("--set", &self.set)?;
         let joined = ["measure", "relaxation"].iter().any(|part| params.contains_key(*part));
@@ -123,7 +123,7 @@ impl LossArgs {
     }
 }
 
-/// The same failure, or, for a file of another kind than JSON, that it is.
+/// Returns the same failure or, for a file that is not JSON, one that names the kind of the file.
 fn or_kind(failure: Failure, file: &Path) -> Failure {
     match FileKind::of_file(file) {
         Some(kind) if kind != FileKind::Json && !kind.is_plain() && matches!(failure, Failure::Input(_)) => {
@@ -134,13 +134,13 @@ fn or_kind(failure: Failure, file: &Path) -> Failure {
     }
 }
 
-/// Returns serde's message without the place that it adds.
+/// Returns serde's message without the position that it adds.
 fn without_place(error: &serde_json::Error) -> String {
     let (message, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
     message.strip_suffix(&place).unwrap_or(&message).to_string()
 }
 
-/// A loss, and where and how it is computed.
+/// A loss, together with the device and precision that compute it.
 struct Evaluation<'a> {
     loss: &'a dyn RankingLoss,
     dtype: DType,
@@ -175,7 +175,7 @@ impl Evaluation<'_> {
         Ok(())
     }
 
-    /// Says that a list has a loss or a gradient that is not finite.
+    /// Returns a message that the loss or the gradient of a list is not finite.
     fn overflow(&self, what: &str, scores: &[f64]) -> String {
         let (name, largest) =
             (self.loss.about().name, scores.iter().fold(0.0f64, |largest, score| largest.max(score.abs())));
@@ -189,7 +189,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns the name of the result that is not finite, if there is one.
+/// Returns the name of a result that is not finite, if there is one.
 fn not_finite(loss: f64, grad: &[f64]) -> Option<&'static str> {
     match (loss.is_finite(), grad.iter().all(|slope| slope.is_finite())) {
         (false, _) => Some("loss"),

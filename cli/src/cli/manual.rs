@@ -1,4 +1,4 @@
-//! `burn-rank completions` and `burn-rank man`: made from the definitions that `--help` prints.
+//! `burn-rank completions` and `burn-rank man`, which are generated from the same definitions as `--help`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    /// Writes the script for `command`, the whole command line.
+    /// Writes the completion script for `command`, the whole command line.
     pub(super) fn run(self, mut command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         // Written to memory first, because the generator panics if a write fails.
         let mut script = Vec::new();
@@ -56,13 +56,13 @@ impl CompletionsArgs {
 pub struct ManArgs {
     /// The command whose page is printed, as in `train` or `models show`; without one, the page of burn-rank
     command: Vec<String>,
-    /// Instead of printing a page: write the pages of all commands into this folder, replacing files of the same names
+    /// Write the pages of all commands to this folder instead of printing a page; files of the same names are replaced
     #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
     out: Option<PathBuf>,
 }
 
 impl ManArgs {
-    /// Writes pages of `command`, the whole command line.
+    /// Writes man pages for `command`, the whole command line.
     pub(super) fn run(self, command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         // `burn-rank help` gets no page, since it repeats what the pages say.
         let mut root = command.disable_help_subcommand(true);
@@ -83,7 +83,7 @@ impl ManArgs {
     }
 }
 
-/// Finds the command at a path of names, and its parent.
+/// Finds a command and its parent by a path of names.
 fn find<'a>(root: &'a Command, path: &[String]) -> Result<(&'a Command, Option<&'a Command>), Failure> {
     path.iter().try_fold((root, None), |(command, _), name| {
         let child = command.find_subcommand(name).ok_or_else(|| {
@@ -114,8 +114,8 @@ fn pages_below(command: &Command, parent: Option<&Command>, pages: &mut Vec<(Str
     shown.try_for_each(|child| pages_below(child, Some(command), pages))
 }
 
-/// Writes a page with its sections in the order of man-pages(7). The help after the options is laid out by hand, so its
-/// lines are kept.
+/// Writes a page whose sections are in the order of man-pages(7). The help after the options is formatted by hand, so
+/// its line breaks are kept.
 fn write_page(command: &Command, parent: Option<&Command>, out: &mut dyn Write) -> io::Result<()> {
     let man = Man::new(command.clone()).source(concat!("burn-rank ", env!("CARGO_PKG_VERSION"))).manual("burn-rank");
     man.render_title(out)?;

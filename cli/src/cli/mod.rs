@@ -1,4 +1,5 @@
-//! The command line: parse, validate, call the library, print. One file or folder per command.
+//! The command line: it parses and validates arguments, calls the library and prints results. Each command has one file
+//! or folder.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -45,7 +46,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use failure::EXIT_CODES;
 pub use failure::Failure;
 
-/// The first commands of a newcomer.
+/// The commands that a newcomer runs first.
 const FIRST_STEPS: &str = "\
 First steps:
   burn-rank train configs/quickstart.toml   a ranker on generated data, in seconds
@@ -112,9 +113,9 @@ pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os()))
 }
 
-/// Runs a command line, whose first argument is the name of the program, and returns its exit code. For programs that
-/// hold the command, as the Python package does: it takes over standard streams, the panic hook and, where a command
-/// stops on Ctrl-C, that signal.
+/// Runs a command line, whose first argument is the name of the program, and returns its exit code. Programs that embed
+/// the command, such as the Python package, call this. It uses the standard streams, sets the panic hook and, in
+/// commands that stop on Ctrl-C, handles that signal.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let cli = match Cli::try_parse_from(&arguments) {
@@ -155,8 +156,8 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     }
 }
 
-/// Prints the error in one line, without a backtrace whatever `RUST_BACKTRACE` says. The user needs to know the
-/// correction, not the place in the code.
+/// Prints the error in one line, without a backtrace even if `RUST_BACKTRACE` is set. Users need to know what to
+/// correct, not where the code failed.
 fn report(error: &anyhow::Error, code: u8) -> u8 {
     terminal::say(format_args!("error: {}", failure::one_line(error)));
     code

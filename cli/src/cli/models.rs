@@ -1,4 +1,4 @@
-//! `burn-rank models`: lists what can be trained, and describes a saved ranker.
+//! `burn-rank models`: lists losses, learners and measures, and describes a saved ranker.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::input;
 use super::table::Table;
 use crate::experiment::linear_weights;
 
-/// Which loss to start with, by what is trained.
+/// Which loss to start with, depending on the learner.
 const START: &str = "\
 Start with:
   boosted trees               lambda_ndcg
@@ -32,10 +32,10 @@ Start with:
 pub struct ModelsArgs {
     #[command(subcommand)]
     command: Option<ModelsCommand>,
-    /// Losses: name, formula, parameters, cost, source
+    /// List losses with name, formula, parameters, cost and source
     #[arg(long)]
     losses: bool,
-    /// Learners: name, parameters, source
+    /// List learners with name, parameters and source
     #[arg(long)]
     learners: bool,
     /// Measures and conventions
@@ -48,11 +48,11 @@ pub struct ModelsArgs {
 
 #[derive(Debug, Subcommand)]
 enum ModelsCommand {
-    /// A saved ranker: its kind, its training, its test figures
+    /// Show the kind, training and test figures of a saved ranker
     Show {
         /// The ranker
         ranker: PathBuf,
-        /// Features shown of a linear ranker, largest weights first
+        /// Number of features shown of a linear ranker, largest weights first
         #[arg(long, default_value_t = 20)]
         features: usize,
     },
@@ -181,7 +181,7 @@ fn cell_value(cell: Cell) -> Value {
         "loss": cell.named()})
 }
 
-/// Every measure through every relaxation, with their costs.
+/// Formats a table of every measure with every relaxation, and their costs.
 fn cells() -> String {
     let part = |relaxations: &[RelaxationName]| {
         let row = |first: &str, cells: Vec<String>| [first.to_string()].into_iter().chain(cells);
@@ -212,7 +212,7 @@ fn cells() -> String {
     )
 }
 
-/// Prints the defaults as lines of TOML.
+/// Prints default parameters as lines of TOML.
 fn parameters(defaults: &Map, out: &mut dyn Write) -> Result<(), Failure> {
     let mut title = "parameters";
     for (key, value) in defaults {
@@ -225,7 +225,7 @@ fn parameters(defaults: &Map, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Formats a value on one line; returns `None` for one that is not set.
+/// Formats a value on one line; returns `None` for a value that is not set.
 fn toml_value(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => return None,

@@ -1,5 +1,5 @@
-//! The panic hook of the command. The message of a missing driver that panics stays off the terminal, since the error
-//! made from it says the same.
+//! The panic hook of the command. If a missing driver panics, its message is not printed, since the error made from it
+//! says the same.
 
 use std::cell::Cell;
 use std::panic;
@@ -10,17 +10,17 @@ use burn_rank::workbench::text::harmless_lines;
 
 use super::terminal;
 
-/// Prefixes of the names of a GPU backend's threads (cubecl's device services), on which drivers are loaded.
+/// Prefixes of the names of a GPU backend's threads (cubecl's device services), which load drivers.
 const BACKEND_THREADS: [&str; 2] = ["DSU-", "DSD-"];
 
-/// Number of threads that are quiet now.
+/// The number of threads whose panics are not reported at the moment.
 static QUIET_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Installs the hook, once for the command's process. Panics are reported as before, except quiet ones.
+/// Installs the hook once in the process of the command. Panics are reported as before, except those under [`quietly`].
 pub(super) fn install() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -53,7 +53,7 @@ pub(super) fn quietly<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns whether a panic of this thread, called `name`, goes unreported now.
+/// Returns whether a panic of this thread, called `name`, is to go unreported.
 fn is_quiet(name: Option<&str>) -> bool {
     let of_backend = || BACKEND_THREADS.iter().any(|prefix| name.is_some_and(|name| name.starts_with(prefix)));
     IS_QUIET.get() || (QUIET_THREADS.load(Ordering::SeqCst) > 0 && of_backend())

@@ -21,29 +21,29 @@ use super::scored::warn_of_missing_features;
 pub struct PredictArgs {
     /// A saved ranker, the folder of a `train` run, or a ranker of LightGBM, XGBoost, CatBoost or RankLib
     model: PathBuf,
-    /// LETOR text or tables; `-` is standard input. A table needs no column of labels, except for --qrels
+    /// LETOR text or tables; `-` is standard input. A table needs no column of labels unless --qrels is given
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// File to write; an existing file is replaced. Standard output when absent or `-`
+    /// File to write; an existing file is replaced. Without it, or with `-`, standard output
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write a TREC run with this tag instead of one score per line; documents are named by their identifiers, or
-    /// numbered in a query where these are absent, have blanks or control characters, or come twice
+    /// numbered within a query if these are missing, repeated, or contain blanks or control characters
     #[arg(long, value_name = "TAG")]
     run_id: Option<String>,
-    /// Write the labels of DATA there as TREC qrels, with the same names of documents
+    /// Write the labels of DATA to FILE as TREC qrels, with the same document names
     #[arg(long, value_name = "FILE", requires = "run_id")]
     qrels: Option<PathBuf>,
-    /// Write what each feature contributes to the score instead, for a ranker of trees (TreeSHAP): per document a line
-    /// of one number per feature, then the mean score of the background, tab-separated; they sum to the score
+    /// Write instead what each feature contributes to the score of a ranker of trees (TreeSHAP): for each document, a
+    /// tab-separated line with one number per feature and the mean score of the background, which sum to the score
     #[arg(long, conflicts_with_all = ["run_id", "qrels"])]
     contributions: bool,
-    /// LETOR files whose mean score the contributions start from, such as the training data [default: DATA]
+    /// LETOR files whose mean score is the baseline of the contributions, such as the training data [default: DATA]
     #[arg(long, value_name = "FILE", requires = "contributions")]
     background: Vec<PathBuf>,
     #[command(flatten)]
     reading: input::ReadArgs,
-    /// Device of the scorer
+    /// Device on which the ranker scores
     #[arg(long, default_value = "flex")]
     device: String,
     #[command(flatten)]
@@ -116,7 +116,7 @@ impl PredictArgs {
         files::commit(prepared)
     }
 
-    /// Writes the contributions of the features.
+    /// Writes what the features contribute to scores.
     fn explain(
         &self,
         ranker: &Ranker,

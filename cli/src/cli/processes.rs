@@ -1,10 +1,11 @@
-//! Commands that several processes run together: `mpiexec -n N burn-rank train`, with the feature `mpi`.
+//! Runs commands in several processes together, as in `mpiexec -n N burn-rank train`, with the feature `mpi`.
 
 use burn_rank::distributed::{OneProcess, Processes};
 
 use super::failure::Failure;
 
-/// Runs a command in the processes that were started together. An error of one ends all of them, with its exit code.
+/// Runs a command in the processes that were started together. An error in one process ends all of them with its exit
+/// code.
 pub fn together(run: impl FnOnce(&dyn Processes) -> Result<(), Failure>) -> Result<(), Failure> {
     #[cfg(feature = "mpi")]
     if let Some(world) = burn_rank::distributed::World::join()

@@ -1,5 +1,5 @@
-//! Progress on a terminal: lines that scroll back, and below them one that is drawn over. All of it goes to standard
-//! error, and only where that is a terminal.
+//! Shows progress on a terminal: lines that scroll by, and below them one line that is redrawn. All of it goes to
+//! standard error, and only if that is a terminal.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -16,21 +16,21 @@ use super::screen::{DRAWN, columns};
 use super::terminal;
 use crate::experiment::{JobDone, JobProgress};
 
-/// Time after which work is shown. Shorter work needs no progress.
+/// How long work runs before its progress is shown. Shorter work needs no progress display.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
-/// Time between two drawings of the current work.
+/// The time between two redraws of the current work.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Fewer columns leave no room for a bar.
+/// The number of columns below which there is no room for a bar.
 const NARROW: usize = 60;
-/// Does work that may take long, and shows its name on the terminal.
+/// Runs work that may take long, and shows its name on the terminal.
 pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let _shown = Work::new(what);
     work()
 }
 
-/// Work that is shown on one line once it takes long, until it is dropped: its name and duration, then the steps that
-/// are done and the time left. Nothing is shown without a terminal.
+/// Progress of work, shown on one line once it has run for a while: its name and duration, then the finished steps and
+/// the time left. The line disappears when this is dropped. Nothing is shown without a terminal.
 #[derive(Debug)]
 pub(super) struct Work(Option<Shown>);
 
@@ -42,7 +42,7 @@ struct Shown {
 }
 
 impl Work {
-    /// Work of unknown length.
+    /// Creates a display for work of unknown length.
     pub(super) fn new(what: &str) -> Self {
         if DRAWN.is_hidden() {
             return Self(None);
@@ -66,21 +66,21 @@ impl Work {
         Self(Some(Shown { bar, over: Some(over), drawer }))
     }
 
-    /// Work of so many steps.
+    /// Creates a display for work with `steps` steps.
     pub(super) fn of(what: &str, steps: usize) -> Self {
         let work = Self::new(what);
         work.steps(steps);
         work
     }
 
-    /// Shows the name of the current work.
+    /// Changes the name of the current work on the display.
     pub(super) fn now(&self, what: &str) {
         if let Some(Shown { bar, .. }) = &self.0 {
             bar.set_message(in_room(what));
         }
     }
 
-    /// Says how many steps there are.
+    /// Sets how many steps there are.
     pub(super) fn steps(&self, all: usize) {
         if let Some(Shown { bar, .. }) = &self.0
             && bar.length() != Some(all as u64)
@@ -91,14 +91,14 @@ impl Work {
         }
     }
 
-    /// Says how many steps are done.
+    /// Sets how many steps are finished.
     pub(super) fn done(&self, steps: usize) {
         if let Some(Shown { bar, .. }) = &self.0 {
             bar.set_position(steps as u64);
         }
     }
 
-    /// Adds steps that are done.
+    /// Adds to the number of finished steps.
     pub(super) fn more(&self, steps: usize) {
         if let Some(Shown { bar, .. }) = &self.0 {
             bar.inc(steps as u64);
@@ -116,13 +116,13 @@ impl Drop for Work {
     }
 }
 
-/// Columns that a bar, the position and the time left leave to the rest.
+/// Returns the columns that remain next to a bar, the position and the time left.
 fn room() -> usize {
     let columns = columns();
     columns.saturating_sub(if columns < NARROW { 22 } else { 30 }).max(10)
 }
 
-/// Returns the name of the current work, as far as there is room for it.
+/// Returns the name of the current work, shortened if there is not enough room.
 fn in_room(what: &str) -> String {
     shortened(&harmless(what), room())
 }
@@ -133,10 +133,10 @@ fn styled(bar: &ProgressBar, template: &str) {
     }
 }
 
-/// A part of a line of progress.
+/// A part of a progress line.
 struct Part {
     text: String,
-    /// The order in which parts of a line that is too long are left out: the highest number first.
+    /// The order in which parts of a line that is too long are dropped, highest number first.
     rank: usize,
 }
 
@@ -148,7 +148,7 @@ fn figure(rank: usize, name: &str, value: f64) -> Part {
     part(rank, format!("{name} {value:.4}"))
 }
 
-/// Joins the parts of a line. While it has more than `columns`, the parts with the highest ranks are left out.
+/// Joins the parts of a line. While the line is longer than `columns`, the part with the highest rank is dropped.
 fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
     let width =
         |parts: &[Part]| parts.iter().map(|part| part.text.chars().count() + 2).sum::<usize>().saturating_sub(2);
@@ -160,27 +160,28 @@ fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
     harmless(&texts.join("  ")).into_owned()
 }
 
-/// Lines of progress: some scroll back, at a rate that a reader can follow, and the newest is drawn over.
+/// Progress lines: some scroll by at a rate that people can follow, and the newest one is redrawn.
 #[derive(Debug)]
 struct Lines(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// None if something else draws or nothing should, and after the end.
+    /// The display, or `None` after the end, or if something else draws or nothing should be drawn.
     work: Option<Work>,
     begun: Instant,
-    /// Steps that had been done before it began.
+    /// The number of steps that were finished before the display began.
     before: Option<usize>,
-    /// Number of all steps, where it is known.
+    /// The total number of steps, if it is known.
     all: Option<usize>,
     /// When a line was last printed.
     printed: Option<Instant>,
-    /// The newest line, unless it is printed.
+    /// The newest line, if it has not been printed yet.
     newest: Option<String>,
 }
 
 impl Lines {
-    /// Creates lines, or none if `hidden`. Until the first step the terminal shows `what` as the current work.
+    /// Creates progress lines, which show nothing if `hidden`. Until the first step, the terminal shows `what` as the
+    /// current work.
     fn new(hidden: bool, what: &str) -> Self {
         let work = (!hidden && !DRAWN.is_hidden()).then(|| Work::new(what));
         Self(Mutex::new(State { work, begun: Instant::now(), before: None, all: None, printed: None, newest: None }))
@@ -190,18 +191,18 @@ impl Lines {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows the name of the current work before the first step.
+    /// Changes the name of the current work that is shown before the first step.
     fn now(&self, what: &str) {
         self.state().work.iter().for_each(|work| work.now(what));
     }
 
-    /// The steps begin; their number is given if it is known.
+    /// Starts counting steps, whose total number is given if it is known.
     fn begin(&self, all: Option<usize>) {
         let mut state = self.state();
         (state.begun, state.before, state.all) = (Instant::now(), None, all);
     }
 
-    /// Shows how many steps are done, and the result of the last one.
+    /// Shows how many steps are finished and the figures of the last one.
     fn show(&self, done: usize, figures: impl Fn() -> Vec<Part>) {
         let state = &mut *self.state();
         let Some(work) = &state.work else { return };
@@ -238,7 +239,7 @@ impl Lines {
         }
     }
 
-    /// Ends with the newest line.
+    /// Prints the newest line and ends.
     fn end(&self) {
         let mut state = self.state();
         state.work = None;
@@ -248,7 +249,7 @@ impl Lines {
     }
 }
 
-/// Describes the rate of steps of this duration.
+/// Describes the rate of steps that take this long each.
 fn rate(each: Duration) -> String {
     let seconds = each.as_secs_f64();
     match 1.0 / seconds.max(1e-6) {
@@ -259,7 +260,7 @@ fn rate(each: Duration) -> String {
     }
 }
 
-/// The rounds of a fit.
+/// Shows the progress of a fit, round by round.
 #[derive(Debug)]
 pub struct Rounds {
     lines: Lines,
@@ -268,13 +269,13 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Nothing is shown if `hidden`: something else draws, or nothing should. `measure` is the measure that selects
-    /// rounds.
+    /// Creates the display, which shows nothing if `hidden`, as when something else draws. `measure` is the measure
+    /// that selects rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         Self { lines: Lines::new(hidden, "reading the data"), measure, best: Mutex::new(None) }
     }
 
-    /// The data are read.
+    /// Notes that the data have been read.
     pub fn read(&self) {
         self.lines.now("preparing the data");
     }
@@ -313,7 +314,7 @@ impl Progress for Rounds {
     }
 }
 
-/// The fits of a cross-validation; their warnings are printed once, at the end.
+/// Shows the progress of a cross-validation, and prints the warnings of its fits once, at the end.
 #[derive(Debug)]
 pub struct Fits {
     lines: Lines,
@@ -323,13 +324,13 @@ pub struct Fits {
 }
 
 impl Fits {
-    /// Nothing is shown where `hidden`. `measure` is what selects.
+    /// Creates the display, which shows nothing if `hidden`. `measure` is the measure that selects rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         let lines = Lines::new(hidden, "reading the data, then the first fits");
         Self { lines, measure, warnings: Mutex::default() }
     }
 
-    /// Prints the newest line, and the warnings, each with the fits it came from.
+    /// Prints the newest line, and each warning with the fits that gave it.
     pub fn end(&self) {
         self.lines.end();
         for (message, fits) in &*self.warnings.lock().unwrap_or_else(PoisonError::into_inner) {

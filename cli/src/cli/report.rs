@@ -1,4 +1,4 @@
-//! `burn-rank report RUN`: writes the page of a run, a pure view of `report.json` and `run.json`.
+//! `burn-rank report RUN`: writes the HTML page of a run from `report.json` and `run.json`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::report::page;
 pub struct ReportArgs {
     /// Folder of a finished train or cv run
     run: PathBuf,
-    /// The page; an existing file is replaced [default: report.html in the folder]; `-` is standard output
+    /// File of the page; an existing file is replaced, and `-` is standard output [default: report.html in the folder]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Arguments of every command that runs a configuration, and how the configuration is opened.
+//! The arguments of every command that runs a configuration, and code that opens the configuration.
 
 use std::path::PathBuf;
 
@@ -18,8 +18,8 @@ pub struct RunArgs {
     /// Device, as listed by `burn-rank devices` [default: the configuration's]
     #[arg(long)]
     device: Option<String>,
-    /// Instructions of the fused kernels on the CPU, as listed by `burn-rank devices` [default: the configuration's, else
-    /// the best]
+    /// Instructions of the fused kernels on the CPU, as listed by `burn-rank devices` [default: the configuration's,
+    /// else the best]
     #[arg(long, value_name = "SET")]
     instructions: Option<String>,
     /// Set a key of the configuration, as in learner.epochs=10; may be repeated
@@ -27,7 +27,7 @@ pub struct RunArgs {
     set: Vec<String>,
 }
 
-/// A configuration, checked, and the device and execution it asks for.
+/// A checked configuration, and the device and execution that it asks for.
 pub struct Opened {
     pub document: Document,
     pub config: ExperimentConfig,
@@ -41,7 +41,7 @@ impl RunArgs {
         self.open_with(None)
     }
 
-    /// As [`open`](Self::open), with the value of an option of the command for a key.
+    /// Opens the configuration like [`open`](Self::open), after setting a key to the value of a command-line option.
     pub fn open_with(&self, option: Option<(&str, &str, String)>) -> Result<Opened, Failure> {
         let mut document = Document::read(&self.config, &self.set)?;
         let device = ("device", "--device", self.device.clone());
@@ -62,20 +62,20 @@ impl RunArgs {
     }
 }
 
-/// What to do with a folder that holds a run.
+/// What to do if the folder already holds a run.
 #[derive(Debug, Clone, Args)]
 pub struct FolderArgs {
     /// Continue a run that was stopped
     #[arg(long)]
     pub resume: bool,
-    /// Replace the run that is in the folder, once the new one is whole; a stopped run that was to replace it goes at once.
-    /// Files that no run wrote there stay
+    /// Replace the run in the folder once the new one is complete; a run that was stopped while replacing it is deleted
+    /// at once. Files that no run wrote there stay
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
 }
 
 impl FolderArgs {
-    /// Returns the claim on the folder.
+    /// Returns how the command claims the folder.
     pub fn claim(&self) -> Claim {
         match (self.resume, self.overwrite) {
             (true, _) => Claim::Resume,

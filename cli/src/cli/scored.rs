@@ -1,4 +1,4 @@
-//! Scores of LETOR documents, by a saved ranker or from a file.
+//! The scores of LETOR documents, given by a saved ranker or read from a file.
 
 use std::path::Path;
 
@@ -16,14 +16,14 @@ use super::{input, terminal};
 pub struct Scored {
     /// One score per document.
     scores: Vec<f32>,
-    /// Each document's place in the order of its query, for scores that would be equal only as `f32`.
+    /// Each document's position in the order of its query, for scores that are equal only as `f32`.
     places: Option<Vec<f32>>,
-    /// The convention in which the ranker was selected.
+    /// The convention by which the ranker was selected.
     pub convention: Option<Convention>,
 }
 
 impl Scored {
-    /// Scores the data with a ranker, which was loaded from `path`.
+    /// Scores the data with a ranker that was loaded from `path`.
     pub fn by_ranker(path: &Path, ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Self, Failure> {
         if let Some(names) = &ranker.metadata().feature_names
             && ranker.metadata().config["import"].is_null()
@@ -53,7 +53,7 @@ impl Scored {
         Ok(Self { scores, places, convention: None })
     }
 
-    /// Returns one score per document, rounded to `f32` as rankers give them.
+    /// Returns one score per document, rounded to `f32` like a ranker's scores.
     pub fn as_float32(&self) -> &[f32] {
         &self.scores
     }
@@ -66,8 +66,8 @@ impl Scored {
     }
 }
 
-/// Replaces scores by numbers in the same order that `f32` can distinguish; equal scores stay equal. Infinite scores
-/// are kept: -inf means not retrieved.
+/// Replaces scores by numbers in the same order that differ in `f32`; equal scores stay equal. Infinite scores are
+/// kept, since -inf means that a document was not retrieved.
 fn places(scores: &[f64]) -> Vec<f32> {
     let mut ascending: Vec<f64> = scores.to_vec();
     ascending.sort_by(f64::total_cmp);
@@ -76,8 +76,8 @@ fn places(scores: &[f64]) -> Vec<f32> {
     scores.iter().map(|&score| if score.is_infinite() { score as f32 } else { place(score) }).collect()
 }
 
-/// Warns if the data have fewer features than the ranker. That is no error, since LETOR text leaves out features that
-/// are 0.
+/// Warns if the data have fewer features than the ranker. This is not an error, since LETOR text leaves out features
+/// that are 0.
 pub fn warn_of_missing_features(path: &Path, ranker: &Ranker, data: &RankingDataset) {
     let (found, expected) = (data.feature_count, ranker.features());
     if found < expected {

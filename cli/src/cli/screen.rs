@@ -1,14 +1,14 @@
-//! The lines drawn on the terminal of standard error, below the lines that scroll back. Nothing is drawn without one.
+//! Draws lines on standard error, below the lines that scroll by. Without a terminal, nothing is drawn.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use indicatif::{MultiProgress, ProgressDrawTarget, TermLike};
 
-/// Drawings a second, at most.
+/// The largest number of redraws per second.
 const RATE: u8 = 20;
 
-/// Everything that is drawn now.
+/// Everything that is currently drawn on the terminal.
 pub(super) static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| {
     MultiProgress::with_draw_target(match io::stderr().is_terminal() {
         true => ProgressDrawTarget::term_like_with_hz(Box::new(Screen::default()), RATE),
@@ -16,11 +16,11 @@ pub(super) static DRAWN: LazyLock<MultiProgress> = LazyLock::new(|| {
     })
 });
 
-/// The terminal of standard error. If the terminal is gone, the output is lost, and the run continues.
+/// The terminal behind standard error. If the terminal is gone, the output is lost and the run continues.
 #[derive(Debug, Default)]
 struct Screen(Mutex<Written>);
 
-/// The text that is not yet on the terminal, and the column that it ends in.
+/// The text that is not yet on the terminal, and the column in which it ends.
 #[derive(Debug, Default)]
 struct Written {
     text: String,
@@ -97,7 +97,7 @@ impl TermLike for Screen {
     }
 }
 
-/// Columns and lines of the terminal.
+/// Returns the numbers of columns and lines of the terminal.
 fn size() -> (u16, u16) {
     #[cfg(unix)]
     let known = rustix::termios::tcgetwinsize(io::stderr()).ok().map(|size| (size.ws_col, size.ws_row));
@@ -106,13 +106,13 @@ fn size() -> (u16, u16) {
     known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
 }
 
-/// Returns the columns that a line of progress may use. They leave room for the `^C` that a terminal echoes. On a new
-/// line it would push the drawn lines up.
+/// Returns the number of columns that a progress line may use. It leaves room for the `^C` that a terminal echoes,
+/// which would otherwise wrap to a new line and push the drawn lines up.
 pub(super) fn columns() -> usize {
     usize::from(size().0.saturating_sub(3).max(1))
 }
 
-/// Runs code that writes to the terminal, above the drawn lines.
+/// Runs code that writes to the terminal above the drawn lines.
 pub(super) fn above<T>(write: impl FnOnce() -> T) -> T {
     DRAWN.suspend(write)
 }

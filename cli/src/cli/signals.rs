@@ -1,4 +1,4 @@
-//! Signals that stop a run after its round, or at once.
+//! Signals that stop a run at once, or after the current round.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -9,11 +9,11 @@ use burn_rank::learner::Interrupt;
 use super::failure::Failure;
 use super::terminal;
 
-/// Exit code of a command that a second Ctrl-C stopped at once.
+/// The exit code of a command that a second Ctrl-C stopped at once.
 pub(super) const STOPPED_AT_ONCE: i32 = 130;
 
-/// Returns an interrupt that signals request: the first one stops after the round, a second one ends the process.
-/// Ctrl-C is heard, SIGTERM, and the hang-up of a terminal.
+/// Returns an interrupt that signals trigger: the first signal stops the run after the current round, and a second one
+/// ends the process. The signals are Ctrl-C, SIGTERM, and the hang-up of a terminal.
 pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
     static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
     if let Some(interrupt) = INTERRUPT.get() {
@@ -28,7 +28,7 @@ pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
     Ok(interrupt)
 }
 
-/// Asks for a stop after the round. Ends the process if that was requested before.
+/// Requests a stop after the current round. If that was requested before, ends the process.
 fn stop(interrupt: &Interrupt, again: &str, code: i32) {
     if interrupt.requested() {
         std::process::exit(code);
@@ -38,7 +38,7 @@ fn stop(interrupt: &Interrupt, again: &str, code: i32) {
     terminal::say(format_args!("stopping after this round; {again}"));
 }
 
-/// Stops on SIGTERM, and on the hang-up of a terminal that the run writes to. A run under `nohup` has no terminal, and
+/// Stops on SIGTERM, and on the hang-up of a terminal that the run writes to. A run under `nohup` has no terminal and
 /// continues.
 #[cfg(unix)]
 fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
@@ -59,7 +59,7 @@ fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Stops using a terminal that is gone. The dashboard would end the process if it cannot write.
+/// Redirects output from a terminal that is gone. Otherwise the dashboard would end the process when it cannot write.
 #[cfg(unix)]
 fn let_go([output, error]: [bool; 2]) {
     let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") else { return };

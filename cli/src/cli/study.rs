@@ -1,4 +1,4 @@
-//! `burn-rank study NAME`: checks on a ranking what a paper proves.
+//! `burn-rank study NAME`: tests the theorems of a paper on rankings.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ use crate::study::{
     Runs, STUDIES, Source, StudyEntry, StudyError, StudyOptions, StudyProgress, StudyReport, Subject, Training, find,
 };
 
-/// File of the record of a study.
+/// The file with the record of a study.
 const JSON: &str = "study.json";
 /// File of its page.
 const PAGE: &str = "study.html";
-/// The name that stands for every study.
+/// The name that selects every study.
 const ALL: &str = "all";
 
-/// The longest line about a claim.
+/// The largest length of a line about a claim.
 const LINE: usize = 110;
 
 const READING: &str = "\
@@ -68,36 +68,35 @@ How to read it:
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct StudyArgs {
-    /// The study, or `all`; without one, the list of all
+    /// The study to run, or `all`; without it, all studies are listed
     name: Option<String>,
-    /// MODEL and DATA files; only DATA files with --scores; folders of `cv` runs; none for generated data
+    /// MODEL and DATA files; only DATA files with --scores; folders of `cv` runs; no files for generated data
     #[arg(value_name = "MODEL DATA")]
     files: Vec<PathBuf>,
-    /// One score per line, in the order of the documents of DATA
+    /// File with one score per line, in the order of the documents of DATA
     #[arg(long, value_name = "FILE", requires = "files")]
     scores: Option<PathBuf>,
-    /// A second ranking of the same data: a model, or with --scores a file of scores
+    /// A second ranking of the same data: a model or, with --scores, a file of scores
     #[arg(long, value_name = "FILE", requires = "files")]
     against: Option<PathBuf>,
-    /// A configuration of `train`, whose data the study trains on
+    /// A configuration of `train` whose data the study trains on
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     config: Option<PathBuf>,
-    /// Values of a parameter, ascending, separated by commas, as in beta=1,10; without a name, values of the first
+    /// Values of a parameter, ascending and separated by commas, as in beta=1,10; without a name, values of the first
     /// parameter; may be repeated
     #[arg(long, value_name = "VALUES")]
     over: Vec<String>,
-    /// Quick look: fewer values, epochs and samples
+    /// Run a quick version with fewer values, epochs and samples
     #[arg(long)]
     quick: bool,
-    /// Number of generated queries that are ranked, at most 40 with --quick; studies that train rankers have sets of
-    /// their own
+    /// Number of generated queries to rank, at most 40 with --quick; studies that train rankers generate their own sets
     #[arg(long, default_value_t = 200, conflicts_with_all = ["files", "config"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     queries: u32,
     /// Seed of generated data
     #[arg(long, default_value_t = 1, conflicts_with_all = ["files", "config"])]
     seed: u64,
-    /// Folder for study.json and study.html, the page with its plots: new, empty, or the folder of an earlier study
-    /// or run
+    /// Folder for study.json and for study.html, the page with plots: new, empty, or the folder of an earlier study or
+    /// run
     #[arg(short, long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// One JSON object
@@ -112,7 +111,7 @@ pub struct StudyArgs {
     execution: ExecutionArgs,
 }
 
-/// Values of a parameter; without a name, of the first one.
+/// The values of a parameter; without a name, they belong to the first parameter.
 type Over = (Option<String>, Vec<f64>);
 
 fn over(text: &str) -> Result<Over, Failure> {
@@ -251,7 +250,7 @@ impl StudyArgs {
         self.files.iter().chain(&self.against)
     }
 
-    /// Returns one ranking, or two with `--against`.
+    /// Returns one ranking, or two rankings with `--against`.
     fn rankings(&self, first: &Path, by: impl Fn(&Path) -> Result<Subject, Failure>) -> Result<Source, Failure> {
         Ok(match &self.against {
             None => Source::Ranking(by(first)?),
@@ -272,7 +271,7 @@ fn training(path: &Path) -> Result<Source, Failure> {
     Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
 }
 
-/// The steps of a study.
+/// Shows the steps of a study as progress.
 impl StudyProgress for Work {
     fn step(&self, what: &str, done: usize, all: usize) {
         self.steps(all);

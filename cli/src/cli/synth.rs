@@ -35,19 +35,19 @@ pub struct SynthArgs {
     /// Longest list
     #[arg(long, default_value_t = 1_251)]
     max_length: usize,
-    /// Deviation of the label noise
+    /// Standard deviation of the label noise
     #[arg(long, default_value_t = SynthConfig::default().noise)]
     noise: f64,
-    /// What gives documents their labels: smooth functions of hidden traits, steps of them, or listwise, where the other
-    /// documents of the list count
+    /// What determines the labels of documents: smooth functions of hidden traits, steps of the traits, or listwise,
+    /// where labels also depend on the other documents of the list
     #[arg(long, value_enum, default_value_t = Hidden::Smooth)]
     scorer: Hidden,
-    /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables, any other file is text; all
-    /// are written block by block, in little memory. Standard output when absent or `-`
+    /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables, and any other file is
+    /// text; all are written block by block, with little memory. Without it, or with `-`, standard output
     #[arg(short, long)]
     out: Option<PathBuf>,
-    /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., into the folder --out, for
-    /// `data.folds`: a new or empty folder, or the one of an earlier `synth`, whose files stay until all new ones are whole
+    /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., for `data.folds`. The folder --out is
+    /// new, empty, or from an earlier `synth`, whose files stay until all new ones are complete
     #[arg(long, value_name = "N", requires = "out", value_parser = clap::value_parser!(u16).range(3..))]
     parts: Option<u16>,
 }
@@ -57,9 +57,9 @@ pub struct SynthArgs {
 enum Hidden {
     /// Sums, products and parabolas of traits
     Smooth,
-    /// Steps of traits and of pairs of them, as in trees
+    /// Steps of traits and of pairs of traits, as in trees
     Steps,
-    /// As `smooth` without the parabola; a document loses what better documents of the list already say
+    /// As `smooth`, without the parabola; a document loses what better documents of the list already cover
     Listwise,
 }
 
@@ -123,7 +123,7 @@ impl SynthArgs {
     }
 }
 
-/// The first additional part in a folder, which other data have left there.
+/// Returns the first extra part in a folder, left there by other data.
 fn further_part(folder: &Path, parts: usize) -> Option<PathBuf> {
     let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let further =

@@ -1,22 +1,23 @@
-//! Plain tables for a terminal.
+//! Formats plain tables for a terminal.
 
 use burn_rank::workbench::text::harmless;
 
-/// Rows under a header.
+/// A table of rows under a header.
 #[derive(Debug, Default)]
 pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// Creates a table with these column names.
+    /// Creates a table with the given column names.
     pub fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Self {
         let mut table = Self::default();
         table.row(header);
         table
     }
 
-    /// Adds a row. Names in cells are escaped, so they break no line and have the width that is counted.
+    /// Adds a row. Special characters in cells are escaped, so they never break a line and have the width that is
+    /// counted.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(|cell| harmless(&cell.into()).into_owned()).collect());
     }
@@ -46,7 +47,7 @@ impl Table {
     }
 }
 
-/// Breaks a text into lines of at most `width` characters, between words; a longer word gets a separate line.
+/// Breaks a text between words into lines of at most `width` characters; a longer word gets its own line.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

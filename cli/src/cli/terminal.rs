@@ -1,5 +1,5 @@
-//! The one door to standard output and standard error. Characters that a terminal acts on are printed as escapes,
-//! because names in data, configurations and arguments may come from anyone.
+//! The only place that writes to standard output and standard error. Characters that would control a terminal are
+//! printed as escapes, because names in data, configurations and arguments may come from anyone.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -10,15 +10,15 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use super::screen;
 
-/// Standard output of a command: harmless on a terminal, every byte as it is in a file or a pipe.
+/// Returns standard output for a command: escaped on a terminal, and unchanged in a file or a pipe.
 pub(super) fn output() -> Box<dyn Write> {
     // Not locked, because the dashboard draws on standard output from a separate thread.
     let output = BufWriter::new(io::stdout());
     if io::stdout().is_terminal() { Box::new(Harmless::new(output)) } else { Box::new(output) }
 }
 
-/// Prints a message as one line on standard error, above what progress draws there. A terminal that is gone is no
-/// failure.
+/// Prints a message as one line on standard error, above the progress that is drawn there. If the terminal is gone,
+/// this is not a failure.
 pub(super) fn say(message: impl Display) {
     // Written at once: what ends all processes of an MPI program may cut off the rest of a line.
     let line = format!("{}\n", harmless(&message.to_string()));
@@ -27,7 +27,7 @@ pub(super) fn say(message: impl Display) {
     });
 }
 
-/// Shows the cursor of a terminal again, for code that hid it and ends at once.
+/// Shows the cursor of a terminal again, for code that hid it and exits at once.
 pub(super) fn show_cursor() {
     if io::stderr().is_terminal() {
         let _ = io::stderr().write_all(b"\x1b[?25h");
@@ -59,10 +59,10 @@ fn code(error: &Error) -> u8 {
     u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
-/// Writes text on to a terminal, harmless, with its line breaks and tabs.
+/// Writes text to a terminal with control characters escaped, except for line breaks and tabs.
 struct Harmless<W> {
     to: W,
-    /// The bytes of a character that a write has cut.
+    /// The first bytes of a character that was split between two writes.
     cut: Vec<u8>,
 }
 

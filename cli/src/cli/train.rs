@@ -1,4 +1,4 @@
-//! `burn-rank train CONFIG`: one fit, with its ranker, log and report.
+//! `burn-rank train CONFIG`: runs one fit, and writes its ranker, log and report.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -29,18 +29,18 @@ pub struct TrainArgs {
     /// Continue from a saved tree ranker or `train` folder and add trees to it (same as the key `start`)
     #[arg(long = "continue", value_name = "RANKER")]
     start: Option<PathBuf>,
-    /// Folder of the results: new, empty, or the folder of an earlier run [default: runs/NAME]
+    /// Folder for the results: new, empty, or the folder of an earlier run [default: runs/NAME]
     #[arg(long)]
     out: Option<PathBuf>,
     #[command(flatten)]
     folder: FolderArgs,
-    /// Draw a dashboard on the whole terminal, with curves, in place of lines of progress; `gradient` has one
+    /// Draw a dashboard with curves on the whole terminal instead of progress lines; only for the learner `gradient`
     #[arg(long, conflicts_with_all = ["quiet", "json"])]
     dashboard: bool,
-    /// Only warnings, errors, and what --json asks for: no progress, no table
+    /// Print only warnings, errors, and what --json asks for, without progress or table
     #[arg(long, short)]
     quiet: bool,
-    /// One JSON object instead of the table
+    /// Print one JSON object instead of the table
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! Prints warnings of the library, such as one about a device without a kernel, on standard error.
+//! Prints warnings of the library, such as a missing kernel for a device, on standard error.
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
@@ -6,7 +6,7 @@ use super::{signals, terminal};
 
 struct Warnings;
 
-/// The message of burn's dashboard, before it panics, when the user ends the program with its keys `q` and `k`.
+/// The message that burn's dashboard logs before it panics, when the user ends the program with its keys `q` and `k`.
 const KILLED: (&str, &str) = ("burn_train::renderer", "Training killed by user.");
 
 impl Log for Warnings {
@@ -28,7 +28,7 @@ impl Log for Warnings {
     fn flush(&self) {}
 }
 
-/// Shows the warnings of this crate in this process, and no warnings of other crates.
+/// Shows the warnings of this crate in this process, but none of other crates.
 pub(super) fn show() {
     // A program that embeds the command line may have another logger.
     if log::set_logger(&Warnings).is_ok() {

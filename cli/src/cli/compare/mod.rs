@@ -1,7 +1,7 @@
 //! `burn-rank compare`: tests whether one system is better than another.
 //!
-//! `systems.rs` measures every system on the same queries, and `reports.rs` takes the measures of finished runs from
-//! their reports. `print.rs` prints the results of the tests in `measure::significance`. `rankings.rs` has the
+//! `systems.rs` measures every system on the same queries, and `reports.rs` reads the measures of finished runs from
+//! their reports. `print.rs` prints the results of the tests in `measure::significance`. `rankings.rs` provides the
 //! documents for the page of `--html`.
 
 mod print;
@@ -69,34 +69,34 @@ out for all; a run that misses a judged query that another has is refused, unles
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct CompareArgs {
-    /// Two systems or more, then the LETOR file that they score; with --qrels, two TREC runs or more and nothing else;
-    /// or two folders of finished runs or more
+    /// Two or more systems, followed by the LETOR file that they score; with --qrels, two or more TREC runs and nothing
+    /// else; or the folders of two or more finished runs
     #[arg(required = true, value_name = "SYSTEM")]
     files: Vec<PathBuf>,
-    /// TREC relevance judgments: the systems are TREC runs
+    /// TREC relevance judgments; the systems are then TREC runs
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
-    /// Convention [default: the one that the rankers or reports have in common; trec_eval for TREC runs;
-    /// else standard]
+    /// Convention [default: the one that all rankers or reports share; trec_eval for TREC runs; else standard]
     #[arg(short, long)]
     convention: Option<String>,
-    /// Measures, comma-separated [default: ndcg@10,map; of folders, all that they have in common]
+    /// Measures, comma-separated [default: ndcg@10,map; for folders, all measures that they share]
     #[arg(short, long = "measures", value_name = "MEASURES")]
     measures: Vec<String>,
     /// Also print the value of every system for every query
     #[arg(short = 'q', long)]
     per_query: bool,
-    /// Samples of the randomization test and of the bootstrap
+    /// Number of samples of the randomization test and of the bootstrap
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..))]
     resamples: u32,
-    /// Confidence of the intervals
+    /// Confidence level of the intervals
     #[arg(long, value_name = "SHARE", default_value_t = 0.95)]
     confidence: f64,
     /// Seed of the randomization test and of the bootstrap
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Also write a page: means, tests, the difference of every query, and the queries that gained and lost the most
-    /// with both rankings; an existing file is replaced, and `-` is standard output, in place of the tables
+    /// Also write an HTML page with means, tests, the difference on every query, and both rankings of the queries that
+    /// gained or lost most; an existing file is replaced, and `-` writes the page to standard output instead of the
+    /// tables
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// One JSON object
@@ -104,7 +104,7 @@ pub struct CompareArgs {
     json: bool,
     #[command(flatten)]
     reading: input::ReadArgs,
-    /// Device of saved rankers
+    /// Device on which saved rankers score
     #[arg(long, default_value = "flex")]
     device: String,
     #[command(flatten)]

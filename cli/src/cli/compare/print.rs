@@ -1,4 +1,4 @@
-//! Prints comparisons as tables 80 columns wide, or as JSON.
+//! Prints comparisons as JSON, or as tables that are 80 columns wide.
 
 use std::io::Write;
 
@@ -89,7 +89,7 @@ fn p_value(p: f64) -> String {
     if p < 0.00005 { "<.0001".to_string() } else { format!("{p:.4}") }
 }
 
-/// Builds the table of one measure's value for every query; with two systems, their difference too.
+/// Builds the table of one measure's values for every query; with two systems, it also shows their difference.
 fn query_table(systems: &Systems, measure: usize) -> Table {
     let count = systems.names.len();
     let difference = (count == 2).then(|| "B - A".to_string());

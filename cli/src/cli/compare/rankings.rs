@@ -1,4 +1,4 @@
-//! The documents of single queries with the scores of each system, for the page of a comparison.
+//! The documents of single queries and their scores by each system, for the page of a comparison.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,18 @@ use burn_rank::workbench::dataset::document_name;
 
 use crate::report::ScoredDocument;
 
-/// Queries and the scores of every system.
+/// Where the documents of queries and their scores by every system come from.
 pub(super) enum SystemRankings {
-    /// No scores: reports hold only values.
+    /// Nowhere: reports hold only values of measures.
     Unknown,
-    /// Sets of queries, one after the other, each with the scores of every system, one per document.
+    /// Sets of queries in order, each with the scores of every system, one per document.
     Scored(Vec<(RankingDataset, Vec<Vec<f32>>)>),
-    /// `[system]`, TREC runs by query.
+    /// TREC runs as `[system]`, each with its documents by query.
     Runs(Vec<HashMap<String, TrecDocuments>>),
 }
 
 impl SystemRankings {
-    /// Returns the documents of a query, by its number over all sets and its name.
+    /// Returns the documents of a query, identified by its number over all sets or by its name.
     pub(super) fn of(&self, query: usize, name: &str, system: usize) -> Option<Vec<ScoredDocument>> {
         match self {
             Self::Unknown => None,

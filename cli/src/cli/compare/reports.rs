@@ -12,18 +12,18 @@ use crate::cli::input;
 use crate::cli::report::read_report;
 use crate::experiment::{DataReport, KeptRun, PerQuery, Report, Sets};
 
-/// The queries of one fold for which a report has values.
+/// The queries of one fold, with their values from a report.
 struct Tested {
     data: DataReport,
     per_query: PerQuery,
 }
 
-/// Returns whether two conventions are equal apart from their names.
+/// Returns whether two conventions are equal except for their names.
 fn same(one: &Convention, other: &Convention) -> bool {
     Convention { name: other.name.clone(), ..one.clone() } == *other
 }
 
-/// The test queries of a report.
+/// The values of the test queries in a report.
 struct Finished {
     convention: Convention,
     /// One entry per fold.
@@ -47,14 +47,14 @@ impl Finished {
         }
     }
 
-    /// Returns the measures that every fold has, in the order of their names.
+    /// Returns the measures that every fold has, sorted by name.
     fn measures(&self) -> Vec<&String> {
         let of = |fold: &Tested, name: &String| fold.per_query.values.contains_key(name);
         let first = self.folds.iter().take(1).flat_map(|fold| fold.per_query.values.keys());
         first.filter(|name| self.folds.iter().all(|fold| of(fold, name))).collect()
     }
 
-    /// Computes measures over the queries of all folds.
+    /// Computes the means of measures over the queries of all folds.
     fn evaluation(&self, measures: &[Measure]) -> Evaluation {
         let values = |measure: &Measure| -> Vec<Option<f64>> {
             self.folds.iter().flat_map(|fold| &fold.per_query.values[&measure.to_string()]).copied().collect()
@@ -70,8 +70,7 @@ impl Finished {
         }
     }
 
-    /// Returns why this run cannot be compared with `first`, the run in `folder`: its values are in another convention
-    /// or on other queries.
+    /// Returns why this run cannot be compared with `first`, the run in `folder`: the convention or the queries differ.
     fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
         if !same(&self.convention, &first.convention) {
             let words = |of: &Convention| serde_json::to_string(of).unwrap_or_else(|_| of.name.clone());
@@ -82,7 +81,7 @@ impl Finished {
         }
     }
 
-    /// Returns that this run was measured on other queries than `first`, the run in `folder`.
+    /// Returns a message if this run was measured on different queries than `first`, the run in `folder`.
     fn on_other_queries(&self, first: &Finished, folder: &Path) -> Option<String> {
         let hashes = |of: &Finished| of.folds.iter().map(|fold| fold.data.hash.clone()).collect::<Vec<_>>();
         let set = |of: &Finished| of.folds.first().map_or(String::new(), |fold| fold.per_query.set.clone());
@@ -105,7 +104,7 @@ impl Finished {
     }
 }
 
-/// Returns the names of measures as reports have them.
+/// Returns the names of measures in the form that reports use.
 fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
     match names {
         [] => Ok(Vec::new()),
@@ -113,7 +112,7 @@ fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// The rankings of runs that kept them; unknown if a run did not keep them, or if its data have changed.
+/// Returns the rankings of runs that kept their scores; unknown if a run did not, or if its data have changed.
 fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
     let read = |folder: &PathBuf| {
         let device = input::device(&args.device).ok()?;
@@ -126,7 +125,7 @@ fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
     runs.map_or(SystemRankings::Unknown, |mut runs| rankings_of(&mut runs))
 }
 
-/// The test queries of every fold with the scores of each run's first seed, taken out of the runs.
+/// Returns the test queries of every fold with the scores of each run's first seed, moved out of the runs.
 fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
     let folds = runs.iter().map(|run| run.folds.len()).min().unwrap_or(0);
     let part = |fold: usize| {
@@ -139,7 +138,7 @@ fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
 }
 
 impl Systems {
-    /// Measures what finished runs kept, in this convention.
+    /// Measures the scores that finished runs kept, in a given convention.
     fn from_kept(args: &CompareArgs, folders: &[PathBuf], convention: &Convention) -> Result<Self, Failure> {
         let device = input::device(&args.device)?;
         let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
@@ -161,8 +160,8 @@ impl Systems {
         })
     }
 
-    /// Reads finished runs, which must have been tested on the same queries in the same convention. Where all of them
-    /// kept their scores, a measure or a convention that their reports lack is computed.
+    /// Reads finished runs, which must have been tested on the same queries in the same convention. If all runs kept
+    /// their scores, measures and conventions that their reports lack are computed.
     pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
         let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));

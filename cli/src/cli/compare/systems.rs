@@ -14,20 +14,20 @@ use crate::cli::input;
 use crate::cli::judged::Judgments;
 use crate::cli::scored::Scored;
 
-/// The measures of two systems or more.
+/// The measures of two or more systems.
 pub(super) struct Systems {
-    /// Name of each system: its file, with the tag of a TREC run.
+    /// The name of each system: its file, with the tag of a TREC run.
     pub(super) names: Vec<String>,
     /// Name of each query.
     pub(super) queries: Vec<String>,
-    /// One evaluation per system; all cover these queries in this order.
+    /// One evaluation per system, all of the same queries in the same order.
     pub(super) evaluations: Vec<Evaluation>,
-    /// The rankings, where they are known.
+    /// The rankings of the systems, if they are known.
     pub(super) rankings: SystemRankings,
 }
 
 impl Systems {
-    /// Measures rankers of burn-rank and of other systems, and files of scores, on one LETOR file.
+    /// Measures rankers of burn-rank and other systems, and files of scores, on one LETOR file.
     pub(super) fn from_scores(
         args: &CompareArgs,
         systems: &[PathBuf],
@@ -68,7 +68,7 @@ impl Systems {
         Ok(Self { names, evaluations, queries, rankings })
     }
 
-    /// Measures TREC runs with the same judgments.
+    /// Measures TREC runs with the same relevance judgments.
     pub(super) fn from_runs(
         args: &CompareArgs,
         runs: &[PathBuf],
@@ -100,14 +100,14 @@ impl Systems {
     }
 }
 
-/// Returns the convention in which all the rankers were selected, if it is the same one; otherwise `standard`.
+/// Returns the convention that selected all the rankers if they agree, otherwise `standard`.
 fn in_common(scored: &[Scored]) -> Convention {
     let first = scored[0].convention.as_ref();
     first.filter(|_| scored.iter().all(|other| other.convention.as_ref() == first)).cloned().unwrap_or_default()
 }
 
-/// Refuses two runs with different queries, and names a query that one of them lacks. The queries of both are in
-/// ascending order of name.
+/// Refuses two runs with different queries, naming a query that one of them lacks. The queries of both runs are sorted
+/// by name.
 fn same_queries<T>(first: (&PathBuf, &JudgedRun<T>), other: (&PathBuf, &JudgedRun<T>)) -> Result<(), Failure> {
     let lacks =
         |run: &JudgedRun<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();

@@ -1,5 +1,5 @@
-//! `burn-rank convert`: writes a ranker in another system's format or one of another system in ours, and data as a
-//! table or as text.
+//! `burn-rank convert`: converts rankers between this crate's format and those of other systems, and data between
+//! tables and text.
 
 mod data;
 mod ranker;
@@ -17,12 +17,12 @@ use super::input;
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
     /// A saved ranker, the folder of a `train` run, or a ranker of LightGBM (text), XGBoost (JSON), CatBoost (JSON) or
-    /// RankLib (XML); or data: text (`-` for standard input), an Arrow, Parquet, CSV or TSV
-    /// file
+    /// RankLib (XML); or data as text (`-` for standard input) or in an Arrow, Parquet, CSV or TSV file
     from: PathBuf,
-    /// File to write; an existing file is replaced. Of a ranker, NAME.onnx: ONNX, raw features in; NAME.txt: RankLib
-    /// text of a linear ranker, LightGBM text of a sum of trees; NAME.xml: RankLib XML; NAME.safetensors: a saved
-    /// ranker; other names need --format. Of data, NAME.arrow or NAME.parquet: a table; NAME.txt: LETOR text of a table
+    /// File to write; an existing file is replaced. For a ranker, NAME.onnx is ONNX with raw features as input;
+    /// NAME.txt is RankLib text of a linear ranker or LightGBM text of a sum of trees; NAME.xml is RankLib XML;
+    /// NAME.safetensors is a saved ranker; other names need --format. For data, NAME.arrow and NAME.parquet are tables;
+    /// NAME.txt is the LETOR text of a table
     out: PathBuf,
     /// Format of a ranker [default: chosen by the name of OUT]
     #[arg(long, value_enum)]

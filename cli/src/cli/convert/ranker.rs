@@ -1,4 +1,4 @@
-//! Rankers in the formats of other systems and in ours.
+//! Converts rankers to the formats of other systems and to this crate's own.
 
 use std::io::Write;
 
@@ -15,27 +15,27 @@ use super::ConvertArgs;
 /// Format of a ranker.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum Format {
-    /// ONNX of one query
+    /// ONNX graph for one query
     Onnx,
-    /// ONNX of many queries, padded, with a mask
+    /// ONNX graph for many queries, padded, with a mask
     OnnxBatch,
-    /// LightGBM's text, of trees
+    /// LightGBM's text model of trees
     Lightgbm,
-    /// RankLib's text of a linear ranker, or its XML of trees; not yet loaded in RankLib
+    /// RankLib's text of a linear ranker, or its XML of trees; not yet tested in RankLib
     Ranklib,
-    /// XGBoost's model in JSON, of trees
+    /// XGBoost's JSON model of trees
     Xgboost,
-    /// XGBoost's dump in JSON, for OpenSearch and Elasticsearch (model/xgboost+json); not yet loaded there
+    /// XGBoost's JSON dump for OpenSearch and Elasticsearch (model/xgboost+json); not yet tested there
     XgboostDump,
-    /// Solr's JSON, of trees or a linear ranker; not yet loaded in Solr
+    /// Solr's JSON of trees or of a linear ranker; not yet tested in Solr
     Solr,
-    /// Weights of a linear ranker in JSON, for OpenSearch and Elasticsearch (model/linear); not yet loaded there
+    /// JSON weights of a linear ranker for OpenSearch and Elasticsearch (model/linear); not yet tested there
     PluginLinear,
     /// A saved ranker
     BurnRank,
 }
 
-/// Names that say the format of a ranker.
+/// The file names that imply the format of a ranker.
 pub(super) const NAMES: &str = "a name that ends in .onnx, .txt, .xml or .safetensors, or another name with --format";
 
 impl ConvertArgs {
@@ -61,7 +61,7 @@ impl ConvertArgs {
         Ok(())
     }
 
-    /// Returns the format to write; `None` for our own.
+    /// Returns the format to write; `None` for this crate's own.
     fn format(&self, ranker: &Ranker) -> Result<Option<ExportFormat>, Failure> {
         let Some(format) = self.format else {
             let extension = self.out.extension().map(|extension| extension.to_string_lossy().to_lowercase());

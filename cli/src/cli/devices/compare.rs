@@ -1,4 +1,4 @@
-//! `burn-rank devices compare CONFIG`: one experiment on several devices, a process for each fit.
+//! `burn-rank devices compare CONFIG`: runs one experiment on several devices, with a process for each fit.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -23,16 +23,16 @@ use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepC
 use crate::experiment::{Claim, Document, ExperimentConfig, OutputFolder};
 use crate::report::devices_page;
 
-/// The table of a comparison.
+/// The file with the table of a comparison.
 pub(super) const TABLE: &str = "devices.json";
 
-/// The page of a comparison.
+/// The file with the page of a comparison.
 pub(super) const PAGE: &str = "devices.html";
 
-/// The file with the request of a comparison.
+/// The file with the arguments of a comparison.
 const PLAN: &str = "plan.json";
 
-/// Time between two looks at a process that fits.
+/// The time between two checks on a process that runs a fit.
 const LOOK: Duration = Duration::from_millis(50);
 
 const READING: &str = "\
@@ -57,30 +57,31 @@ Verdicts, compared with the first device:
 pub struct CompareArgs {
     /// Configuration file
     config: PathBuf,
-    /// Devices, comma-separated; the others are compared with the first
+    /// Devices, comma-separated; the first one is the baseline for the others
     #[arg(long, value_delimiter = ',', required = true, value_name = "DEVICE,..")]
     devices: Vec<String>,
-    /// Seeds of each device, counted from the configuration's
+    /// Number of seeds for each device, counted up from the seed of the configuration
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000))]
     seeds: u64,
-    /// Also measure the time to this value of the selecting measure on the validation queries, as in ndcg@10=0.40
+    /// Also measure the time until the selecting measure reaches this value on the validation queries, as in
+    /// ndcg@10=0.40
     #[arg(long, value_name = "MEASURE=VALUE")]
     target: Option<String>,
-    /// Run each device once per precision of the layers, comma-separated: f32, f16, bf16
+    /// Run each device once for every precision of the layers, comma-separated: f32, f16, bf16
     #[arg(long, value_delimiter = ',', value_name = "TYPE,..")]
     precision: Vec<String>,
-    /// Largest difference of devices that give the same ranker
+    /// Largest difference at which two devices count as giving the same ranker
     #[arg(long, default_value_t = 0.005)]
     margin: f64,
-    /// Folder of the table: a new or empty one, or that of an earlier comparison
+    /// Folder for the table: new, empty, or the folder of an earlier comparison
     #[arg(long)]
     out: PathBuf,
     #[command(flatten)]
     folder: FolderArgs,
-    /// Replaces a key of the configuration, as in learner.epochs=10; may be repeated
+    /// Set a key of the configuration, as in learner.epochs=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// One JSON object instead of the table
+    /// Print one JSON object instead of the table
     #[arg(long)]
     json: bool,
 }
@@ -162,7 +163,7 @@ impl CompareArgs {
         Ok(writeln!(out, "written to {}", self.out.display())?)
     }
 
-    /// Every device in every precision, each once.
+    /// Returns every device in every precision, each once.
     fn settings(&self) -> Result<Vec<DeviceSetting>, Failure> {
         let mut settings: Vec<DeviceSetting> = Vec::new();
         for text in &self.devices {
@@ -191,7 +192,7 @@ impl CompareArgs {
         Ok(settings)
     }
 
-    /// Refuses a folder that holds another comparison, or one that is not to be continued or replaced.
+    /// Refuses a folder that holds another comparison, or a comparison that is neither to be resumed nor replaced.
     fn check_plan(&self, plan: &Value) -> Result<(), Failure> {
         let path = self.out.join(PLAN);
         let Ok(bytes) = fs::read(&path) else {
@@ -219,7 +220,7 @@ impl CompareArgs {
         }
     }
 
-    /// Removes the fits of a comparison that is replaced.
+    /// Removes the fits of a comparison that is being replaced.
     fn forget_trials(&self) -> Result<(), Failure> {
         for entry in fs::read_dir(&self.out)? {
             let entry = entry?;
@@ -231,8 +232,8 @@ impl CompareArgs {
         Ok(())
     }
 
-    /// Runs a process whose result is the file `name`, or reads the file of a comparison that was stopped. The inner
-    /// error says why the process failed.
+    /// Runs a process and stores its result in the file `name`. If an interrupted comparison left that file, reads it
+    /// instead. The inner error says why the process failed.
     fn child<T: Serialize + DeserializeOwned>(
         &self,
         folder: &OutputFolder,
@@ -257,7 +258,7 @@ impl CompareArgs {
         Ok(Ok(found))
     }
 
-    /// The command of a fit.
+    /// Returns the command that runs a fit.
     fn command(&self, setting: &DeviceSetting, seed: u64, target: Option<f64>) -> Result<Command, Failure> {
         let program = std::env::current_exe()?;
         let mut command = Command::new(program);
@@ -283,17 +284,17 @@ impl CompareArgs {
     }
 }
 
-/// The end of a process.
+/// How a process ended.
 enum Ended {
-    /// It succeeded, with this text on its standard output.
+    /// The process succeeded, with this text on its standard output.
     Printed(String),
-    /// It failed, with this error.
+    /// The process failed, with this error.
     Failed(String),
-    /// A signal stopped it.
+    /// A signal stopped the process.
     Interrupted,
 }
 
-/// Runs a command to its end, or until a signal asks for a stop.
+/// Runs a command until it ends or a signal requests a stop.
 fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
     let mut child = command.spawn()?;
     let all = |stream: Option<Box<dyn Read + Send>>| {
@@ -329,7 +330,7 @@ fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
     Ok(Ended::Failed(said.unwrap_or_else(|| format!("the process ended with {status} and said nothing"))))
 }
 
-/// Whether a file has the name of a fit, or of the cost of training steps.
+/// Returns whether a file has the name of a fit, or of the cost of training steps.
 fn is_trial_name(name: &str) -> bool {
     if let Some(number) = name.strip_prefix("steps-").and_then(|rest| rest.strip_suffix(".json")) {
         return number.parse::<usize>().is_ok_and(|number| number > 0);
@@ -340,17 +341,17 @@ fn is_trial_name(name: &str) -> bool {
     })
 }
 
-/// The name of the file with the cost of the training steps of a device.
+/// Returns the name of the file with the cost of a device's training steps.
 fn steps_name(number: usize) -> String {
     format!("steps-{}.json", number + 1)
 }
 
-/// The name of the file of a fit; devices count from 0.
+/// Returns the name of the file of a fit; devices are counted from 0.
 fn trial_name(number: usize, seed: u64) -> String {
     format!("trial-{}-seed-{seed}.json", number + 1)
 }
 
-/// The value of a target, whose measure selects rounds.
+/// Returns the value of a target, whose measure must be the one that selects rounds.
 fn value_of_target(target: &str, config: &ExperimentConfig) -> Result<f64, Failure> {
     let selects = config.measure.select;
     let expected = || format!("--target {target}: expected MEASURE=VALUE, as in {selects}=0.40");

@@ -1,4 +1,4 @@
-//! `burn-rank devices merge DIR..`: tables of several machines as one.
+//! `burn-rank devices merge DIR..`: merges the tables of several machines.
 
 use std::fs;
 use std::io::Write;
@@ -16,13 +16,13 @@ use crate::report::devices_page;
 /// Arguments of `devices merge`.
 #[derive(Debug, Args)]
 pub struct MergeArgs {
-    /// Folders of `devices compare`; the first row of the first is what the others are compared with
+    /// Folders of `devices compare`; the first row of the first folder is the baseline for all others
     #[arg(required = true, num_args = 2.., value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Also write the table and its page into this folder: a new or empty one, or one that this command wrote
+    /// Also write the table and its page to this folder: new, empty, or written by an earlier merge
     #[arg(long)]
     out: Option<PathBuf>,
-    /// One JSON object instead of the table
+    /// Print one JSON object instead of the table
     #[arg(long)]
     json: bool,
 }
@@ -48,12 +48,12 @@ impl MergeArgs {
     }
 }
 
-/// The last part of a folder's path.
+/// Returns the last component of a folder's path.
 fn name(folder: &Path) -> String {
     folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Reads the table of a folder.
+/// Reads the table in a folder.
 fn read(folder: &Path) -> Result<DeviceComparison, Failure> {
     let path = folder.join(TABLE);
     let bytes = fs::read(&path).map_err(|error| {

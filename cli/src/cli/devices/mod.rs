@@ -1,6 +1,6 @@
-//! `burn-rank devices`: lists the devices and instructions that this build has, and those that it finds on this
-//! machine. `compare.rs` runs one experiment on several of them, `trial.rs` is one of these runs, and `merge.rs` puts the
-//! tables of several machines together.
+//! `burn-rank devices`: lists the devices and instructions that this build supports, and those found on this machine.
+//! `compare.rs` runs one experiment on several devices, `trial.rs` is a single one of these runs, and `merge.rs` merges
+//! the tables of several machines.
 
 mod compare;
 mod merge;
@@ -24,16 +24,16 @@ use super::table::Table;
 pub struct DevicesArgs {
     #[command(subcommand)]
     command: Option<Command>,
-    /// One JSON object per line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run one experiment on several devices: whether each gives the same ranker, and how fast
+    /// Run one experiment on several devices, and compare their rankers and speed
     Compare(compare::CompareArgs),
-    /// Put the tables of several machines together
+    /// Merge the tables of several machines
     Merge(merge::MergeArgs),
     /// Run one fit of a comparison
     #[command(hide = true)]

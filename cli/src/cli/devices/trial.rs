@@ -1,5 +1,4 @@
-//! `burn-rank devices trial`: one fit on one device, or the cost of its training steps, as a JSON object on standard
-//! output.
+//! `burn-rank devices trial`: prints one fit on one device, or the cost of its training steps, as a JSON object.
 
 use std::io::Write;
 use std::time::Instant;
@@ -17,7 +16,7 @@ use crate::experiment::ExperimentConfig;
 pub struct TrialArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Value of the selecting measure whose time is wanted
+    /// Value of the selecting measure that the fit is timed to reach
     #[arg(long)]
     target: Option<f64>,
     /// Measure the cost of training steps instead
@@ -40,7 +39,7 @@ impl TrialArgs {
         Ok(serde_json::to_string(&trial))
     }
 
-    /// The cost of training steps; `None` for learners without epochs of steps.
+    /// Returns the cost of training steps; `None` for learners without epochs of steps.
     fn step_cost(&self) -> Result<Option<StepCost>, Failure> {
         let Opened { mut document, config, device, execution } = self.run.open()?;
         if config.resolved()["learner"]["epochs"].is_null() {

@@ -1,4 +1,4 @@
-//! Evaluates scores of LETOR documents.
+//! Evaluates the scores of LETOR documents.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! `burn-rank eval`: exact measures of a ranker, of a file of scores, or of a TREC run.
+//! `burn-rank eval`: computes exact measures of a ranker, of a file of scores, or of a TREC run.
 //!
-//! `letor.rs` evaluates scores of a LETOR set. `run.rs` evaluates a run against its judgments, in our measures and any
-//! convention. `trec.rs` prints what trec_eval prints for a run. `print.rs` formats the results of the first two, and
-//! `queries.rs` shows single queries.
+//! `letor.rs` evaluates the scores of a LETOR set. `run.rs` evaluates a TREC run against its judgments, with this
+//! crate's measures and any convention. `trec.rs` prints the same lines as trec_eval for a run. `print.rs` formats the
+//! results of `letor.rs` and `run.rs`, and `queries.rs` shows single queries.
 
 mod letor;
 mod print;
@@ -66,16 +66,16 @@ The same as trec_eval:
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct EvalArgs {
-    /// MODEL and DATA files; only DATA files with --scores; none with --run
+    /// MODEL and DATA files; only DATA files with --scores; no files with --run
     #[arg(value_name = "MODEL DATA")]
     files: Vec<PathBuf>,
-    /// One score per line, in the order of the documents of DATA
+    /// File with one score per line, in the order of the documents of DATA
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     scores: Option<PathBuf>,
-    /// TREC run, with --qrels
+    /// TREC run, to be judged by --qrels
     #[arg(long, value_name = "FILE", requires = "qrels", conflicts_with = "files")]
     run: Option<PathBuf>,
-    /// TREC relevance judgments, with --run
+    /// TREC relevance judgments for the run of --run
     #[arg(long, value_name = "FILE", requires = "run")]
     qrels: Option<PathBuf>,
     /// Convention: standard, letor, trec_eval, ... [default: the model's; trec_eval for a run; else standard]
@@ -87,14 +87,14 @@ pub struct EvalArgs {
     /// Also print a line for each query
     #[arg(short = 'q', long)]
     per_query: bool,
-    /// Also show the worst or the best queries by the first measure, with their documents in ranked order: worst:N,
-    /// best:N, or both, separated by a comma
+    /// Also show the documents of the worst or best queries by the first measure, in ranked order: worst:N, best:N, or
+    /// both, separated by a comma
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["run", "compare_conventions", "format"])]
     queries: Option<String>,
-    /// The same ranking under every convention
+    /// Evaluate the same ranking under every convention
     #[arg(long, conflicts_with_all = ["convention", "per_query", "format"])]
     compare_conventions: bool,
-    /// A table, or trec_eval's lines
+    /// Print a table, or the lines of trec_eval
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// One JSON object
@@ -102,7 +102,7 @@ pub struct EvalArgs {
     json: bool,
     #[command(flatten)]
     reading: input::ReadArgs,
-    /// Device of the scorer
+    /// Device on which the ranker scores
     #[arg(long, default_value = "flex")]
     device: String,
     #[command(flatten)]

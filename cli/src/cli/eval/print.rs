@@ -18,9 +18,9 @@ use crate::experiment::ExtremeQueries;
 /// Facts about a run that are printed with its measures.
 pub(super) struct AboutRun {
     tag: String,
-    /// Queries of the qrels for which the run has no document.
+    /// The number of queries in the qrels for which the run has no document.
     missing: usize,
-    /// Queries of the run for which the qrels have no judgment.
+    /// The number of queries in the run for which the qrels have no judgment.
     unjudged: usize,
     complete: bool,
 }
@@ -31,7 +31,7 @@ impl AboutRun {
         Self { tag: judged.tag.clone(), missing, unjudged, complete }
     }
 
-    /// Returns one line for each kind of query that is in only one of the files.
+    /// Returns a note for each kind of query that is in only one of the two files.
     pub(super) fn notes(&self) -> Vec<String> {
         let missing = if self.complete { "counted as empty lists" } else { "left out (--complete counts them)" };
         let notes = [
@@ -42,7 +42,7 @@ impl AboutRun {
         found.map(|(count, what, then)| format!("{what}: {count}, {then}")).collect()
     }
 
-    /// Writes the run's name and the notes above a table.
+    /// Writes the run's name and the notes that precede a table.
     pub(super) fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "run {}", harmless(&self.tag))?;
         self.notes().iter().try_for_each(|note| writeln!(out, "{note}"))?;
@@ -62,7 +62,7 @@ pub(super) struct Shown<'a> {
     pub(super) evaluation: &'a Evaluation,
     pub(super) queries: Vec<&'a str>,
     pub(super) run: Option<AboutRun>,
-    /// Queries to show in JSON.
+    /// The worst and best queries to include in JSON.
     pub(super) extremes: Option<&'a ExtremeQueries>,
 }
 
@@ -141,8 +141,8 @@ impl Shown<'_> {
     }
 }
 
-/// Prints the number of queries without a relevant document to standard error, since trec_eval's lines have no place
-/// for it.
+/// Prints the number of queries without a relevant document on standard error, since trec_eval's format has no line for
+/// it.
 pub(super) fn note_empty(empty: usize, queries: usize, convention: &str) {
     if empty > 0 {
         terminal::say(format_args!(
@@ -151,8 +151,8 @@ pub(super) fn note_empty(empty: usize, queries: usize, convention: &str) {
     }
 }
 
-/// Prints one ranking under every convention. If a convention does not apply, for example because identifiers are
-/// absent, the others are still printed.
+/// Prints the measures of one ranking under every convention. If a convention does not apply, for example because
+/// identifiers are missing, the others are still printed.
 pub(super) fn conventions(
     measures: &[Measure],
     rows: impl Iterator<Item = (&'static str, Result<Evaluation, String>)>,

@@ -1,4 +1,4 @@
-//! `eval --queries`: the worst and the best queries with their documents in ranked order.
+//! `eval --queries`: shows the worst and best queries with their documents in ranked order.
 
 use std::io::Write;
 use std::str::FromStr;
@@ -10,10 +10,10 @@ use crate::cli::failure::Failure;
 use crate::cli::table::Table;
 use crate::experiment::{ExtremeQueries, RankedQuery};
 
-/// Most queries of one end.
+/// The largest number of worst or best queries.
 const MOST: usize = 1000;
 
-/// The numbers of worst and of best queries to print.
+/// How many of the worst and of the best queries to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct QueriesAsked {
     pub(super) worst: usize,
@@ -46,7 +46,7 @@ impl FromStr for QueriesAsked {
     }
 }
 
-/// Prints the queries, each as a table.
+/// Prints each of the queries as a table.
 pub(super) fn print(extremes: &ExtremeQueries, out: &mut dyn Write) -> Result<(), Failure> {
     for (end, queries) in [("worst", &extremes.worst), ("best", &extremes.best)] {
         for (at, query) in queries.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Evaluates a TREC run in our measures and any convention.
+//! Evaluates a TREC run with this crate's measures in any convention.
 
 use std::io::Write;
 use std::path::Path;
@@ -31,10 +31,10 @@ pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut 
     Shown { evaluation: &evaluation, queries, run: Some(about), extremes: None }.show(args, out)
 }
 
-/// A convention, and the evaluation under it or the reason why there is none.
+/// A convention, and either the evaluation under it or the reason why there is none.
 type Row = (&'static str, Result<Evaluation, String>);
 
-/// Evaluates a run under every preset in one reading; a preset that does not apply gets the reason instead.
+/// Evaluates a run under every preset while reading it only once; a preset that does not apply gets the reason instead.
 fn under_every_convention(
     judgments: &Judgments,
     run: &Path,

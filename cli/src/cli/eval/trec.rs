@@ -1,4 +1,4 @@
-//! Prints a TREC run as trec_eval does.
+//! Prints the evaluation of a TREC run in the same form as trec_eval.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::judged::Judgments;
 use crate::cli::terminal;
 
-/// One query: its measures, and whether it has no relevant document.
+/// The measures of one query, and whether it has no relevant document.
 type Values = (Vec<f64>, bool);
 
 pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut dyn Write) -> Result<(), Failure> {
