@@ -114,7 +114,7 @@ impl Drop for Former {
 /// Writes `bytes` to `path` as [`write_with`] does.
 ///
 /// # Errors
-/// Any error of the file system.
+/// Returns any error of the file system.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |file| file.write_all(bytes))
 }

@@ -43,9 +43,9 @@ pub enum CachedBackwardError {
     Number {
         /// The chunk.
         chunk: usize,
-        /// Number of scores in the first pass.
+        /// The number of scores in the first pass.
         first: usize,
-        /// Number of scores in the second pass.
+        /// The number of scores in the second pass.
         second: usize,
     },
     /// A score that differs between the two passes, so the gradient would fit neither.
@@ -71,7 +71,7 @@ pub enum CachedBackwardError {
 ///
 /// A first pass computes the scores of each chunk without recording operations. The loss then gives its gradient with
 /// respect to the scores. A second pass computes and records the scores of each chunk again, and propagates the
-/// gradient to the parameters. Gradients of the chunks are added in order. A training step on many long lists thus
+/// gradient to the parameters. The gradients of chunks are added in order. A training step on many long lists thus
 /// needs the memory of only a few documents. The cost is about one more forward pass (Gao et al., Scaling deep
 /// contrastive learning batch size under memory limited setup, 2021).
 ///

@@ -97,7 +97,7 @@ pub(crate) fn host() -> Device {
     Device::default()
 }
 
-/// Whether the tensors of a device are in the memory of this process.
+/// Returns whether the tensors of a device are in the memory of this process.
 pub(crate) fn in_host_memory(device: &Device) -> bool {
     #[cfg(any(feature = "flex", test))]
     if *device == Device::flex() {
@@ -137,7 +137,7 @@ pub(crate) fn reads() -> u64 {
 /// into an error. The program's panic hook stays in place and reports such a panic like any other.
 ///
 /// # Errors
-/// [`DeviceError`] when the name is unknown, the backend was not built in, or the device does not answer.
+/// Returns [`DeviceError`] if the name is unknown, the backend was not built in, or the device does not answer.
 pub fn open(name: &str) -> Result<Device, DeviceError> {
     let (head, selector) = name.split_once(':').map_or((name, None), |(head, rest)| (head, Some(rest)));
     let backend = BACKENDS.iter().find(|b| b.name == head).ok_or_else(|| DeviceError::Unknown {

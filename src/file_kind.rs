@@ -167,7 +167,7 @@ impl FileKind {
         matches!(self, Letor | Csv | Tsv | Gzip | Arrow | ArrowStream | Feather1 | Parquet | EncryptedParquet)
     }
 
-    /// Whether the file holds a ranker, of this crate or of another system.
+    /// Returns whether the file holds a ranker, of this crate or of another system.
     #[cfg(feature = "ranker")]
     pub fn is_ranker(self) -> bool {
         use FileKind::{
@@ -274,7 +274,7 @@ fn starts_with(text: &str, beginning: &str) -> bool {
     text.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
 }
 
-/// Whether a line of TOML is `[table]` or `key = value`.
+/// Returns whether a line of TOML is `[table]` or `key = value`.
 fn is_key_or_table(line: &str) -> bool {
     let is_key = |text: &str| {
         let text = text.trim();

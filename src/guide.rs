@@ -2,7 +2,7 @@
 //!
 //! # Other pages
 //!
-//! The guide links to pages that are not part of this documentation. They are files of the repository:
+//! The guide links to pages that are not part of this documentation. These pages are files of the repository:
 //!
 //! | file | contents |
 //! |---|---|

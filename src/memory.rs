@@ -107,7 +107,7 @@ fn field(name: &str) -> Option<u64> {
     field_of("/proc/self/status", name)
 }
 
-/// Reads a field, in bytes, from a file of lines `NAME: NUMBER kB`.
+/// Reads a field, in bytes, from a file whose lines hold a name, a number of kB, and the unit.
 fn field_of(path: &str, name: &str) -> Option<u64> {
     let status = std::fs::read_to_string(path).ok()?;
     let line = status.lines().find(|line| line.starts_with(name))?;

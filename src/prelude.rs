@@ -1,4 +1,4 @@
-//! The items that a ranking model usually needs, in one import: `use burn_rank::prelude::*;`.
+//! Imports the items that a ranking model usually needs by `use burn_rank::prelude::*;`.
 //!
 //! The prelude has the trait that gives losses their `forward`, every loss with its configuration, and losses by name.
 //! It also has [`Segments`] for flat scores, [`Lists`] with weights or a teacher, the measures, and their conventions
@@ -50,7 +50,7 @@ crate::every_loss!(exported);
 
 #[cfg(test)]
 mod tests {
-    /// The Rust block that follows a heading, `//! ` taken away.
+    /// Returns the Rust block after a heading, without its leading `//!`.
     fn first_snippet(text: &str) -> String {
         let lines = text.lines().map(|line| line.trim_start_matches("//!").trim_end()).skip_while(|line| {
             let line = line.trim();

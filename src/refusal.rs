@@ -1,4 +1,4 @@
-//! `Refusal`, an error about the value of a key, with the values that are allowed.
+//! `Refusal` is an error about the value of a key; it names the values that are allowed.
 
 use std::fmt::{self, Display};
 
@@ -19,8 +19,8 @@ use crate::text::{did_you_mean, nearest, one_of, shown};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The dotted key, with positions in lists from 0: `scorer.hidden[0]`. Empty if the refusal is about the whole
-    /// input.
+    /// The dotted key, with positions in lists from 0, as in `scorer.hidden[0]`. Empty if the refusal is about the
+    /// whole input.
     pub key: String,
     /// The value found.
     pub found: Found,
@@ -28,13 +28,13 @@ pub struct Refusal {
     pub expected: String,
 }
 
-/// The value that a [`Refusal`] found.
+/// The fault that a [`Refusal`] reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
-    /// A value, as it was written.
+    /// A value, as written in the input.
     Value(String),
-    /// A value without a short form, described in words: `a table`, `a list`, `nothing`.
+    /// A value without a short form, described by words such as `a table`, `a list` or `nothing`.
     Described(&'static str),
     /// A name that is not allowed.
     Unknown(Box<UnknownName>),
@@ -48,7 +48,7 @@ pub enum Found {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownName {
-    /// The kind of name that was expected: `field`, `variant`, `parameter`.
+    /// The kind of name that was expected, such as `field`, `variant` or `parameter`.
     pub what: &'static str,
     /// The kind of object that should have such a name, if the key does not say.
     pub of: Option<&'static str>,
@@ -71,7 +71,8 @@ impl Refusal {
         Self { key: key.into(), found: Found::Value(found.to_string()), expected: expected.into() }
     }
 
-    /// Creates a refusal of something without a short form at `key`: `a table`, `a list`, `nothing`.
+    /// Creates a refusal of a value at `key` that has no short form. `found` describes the value, as in `a table`, `a
+    /// list` or `nothing`.
     pub fn described(key: impl Into<String>, found: &'static str, expected: impl Into<String>) -> Self {
         Self { key: key.into(), found: Found::Described(found), expected: expected.into() }
     }

@@ -2,7 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-/// Derives a seed for one purpose (`"shuffle"`, `"dropout"`, ...) and index (epoch, query, fold) from the run's seed.
+/// Derives a seed from the run's seed, for one purpose (`"shuffle"`, `"dropout"`, ...) and one index (epoch, query,
+/// fold).
 pub fn seed_for(seed: u64, purpose: &str, index: u64) -> u64 {
     let mut hash = Sha256::new();
     hash.update(seed.to_le_bytes());

@@ -86,7 +86,7 @@ pub(crate) fn one_of<N: AsRef<str>>(known: &[N]) -> String {
     }
 }
 
-/// Returns a number with its noun, which the caller gives in the singular: `1 query`, `2 queries`.
+/// Returns a number with its noun, as in `1 query` or `2 queries`. The caller gives the noun in the singular.
 pub fn counted(count: usize, one: &str) -> String {
     format!("{count} {}", plural(count, one))
 }

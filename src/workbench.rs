@@ -49,7 +49,7 @@ pub mod json {
     pub use crate::json::tagged::{Tagged, deserialize_tagged};
 }
 
-/// Memory that is free and used.
+/// Measures free and used memory.
 pub mod memory {
     pub use crate::memory::{Shortage, ask, available, peak, peak_during, product};
 }
@@ -94,12 +94,12 @@ pub fn host() -> Device {
     crate::device::host()
 }
 
-/// Whether the tensors of a device are in the memory of this process.
+/// Returns whether the tensors of a device are in the memory of this process.
 pub fn in_host_memory(device: &Device) -> bool {
     crate::device::in_host_memory(device)
 }
 
-/// The root cause in a backend's error message.
+/// Returns the root cause in a backend's error message.
 pub fn root_cause(error: impl Display) -> String {
     crate::device::root_cause(error)
 }
@@ -175,7 +175,7 @@ pub mod folds {
     /// Returns folds in which queries with the same key stay together.
     ///
     /// # Errors
-    /// [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
+    /// Returns [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
     pub fn split_by(
         dataset: &RankingDataset,
         keys: Option<&Keys>,
@@ -240,7 +240,7 @@ pub mod synth {
     /// Generates a range of the queries, counted from 0.
     ///
     /// # Errors
-    /// The errors of [`SynthConfig::generate`].
+    /// Returns the errors of [`SynthConfig::generate`].
     pub fn generate_part(config: &SynthConfig, queries: Range<usize>) -> Result<RankingDataset, DataError> {
         config.generate_part(queries)
     }
@@ -248,7 +248,7 @@ pub mod synth {
     /// Writes as [`SynthConfig::write_part`] does, and reports how many queries have been written.
     ///
     /// # Errors
-    /// The errors of [`SynthConfig::write`].
+    /// Returns the errors of [`SynthConfig::write`].
     pub fn write_telling(
         config: &SynthConfig,
         output: &mut impl Write,
@@ -286,7 +286,7 @@ pub fn predict_in(
     model.predict_in(data, device, processes)
 }
 
-/// Files, words and counts of learners.
+/// Private items of learners that the command needs.
 #[cfg(feature = "learners")]
 pub mod learner {
     use crate::learner::StopReason;

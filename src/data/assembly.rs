@@ -40,7 +40,7 @@ pub(super) struct Assembly<'a> {
     /// The values of a file that is the only input; they are not copied into `rows`.
     #[cfg(feature = "columnar")]
     pub in_file: Option<InFile>,
-    /// Number of files and readers.
+    /// The number of files and readers.
     #[cfg(feature = "columnar")]
     pub inputs: usize,
     /// The properties that every file must share.
@@ -50,7 +50,7 @@ pub(super) struct Assembly<'a> {
     /// The feature names in the tables so far that have one column per feature.
     #[cfg(feature = "columnar")]
     pub feature_columns: Option<Vec<String>>,
-    /// Number of files whose features have names.
+    /// The number of files whose features have names.
     #[cfg(feature = "columnar")]
     pub named_files: usize,
     /// The values of the column that splits the queries, one for each run of documents so far.

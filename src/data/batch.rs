@@ -20,22 +20,22 @@ use super::padding::{Padding, groups};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
-/// Queries padded to one length.
+/// A batch of queries padded to one length.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RankingBatch {
-    /// `[queries, documents, features]`; padded documents are 0.
+    /// The features, `[queries, documents, features]`, with 0 for padding.
     pub features: Tensor<3>,
-    /// `[queries, documents]`; padded documents are 0.
+    /// The labels, `[queries, documents]`, with 0 for padding.
     pub labels: Tensor<2>,
-    /// `[queries, documents]`; true for a document, false for padding.
+    /// The mask, `[queries, documents]`, which is true for documents and false for padding.
     pub mask: Tensor<2, Bool>,
-    /// Index in the dataset of each query of the batch.
+    /// The index in the dataset of each query in the batch.
     pub queries: Vec<usize>,
-    /// `[queries]`; the weight of each query in training. `None` if all queries weigh the same.
+    /// The weight of each query in training, `[queries]`; `None` if all queries weigh the same.
     pub query_weights: Option<Tensor<1>>,
-    /// `[queries, documents]`; the weight of each document in training, 0 for padding. `None` if all documents weigh
-    /// the same.
+    /// The weight of each document in training, `[queries, documents]`, with 0 for padding; `None` if all documents
+    /// weigh the same.
     pub document_weights: Option<Tensor<2>>,
 }
 
@@ -44,7 +44,7 @@ impl RankingBatch {
     /// copy.
     ///
     /// # Panics
-    /// If an index is not below [`RankingDataset::queries`].
+    /// Panics if an index is not below [`RankingDataset::queries`].
     pub fn assemble(dataset: &RankingDataset, queries: &[usize], device: &Device) -> Self {
         let padding = Padding::from_queries(dataset, queries);
         let features = padding.gather_features(&dataset.features, dataset.feature_count);
@@ -130,7 +130,7 @@ pub struct BatchPlanner {
 }
 
 impl BatchPlanner {
-    /// Creates a planner of the batches of a dataset.
+    /// Creates a planner for the batches of a dataset.
     ///
     /// # Errors
     /// Returns [`DataError::Refused`] if a size is 0.

@@ -1,4 +1,4 @@
-//! A number of bytes as written in a configuration: `"1 GiB"`.
+//! A number of bytes as written in a configuration, such as `"1 GiB"`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -35,7 +35,7 @@ use crate::text::counted;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClickModel {
-    /// The position bias: rank `r` is examined with the probability `r^-eta`. From 0, no bias, to 10. Default: 1.
+    /// The position bias `eta`, from 0 (no bias) to 10. Rank `r` is examined with the probability `r^-eta`. Default: 1.
     pub eta: f64,
     /// The probability of a click on an examined document with label 0, from 0 to 1. Default: 0.1.
     pub noise: f64,
@@ -62,9 +62,9 @@ pub struct Clicks {
     pub data: RankingDataset,
     /// The number of sessions, with or without a click.
     pub sessions: usize,
-    /// Number of clicks.
+    /// The number of clicks.
     pub clicks: usize,
-    /// Number of clicks whose weight was clipped.
+    /// The number of clicks whose weight was clipped.
     pub clipped: usize,
 }
 

@@ -1,11 +1,12 @@
-//! The meaning of each column of a table, and the columns that a table must have.
+//! The role of each column of a table, and the columns that a table must have.
 
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 
-/// Names the columns of a table by their roles. Roles without a name have the usual columns: `label`, `query` or `qid`,
-/// `document` or `docid`, and `weight`. Every other column is a feature, unless it is dropped.
+/// Names the columns of a table by their roles. By default, labels are in `label`, query identifiers in `query` or
+/// `qid`, document identifiers in `document` or `docid`, and document weights in `weight`. Every other column is a
+/// feature, unless it is dropped.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -16,13 +17,13 @@ pub struct Columns {
     /// The column of the identifiers of the queries. Default: `query` or `qid`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// The column of the identifiers of the documents. Default: `document` or `docid`, if there is one.
+    /// The column of the identifiers of the documents. Default: `document` or `docid`, if the table has such a column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The column of the weights of the documents in training. Default: `weight`, if there is one.
+    /// The column of the weights of the documents in training. Default: `weight`, if the table has such a column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<String>,
-    /// Columns that are not read.
+    /// Columns to ignore.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drop: Vec<String>,
 }
@@ -76,7 +77,7 @@ pub enum KeyColumn {
 }
 
 impl KeyColumn {
-    /// The name of the column.
+    /// Returns the name of the column.
     pub fn name(&self) -> &str {
         match self {
             Self::Group(name) | Self::Time(name) => name,

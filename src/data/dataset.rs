@@ -24,17 +24,17 @@ use crate::text::{counted, hexadecimal};
 #[non_exhaustive]
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RankingDataset {
-    /// `[documents x features]`, row-major; NaN where a value is missing.
+    /// The features, `[documents x features]`, row-major, with NaN for a missing value.
     pub features: Features,
     /// The number of features of each document.
     pub feature_count: usize,
     /// One label per document.
     pub labels: Vec<f32>,
-    /// `queries + 1` offsets into the documents; query `q` is `offsets[q]..offsets[q + 1]`.
+    /// The `queries + 1` offsets into the documents; query `q` has the documents `offsets[q]..offsets[q + 1]`.
     pub offsets: Vec<usize>,
     /// The identifier of each query, as read.
     pub query_ids: Vec<String>,
-    /// The identifier (or comment) of each document; empty when the source has none.
+    /// The identifier (or comment) of each document; empty if the source has none.
     pub document_ids: Vec<String>,
     /// The weight of each query in training, 0 or above; empty if all queries weigh the same. Measures ignore query
     /// weights.
@@ -42,7 +42,7 @@ pub struct RankingDataset {
     /// The weight of each document in training, 0 or above; empty if all documents weigh the same. Measures ignore
     /// document weights.
     pub document_weights: Vec<f32>,
-    /// The name of each feature; empty when the source has none.
+    /// The name of each feature; empty if the source has none.
     pub feature_names: Vec<String>,
     /// The original place of each document, from 0, if rows were put together by query. Empty if the documents are in
     /// their original order.
@@ -274,7 +274,7 @@ impl RankingDataset {
     /// Returns a dataset of the queries with the given indices, in the given order.
     ///
     /// # Panics
-    /// If an index is not below [`RankingDataset::queries`].
+    /// Panics if an index is not below [`RankingDataset::queries`].
     pub fn select(&self, queries: &[usize]) -> RankingDataset {
         let documents: usize = queries.iter().map(|&q| self.range(q).len()).sum();
         let mut features = Vec::with_capacity(documents * self.feature_count);

@@ -1,4 +1,4 @@
-//! Errors in reading and using data.
+//! Errors that occur while data are read or used.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub enum DataError {
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// Byte in the line, from 1.
+        /// The byte in the line, from 1.
         column: usize,
         /// The text found there.
         found: String,
@@ -111,7 +111,7 @@ pub enum DataError {
         path: PathBuf,
         /// The format that the first bytes of the file announce.
         format: &'static str,
-        /// The fault of the file.
+        /// A description of the damage.
         reason: String,
     },
     /// A file would need more memory than the options allow.

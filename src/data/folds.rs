@@ -23,7 +23,7 @@ use crate::text::counted;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fold {
-    /// Number of the fold, from 1.
+    /// The number of the fold, from 1.
     pub number: usize,
     /// Files to train on.
     pub train: Vec<PathBuf>,
@@ -37,7 +37,7 @@ pub struct Fold {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QueryFold {
-    /// Number of the fold, from 1.
+    /// The number of the fold, from 1.
     pub number: usize,
     /// Queries to train on.
     pub train: Vec<usize>,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Text to be read from a file, or from a reader with a name. The text may be gzip-compressed, which is recognized by
 /// its first bytes.
 ///
-/// This library never opens standard input itself. A program that wants it read passes it explicitly:
+/// This library never opens standard input itself. A program can pass standard input explicitly, as in this example.
 ///
 /// ```no_run
 /// use burn_rank::data::{Input, letor};

@@ -54,7 +54,7 @@ impl Padding {
     /// Gathers values into rows, `[rows, width]`, with 0 for padding.
     ///
     /// # Shapes
-    /// - `values`: one per document
+    /// - `values` holds one value for each document.
     pub(crate) fn gather<T: Element>(&self, values: &[T]) -> TensorData {
         // One thread: the copy takes less time than waking another.
         let mut padded = vec![T::default(); self.rows.len() * self.width];
@@ -67,7 +67,7 @@ impl Padding {
     /// Gathers features into rows, `[rows, width, features]`, with 0 for padding.
     ///
     /// # Shapes
-    /// - `features`: `count` per document, documents one after the other
+    /// - `features` holds `count` values for each document, in order.
     pub(crate) fn gather_features(&self, features: &Features, count: usize) -> TensorData {
         let [rows, width] = self.shape();
         let padded = self.rows_by(count, |documents, row| features.copy_rows(count, documents, row));
@@ -86,8 +86,8 @@ impl Padding {
     /// Copies values in rows back to their documents. Values of padding are dropped.
     ///
     /// # Shapes
-    /// - `padded`: `[rows, width]`
-    /// - `values`: one per document; documents in no row keep their value
+    /// - `padded` has the shape `[rows, width]`.
+    /// - `values` holds one value for each document; documents in no row keep their value.
     #[cfg(any(feature = "ranker", test))]
     pub(crate) fn scatter<T: Element>(&self, padded: Tensor<2>, values: &mut [T]) {
         let padded: Vec<T> = padded.into_data().iter::<T>().collect();

@@ -18,7 +18,7 @@ pub(super) struct Rows {
     pub stride: usize,
     /// The number of columns in use, which is the largest feature index so far.
     pub count: usize,
-    /// Number of rows so far.
+    /// The number of rows so far.
     pub rows: usize,
     /// The value of a feature that was not set: 0 or NaN.
     absent: f32,

@@ -12,11 +12,11 @@ use crate::distributed::{OneProcess, Processes};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Number of queries.
+    /// The number of queries.
     pub queries: usize,
-    /// Number of documents.
+    /// The number of documents.
     pub documents: usize,
-    /// Number of features.
+    /// The number of features.
     pub features: usize,
     /// The number of queries without a relevant document (a label of at least 1).
     pub empty_queries: usize,
@@ -30,7 +30,7 @@ pub struct Statistics {
     /// The numbers of documents of the shortest, the median and the longest query. With two middle queries, the median
     /// is the shorter one.
     pub length_range: (usize, usize, usize),
-    /// Number of missing values.
+    /// The number of missing values.
     #[serde(default, skip_serializing_if = "is_none")]
     pub missing_values: usize,
 }

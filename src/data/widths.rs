@@ -11,8 +11,9 @@ pub struct FileWidth {
     pub features: usize,
 }
 
-/// Returns a warning about data with fewer features than their ranker or the other files. `data` and `others` end with
-/// a verb: `the data have`, `few.txt has`. It is not an error, because LETOR text leaves out features that are 0.
+/// Returns a warning about data with fewer features than their ranker or the other files. The texts `data` and `others`
+/// end with a verb, as in `the data have` or `few.txt has`. Fewer features are not an error, because LETOR text leaves
+/// out features that are 0.
 pub fn fewer_features(data: &str, found: usize, others: &str, expected: usize, taken_as: &str) -> String {
     let found = match found {
         0 => "no features".to_owned(),

@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// The order of a seed must not change, because users rely on seeds.
+    /// The order for a seed must not change, because users rely on seeds.
     #[test]
     fn one_shard_has_the_order_of_before_there_were_several() {
         let data = dataset(&[2; 10]);

@@ -1,7 +1,7 @@
 //! The macro `json!`, which writes a value in the notation of JSON.
 
-/// Creates a [`Value`] in the notation of JSON, like serde_json's macro of the same name: `json!({"a": [1, null, x +
-/// 1]})`.
+/// Creates a [`Value`] in the notation of JSON, as serde_json's `json!` does. For example, `json!([1, null, x + 1])`
+/// creates a list.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __json {

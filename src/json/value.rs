@@ -1,4 +1,4 @@
-//! `Value`, which is any JSON value, and `Map`, which holds the fields of an object in order.
+//! `Value` is any JSON value, and `Map` holds the fields of an object in order.
 
 use std::fmt;
 use std::hash::{BuildHasherDefault, DefaultHasher};

@@ -28,7 +28,7 @@ pub enum MetricError {
     /// The tensors have different shapes.
     #[error("{}", difference(.what, .found, "scores", .scores))]
     Shape {
-        /// The input with the wrong shape: `labels`, `mask` or `query_ids`.
+        /// The input with the wrong shape, which is `labels`, `mask` or `query_ids`.
         what: &'static str,
         /// The shape of the input.
         found: Vec<usize>,
@@ -52,10 +52,11 @@ pub enum MetricError {
 /// Scores and labels are compared as `f32`, on the CPU. Tensors may live on an autodiff device.
 ///
 /// # Shapes
-/// - `scores`: `[queries, documents]`. A higher score ranks first, and a document with the score -inf is not retrieved.
-/// - `labels`: `[queries, documents]`, 0 or above.
-/// - `mask`: `[queries, documents]`, true for a document and false for padding. Scores and labels of padding are
-///   ignored. The meaning of `mask` is the opposite of burn's `mask_pad`.
+/// - `scores` has the shape `[queries, documents]`. A higher score ranks first, and a document with the score -inf is
+///   not retrieved.
+/// - `labels` has the shape `[queries, documents]`, with values of at least 0.
+/// - `mask` has the shape `[queries, documents]`, and is true for documents and false for padding. Scores and labels of
+///   padding are ignored. The meaning of `mask` is the opposite of burn's `mask_pad`.
 ///
 /// # Errors
 /// Returns [`MetricError::Shape`] if tensors have different shapes. Returns [`MetricError::Measure`] for a NaN score, a
@@ -96,7 +97,7 @@ pub fn evaluate(
 /// the queries that count, as [`evaluate`] does. Documents with equal scores keep the order of their rows.
 ///
 /// # Shapes
-/// - `scores`, `labels`: `[documents]`; `segments` tells to which query each document belongs
+/// - `scores` and `labels` have the shape `[documents]`, and `segments` tells to which query each document belongs.
 ///
 /// # Errors
 /// Returns [`MetricError::Segments`] if the numbers of documents in `segments` and scores differ. Otherwise returns the

@@ -77,7 +77,7 @@ pub struct Finding {
     pub level: Level,
     /// The kind of the finding.
     pub kind: Kind,
-    /// Name of the set.
+    /// The name of the set.
     pub set: String,
     /// The number of queries, documents or features that the finding is about.
     pub count: usize,
@@ -90,7 +90,7 @@ pub struct Finding {
 /// The statistics of a set.
 #[derive(Debug, Clone, Serialize)]
 pub struct SetReport {
-    /// Name of the set.
+    /// The name of the set.
     pub name: String,
     /// Counts of queries, documents, labels and values.
     #[serde(flatten)]
@@ -106,7 +106,7 @@ impl SetReport {
     }
 }
 
-/// The findings on all sets.
+/// The findings for all sets.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// A report for each set.

@@ -23,7 +23,7 @@ use crate::data::text::options::{MISSING_HINT, Missing, ReadOptions};
 use crate::memory::product;
 use crate::text::counted;
 
-/// Number of rows that are converted at a time.
+/// The number of rows that are converted at a time.
 const ROWS: usize = 1 << 16;
 
 /// Appends the rows of a file to a dataset.

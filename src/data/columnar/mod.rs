@@ -73,7 +73,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format for a file name: Arrow for `.arrow`, `.feather` and `.ipc`, Parquet for `.parquet`.
+    /// Returns the format that a file name implies, which is Arrow for `.arrow`, `.feather` and `.ipc`, and Parquet for
+    /// `.parquet`.
     pub fn from_path(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "arrow" | "feather" | "ipc" => Some(Self::Arrow),

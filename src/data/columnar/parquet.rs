@@ -13,7 +13,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::{COUNTED_RATIO, Table};
 
-/// Number of rows that are decoded at a time.
+/// The number of rows that are decoded at a time.
 const ROWS: usize = 8192;
 
 /// A Parquet file whose footer has been read.

@@ -15,7 +15,7 @@ use crate::text::{counted, did_you_mean, nearest};
 /// The indices of the columns, in the file, or after [`Layout::project`] in its batches.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// The index of the label column. `None` if the table has no labels and none are needed.
+    /// The index of the label column; `None` if the table has no labels and none are needed.
     pub label: Option<usize>,
     pub query: usize,
     pub document: Option<usize>,

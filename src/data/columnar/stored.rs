@@ -19,10 +19,10 @@ pub(super) struct Stored {
     /// The file; `None` if it was read from a reader.
     pub(super) map: Option<Arc<FileMap>>,
     pub(super) path: PathBuf,
-    /// Name of the column.
+    /// The name of the column.
     pub(super) column: String,
     pub(super) refuses_missing: bool,
-    /// Number of features.
+    /// The number of features.
     pub(super) width: usize,
 }
 

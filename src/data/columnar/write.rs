@@ -108,7 +108,7 @@ impl<'a> TableWriter<'a> {
     /// Begins a table with its first rows, which determine the columns.
     ///
     /// # Errors
-    /// The errors of [`RankingDataset::write_columnar`].
+    /// Returns the errors of [`RankingDataset::write_columnar`].
     pub fn create(data: RankingDataset, format: Format, output: &'a mut dyn Write) -> Result<Self, DataError> {
         data.check()?;
         if format == Format::Parquet && data.feature_count == 0 {
@@ -136,7 +136,7 @@ impl<'a> TableWriter<'a> {
     /// Appends rows, which must have the columns of the first rows.
     ///
     /// # Errors
-    /// The errors of [`RankingDataset::write_columnar`].
+    /// Returns the errors of [`RankingDataset::write_columnar`].
     pub fn write(&mut self, mut data: RankingDataset) -> Result<(), DataError> {
         let Self { schema, width, writer } = self;
         match writer {

@@ -1,4 +1,5 @@
-//! Reads files next to a data file, with one number per line: `FILE.query`, `FILE.query_weights`, `FILE.weight`.
+//! Reads the files `FILE.query`, `FILE.query_weights` and `FILE.weight` next to a data file, which have one number per
+//! line.
 
 use std::ffi::OsString;
 use std::io::Read;

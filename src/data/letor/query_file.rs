@@ -1,5 +1,5 @@
-//! Reads group sizes from a file next to the data file, as LightGBM does: `FILE.query`, with one number of documents
-//! per line.
+//! Reads group sizes from the file `FILE.query` next to a data file, which has one number of documents per line, as in
+//! LightGBM.
 
 use std::path::Path;
 

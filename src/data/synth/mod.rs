@@ -54,19 +54,20 @@ pub enum HiddenScorer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SynthConfig {
-    /// Number of queries. Default: 1,000.
+    /// The number of queries. Default: 1,000.
     pub queries: usize,
-    /// Number of features. Default: 136.
+    /// The number of features. Default: 136.
     pub features: usize,
-    /// Seed of all random numbers. Default: 1.
+    /// The seed of all random numbers. Default: 1.
     pub seed: u64,
-    /// Median of the list lengths, before they are limited. Default: 105.
+    /// The median of the list lengths, before they are limited. Default: 105.
     pub median_length: f64,
-    /// Standard deviation of the logarithm of the list lengths. Default: 0.5.
+    /// The standard deviation of the logarithm of the list lengths. Default: 0.5.
     pub length_deviation: f64,
-    /// Length of the longest list. Default: 1,251, as in MSLR-WEB30K.
+    /// The length of the longest list. Default: 1,251, as in MSLR-WEB30K.
     pub max_length: usize,
-    /// Standard deviation of the label noise; the standard deviation of the hidden scores is about 1.6. Default: 0.8.
+    /// The standard deviation of the label noise; the standard deviation of the hidden scores is about 1.6. Default:
+    /// 0.8.
     pub noise: f64,
     /// The function that determines the labels of documents. Default: smooth.
     pub scorer: HiddenScorer,
@@ -145,7 +146,7 @@ impl SynthConfig {
     /// Checks that enough memory is free for all queries.
     ///
     /// # Errors
-    /// [`Refusal`] if they need more memory than is free.
+    /// Returns [`Refusal`] if the queries need more memory than is free.
     pub(crate) fn ask_memory(&self) -> Result<(), Refusal> {
         let documents = self.documents();
         let bytes = (documents * (4.0 * self.features as f64 + 4.0)) as u64;
@@ -230,7 +231,7 @@ impl SynthConfig {
     /// Writes a table, some queries at a time. An Arrow file has one batch, or several if the features exceed 256 MiB.
     ///
     /// # Errors
-    /// The errors of [`write`](Self::write).
+    /// Returns the errors of [`write`](Self::write).
     #[cfg(feature = "columnar")]
     #[cfg_attr(docsrs, doc(cfg(feature = "columnar")))]
     pub fn write_columnar(&self, format: super::columnar::Format, output: &mut dyn Write) -> Result<(), DataError> {
@@ -262,7 +263,7 @@ impl SynthConfig {
     /// Writes a range of the queries, counted from 0, as [`write`](Self::write) does.
     ///
     /// # Errors
-    /// The errors of [`write`](Self::write).
+    /// Returns the errors of [`write`](Self::write).
     pub fn write_part(&self, output: &mut impl Write, queries: Range<usize>) -> Result<u64, DataError> {
         self.write_telling(output, queries, |_| {})
     }

@@ -12,7 +12,7 @@ use super::labels::SHARES_BELOW;
 use super::{HiddenScorer, SynthConfig};
 use crate::seed::seed_for;
 
-/// Number of hidden traits.
+/// The number of hidden traits.
 const TRAITS: usize = 8;
 /// The number of streams, which is also the number of features per family.
 const STREAMS: usize = 5;

@@ -83,10 +83,10 @@ impl Weights {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadOptions {
-    /// Number of features. The dataset has exactly this many, and a larger index is an error. Default: the largest
+    /// The number of features. The dataset has exactly this many, and a larger index is an error. Default: the largest
     /// index.
     pub features: Option<usize>,
-    /// Treatment of missing values. Default: an error.
+    /// The treatment of missing values. Default: an error.
     pub missing: Missing,
     /// The value of a feature that is absent from a line. Default: 0.
     #[serde(skip_serializing_if = "Absent::is_zero")]
@@ -95,12 +95,12 @@ pub struct ReadOptions {
     /// marks all such numbers. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_value: Option<f64>,
-    /// Source of the queries. Default: `auto`.
+    /// The source of the queries. Default: `auto`.
     pub groups: Groups,
-    /// Source of the weights of queries. Default: none.
+    /// The source of the weights of queries. Default: none.
     #[serde(skip_serializing_if = "Weights::is_none")]
     pub query_weights: Weights,
-    /// Source of the weights of documents. Default: none.
+    /// The source of the weights of documents. Default: none.
     #[serde(skip_serializing_if = "Weights::is_none")]
     pub document_weights: Weights,
     /// Whether lines of LETOR text are put together by query within a file if they are not consecutive. Default: false,
@@ -110,15 +110,15 @@ pub struct ReadOptions {
     /// The roles of a table's columns. A configuration has a separate section for them.
     #[serde(skip)]
     pub columns: Columns,
-    /// Largest index of a feature. Default: 1,000,000.
+    /// The largest index of a feature. Default: 1,000,000.
     pub max_feature_index: usize,
-    /// Largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default: 16
-    /// per byte of text, or 64 per byte of a compressed file if that is less, but at least 2^26 (256 MiB). This limit
-    /// keeps a small hostile file from requesting a large matrix.
+    /// The largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default:
+    /// 16 per byte of text, or 64 per byte of a compressed file if that is less, but at least 2^26 (256 MiB). This
+    /// limit keeps a small hostile file from requesting a large matrix.
     pub max_cells: Option<usize>,
-    /// Length of the longest line in bytes. Default: 64 MiB.
+    /// The length of the longest line in bytes. Default: 64 MiB.
     pub max_line_bytes: usize,
-    /// Largest decompressed size of a compressed file in bytes. Default: 64 GiB.
+    /// The largest decompressed size of a compressed file in bytes. Default: 64 GiB.
     pub max_decompressed_bytes: u64,
     /// Largest ratio of decompressed to compressed bytes of a compressed file, beyond its first 64 MiB of text. LETOR
     /// text has a ratio of 5 to 50. Default: 100.

@@ -26,7 +26,7 @@ pub struct JudgedRun<T> {
 /// does. If `complete` is true, judged queries without documents are passed, too.
 ///
 /// # Errors
-/// The errors of [`read_run`](super::read_run).
+/// Returns the errors of [`read_run`](super::read_run).
 pub fn read_judged<T, E>(
     run: &Path,
     qrels: &Qrels,
@@ -43,7 +43,7 @@ where
 /// Reads a run from a file or a reader, and otherwise does the same as [`read_judged`].
 ///
 /// # Errors
-/// The errors of [`read_run`](super::read_run).
+/// Returns the errors of [`read_run`](super::read_run).
 pub fn read_judged_from<T, E>(
     run: Input,
     qrels: &Qrels,

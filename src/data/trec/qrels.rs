@@ -1,4 +1,4 @@
-//! Reads relevance judgments: `query iteration document relevance`.
+//! Reads relevance judgments, with lines of the form `query iteration document relevance`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::measure::trec_eval::Judgment;
 
 const EXPECTED: &str = "`query iteration document relevance`";
 
-/// All judgments of a file.
+/// All relevance judgments of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Qrels {
     /// The queries in the order of the file.
@@ -27,7 +27,7 @@ pub struct Qrels {
 type Seen = HashMap<String, (i32, usize)>;
 
 impl Qrels {
-    /// Reads a file of judgments.
+    /// Reads the relevance judgments of a file.
     ///
     /// # Errors
     /// Returns the first fault, with path, line and column. A fault is a missing field, a relevance that is not an
@@ -36,7 +36,7 @@ impl Qrels {
         Self::read_from(Input::from_path(path))
     }
 
-    /// Reads judgments from a file or a reader.
+    /// Reads relevance judgments from a file or a reader.
     ///
     /// # Errors
     /// Returns the same errors as [`Qrels::read`].

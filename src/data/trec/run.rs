@@ -1,4 +1,4 @@
-//! Reads runs query by query: `query Q0 document rank score tag`.
+//! Reads runs query by query, with lines of the form `query Q0 document rank score tag`.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -23,7 +23,7 @@ pub fn read_run_scores(path: &Path, dataset: &RankingDataset) -> Result<Vec<f32>
 /// Reads scores as [`read_run_scores`] does, from a file or a reader.
 ///
 /// # Errors
-/// The errors of [`read_run_scores`].
+/// Returns the errors of [`read_run_scores`].
 pub fn read_run_scores_from(input: Input, dataset: &RankingDataset) -> Result<Vec<f32>, DataError> {
     let queries: HashMap<&str, usize> = dataset.query_ids.iter().map(String::as_str).zip(0..).collect();
     let of_query = |run: RunQuery| -> Result<Vec<(usize, f32)>, DataError> {
