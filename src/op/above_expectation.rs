@@ -1,5 +1,5 @@
-//! The expectation of a discounted rank, times a sum or product over the documents above, under noisy scores. The rank
-//! part follows section III of softrank-directness; the sum or product serves measures that compare two documents.
+//! The expectation of a discounted rank, times a sum or product over the documents above, under noisy scores. The
+//! discount follows section III of softrank-directness; the sum or product serves measures that compare two documents.
 
 use burn::tensor::Tensor;
 
@@ -10,7 +10,7 @@ use super::{
     shape::assert_alike,
 };
 
-/// Returns `out_i = a_i E[D(R_i) A_i]`, or 0 at padding. The rank `R_i`, counted from 0, is the number of documents
+/// Returns `out_i = a_i E[A_i D(R_i)]`, or 0 at padding. The rank `R_i`, counted from 0, is the number of documents
 /// above `i`, and its discount is `D(r) = sum_m c_m z_m^r`. The factor `A_i` is 1, or `b_i` plus the sum of `b_j` over
 /// the documents above, or the product of `1 - b_j` over them.
 ///
@@ -18,13 +18,14 @@ use super::{
 /// [`Comparison`](super::Comparison). The expectation is averaged over the comparisons of `noise`. The CPU integrates
 /// exact noise by a different method. For one comparison, let `f_jm = 1 + pi_ji (z_m - 1)`. Then
 ///
-/// - the sum is `sum_m c_m (b_i + sum_j b_j pi_ji z_m / f_jm) prod_j f_jm`,
-/// - the product is `sum_m c_m prod_j (1 + pi_ji (z_m (1 - b_j) - 1))`; setting `b = 0` leaves only the discount.
+/// - the expectation with a sum is `sum_m c_m (b_i + sum_j b_j pi_ji z_m / f_jm) prod_j f_jm`,
+/// - the expectation with a product is `sum_m c_m prod_j (1 + pi_ji (z_m (1 - b_j) - 1))`; setting `b = 0` leaves only
+///   the discount.
 ///
 /// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Every other document needs O(Q M n) time for `M`
 /// terms and `Q` comparisons. On the CPU in `f32`, exact noise needs only O(M n) time per document. The CPU needs O(n)
-/// memory; other backends need the memory of their chunks of rows. The discount without a sum or product keeps `M`
-/// numbers per document for the gradient.
+/// memory; other backends need the memory of their chunks of rows. A function of only the rank keeps `M` numbers per
+/// document for the gradient.
 ///
 /// # Shapes
 /// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:

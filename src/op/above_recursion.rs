@@ -1,5 +1,5 @@
 //! The expectation of any function of a rank, times a sum or product over the documents above, under noisy scores. A
-//! recursion over the documents computes it; section III of softrank-directness covers only the rank.
+//! recursion over the documents computes this expectation; section III of softrank-directness covers only the rank.
 
 use burn::tensor::Tensor;
 
@@ -10,18 +10,18 @@ use super::{
     shape::{assert_alike, assert_type},
 };
 
-/// Returns `out_i = a_i E[f(R_i) A_i]`, or 0 at padding. The rank `R_i`, counted from 0, is the number of documents
+/// Returns `out_i = a_i E[A_i f(R_i)]`, or 0 at padding. The rank `R_i`, counted from 0, is the number of documents
 /// above `i`. Each list has its own function `f`, given by `values` and 0 beyond the last one. The factor `A_i` is 1,
 /// or `b_i` plus the sum of `b_j` over the documents above, or the product of `1 - b_j` over them.
 ///
 /// Each document `j != i` ranks above `i` independently, with the probability of a [`Comparison`](super::Comparison).
-/// The expectation is averaged over the comparisons of the noise. For sums of exponentials,
-/// [`above_expectation`](super::above_expectation()) computes the same at less cost.
+/// The expectation is averaged over the comparisons of the noise. [`above_expectation`](super::above_expectation())
+/// computes the same expectation at less cost if `f` is a sum of exponentials.
 ///
-/// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Every other document needs O(Q k n) time for `k`
-/// ranks with a value and `Q` comparisons. On the CPU in `f32`, exact noise needs only O(k n) time per document. Each
-/// CPU thread needs O(n + k sqrt n) memory, outside the memory budget. A GPU needs O(k sqrt n) memory per row, and
-/// other backends need O(n + k sqrt n). Each chunk has as many rows as the memory budget allows.
+/// Only `x` is differentiable. Documents with `a_i = 0` are skipped. Every other document needs O(Q k n) time, where
+/// `k` ranks have a value and there are `Q` comparisons. On the CPU in `f32`, exact noise needs only O(k n) time per
+/// document. Each CPU thread needs O(n + k sqrt n) memory, outside the memory budget. A GPU needs O(k sqrt n) memory
+/// per row, and other backends need O(n + k sqrt n). As many rows are computed at once as the memory budget allows.
 ///
 /// # Shapes
 /// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:

@@ -7,7 +7,7 @@ use super::{call::Call, path::run, shape::assert_entry_per_rank};
 /// Returns `table[rank - 1]` for each rank. It carries no gradient.
 ///
 /// # Shapes
-/// - `ranks` (whole numbers from 1 to `documents`), output (same float type): `[batch, documents]`
+/// - `ranks`, whole numbers from 1 to `documents`, and the output, of the same float type: `[batch, documents]`
 /// - `table`: one value per rank, as many as documents
 ///
 /// # Panics

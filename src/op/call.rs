@@ -1,7 +1,7 @@
 //! `Call`, a primitive with its inputs as a value that backends, definitions and automatic differentiation accept.
 //!
-//! The signature of a primitive appears only here: in a variant of [`Call`], in [`Call::map`] for its tensors, and in a
-//! few properties.
+//! Only this file states the signature of a primitive, in a variant of [`Call`], in [`Call::map`] and in a few
+//! properties.
 
 #[cfg(feature = "_cube")]
 use burn::backend::fusion::custom::TensorSpec;
@@ -76,8 +76,7 @@ impl<B: Backend> Tensors<B> {
     }
 }
 
-/// A [`PairWeight`] with the tensors of one backend. It holds the form of the weight, and its tensors in the order of
-/// [`PairWeight::map`].
+/// A [`PairWeight`] with the tensors of one backend. The tensors are in the order of [`PairWeight::map`].
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub struct Weight<B: Backend> {
@@ -104,7 +103,7 @@ impl<B: Backend> Weight<B> {
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub enum Call<B: Backend> {
-    /// See [`step_sum()`](crate::op::step_sum()). The output is 1/2 at documents that are not needed.
+    /// See [`step_sum()`](crate::op::step_sum()). The sum is 1/2 at documents that are not needed.
     StepSum {
         x: FloatTensor<B>,
         v: FloatTensor<B>,
@@ -132,8 +131,8 @@ pub enum Call<B: Backend> {
         values: FloatTensor<B>,
         recursion: AboveRecursion,
     },
-    /// See [`indicator_sum()`](crate::op::indicator_sum()). A second output without a gradient holds the denominator of
-    /// each softmax.
+    /// See [`indicator_sum()`](crate::op::indicator_sum()). The second output is the denominator of each softmax,
+    /// without a gradient.
     IndicatorSum { x: FloatTensor<B>, a: FloatTensor<B>, mask: FloatTensor<B>, sigma: f64 },
     /// See [`pair_loss()`](crate::op::pair_loss()).
     PairLoss {
@@ -158,7 +157,7 @@ pub enum Call<B: Backend> {
     Log2Discount { x: FloatTensor<B> },
     /// See [`log_softmax()`](crate::op::log_softmax()).
     LogSoftmax { x: FloatTensor<B>, mask: FloatTensor<B> },
-    /// See [`ideal_dcg()`](crate::op::ideal_dcg()). The gains are `x`, and the output has shape `[batch]`.
+    /// See [`ideal_dcg()`](crate::op::ideal_dcg()). The gains are `x`, and the output has the shape `[batch]`.
     IdealDcg { x: FloatTensor<B>, mask: FloatTensor<B>, discounts: Vec<f64> },
     /// Keeps `x` where `rows` is nonzero and replaces every other value by 0, even NaN.
     Select { x: FloatTensor<B>, rows: FloatTensor<B> },
@@ -217,7 +216,7 @@ impl<B: Backend> Call<B> {
         }
     }
 
-    /// Returns the marks of the documents that are needed, or `None` if all are.
+    /// Returns the tensor that marks the documents whose sums are needed, or `None` if all are needed.
     pub fn rows(&self) -> Option<&FloatTensor<B>> {
         match self {
             Self::StepSum { rows, .. } => rows.first(),
@@ -247,7 +246,7 @@ impl<B: Backend> Call<B> {
     }
 
     /// Returns whether backends without a special kernel compute the call with a few of burn's operations, which may be
-    /// fused with neighboring operations. No call over pairs is composed.
+    /// fused with neighboring operations. Calls over pairs are never composed.
     pub fn is_composed(&self) -> bool {
         let elementwise = matches!(self, Self::AtRank { .. } | Self::Exp2 { .. } | Self::Log2Discount { .. });
         elementwise || matches!(self, Self::LogSoftmax { .. } | Self::IdealDcg { .. } | Self::Select { .. })
@@ -275,7 +274,7 @@ pub fn outputs(call: &CallMetadata, _: &crate::execution::Execution) -> TensorsM
     }
 }
 
-/// Returns the shapes and types of the gradients of a call over pairs; each matches `gradient`.
+/// Returns the shapes and types of the gradients of a call over pairs, which all match `gradient`.
 #[cfg(feature = "_cube")]
 pub fn gradients(
     call: &CallMetadata,

@@ -6,8 +6,8 @@ use super::{call::Call, path::run, shape::assert_alike};
 
 /// Returns `out_i = sum_j |x_i - x_j|` over the documents with `mask = 1`, or 0 at padding.
 ///
-/// `x` is differentiable; two equal scores add 0 to the gradient. Both passes need O(n^2) time, in chunks of rows
-/// within the memory budget.
+/// The function is differentiable in `x`, where two equal scores add 0 to the gradient. The value and the gradient need
+/// O(n^2) time, in chunks of rows within the memory budget.
 ///
 /// # Shapes
 /// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`

@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Returns `max over orders of sum_i gains_i discounts[rank(i) - 1]` for each list. If the discounts do not rise, the
-/// order of descending gains reaches it. It carries no gradient.
+/// order of descending gains reaches this sum. It carries no gradient.
 ///
 /// # Shapes
 /// - `gains`, `mask` (1 for a document, 0 for padding): `[batch, documents]`

@@ -7,7 +7,7 @@ use super::{call::Call, path::run, shape::assert_alike};
 /// Returns `out_i = sum_j a_j softmax_j(-(x_j - x_i)^2 / sigma)`, or 0 at padding. The softmax covers the documents
 /// with `mask = 1`.
 ///
-/// Differentiable in `x` and `a`.
+/// The function is differentiable in `x` and `a`.
 ///
 /// # Shapes
 /// - `x`, `a`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`

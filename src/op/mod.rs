@@ -1,5 +1,6 @@
-//! The primitives, sums over one list from which nearly every loss is composed in a few lines. Sums over pairs need
-//! most of the time. Once they are fast, the backend's own operations dominate, so some of these are primitives, too.
+//! The primitives, which are sums over one list from which nearly every loss is composed in a few lines. Sums over
+//! pairs of documents need most of the time. Once sums over pairs are fast, the backend's own operations dominate, so
+//! some of these are primitives, too.
 //!
 //! | primitive | value for document i |
 //! |---|---|
@@ -20,10 +21,11 @@
 //! | [`ideal_dcg`] | one value per list: the largest sum of gains times discounts, no gradient |
 //!
 //! Inputs are two-dimensional, `[batch, documents]`, and finite even at padding. All inputs of a call must have the
-//! same shape. Otherwise the call panics before it computes anything, with both shapes in its message.
+//! same shape. A call with inputs of different shapes panics before it computes anything, with both shapes in its
+//! message.
 //!
 //! Some losses do their main work with the backend's own operations. Some of these losses hold tensors over pairs,
-//! `[B, N, N]`, outside the memory budget. ARCHITECTURE.md lists them under "Limits".
+//! `[B, N, N]`, outside the memory budget. ARCHITECTURE.md lists these losses under "Limits".
 
 // The layers, each below the one before: a call, who computes it, what it means, and the kernels.
 mod call;

@@ -8,9 +8,10 @@ use super::{call::Call, cpu::NeuralSortMatrix, path::run, shape::assert_alike};
 /// Returns `out_r = sum_j P_rj v_j` for the ranks `r` of each list, from the first rank, where `P` is a
 /// [`NeuralSortMatrix`]. The output is 0 beyond the requested ranks and beyond the documents of the list.
 ///
-/// `x` and `v` are differentiable; two equal scores add 0 to the gradient of their distance. The computation needs
-/// O(iterations n^2) time. It keeps the factors of the columns for each iteration and recomputes the factors of the
-/// rows. The CPU therefore needs O(iterations n) memory, and other backends need the memory of their chunks of rows.
+/// The function is differentiable in `x` and `v`, where two equal scores add 0 to the gradient of their distance. The
+/// computation needs O(iterations n^2) time. NeuralSort keeps the factors of the columns for each iteration and
+/// recomputes the factors of the rows. The CPU therefore needs O(iterations n) memory, and other backends need the
+/// memory of their chunks of rows.
 ///
 /// # Shapes
 /// - `x`, `v`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`

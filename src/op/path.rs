@@ -7,8 +7,9 @@ use super::call::Call;
 use super::definition::{self, rows::bytes_of_rows};
 use crate::execution::{Execution, PrimitivePath};
 
-/// Returns the first output of a call. The tensor definition computes it if this thread asks for that, or if another
-/// crate turned the backend on. Such a backend has only the definition, under burn's automatic differentiation.
+/// Returns the first output of a call. The tensor definition computes the call if this thread asks for that, or if
+/// another crate turned the backend on. A backend that another crate turned on has only the definition, under burn's
+/// automatic differentiation.
 pub(super) fn run<const D: usize>(call: Call<Dispatch>) -> Tensor<D> {
     let execution = Execution::current();
     let by_definition = execution.path() == PrimitivePath::Tensor || !is_listed(call.x());

@@ -1,5 +1,5 @@
 //! Expected discounts under SoftRank's Poisson-binomial rank (softrank-directness, section III). The probability
-//! generating function gives them in O(M n^2) time.
+//! generating function gives the expected discounts in O(M n^2) time.
 
 use burn::tensor::Tensor;
 

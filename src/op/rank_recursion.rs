@@ -1,5 +1,5 @@
 //! Expected discounts under SoftRank's Poisson-binomial rank (softrank-directness, section III). The recursion over
-//! documents gives them in O(k n^2) time for the first `k` ranks.
+//! documents gives the expected discounts in O(k n^2) time for the first `k` ranks.
 
 use burn::tensor::{Tensor, TensorData};
 
@@ -11,9 +11,9 @@ use super::{
     shape::assert_alike,
 };
 
-/// Returns `out_i = sum_{r < k} D_r p_i(r)`, or 0 at padding. `D` are the `k` entries of `discounts`, and `p_i` is the
-/// distribution of the rank of `i`, counted from 0. This rank is the number of successes in one trial for each document
-/// `j != i`, with the probability `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
+/// Returns `out_i = sum_{r < k} D_r p_i(r)`, or 0 at padding. The `k` entries of `discounts` are `D`, and `p_i` is the
+/// distribution of the rank of `i`, counted from 0. This rank counts the successes in one trial per document `j != i`,
+/// of probability `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
 /// [`above_recursion`](super::above_recursion()) with [`Above::Nothing`].
 ///
 /// Differentiable in `x`.
@@ -29,7 +29,7 @@ pub fn rank_recursion(x: Tensor<2>, mask: Tensor<2>, sigma: f64, discounts: &[f6
     noisy_rank_recursion(x, mask.clone(), mask, &ScoreNoise::one(Comparison::independent(sigma)), discounts)
 }
 
-/// Returns the mask, set to 0 at documents where `counted` is given and 0.
+/// Returns the mask with 0 in place of documents whose `counted`, if given, is 0.
 pub(crate) fn asked(mask: &Tensor<2>, counted: Option<Tensor<2>>) -> Tensor<2> {
     match counted {
         Some(counted) => run(Call::Select { x: mask.clone().into_dispatch(), rows: counted.into_dispatch() }),

@@ -1,6 +1,6 @@
-//! Checks of shapes and types before anything is computed. Without them, broadcasting and kernels that read several
-//! arrays would compute a number from inputs that do not fit together. The host knows shapes and types, so nothing is
-//! read from a device.
+//! Checks of shapes and types before anything is computed. Without the checks, broadcasting and kernels that read
+//! several arrays would compute a number from inputs that do not fit together. The host knows shapes and types, so
+//! nothing is read from a device.
 
 use burn::tensor::Tensor;
 

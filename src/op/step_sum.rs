@@ -11,7 +11,7 @@ use super::{
 
 /// Returns `out_i = sum_j v_j phi(alpha (x_j - x_i))`, including the term `j = i` (`v_i / 2`).
 ///
-/// Differentiable in `x` and `v`.
+/// The function is differentiable in `x` and `v`.
 ///
 /// # Shapes
 /// - `x`, `v`, output: `[batch, documents]`; give padded documents `v = 0`.
@@ -25,10 +25,10 @@ pub fn step_sum(x: Tensor<2>, v: Tensor<2>, alpha: f64, step: Step) -> Tensor<2>
     run(Call::StepSum { x, v, rows: Tensors::None, alpha, step })
 }
 
-/// Computes [`step_sum`] only for the documents where `counted` is nonzero; the others receive 1/2, the step at 0.
-/// Fewer counted documents need proportionally less time on the CPU.
+/// Computes [`step_sum`] only for the documents where `counted` is nonzero; the others receive 1/2, the step at 0. The
+/// time on the CPU is proportional to the number of counted documents.
 ///
-/// Differentiable in `x` and `v`.
+/// The function is differentiable in `x` and `v`.
 ///
 /// # Shapes
 /// - `x`, `v`, `counted`, output: `[batch, documents]`; give padded documents `v = 0`.

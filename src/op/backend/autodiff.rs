@@ -1,5 +1,5 @@
-//! The primitives under automatic differentiation. One kind of node serves them all, and its backward pass calls the
-//! analytic gradient of the inner backend.
+//! Implements the primitives under automatic differentiation. All primitives share one kind of autodiff node, whose
+//! backward pass calls the analytic gradient of the inner backend.
 
 use burn::backend::{
     Autodiff, AutodiffBackend,
@@ -15,8 +15,8 @@ use super::primitives::{Primitives, backward, forward};
 use crate::execution::Execution;
 use crate::op::call::{Call, Tensors};
 
-/// The autodiff node of a call with `N` differentiated inputs. Its state is the call and the outputs that the gradient
-/// needs.
+/// The autodiff node of a call with `N` differentiated inputs. The state of this node is the call and the outputs that
+/// the gradient needs.
 #[derive(Debug)]
 struct Node;
 

@@ -1,5 +1,5 @@
-//! The primitives on burn's `CubeBackend`. Where a device or type has no kernel, the tensor definition computes the
-//! result.
+//! Implements the primitives on burn's `CubeBackend`. Where a device or type has no kernel, the tensor definition
+//! computes the result.
 
 use burn::backend::tensor::FloatTensor;
 use burn_cubecl::CubeBackend;

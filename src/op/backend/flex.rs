@@ -1,4 +1,5 @@
-//! The primitives on Flex, with fused kernels for `f32` and `f64` and tensor definitions for every other type.
+//! Implements the primitives on Flex, with fused kernels for `f32` and `f64` and tensor definitions for every other
+//! type.
 
 use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, tensor::FloatTensor};
 use burn::tensor::{DType, Element, TensorData};
@@ -34,7 +35,7 @@ pub(crate) fn tensor<T: Stored>(values: Vec<T>, shape: impl Into<burn::tensor::S
     FlexTensor::from_data(TensorData::new(values, shape))
 }
 
-/// Returns the outputs of a call, from its kernel if it has one.
+/// Returns the outputs of a call, computed by its kernel if it has one.
 fn value<T: Stored>(call: Call<Flex>) -> Tensors<Flex> {
     let call: Call<Flex> = call.map(|tensor| tensor.to_contiguous());
     let (of, shape) = (T::of_tensor, call.x().shape());
@@ -75,7 +76,7 @@ fn value<T: Stored>(call: Call<Flex>) -> Tensors<Flex> {
     Tensors::One(tensor(out, shape))
 }
 
-/// Returns the gradients of a call, from its kernel if it has one.
+/// Returns the gradients of a call, computed by its kernel if it has one.
 fn gradient<T: Stored>(call: Call<Flex>, saved: Tensors<Flex>, gradient: FlexTensor) -> Tensors<Flex> {
     let call: Call<Flex> = call.map(|tensor| tensor.to_contiguous());
     let (of, shape) = (T::of_tensor, call.x().shape());

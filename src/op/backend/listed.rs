@@ -43,7 +43,7 @@ const FEATURES: [(&str, &str); 5] = [
 /// A backend for which this build has no [`Primitives`](super::primitives::Primitives).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unlisted {
-    /// The backend's name in burn.
+    /// The name of the backend in burn.
     pub backend: String,
     /// The feature of this crate that would add the backend, or `None` if no feature does.
     pub feature: Option<&'static str>,

@@ -3,8 +3,8 @@
 //! it has a faster way.
 //!
 //! Under burn's kernel fusion, operations wait in a queue, and neighboring operations become one kernel. A call over
-//! pairs is one operation in this queue. Fusion runs it unchanged, by our kernel or by the definition on the unfused
-//! backend. A composed call enters the queue as separate operations of the backend, which may be fused.
+//! pairs is one operation in burn's queue. Fusion runs a call over pairs unchanged, by our kernel or by the definition
+//! on the unfused backend. A composed call enters the queue as separate operations of the backend, which may be fused.
 
 // Supported for users of older models.
 #![cfg_attr(any(feature = "ndarray", feature = "tch"), allow(deprecated))]
@@ -22,8 +22,8 @@ use crate::op::call;
 use crate::op::call::{Call, Tensors};
 use crate::op::definition::{self, array::Array};
 
-/// The primitives on one backend. A backend missing from the list below was turned on by another crate. Public
-/// functions check [`is_listed`](super::is_listed) and never call the extension on such a backend.
+/// The primitives that a backend implements. Another crate turned on any backend that is missing from the list below.
+/// Public functions check [`is_listed`](super::is_listed) and never call the extension on such a backend.
 ///
 /// `execution` is an argument because another thread works through the queue of burn's kernel fusion.
 #[backend_extension(
@@ -94,8 +94,8 @@ pub fn forward<B: Primitives>(call: Call<B>, execution: Execution) -> Tensors<B>
     if call.is_composed() { B::composed(call, execution) } else { B::forward(call, execution) }
 }
 
-/// Returns the gradients of a call for its [differentiated](Call::differentiated) inputs that are `wanted`. The last
-/// input comes first, and each gradient has the number of its input.
+/// Returns the gradients of a call for its [differentiated](Call::differentiated) inputs that are `wanted`. The
+/// gradient of the last input comes first, and each gradient has the number of its input.
 pub fn backward<B: Primitives>(
     call: Call<B>,
     saved: Tensors<B>,
@@ -122,7 +122,7 @@ pub fn backward<B: Primitives>(
     gradients
 }
 
-/// Returns the gradient for the second input of a linear sum; that gradient is itself such a sum.
+/// Returns the gradient for the second input of a primitive that is linear in this input.
 fn in_values<B: Primitives>(
     call: &Call<B>,
     saved: &Tensors<B>,

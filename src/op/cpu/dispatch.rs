@@ -6,13 +6,14 @@ use crate::execution::Instructions;
 use crate::execution::{Execution, Target};
 
 /// A loop nest that is compiled once for each instruction set. `run` must be `#[inline(always)]`, so the compiler
-/// builds it for the instruction set of its caller. `FMA` tells it whether a fused multiply-add is one instruction.
+/// builds it for the instruction set of its caller. The constant `FMA` tells the loop nest whether a fused multiply-add
+/// is one instruction.
 pub trait Kernel {
     fn run<const FMA: bool>(self);
 }
 
-/// Returns the instruction set that the calling thread asks for. A primitive reads it before it hands work to other
-/// threads, which may have a different execution or none.
+/// Returns the instruction set that the calling thread asks for. A primitive reads the instruction set before it hands
+/// work to other threads, which may have a different execution.
 pub fn target() -> Target {
     Execution::current().target()
 }

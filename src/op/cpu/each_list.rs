@@ -23,9 +23,9 @@ pub fn each_list<T: Real, const K: usize>(
     out
 }
 
-/// Runs a kernel on every list without its padding. The kernel receives only the documents of the list and zeros for
-/// its results; outputs at padding are 0. The first input holds the scores. If a score is not finite, the list becomes
-/// NaN and the kernel does not run.
+/// Runs a kernel on every list without its padding. The kernel receives only the documents of the list, and zeros for
+/// its results; outputs at padding are 0. The first of the inputs holds the scores. If a score is not finite, the list
+/// becomes NaN and the kernel does not run.
 pub fn each_list_of_documents<T: Real, const K: usize>(
     mask: &[T],
     inputs: [&[T]; K],
@@ -60,8 +60,8 @@ pub fn each_wide_list_of_documents<T: Real, const K: usize>(
 }
 
 /// Runs a gradient kernel on stripes of rows. The kernel receives the range of rows, their part of `to_rows`, and zeros
-/// for its contributions to all documents. Returns the contributions of every stripe. Callers add them in order, so
-/// sums have the same bits with any number of threads.
+/// for its contributions to all documents. Returns the contributions of every stripe. Callers add the contributions in
+/// order, so sums have the same bits with any number of threads.
 pub fn each_stripe<T: Real>(
     to_rows: &mut [T],
     documents: usize,

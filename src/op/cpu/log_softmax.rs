@@ -1,12 +1,12 @@
-//! The fused kernel of [`log_softmax`](crate::op::log_softmax()). One pass finds the maximum, one adds the
-//! exponentials, and one shifts the scores.
+//! The fused kernel of [`log_softmax`](crate::op::log_softmax()). One pass finds the maximum of the scores, one adds
+//! their exponentials, and one shifts the scores.
 
 use super::dispatch::{Kernel, dispatch, target};
 use super::each_list::each_list;
 use super::real::Real;
 use super::sum::{largest, sum};
 
-/// The log-softmax of one list.
+/// Computes the log-softmax of one list.
 struct Value<'a, T> {
     x: &'a [T],
     mask: &'a [T],
@@ -41,7 +41,7 @@ pub fn log_softmax<T: Real>(x: &[T], mask: &[T], n: usize) -> Vec<T> {
     each_list([x, mask], n, x.len(), T::ZERO, |_, [x, mask], out| dispatch(target, Value { x, mask, out }))
 }
 
-/// The gradient of one list.
+/// Computes the gradient of one list.
 struct Gradient<'a, T> {
     out: &'a [T],
     mask: &'a [T],

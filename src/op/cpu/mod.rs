@@ -1,10 +1,10 @@
 //! Fused CPU kernels that compute the value and analytic gradient of every primitive without an array of pairs.
 //!
 //! For each document `j`, every kernel runs one loop over a contiguous tile of rows `i`, which compilers vectorize for
-//! any instruction set. Rows depend only on their own tile and on the order of the documents, and partial sums over
+//! any instruction set. A row depends only on its own tile and on the order of the documents, and partial sums over
 //! rows are added in order. A result therefore has the same bits with any number of threads. Padding is dropped before
-//! the loops, so it does not change a bit either. A NaN score makes its whole list NaN, as in the tensor definitions,
-//! so a diverged run is visible.
+//! the loops, so it does not change a bit of the results. A NaN score makes its whole list NaN, as in the tensor
+//! definitions, so a diverged run is visible.
 //!
 //! | room | what it holds |
 //! |---|---|
@@ -13,9 +13,9 @@
 //! | [`ranks`] | SoftRank's expectations over ranks, by its trials |
 //! | [`long`] | the same of long lists, O(n log n): boxes, walks and levels |
 //!
-//! A kernel is compiled for every instruction set of [`Instructions`](crate::execution::Instructions). All sets with a
-//! fused multiply-add give the same bits. Logarithms and arc tangents without a polynomial in `real.rs` come from the
-//! system's library.
+//! A kernel is compiled for every instruction set of [`Instructions`](crate::execution::Instructions). All instruction
+//! sets with a fused multiply-add give the same bits. Logarithms and arc tangents without a polynomial in `real.rs`
+//! come from the system's library.
 
 mod at_rank;
 // Calls code for instructions that were found at run time.

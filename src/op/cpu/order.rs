@@ -3,16 +3,16 @@
 
 use super::real::Real;
 
-/// The bound below which whole numbers are counted.
+/// The bound below which whole numbers are counted instead of sorted.
 const LEVELS: usize = 64;
 
 /// The number of bits in a digit, and the number of documents from which radix sort is used.
 const DIGIT: u32 = 11;
 const LONG: usize = 1024;
 
-/// Returns the documents by descending value, with ties by index. A long list needs a few passes. Each pass sorts by
-/// one digit of the values and keeps the order of equal digits (Knuth, The Art of Computer Programming 3, section
-/// 5.2.5).
+/// Returns the documents by descending value, with ties by index. A long list needs a few passes of radix sort. Each
+/// pass sorts by one digit of the values and keeps the order of equal digits (Knuth, The Art of Computer Programming 3,
+/// section 5.2.5).
 pub(super) fn descending<T: Real>(documents: impl Iterator<Item = (u32, T)>) -> Vec<u32> {
     let mut keys: Vec<T::Key> = documents.map(|(i, value)| value.descending_key(i)).collect();
     if keys.len() < LONG {
@@ -23,7 +23,7 @@ pub(super) fn descending<T: Real>(documents: impl Iterator<Item = (u32, T)>) -> 
     keys.into_iter().map(T::index_of).collect()
 }
 
-/// Sorts keys by their values; the indices of the keys must ascend.
+/// Sorts keys by their values, if the indices of the keys ascend.
 fn sort_digits<T: Real>(keys: &mut Vec<T::Key>) {
     let mut sorted = keys.clone();
     for shift in (0..8 * size_of::<T>() as u32).step_by(DIGIT as usize) {

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 /// The number of pairs below which threads cost more than they save, some tens of microseconds of work.
 const SERIAL_PAIRS: usize = 1 << 17;
 
-/// [`SERIAL_PAIRS`] for a thread outside rayon's pool, which must wake a thread of the pool and wait for it.
+/// The value of [`SERIAL_PAIRS`] outside rayon's pool, where a thread must wake the pool and wait for it.
 const SERIAL_PAIRS_ELSEWHERE: usize = 1 << 21;
 
 /// Runs `f` on every task, on all threads if there are enough pairs.

@@ -32,20 +32,20 @@ pub struct ExponentialTerm {
 /// `(1 + erf(rate (x_j - x_i) - shift)) / 2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// The steepness per unit of score, above 0.
+    /// The steepness of the probability per unit of score, above 0.
     pub rate: f64,
-    /// The head start of `i`: its own noise if that is known, else 0.
+    /// The head start of `i`, which is its own noise if that is known, else 0.
     pub shift: f64,
 }
 
 impl Comparison {
-    /// Compares two scores with independent normal noise of standard deviation `sigma` each.
+    /// Creates the comparison of two scores with independent normal noise of standard deviation `sigma` each.
     pub fn independent(sigma: f64) -> Self {
         Self { rate: 0.5 / sigma, shift: 0.0 }
     }
 
-    /// Compares a score `i` of known noise, `noise` times `sigma`, with scores `j` of normal noise with standard
-    /// deviation `sigma`.
+    /// Creates the comparison of a score with known noise, `noise` times `sigma`, with scores of normal noise. All
+    /// noise has the standard deviation `sigma`.
     pub fn given(noise: f64, sigma: f64) -> Self {
         use std::f64::consts::FRAC_1_SQRT_2;
         Self { rate: FRAC_1_SQRT_2 / sigma, shift: noise * FRAC_1_SQRT_2 }
@@ -55,7 +55,7 @@ impl Comparison {
 /// The noise with which documents are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScoreNoise {
-    /// Averages over the listed comparisons, whose weights add up to 1. Without comparisons, expectations are 0.
+    /// Averages over the listed comparisons, whose weights add up to 1. An empty mixture makes all expectations 0.
     Mixture(Vec<(f64, Comparison)>),
     /// Adds independent normal noise to every score. Given the noise of a document, the others beat it independently;
     /// expectations are averaged over this noise.
@@ -66,7 +66,7 @@ pub enum ScoreNoise {
 }
 
 impl ScoreNoise {
-    /// Returns the noise of a single comparison.
+    /// Returns a mixture of only one comparison.
     pub fn one(comparison: Comparison) -> Self {
         Self::Mixture(vec![(1.0, comparison)])
     }
@@ -83,7 +83,7 @@ impl ScoreNoise {
 /// The factor that the documents above a document contribute to an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Above {
-    /// 1 in every case, for a function of only the rank. `b` is not read.
+    /// The factor 1, which leaves a function of only the rank. `b` is not read.
     Nothing,
     /// `b_i + sum of b_j over j above i`
     Sum,
@@ -128,8 +128,8 @@ impl AboveExpectation {
     }
 }
 
-/// Any function of a document's rank times a sum or product over the documents above it. Its expectation is taken over
-/// noisy scores.
+/// Any function of a document's rank times a sum or product over the documents above it. The expectation of this
+/// function is taken over noisy scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveRecursion {
     /// The noise with which documents are compared.
@@ -138,7 +138,7 @@ pub struct AboveRecursion {
     pub above: Above,
 }
 
-/// NeuralSort's matrix of a list of `n` documents, optionally with Sinkhorn's scaling. Its entries are
+/// NeuralSort's matrix of a list of `n` documents, optionally with Sinkhorn's scaling. The entries of this matrix are
 /// `P_rj = softmax_j(((n + 1 - 2 r) x_j - sum_k |x_j - x_k|) / temperature)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NeuralSortMatrix {
@@ -159,7 +159,7 @@ impl NeuralSortMatrix {
         if self.transposed { self.iterations.saturating_sub(1) } else { self.iterations }
     }
 
-    /// Returns the number of rows that a list of `documents` needs; scaling needs every row.
+    /// Returns the number of rows that are computed for a list of `documents`; scaling needs every row.
     pub fn rows(&self, documents: usize) -> usize {
         if self.iterations == 0 { self.ranks.min(documents) } else { documents }
     }
@@ -181,8 +181,8 @@ pub enum PairLoss {
         /// The difference of scores from which a pair costs nothing.
         margin: f64,
     },
-    /// `exp(-t)` (RankBoost). Below `t = -60` in float32 or `t = -680` in float64, the tangent replaces it, so it stays
-    /// finite.
+    /// `exp(-t)` (RankBoost). Below `t = -60` in float32 or `t = -680` in float64, its tangent replaces the
+    /// exponential, so the loss stays finite.
     Exponential,
     /// `1 - sqrt(sigmoid(t))` (FRank)
     Fidelity,

@@ -1,5 +1,5 @@
 //! `Real`, the operations of `f32` and `f64` that the kernels need. Elementary functions have no branches, so loops
-//! over them vectorize. Every function returns NaN for NaN, so a diverged run is visible.
+//! over them vectorize. Every function maps NaN to NaN, so a diverged run is visible.
 
 // Coefficients keep the digits that they were fitted with.
 #![allow(clippy::excessive_precision)]
@@ -38,13 +38,13 @@ pub trait Real:
     const ZERO: Self;
     const ONE: Self;
     const HALF: Self;
-    /// The width of the exponent range: the product of two exponentials of arguments in `[-RANGE / 2, RANGE / 2]` is a
-    /// normal number.
+    /// The width of the exponent range within which products of two exponentials remain normal numbers.
     const RANGE: Self;
     /// The smallest factor for which a product of two remains a normal number.
     const SMALLEST_FACTOR: Self;
-    /// The `-t` beyond which [`PairLoss::Exponential`](super::parameters::PairLoss::Exponential) continues as its
-    /// tangent. The sum over `10^8` pairs of scores up to `10^4` then remains finite.
+    /// The value of `-t` beyond which the tangent replaces
+    /// [`PairLoss::Exponential`](super::parameters::PairLoss::Exponential). With this bound, the sum over `10^8` pairs
+    /// of scores up to `10^4` remains finite.
     const EXPONENTIAL_BOUND: Self;
 
     fn from_f64(value: f64) -> Self;
@@ -59,22 +59,21 @@ pub trait Real:
     fn digit(key: Self::Key, shift: u32, bits: u32) -> usize;
 
     /// The coefficients of [`exponential`](Self::exponential), [`scaled_erfc`](Self::scaled_erfc) and
-    /// [`log_1p`](Self::log_1p), highest degree first. Kernels that do not use this trait read them.
+    /// [`log_1p`](Self::log_1p), highest degree first. Kernels that do not use this trait read these coefficients.
     #[cfg(feature = "_cube")]
     const COEFFICIENTS: Coefficients<Self>;
 
-    /// Returns `self a + b`, rounded once if `FMA` is set.
+    /// Returns `self a + b`, with a single rounding if `FMA` is set.
     fn fma<const FMA: bool>(self, a: Self, b: Self) -> Self;
 
-    /// Returns `e^self` to 2 units in the last place; results below the normal numbers become 0, and those above become
-    /// infinity.
+    /// Returns `e^self` to 2 units in the last place, with 0 below and infinity above the normal numbers.
     fn exponential<const FMA: bool>(self) -> Self;
 
     /// Returns `exp(x^2) erfc(x)` for `x >= 0`, with an error of 2e-7 (`f32`) or 1e-13 (`f64`).
     fn scaled_erfc<const FMA: bool>(self) -> Self;
 
     /// Returns `2^self` to 2 units in the last place, exactly for integers. Results below the normal numbers become 0,
-    /// and those above become infinity.
+    /// and results above them become infinity.
     fn power_of_two<const FMA: bool>(self) -> Self;
 
     /// Returns `log(1 + self)` for arguments in `[0, 1]`, to 2 units in the last place.
@@ -275,7 +274,7 @@ real!(
     ]
 );
 
-/// Replaces values by 0 if they are so small that arithmetic on them is slow and no sum would change.
+/// Replaces a value by 0 if it is so small that arithmetic on it is slow and sums would not change.
 #[inline(always)]
 pub fn flushed<T: Real>(value: T) -> T {
     if value.abs() < T::SMALLEST_FACTOR * T::SMALLEST_FACTOR { T::ZERO } else { value }

@@ -44,8 +44,8 @@ mod tests {
     use super::super::ranks::beats::beats;
     use super::*;
 
-    /// Returns the sum over the documents of the probability to be first, for scores that each occur several times.
-    /// This sum is 1 for any scores.
+    /// Returns the sum over the documents of the probability of being first, for scores that each occur several times.
+    /// The probabilities of being first add up to 1 for any scores.
     fn first(scores: &[(f64, usize)]) -> f64 {
         let n = scores.iter().map(|(_, count)| count).sum();
         let chance = |own: f64| -> f64 {

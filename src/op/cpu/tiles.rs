@@ -1,4 +1,4 @@
-//! Splits the pairs of a list, rows into tiles and stripes, and documents into blocks.
+//! Splits the pairs of a list into tiles and stripes of rows, and blocks of documents.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use super::real::Real;
 /// The number of rows in a tile; a few arrays of this length fit in the first-level cache.
 pub const TILE: usize = 128;
 
-/// The number of documents whose terms are summed separately. Rounding errors then grow with the square root of the
-/// length of a list.
+/// The number of documents whose terms are summed separately. Separate sums let rounding errors grow only with the
+/// square root of the length of a list.
 pub const BLOCK: usize = 128;
 
 /// The largest number of stripes, ranges of rows with separate partial sums, in one list.

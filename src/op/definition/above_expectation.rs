@@ -9,10 +9,10 @@ use super::{
 };
 use crate::op::cpu::{Above, AboveExpectation, Comparison, ExponentialTerm};
 
-/// The lower bound of each factor of a product. The gradient divides by factors, which must not be 0.
+/// The lower bound of each factor of a product. The gradient divides by factors, so they must not be 0.
 const SMALLEST: f64 = 1e-18;
 
-/// Returns the base of one term for every pair: `z_m`, times `1 - b_j` in a product.
+/// Returns the base of one term for every pair, which is `z_m`, multiplied by `1 - b_j` for a product.
 fn base<B: Backend>(term: &ExponentialTerm, b: &Array<B>, above: Above) -> Array<B> {
     match above {
         Above::Nothing | Above::Sum => b.columns() * 0.0 + term.base,
@@ -63,7 +63,7 @@ pub fn value<B: Backend>(
     out.0
 }
 
-/// Defines the value for [independent ranks](AboveExpectation::of_independent_ranks) and the product of every term,
+/// Computes the value for [independent ranks](AboveExpectation::of_independent_ranks), and the product of every term,
 /// `[batch, documents, terms]`. In a long list, rounding would make factors near 1 alike; their logarithms keep the
 /// small differences.
 pub fn of_ranks<B: Backend>(
@@ -90,7 +90,7 @@ pub fn of_ranks<B: Backend>(
 
 /// Returns the gradient with respect to `x`. Let `f_j` be the factors of a term `m`, `P` their product and `S` the sum
 /// over the documents above. The derivative with respect to `pi_ji` is `c_m P / f_j` times `z_m (1 - b_j) - 1` for the
-/// product, and times `(z_m - 1) S + b_j z_m / f_j` for the sum.
+/// product, and times `S (z_m - 1) + b_j z_m / f_j` for the sum.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     a: FloatTensor<B>,

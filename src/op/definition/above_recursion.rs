@@ -9,9 +9,9 @@ use super::{
 };
 use crate::op::cpu::{Above, AboveRecursion};
 
-/// The state of the recursion, with one array `[batch, rows]` for each rank that can be reached so far. `p(r)` is the
-/// probability of `r` documents above, times the mean of the product over them. `w(r)` is the probability times the
-/// mean of the sum over them, and only a sum has it.
+/// The state of the recursion, which has an array `[batch, rows]` for each rank reached so far. `p(r)` is the
+/// probability of `r` documents above, times the mean of the product over them. For a sum, `w(r)` is the probability
+/// times the mean of the sum over them.
 #[derive(Clone)]
 struct State<B: Backend> {
     p: Vec<Array<B>>,
@@ -40,8 +40,8 @@ fn times<B: Backend>(x: Array<B>, factor: Option<&Array<B>>) -> Array<B> {
 }
 
 impl<B: Backend> State<B> {
-    /// Returns the state of `ranks` ranks after one more trial. It is `x(r) <- x(r) (1 - pi) + x(r - 1) pi`, and `w`
-    /// also gains `p(r - 1) pi b`.
+    /// Returns the state of `ranks` ranks after one more trial. The update is `x(r) <- x(r) (1 - pi) + x(r - 1) pi`,
+    /// and `w` also gains `p(r - 1) pi b`.
     fn after(&self, Trial { ahead, behind, b }: &Trial<B>, ranks: usize) -> Self {
         let below = |x: &[Array<B>], rank: usize| Some(x.get(rank.checked_sub(1)?)?.clone() * ahead.clone());
         let here = |x: &[Array<B>], rank: usize| Some(x.get(rank)?.clone() * behind.clone());
@@ -66,8 +66,8 @@ impl<B: Backend> State<B> {
         Self { p, w }
     }
 
-    /// Returns the derivative of the expectation with respect to `pi`. It combines the derivatives after a trial with
-    /// the state before it; a document above leaves the factor `left` in a product.
+    /// Returns the derivative of the expectation with respect to `pi`. The slope combines the derivatives after a trial
+    /// with the state before it. A document above leaves the factor `left` in a product.
     fn slope(&self, state: &Self, b: Option<&Array<B>>, left: Option<&Array<B>>) -> Option<Array<B>> {
         let moved = |slopes: &[Array<B>], x: &[Array<B>]| {
             let by_rank = slopes.iter().enumerate().take(x.len() + 1).map(|(rank, slope)| {
@@ -172,8 +172,8 @@ pub fn value<B: Backend>(
     out.0
 }
 
-/// Returns the gradient with respect to `x`. The derivatives of the state are propagated backward through the trials,
-/// and the derivative of each trial is a sum over ranks. Only every `sqrt(n)`-th state is kept; the states between are
+/// Returns the gradient with respect to `x`. The derivatives of the state run backward through the trials, and the
+/// derivative of each trial is a sum over ranks. Only every `sqrt(n)`-th state is kept; the states between are
 /// recomputed.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,

@@ -1,5 +1,5 @@
-//! `Array`, a float tensor of any backend with operators. Tensor definitions written with it run on plain backends,
-//! under autodiff and through burn's run-time dispatch.
+//! `Array`, a float tensor with operators that works on any backend. Tensor definitions are written with `Array`, so
+//! they run on plain backends, under autodiff and through burn's run-time dispatch.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -148,12 +148,12 @@ impl<B: Backend> Array<B> {
         Self(B::float_reshape(self.0, Shape::from(dims)))
     }
 
-    /// Sums over dimension `dim` and removes it.
+    /// Sums the array over dimension `dim` and removes this dimension.
     pub fn sum(self, dim: usize) -> Self {
         Self(B::float_sum_dim(self.0, dim)).squeeze(dim)
     }
 
-    /// Multiplies along dimension `dim` and removes it.
+    /// Multiplies the values along dimension `dim` and removes this dimension.
     pub fn product(self, dim: usize) -> Self {
         Self(B::float_prod_dim(self.0, dim)).squeeze(dim)
     }

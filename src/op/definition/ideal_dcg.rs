@@ -4,7 +4,7 @@ use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{array::Array, at_rank, rank};
 
-/// The tensor definition, which takes the discounts at the ranks of the gains.
+/// The tensor definition, which looks up the discounts at the ranks of the gains.
 pub fn value<B: Backend>(gains: FloatTensor<B>, mask: FloatTensor<B>, discounts: Vec<f64>) -> FloatTensor<B> {
     let ranks = rank::value::<B>(gains.clone(), mask.clone());
     discounted::<B>(gains, mask, at_rank::value::<B>(ranks, discounts))

@@ -4,8 +4,8 @@ use burn::backend::{Backend, tensor::FloatTensor};
 
 use super::{array::Array, rows::by_rows};
 
-/// Returns `exp(-(x_j - x_i)^2 / sigma)` for the documents `j`. It is at most 1, and 1 at `j = i`, so the softmax need
-/// not subtract a maximum.
+/// Returns `exp(-(x_j - x_i)^2 / sigma)` for the documents `j`. The kernel is at most 1, and 1 at `j = i`, so the
+/// softmax need not subtract a maximum.
 fn kernel<B: Backend>(x: &Array<B>, mask: &Array<B>, rows: (usize, usize), sigma: f64) -> Array<B> {
     (x.differences(rows).square() / -sigma).exp() * mask.columns()
 }

@@ -1,5 +1,6 @@
-//! The definition of every primitive, in tensor operations that any burn backend has: its value, and its analytic
-//! gradient if it has one. Arrays over pairs are computed in chunks of rows within the memory budget.
+//! The definition of every primitive in tensor operations that any burn backend has. Each definition gives the value
+//! and, if the primitive is differentiable, the analytic gradient. Arrays over pairs are computed in chunks of rows
+//! within the memory budget.
 //!
 //! Definitions call only other definitions, never the primitives of a backend, so they run on backends that do not know
 //! this crate.
@@ -26,7 +27,8 @@ use burn::backend::{Backend, tensor::FloatTensor};
 use self::array::Array;
 use crate::op::call::{Call, Tensors};
 
-/// Replaces the values of documents that `rows` leaves out by `fill`. Without `rows`, it returns `out` unchanged.
+/// Replaces the values of documents that `rows` leaves out by `fill`. Without `rows`, the function returns `out`
+/// unchanged.
 fn asked<B: Backend>(out: FloatTensor<B>, rows: &Tensors<B>, fill: f64) -> FloatTensor<B> {
     match rows.first() {
         Some(rows) => Array::<B>(rows.clone()).select_or(Array(out), fill).0,
@@ -69,8 +71,8 @@ pub fn forward<B: Backend>(call: Call<B>) -> Tensors<B> {
     })
 }
 
-/// Returns the gradient of a call for its first input, or for both inputs of NeuralSort. The given output gradient is 0
-/// at documents that are not needed. `saved` are the outputs that [`Call::saved`] keeps.
+/// Returns the gradient of a call for its first input, or for both inputs of NeuralSort. The gradient of the output
+/// must be 0 at documents that are not needed. `saved` holds the outputs that [`Call::saved`] keeps.
 pub fn backward<B: Backend>(call: Call<B>, saved: Tensors<B>, gradient: FloatTensor<B>) -> Tensors<B> {
     Tensors::One(match call {
         Call::StepSum { x, v, alpha, step, .. } => step_sum::gradient::<B>(x, v, gradient, alpha, step),

@@ -112,14 +112,14 @@ pub fn value<B: Backend>(
     exponentials.at_all_ranks(found * exponentials.asked()).0
 }
 
-/// Sums `e_rj w_r`, and `e_rj w_r` times the slope of the row, over the rows; each sum is `[batch, 1, documents]`.
+/// Sums `e_rj w_r` over the rows, and `e_rj w_r` times the slope of the row; each sum is `[batch, 1, documents]`.
 fn weigh<B: Backend>(e: &Array<B>, weights: Array<B>, slope: &Array<B>) -> [Array<B>; 2] {
     [weights.clone(), weights * slope.clone()].map(|weights| (e.clone() * weights.column()).sum(1).columns())
 }
 
-/// Returns the gradients with respect to `x` and `v`. Each scaling factor is `1` over a sum of entries times factors of
-/// the other side. If the logarithm of one such entry or factor rises by one unit, the logarithm of the scaling factor
-/// falls by the scaled entry.
+/// Returns the gradients with respect to `x` and `v`. Each scaling factor is `1` over a sum of entries, multiplied by
+/// factors of the other side. If the logarithm of an entry or of such a factor rises by one, the logarithm of the
+/// scaling factor falls by the scaled entry.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,
     v: FloatTensor<B>,

@@ -8,8 +8,8 @@ use super::{array::Array, rows::by_rows};
 use crate::op::cpu::{Distance, PairLoss, PairWeight, Real};
 
 impl<B: Backend> PairWeight<Array<B>> {
-    /// Returns two weights for the pairs of a chunk of rows: one for the row as the more relevant document, one for the
-    /// column.
+    /// Returns two weights for the pairs of a chunk of rows, with the row and with the column as the more relevant
+    /// document.
     fn of_rows(&self, ordered: Array<B>, reversed: Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
         match self {
             Self::Unit => (ordered, reversed),
@@ -78,8 +78,8 @@ fn exponential_bound<B: Backend>(t: &Array<B>) -> f64 {
     }
 }
 
-/// Marks the pairs that the labels order, in two arrays of 1 and 0. The first marks pairs whose row is more relevant,
-/// and the second marks pairs whose column is.
+/// Marks the pairs that the labels order, in two arrays of 1 and 0. The first array marks pairs whose row is more
+/// relevant, and the second array marks pairs whose column is.
 fn order<B: Backend>(labels: &Array<B>, mask: &Array<B>, rows: (usize, usize)) -> (Array<B>, Array<B>) {
     let valid = mask.columns() * mask.rows(rows).column();
     let d = labels.differences(rows);

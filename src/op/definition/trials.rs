@@ -5,8 +5,8 @@ use burn::backend::{Backend, tensor::FloatTensor};
 use super::{array::Array, rows::by_rows_with};
 use crate::op::cpu::Comparison;
 
-/// Returns three arrays for the rows `i` of a chunk: `pi_ji`, `1 - pi_ji`, and 1 where a trial exists. A row has a
-/// trial against every other document of its list. Without a trial, the arrays hold 0, 1 and 0.
+/// Returns three arrays for the rows `i` of a chunk, which are `pi_ji`, `1 - pi_ji`, and 1 where a trial exists. A row
+/// has a trial against every other document of its list. Without a trial, the three arrays hold 0, 1 and 0.
 pub fn trials<B: Backend>(
     x: &Array<B>,
     mask: &Array<B>,
@@ -28,8 +28,8 @@ pub fn density<B: Backend>(x: &Array<B>, comparison: Comparison, rows: (usize, u
 }
 
 /// Returns the gradient with respect to `x` for a mixture of comparisons. `flow` receives the weight of a comparison
-/// and the rows of a chunk, and returns the derivatives with respect to `x_j` for each trial. It holds `numbers` values
-/// for each row.
+/// and the rows of a chunk, and returns the derivatives with respect to `x_j` for each trial. `flow` holds `numbers`
+/// values for each row.
 pub fn gradient_of_trials<B: Backend>(
     x: &Array<B>,
     mixture: &[(f64, Comparison)],

@@ -1,6 +1,6 @@
 //! Computes [`above_expectation`](crate::op::above_expectation()) on the device.
 //!
-//! The kernels skip rows without a weight and columns of padding ([`members`](super::members)). They compute factors as
+//! The kernels skip rows without a weight and columns of padding ([`members`](super::members)). Factors are computed as
 //! in [`rank_expectation`](super::rank_expectation), and the units of a row share its terms in the same way. The
 //! gradient recomputes the products for each comparison. Each cube sums the gradient of its rows for every column, and
 //! a second kernel adds the cubes, so nothing is stored for a pair.
@@ -74,8 +74,8 @@ fn values(
 }
 
 /// Computes the gradients that the rows of a cube send, where `w` are their weights times the incoming gradient.
-/// `to_rows` receives the gradients of the rows themselves. `partials` receives the sums over the rows for every
-/// column. `first` is the number of the first cube.
+/// `to_rows` receives the gradients of the rows themselves. `partials` receives the sums of the rows' gradients for
+/// every column. `first` is the number of the first cube.
 #[cube(launch)]
 fn flows(
     x: &[f32],

@@ -19,7 +19,7 @@ pub(super) const TILE: usize = 16;
 /// The lower bound of a factor in a product.
 pub(super) const SMALLEST: f32 = <f32 as Real>::SMALLEST_FACTOR;
 
-/// Returns the contributions of the documents. A function of only the rank receives zeros, which make a product of
+/// Returns the contributions `b` of the documents. A function of only the rank receives zeros, which make a product of
 /// ones.
 pub(super) fn contributed(b: &CubeTensor, above: Above) -> CubeTensor {
     match above {
@@ -34,8 +34,8 @@ pub(super) fn passes(b: f32, #[comptime] sum: bool) -> f32 {
     if comptime!(sum) { f32::new(1.0f32) } else { 1.0f32 - b }
 }
 
-/// The trials of a tile in shared memory. For each column and row, it holds the probability that the column beats the
-/// row, its complement, and the value of the column.
+/// The trials of a tile in shared memory. For each column and row, the scratch memory holds the probability that the
+/// column beats the row, and its complement. It also holds the value of each column.
 #[derive(CubeType)]
 pub(super) struct Scratch {
     pub ahead: Shared<[f32]>,

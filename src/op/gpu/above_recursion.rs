@@ -1,10 +1,10 @@
 //! Computes [`above_recursion`](crate::op::above_recursion()) on the device.
 //!
-//! A unit follows the trials of all columns against one row under one comparison; no other unit can share this work. It
-//! holds a [window](super::rank_window) of ranks. More ranks need several windows, and only as many run as the function
-//! of a list needs. Neighboring windows exchange one number per trial. The gradient runs backward through the trials.
-//! The states before each block of trials are kept; the others are recomputed within their block. Units sum the
-//! gradient of their rows for every column, and a second kernel adds the tiles of rows.
+//! A unit follows the trials of all columns against one row under one comparison; no other unit can share this work.
+//! Each unit holds a [window](super::rank_window) of ranks. More ranks need several windows, and only as many run as
+//! the function of a list needs. Neighboring windows exchange one number per trial. The gradient runs backward through
+//! the trials. The states before each block of trials are kept; the others are recomputed within their block. Units sum
+//! the gradient of their rows for every column, and a second kernel adds the tiles of rows.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -18,10 +18,10 @@ use super::rank_window::{Form, Neighbor, Row, Trial, Window, advance, begin, emp
 use super::tile::{Place, STRIDE, UNITS, place_in_part, sum_of_row};
 use crate::op::cpu::AboveRecursion;
 
-/// The number of trials whose flows a cube sums together.
+/// The number of trials whose gradients a cube sums together.
 const TILE: usize = 8;
 
-/// The memory of a unit. The numbers of all units for one slot are consecutive.
+/// The slots in which a unit stores numbers. The numbers of all units for the same slot are consecutive.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 struct Slots {
@@ -62,8 +62,8 @@ fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] fo
     }
 }
 
-/// Returns the numbers that a neighboring window left for trial `j`, in the slots from `first`. Beyond the windows they
-/// are 0.
+/// Returns the numbers that a neighboring window left for trial `j`, in the slots from `first`. Beyond the windows,
+/// these numbers are 0.
 #[cube]
 fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #[comptime] form: Form) -> Neighbor {
     let mut p = 0.0f32;
@@ -110,7 +110,7 @@ fn windows(values: &[f32], first: usize, ranks: usize, #[comptime] form: Form) -
     counted.div_ceil(comptime!(form.width))
 }
 
-/// Returns the function at a rank, or 0 beyond the last rank.
+/// Returns the value of the function at a rank, or 0 beyond the last rank.
 #[cube]
 fn value(values: &[f32], first: usize, rank: usize, ranks: usize) -> f32 {
     select(rank < ranks, values[first + min(rank, ranks - 1)], 0.0f32)
@@ -211,14 +211,14 @@ fn slots_needed(documents: usize, block: usize, form: Form) -> usize {
 }
 
 /// Computes the gradients that the rows of a cube send, where `w` are their weights times the incoming gradient.
-/// `to_rows` receives the gradients of the rows themselves. `partials` receives the sums over the rows for every
-/// column. `first` is the number of the first cube.
+/// `to_rows` receives the gradients of the rows themselves. `partials` receives the sums of the rows' gradients for
+/// every column. `first` is the number of the first cube.
 ///
-/// For each comparison, and each window of ranks from the highest down, the kernel does three steps:
-/// 1. It recomputes the windows below, for the number that each trial needs from the window below.
-/// 2. It runs all trials once and stores the state before each block of them.
-/// 3. From the last block to the first, it recomputes and stores the states before the trials of the block. The
-///    derivatives then run backward, trial by trial. Shared memory collects the flows of up to [`TILE`] trials, and one
+/// For each comparison, and each window of ranks from the highest down, the kernel works in three steps:
+/// 1. It recomputes the windows below, because each trial needs a number from the window below.
+/// 2. It runs all trials once and stores the state before each block of trials.
+/// 3. From the last block to the first, it recomputes and stores the states before the trials of the block. After that,
+///    the derivatives run backward, trial by trial. Shared memory collects the flows of up to [`TILE`] trials, and one
 ///    unit for each column adds them over the rows.
 #[cube(launch)]
 fn flows(
@@ -346,8 +346,8 @@ fn flows(
     }
 }
 
-/// Returns the derivative of the expectation with respect to the probability that a column is above. It combines the
-/// state before the trial, in the slots from `states`, with the derivatives after it.
+/// Returns the derivative of the expectation with respect to the probability that a column is above. The derivative
+/// combines the state before the trial, in the slots from `states`, with the derivatives after it.
 #[cube]
 fn through_ranks(
     scratch: &[f32],

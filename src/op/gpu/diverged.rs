@@ -1,7 +1,7 @@
-//! Marks lists with a score that is not finite. All their documents become NaN, so a diverged run is visible.
+//! Marks lists with a score that is not finite. All documents of such a list become NaN, so a diverged run is visible.
 //!
-//! The minimum and maximum on a device ignore NaN, and a pair that does not count would hide it. A separate kernel
-//! therefore runs after the others and checks the bits of the scores.
+//! The minimum and maximum on a device ignore NaN, and pairs that do not count would hide it. A separate kernel runs
+//! after the others and checks the bits of the scores.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -10,7 +10,7 @@ use super::launch::{Batch, start};
 use super::members::is_counted;
 use super::tile::UNITS;
 
-/// The exponent bits, which are all ones in a number that is not finite; `NAN` has the bits of NaN.
+/// The bits of the exponent, which are all ones in a number that is not finite; `NAN` holds the bits of NaN.
 const EXPONENT: u32 = 0x7f80_0000;
 const NAN: u32 = 0x7fc0_0000;
 

@@ -1,4 +1,4 @@
-//! Functions of the difference of two scores that kernels sum, as named types.
+//! The functions of the difference of two scores that kernels sum, as named types.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 

@@ -1,6 +1,6 @@
 //! Computes [`indicator_sum`](crate::op::indicator_sum()) on the device, with one exponential per pair. Long lists are
-//! summed in [cells](super::cells::indicator_sum). No pass for the maximum is needed, since each document is nearest to
-//! itself.
+//! summed in [cells](super::cells::indicator_sum). The softmax needs no pass for the maximum, since each document is
+//! nearest to itself.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -12,7 +12,7 @@ use super::real::exponential;
 use super::tile::{SLICES, UNITS, in_tile, place, sum_of_row};
 
 /// Computes `sum_j a_j k_ij / total_i` and `total_i = sum_j k_ij` for each row `i`, with
-/// `k_ij = m_j exp(rate (x_j - x_i)^2)`. At padding, the first is 0 and `total_i` is nonzero.
+/// `k_ij = m_j exp(rate (x_j - x_i)^2)`. At padding, the softmax sum is 0 and `total_i` is nonzero.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -149,7 +149,7 @@ pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f
 }
 
 /// Returns the gradient of [`indicator_sum`] with respect to `x`, given the gradient of its output. `[out, total]` are
-/// its results.
+/// the results of the forward pass.
 pub fn indicator_sum_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

@@ -18,8 +18,8 @@ use super::tile::{ROWS, UNITS};
 use crate::device::root_cause;
 use crate::execution::Execution;
 
-/// The shared memory, in bytes, that the most demanding kernel needs. This is the gradient of `above_expectation` with
-/// its [most terms](super::above_expectation::MOST_TERMS).
+/// The largest amount of shared memory, in bytes, that a kernel needs. The most demanding kernel is the gradient of
+/// `above_expectation` with its [most terms](super::above_expectation::MOST_TERMS).
 const SHARED_MEMORY: usize = 16 << 10;
 
 /// The device on which a kernel runs, and the size of its input.
@@ -68,7 +68,7 @@ impl Batch {
         self.cubes_for(self.lists * self.tiles())
     }
 
-    /// Returns at least this number of cubes, sometimes a few more.
+    /// Returns at least `cubes` cubes, sometimes a few more.
     pub fn cubes_for(&self, cubes: usize) -> Cubes<'_> {
         let count = CubeCountSelection::new(&self.client, cubes as u32).cube_count();
         Cubes { batch: self, count, units: CubeDim::new_1d(UNITS as u32) }
@@ -91,22 +91,22 @@ impl Batch {
         (0..all).step_by(most).map(move |first| Part { first, cubes: most.min(all - first) })
     }
 
-    /// Allocates one number per document, not initialized.
+    /// Allocates one number per document, without initializing it.
     pub fn per_document(&self) -> CubeTensor {
         self.numbers([self.lists, self.documents])
     }
 
-    /// Allocates `width` numbers per document, not initialized.
+    /// Allocates `width` numbers per document, without initializing them.
     pub fn per_document_and(&self, width: usize) -> CubeTensor {
         self.numbers([self.lists, self.documents, width])
     }
 
-    /// Allocates a tensor of numbers of this shape, not initialized.
+    /// Allocates a tensor of numbers of this shape, without initializing it.
     pub fn numbers<const D: usize>(&self, shape: [usize; D]) -> CubeTensor {
         empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), Shape::new(shape), DType::F32)
     }
 
-    /// Allocates `width` whole numbers per list, not initialized.
+    /// Allocates `width` whole numbers per list, without initializing them.
     pub fn indices(&self, width: usize) -> CubeTensor {
         let shape = Shape::new([self.lists, width]);
         empty_device_contiguous_dtype(self.client.clone(), self.device.clone(), shape, DType::U32)
@@ -130,8 +130,8 @@ pub(super) fn write(tensor: &CubeTensor) -> BufferArg {
     tensor.clone().into_buffer_arg()
 }
 
-/// Starts a kernel on some cubes. It receives the tensors that it reads and writes, the numbers of lists and of
-/// documents per list, and further numbers. After a semicolon, it receives only the listed numbers.
+/// Starts a kernel on some cubes. The kernel receives the tensors that it reads and writes, the numbers of lists and
+/// documents, and further numbers. After a semicolon, the kernel receives only the listed numbers.
 macro_rules! start {
     ($cubes:expr, $kernel:expr, [$($read:expr),* $(,)?], [$($write:expr),* $(,)?] $(, $number:expr)* $(,)?) => {{
         let cubes = $cubes;
@@ -162,8 +162,8 @@ pub(super) fn sum(a: CubeTensor, b: CubeTensor) -> CubeTensor {
     CubeBackend::float_add(a, b)
 }
 
-/// Runs `launch` like [`run`], then sets the first output to NaN in lists that have diverged. Only documents of `mask`
-/// count.
+/// Runs `launch` like [`run`], then sets the first output to NaN in lists that have diverged. Only the documents of
+/// `mask` count.
 pub(super) fn compute<const K: usize>(
     kernel: &str,
     x: &CubeTensor,
@@ -189,8 +189,8 @@ pub(super) fn compute_one(
     compute(kernel, x, Some(mask), bindings, |batch| [launch(batch)]).map(|[out]| out)
 }
 
-/// Runs `launch`, which starts a kernel with `bindings` buffers on the batch of `x`. Returns `None` if the device
-/// cannot run it; the log says so once for each kernel and device.
+/// Runs `launch`, which starts a kernel with `bindings` buffers on the batch of `x`. The result is `None` if the device
+/// cannot run the kernel; the log says so once for each kernel and device.
 pub(super) fn run<const K: usize>(
     kernel: &str,
     x: &CubeTensor,

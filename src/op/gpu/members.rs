@@ -1,8 +1,8 @@
 //! Selects the documents that a kernel visits: rows and columns that can change the result.
 //!
 //! Before the main kernel, another kernel moves the rows and columns that count to the front, in their order, and
-//! counts them. Nothing is sorted and nothing is added atomically. Padding changes neither the order nor the number of
-//! terms wherever it is, so results have the same bits with any padding. A skipped document is skipped for any score,
+//! counts them. The kernels sort nothing and add nothing atomically. Padding at any place changes neither the order nor
+//! the number of terms, so results have the same bits with any padding. A skipped document is skipped for any score,
 //! even NaN.
 
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -38,14 +38,14 @@ pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
     }
 }
 
-/// Returns the number of columns for the rows of a cube. It is the same for all units of the cube, since they wait for
-/// each other.
+/// Returns the number of columns for the rows of a cube. This number is the same for all units of the cube, since they
+/// wait for each other.
 #[cube]
 pub(super) fn visited(place: Place, members: Members) -> usize {
     select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
 }
 
-/// The rule by which rows and columns count.
+/// The rule by which the rows and columns of a list count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Rule {
     /// Rows and columns each count by their own number.
@@ -56,8 +56,8 @@ enum Rule {
     Columns,
 }
 
-/// Returns whether a value counts, that is, whether it is not 0. It compares bits, because NaN counts but does not
-/// differ from 0 on some devices.
+/// Returns whether a value counts, that is, whether it is not 0. The function compares bits, because NaN counts but
+/// does not differ from 0 on some devices.
 #[cube]
 pub(super) fn is_counted(value: f32) -> bool {
     (u32::reinterpret(value) & 0x7fff_ffffu32) != 0u32
@@ -82,8 +82,8 @@ fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule:
     }
 }
 
-/// Writes the rows of each list, beginning with those that count, and the number of rows that count. Then it does the
-/// same for the columns. One cube per list.
+/// Writes the rows of each list, beginning with those that count, and the number of rows that count. The kernel then
+/// writes the same for the columns. One cube per list.
 #[cube(launch)]
 fn partition(
     of_rows: &[f32],
@@ -172,8 +172,8 @@ pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
     order
 }
 
-/// Adds a column of a tile over the rows of a cube. The sum overwrites `partials[entry]` for the first tile of the
-/// column, and is added to it for later tiles.
+/// Adds a column of a tile over the rows of a cube. For the first tile of the column, the sum overwrites
+/// `partials[entry]`; later tiles add to it.
 #[cube]
 pub(super) fn send(tile: &Shared<[f32]>, column: usize, partials: &mut [f32], entry: usize, is_first: bool) {
     let mut sum = 0.0f32;

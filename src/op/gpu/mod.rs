@@ -1,16 +1,16 @@
 //! GPU kernels in CubeCL, with one source for CUDA, ROCm, Metal, Vulkan and WebGPU.
 //!
-//! Values are computed in `f32`. For a tensor of another type, or a device that cannot run a kernel, the functions
+//! All values are computed in `f32`. For a tensor of another type, or a device that cannot run a kernel, the functions
 //! return `None`. The backend then uses the tensor definition and its analytic gradient in chunks of rows, and the log
 //! says so once. Nothing is stored for a pair and nothing is added atomically (see [`tile`]). Where many rows and
 //! columns cannot change the result, kernels skip them (see [`members`]).
 //!
 //! Long lists are sorted, and sums of smooth functions are computed in [`cells`] of the sorted list, in O(n log n). The
-//! device chooses these lists (see [`cells::choice`]).
+//! device decides which lists these are (see [`cells::choice`]).
 //!
 //! All kernels start in the same way. [`launch::compute`] checks that the device can run the kernel, and marks lists
-//! that have diverged. [`launch::start!`] passes the tensors and numbers. The functions of a pair are named types in
-//! [`functions`].
+//! that have diverged. [`launch::start!`] passes the tensors and numbers. The functions of a pair of scores are named
+//! types in [`functions`].
 //!
 //! The kernels belong to burn's `CubeBackend`. burn's default features wrap it in kernel fusion, and no crate can query
 //! whether they do. The GPU features of this crate therefore turn fusion on, so there is only one type. burn's macro

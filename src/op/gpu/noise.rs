@@ -27,7 +27,7 @@ pub(super) enum Kind {
 /// The density of standard normal noise at 0.
 const FRAC_1_SQRT_2PI: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
 
-/// Returns the number of comparisons in a list of `documents`. `noise` is the output of [`numbers`].
+/// Returns the number of comparisons in a list of `documents`. `noise` must be the output of [`numbers`].
 #[cube]
 pub(super) fn comparisons(noise: &[f32], documents: usize, #[comptime] kind: Kind) -> usize {
     match kind {

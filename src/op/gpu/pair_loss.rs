@@ -113,14 +113,14 @@ impl Term for SoftZeroOne {
     }
 }
 
-/// The numbers that a weight reads. A kernel is compiled for each form.
+/// The numbers that the weight of a pair reads. A kernel is compiled for each form of the weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Form {
     Unit,
     Document,
-    /// Weights with only differences of discounts.
+    /// Weights with only the difference of discounts.
     Absolute,
-    /// Weights that also have discount steps.
+    /// Weights that also have the discount step.
     Gap,
 }
 
@@ -263,7 +263,8 @@ fn gradients<L: Term>(
 /// A weight in the form that kernels accept.
 struct Weighting<'a> {
     form: Form,
-    /// The weights or gains, the discounts and the ranks of the documents. The scores fill unused buffers.
+    /// The weights or gains, the discounts and the ranks of the documents. Weights that need fewer buffers have the
+    /// scores in the others.
     buffers: [&'a CubeTensor; 3],
     /// The weight of the difference of discounts.
     absolute: f32,
@@ -286,7 +287,7 @@ impl<'a> Weighting<'a> {
     }
 
     /// Returns `gap (D(r) - D(r + 1))` by difference of ranks, with `D(r) = 1/log2(1 + r)`; the first two entries are
-    /// equal. The host computes it, since the difference cancels in single precision.
+    /// equal. The host computes these steps, since their difference cancels in single precision.
     fn steps(&self, documents: usize) -> Vec<f32> {
         if self.form != Form::Gap {
             return vec![0.0];

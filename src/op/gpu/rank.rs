@@ -46,8 +46,8 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     }
 }
 
-/// Writes one more than the place of each document in the order of the scores. Padding follows in its own order. One
-/// unit per place.
+/// Writes one more than the place of each document in the order of the scores. Padding follows the documents in its own
+/// order. One unit per place.
 #[cube(launch)]
 fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists: usize, documents: usize) {
     let cell = ABSOLUTE_POS;
@@ -64,8 +64,8 @@ fn places(sorted: &[u32], order: &[u32], counts: &[u32], out: &mut [f32], lists:
 /// The smallest number of documents in a list for which a batch is sorted.
 const PAYS: usize = 8192;
 
-/// Computes ranks by sorting, if the batch is wide enough. Both methods give the same whole numbers, so the width of
-/// the batch may decide.
+/// Computes ranks by sorting, if the batch is wide enough. Sorting and counting give the same whole numbers, so the
+/// width of the batch may decide.
 fn by_sorting(x: &CubeTensor, mask: &CubeTensor) -> Option<CubeTensor> {
     least(x.shape().dims::<2>()[1], PAYS)?;
     let [out] = run("rank, sorted", x, 7, |batch| {

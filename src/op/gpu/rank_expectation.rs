@@ -3,8 +3,9 @@
 //!
 //! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`. Both probabilities come from `erfc`, which is
 //! precise for `pi` near 1. For a larger factor, a product `p` becomes `p - p pi (1 - z)`, where the host computes
-//! `1 - z`. Rounding errors then do not add up, either for the equal factors of many tied documents or for `z` near 1.
-//! The units of a row share its terms: unit `s` multiplies the terms `s, s + SLICES, ..` over all documents, in order.
+//! `1 - z`. Rounding errors then do not add up for the equal factors of many tied documents, or for `z` near 1. The
+//! units of a row share its terms, where unit `s` multiplies the terms `s, s + SLICES, ..` over all documents, in
+//! order.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -21,8 +22,8 @@ const TILE: usize = 32;
 /// The largest number of terms for which a tile fits into the shared memory that every device has.
 pub(super) const MOST_TERMS: usize = 48;
 
-/// Computes `m_i sum_m c_m P_im` for each row `i`, and the products `P_im` over the documents `j != i`. `gaps` holds
-/// `1 - z_m`. A unit has `own` terms; those beyond `terms` have a coefficient of 0.
+/// Computes `m_i sum_m c_m P_im` for each row `i`, and the products `P_im` over the documents `j != i`. The argument
+/// `gaps` holds `1 - z_m`. Each unit has `own` terms, of which those beyond `terms` have a coefficient of 0.
 #[cube(launch)]
 fn values(
     x: &[f32],
@@ -201,8 +202,8 @@ pub fn rank_expectation(
     })
 }
 
-/// Returns the gradient of [`rank_expectation`] with respect to `x`, given the gradient of its output. The forward pass
-/// computed `products`.
+/// Returns the gradient of [`rank_expectation`] with respect to `x`, given the gradient of its output. `products` comes
+/// from the forward pass.
 pub fn rank_expectation_gradient(
     x: &CubeTensor,
     a: &CubeTensor,

@@ -1,10 +1,10 @@
 //! The trials against a row for a window of ranks, which a unit of [`above_recursion`](super::above_recursion) holds.
 //!
 //! `p(r)` is the probability of `r` documents above, times the mean of the product over them. `w(r)`, for a sum, is the
-//! probability times the mean of the sum. A trial changes `p(r)` to `p(r) behind + p(r - 1) ahead`, and `w(r)` to
-//! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`, as in `cpu/ranks/trials.rs`. In a product, `ahead` includes the
-//! factor `1 - b`. Trials move probabilities to higher ranks and derivatives to lower ranks. A window therefore needs
-//! one number of each kind from its neighbor.
+//! probability times the mean of the sum. A trial changes `p(r)` to `p(r) behind + p(r - 1) ahead`, as in
+//! `cpu/ranks/trials.rs`. It changes `w(r)` to `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`. In a product, `ahead`
+//! includes the factor `1 - b`. Trials move probabilities to higher ranks and derivatives to lower ranks. A window
+//! therefore needs one number of each kind from its neighbor.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
@@ -14,8 +14,8 @@ use super::real::probability;
 use super::tile::{ROWS, SLICES};
 use crate::op::cpu::Above;
 
-/// The number of which the widths of windows are multiples, to compile few kernels. Their maximum is what units hold
-/// without spilling.
+/// The number of which the widths of windows are multiples, so few kernels are compiled. The largest width is what
+/// units can hold without spilling.
 const STEP: usize = 8;
 pub(super) const WIDEST: usize = 32;
 
@@ -109,7 +109,7 @@ pub(super) fn trial(
     }
 }
 
-/// `p` and `w` of a window of ranks, or the derivatives with respect to them. A product has no `w`.
+/// `p` and `w` of a window of ranks, or the derivatives with respect to them. Windows of a product have no `w`.
 #[derive(CubeType)]
 pub(super) struct Window {
     pub p: Array<f32>,

@@ -135,7 +135,8 @@ fn pays(rate: f32, step: Step) -> Option<usize> {
 }
 
 /// Computes [`step_sum`](crate::op::step_sum()), or [`counted_step_sum`](crate::op::counted_step_sum()) if `counted` is
-/// given. In the latter, only documents with nonzero `counted` are rows. Returns `None` if the device has no kernel.
+/// given. With `counted`, only documents with nonzero `counted` are rows. The result is `None` if the device has no
+/// kernel.
 pub fn step_sum(
     x: &CubeTensor,
     v: &CubeTensor,

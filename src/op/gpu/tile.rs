@@ -1,17 +1,17 @@
-//! Divides the work: a cube computes [`ROWS`] rows of one list against all documents of the list.
+//! Divides the work among cubes, which each compute [`ROWS`] rows of one list against all documents of the list.
 //!
 //! [`SLICES`] units share each row. Unit `s` of a row visits the documents `s, s + SLICES, ..` of each tile in shared
-//! memory, and the partial sums are added in order. Expectations of exponentials divide the terms of a row among the
-//! units instead, and `above_recursion` divides its comparisons under exact noise. The unit of a document depends only
-//! on its place, and nothing is added atomically. Results therefore have the same bits in every run and with any
-//! padding at the end of a list.
+//! memory. The partial sums are added in order. Expectations of exponentials divide the terms of a row among the units
+//! instead. Under exact noise, `above_recursion` divides its comparisons among them. The unit that visits a document
+//! depends only on the document's place, and nothing is added atomically. Results therefore have the same bits in every
+//! run and with any padding at the end of a list.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
 /// The number of rows that a cube computes.
 pub(super) const ROWS: usize = 32;
-/// The distance between the columns of a tile of flows. It lets the units of neighboring columns read neighboring
-/// words.
+/// The distance between the columns of a tile of flows. This distance lets the units of neighboring columns read
+/// neighboring words.
 pub(super) const STRIDE: usize = ROWS + 1;
 /// The number of units that share a row.
 pub(super) const SLICES: usize = 8;
@@ -57,7 +57,7 @@ pub(super) fn place(lists: usize, documents: usize) -> Place {
 }
 
 /// Returns the place of a unit in one of the `cubes` from `first`. A device may start further cubes, which repeat the
-/// last one.
+/// work of the last one.
 #[cube]
 pub(super) fn place_in_part(first: usize, cubes: usize, documents: usize) -> Place {
     let tiles = documents.div_ceil(ROWS);
@@ -79,7 +79,7 @@ pub(super) fn place_in_part(first: usize, cubes: usize, documents: usize) -> Pla
     }
 }
 
-/// Returns the sum over the units of a row to the first of them. Every unit of the cube must call it.
+/// Returns the sum over the units of a row; only the first of them receives it. Every unit of the cube must call it.
 #[cube]
 pub(super) fn sum_of_row(value: f32, place: Place, values: &mut Shared<[f32]>) -> f32 {
     // The last readers must be done.

@@ -21,8 +21,8 @@ use crate::op::cpu::{
 /// The number of differences whose probabilities are computed at once.
 const CHUNK: usize = 8;
 
-/// The width of a box over which its points determine the logarithms and flows. These functions are singular about a
-/// third of a unit off the real line, where a small base exceeds the probability of staying behind.
+/// The width of a box that is small enough for its points to determine the logarithms and flows. These functions are
+/// singular about a third of a unit off the real line, where a small base exceeds the probability of staying behind.
 const WIDTH: f64 = 0.5;
 
 /// Returns `1 + pi (z - 1)` from the probability to be ahead and the probability to stay behind.
@@ -31,7 +31,8 @@ fn factor<const FMA: bool>(base: f64, ahead: f64, behind: f64) -> f64 {
     if base >= 0.5 { ahead.fma::<FMA>(base - 1.0, 1.0) } else { ahead.fma::<FMA>(base, behind) }
 }
 
-/// Returns the two probabilities and `exp(-t^2)` for the arguments `sign t - shift` of up to [`CHUNK`] differences `t`.
+/// Returns the probabilities of both outcomes and `exp(-t^2)`, at the arguments `sign t - shift` of up to [`CHUNK`]
+/// differences `t`.
 #[inline(always)]
 fn chances<const FMA: bool>(t: &[f64], sign: f64, shift: f64) -> [[f64; CHUNK]; 3] {
     let mut chances = [[0.0; CHUNK]; 3];
@@ -45,19 +46,19 @@ fn chances<const FMA: bool>(t: &[f64], sign: f64, shift: f64) -> [[f64; CHUNK]; 
 /// The largest number of distinct values of `1 - b` in a product; lists with more visit all pairs.
 const LEVELS: usize = 8;
 
-/// The logarithm of a factor that makes a product 0.
+/// The logarithm that stands for a factor of 0 in a product.
 const NOTHING: f64 = -1e4;
 
 /// A list by descending score, for one function of the rank and of the documents above.
 pub struct List<'a, T> {
     expectation: &'a AboveExpectation,
     sorted: Sorted,
-    /// The weights of the documents, by descending score, and their `b`.
+    /// The weights of the documents by descending score; `b` has the same order.
     a: Vec<T>,
     b: Vec<f64>,
     /// The distinct values of `1 - b` in a product, or only 1 without a product.
     passes: Vec<f64>,
-    /// The index into `passes` for each document, by descending score.
+    /// The index of each document's value in `passes`, by descending score.
     level: Vec<usize>,
 }
 
@@ -93,7 +94,7 @@ impl<'a, T: Real> List<'a, T> {
         Some(Self { expectation, a: sorted.gather(a), sorted, b, passes, level })
     }
 
-    /// Returns what the terms need under one comparison.
+    /// Prepares the terms for one comparison.
     fn meeting(&self, comparison: Comparison) -> Meeting<'_> {
         let terms = &self.expectation.terms;
         let bases: Vec<f64> = terms.iter().flat_map(|term| self.passes.iter().map(|pass| term.base * pass)).collect();
@@ -128,7 +129,7 @@ impl<'a, T: Real> List<'a, T> {
         }
     }
 
-    /// Computes `a_i E[D(R_i) A_i]` of every document.
+    /// Computes `a_i E[A_i D(R_i)]` of every document.
     pub fn value(&self, target: Target, out: &mut [T]) {
         let mut sums = vec![0.0; self.a.len()];
         for &(weight, comparison) in self.expectation.noise.mixture(self.a.len()).iter() {
@@ -176,8 +177,8 @@ impl<'a, T: Real> List<'a, T> {
     }
 }
 
-/// Returns whether boxes cost less than comparing `rows` documents with all others. In very long lists, both costs grow
-/// in proportion to the length.
+/// Returns whether boxes cost less than comparing `rows` documents with all others. In very long lists, the costs of
+/// boxes and of pairs both grow in proportion to the length.
 fn pays(documents: usize, rows: usize, above: Above) -> bool {
     match above {
         Above::Nothing => rows >= 256 && rows * documents >= 3584 * 3584,
@@ -185,19 +186,19 @@ fn pays(documents: usize, rows: usize, above: Above) -> bool {
     }
 }
 
-/// The interaction of the documents of a list under one comparison.
+/// The terms and documents of a list, prepared for one comparison.
 struct Meeting<'a> {
     terms: &'a [ExponentialTerm],
     shift: f64,
     passes: &'a [f64],
     level: &'a [usize],
-    /// The contributions `b` of the documents, if they are summed.
+    /// The contributions `b` of the documents, if they are added.
     b: Option<&'a Vec<f64>>,
     /// The bases `z_m (1 - b)`, `[terms, levels]`.
     bases: Vec<f64>,
     /// The difference of scores from which a document is certainly above.
     certain: f64,
-    /// The functions of [`Products`] for documents that are certainly above.
+    /// The values of the functions of [`Products`] for documents that are certainly above.
     constants: Vec<f64>,
 }
 
@@ -208,7 +209,7 @@ impl Meeting<'_> {
         self.terms.len() * if self.b.is_some() { 2 } else { 1 }
     }
 
-    /// Returns `E[z^R A]` of term `m`, from the products and shares of a document with this `b`.
+    /// Returns `E[z^R A]` of term `m`, from the products and shares of a document with the contribution `b`.
     fn above(&self, results: &[f64], m: usize, b: f64) -> f64 {
         let shares = if self.b.is_some() { b + results[self.terms.len() + m] } else { 1.0 };
         results[m] * shares
@@ -312,14 +313,14 @@ impl Sum for Products<'_> {
         }
     }
 
-    /// Allows the subtraction: a logarithm needs only a small absolute error, and a share an error small against the
-    /// document's own `b`.
+    /// Allows the subtraction, because the absolute error of a logarithm and the error of a share relative to `b`
+    /// remain small.
     fn subtracts_itself(&self) -> bool {
         true
     }
 }
 
-/// Adds rows of values, times a weight, to rows of sums of the same width.
+/// Multiplies rows of values by `weight` and adds them to rows of sums of the same width.
 #[inline(always)]
 fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight: f64, sums: &mut [f64], width: usize) {
     if weight == 0.0 {
@@ -332,38 +333,38 @@ fn add_rows<'a, const FMA: bool>(values: impl Iterator<Item = &'a [f64]>, weight
     }
 }
 
-/// The flows between documents in the gradient, with `f = 1 + pi (z (1 - b) - 1)` for a document `j` above `i`. The
-/// first is `h(t_ji) = (z (1 - b_j) - 1) exp(-t^2) / f`, times the derivative with respect to the product. A sum also
-/// has `k(t_ji) = z exp(-t^2) / f^2`, times `b_j` and the derivative with respect to the share.
+/// The flows between documents in the gradient, with `f = 1 + pi (z (1 - b) - 1)` for a document `j` above `i`. A flow
+/// is `h(t_ji) = (z (1 - b_j) - 1) exp(-t^2) / f`, times the derivative with respect to the product. With a sum, a
+/// second flow is `k(t_ji) = z exp(-t^2) / f^2`, times `b_j` and the derivative with respect to the share.
 struct Flows<'a> {
     meeting: &'a Meeting<'a>,
-    /// `g_i c_m` times the product and the part above, by descending score. A sum also has `g_i c_m` times only the
-    /// product.
+    /// `g_i c_m` times the product and the contribution of the documents above, by descending score. With a sum,
+    /// further rows hold `g_i c_m` times only the product.
     sent: Vec<f64>,
     scale: f64,
 }
 
 impl Flows<'_> {
-    /// Returns the number of functions for one direction.
+    /// Returns the number of functions for one direction of a pair.
     fn one_way(&self) -> usize {
         self.meeting.constants.len()
     }
 }
 
 impl Sum for Flows<'_> {
-    /// Returns the number of weights: those of [`Products`] and those of `sent`.
+    /// Returns the number of weights, which are those of [`Products`] and those of `sent`.
     fn weights(&self) -> usize {
         Products(self.meeting).weights() + self.meeting.results()
     }
 
-    /// Returns the number of functions: `h` of each term and level and `k` of each term, both to the target and from
-    /// it.
+    /// Returns the number of functions, which are `h` of each term and level, and `k` of each term, in both directions
+    /// of a pair.
     fn functions(&self) -> usize {
         2 * self.one_way()
     }
 
-    /// Returns the number of sums. Those over all documents above a target have `h` and `k` of each term. Those over
-    /// all documents below are by its level and by its `b`.
+    /// Returns the number of sums over the documents above and below a target. The sums over the documents above have
+    /// `h` and `k` of each term. The sums over the documents below are one for its level and one for its `b`.
     fn sums(&self) -> usize {
         self.meeting.results() + Products(self.meeting).weights()
     }
@@ -456,8 +457,8 @@ impl Sum for Flows<'_> {
         (from.nearest() >= BELL_REACH && to.nearest() >= BELL_REACH).then_some(Constant::Zero)
     }
 
-    /// Allows the subtraction. All documents of the target's box add their gradient from above with the same error as
-    /// the part that is subtracted.
+    /// Allows the subtraction. The targets of a box all receive the gradient from above with the same error as the part
+    /// that is subtracted.
     fn subtracts_itself(&self) -> bool {
         true
     }

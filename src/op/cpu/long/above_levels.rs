@@ -2,8 +2,8 @@
 //! [levels](super::levels), for results in `f32`.
 //!
 //! The products over all documents are computed once for each level, and each document divides them by its own factor.
-//! This factor may be as small as the probability of staying behind, but the weight of the document is then equally
-//! small. Their ratio, a hazard rate, is below 10, so the differences lose no digits.
+//! A factor may be as small as the probability of staying behind, but the weight of its document is then equally small.
+//! The ratio of weight and factor, a hazard rate, is below 10, so the differences lose no digits.
 
 use super::choice::is_fast;
 use super::levels::{Part, Walk};
@@ -15,7 +15,7 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// The number of terms that are computed together.
+/// The number of terms that one vector operation computes together.
 const LANES: usize = 8;
 
 /// One number for each term of a block.
@@ -63,7 +63,7 @@ impl Terms {
     }
 }
 
-/// The values of every term over the documents that are certainly above a level.
+/// The products and sums of every term over the documents that are certainly above a level.
 #[derive(Clone)]
 struct Certain {
     count: usize,
@@ -76,7 +76,7 @@ impl Certain {
         Self { count: 0, products: vec![[1.0; LANES]; terms.bases.len()], sum: 0.0 }
     }
 
-    /// Adds documents up to the first `count` of the list.
+    /// Adds the documents up to number `count` of the list.
     #[inline(always)]
     fn up_to(&mut self, count: usize, list: &List) {
         for &b in &list.noisy.b[self.count..count] {
@@ -96,7 +96,7 @@ impl Certain {
 }
 
 impl List {
-    /// Creates the list, or returns `None` without exact noise and for `f64`.
+    /// Creates the list, or returns `None` if the noise is not exact or the type is `f64`.
     pub fn new<T: Real>(target: Target, x: &[T], a: &[T], b: &[T], expectation: &AboveExpectation) -> Option<Self> {
         let deviation = expectation.noise.deviation().filter(|_| is_fast::<T>(target, x.len(), true))?;
         Some(Self { noisy: NoisyList::new(x, a, b, deviation), terms: Terms::new(expectation) })
@@ -115,7 +115,7 @@ impl List {
         })
     }
 
-    /// Computes `a_i E[D(R_i) A_i]` of every document.
+    /// Computes `a_i E[A_i D(R_i)]` of every document.
     pub fn value<T: Real>(&self, target: Target, out: &mut [T]) {
         let sums = self.summed(|levels, sums| dispatch(target, Values { levels, sums }));
         self.noisy.put_expectations(&sums, out);
@@ -151,7 +151,7 @@ struct AtLevels<'a> {
     /// The product of every term over all documents.
     products: Vec<Block>,
     sums: Vec<Block>,
-    /// The reciprocals of the factors, block by block and document by document.
+    /// The reciprocals of the factors, by block of terms and then by document.
     inverses: Vec<Block>,
 }
 
@@ -170,7 +170,7 @@ impl<'a> AtLevels<'a> {
         }
     }
 
-    /// Moves to the next level, and returns whether there is one at which some product is not 0.
+    /// Moves to the next level, and returns whether some product is nonzero there.
     #[inline(always)]
     fn next<const FMA: bool>(&mut self) -> bool {
         let Self { list, walk, certain, .. } = self;
@@ -209,8 +209,8 @@ impl<'a> AtLevels<'a> {
         true
     }
 
-    /// Leaves one document out of a block of terms. Returns the reciprocal of its factor and the rest of the sum with
-    /// the document's own `b`, or 1 without a sum.
+    /// Leaves one document out of a block of terms. Returns the reciprocal of the document's factor, and the rest of
+    /// the sum plus the document's own `b`, or 1 without a sum.
     #[inline(always)]
     fn without(&self, block: usize, j: usize) -> (Block, Block) {
         let inverses = self.inverses[block * self.walk.places.len() + j];
@@ -222,7 +222,7 @@ impl<'a> AtLevels<'a> {
         (inverses, std::array::from_fn(|lane| sums[lane] + (b - b * ahead * bases[lane] * inverses[lane])))
     }
 
-    /// Returns `E[D(R_i) A_i]` given the level.
+    /// Returns `E[A_i D(R_i)]` given the level.
     #[inline(always)]
     fn expectation(&self, j: usize) -> f64 {
         let mut lanes = [0.0; LANES];
@@ -265,8 +265,8 @@ struct Gradient<'a> {
 }
 
 impl Gradient<'_> {
-    /// Adds the gradient for each document's probability of being above the others, for a block of terms. It is the sum
-    /// over all documents minus the document's own part.
+    /// Adds the gradient with respect to each document's probability of being above the others, for a block of terms.
+    /// The gradient is the sum over all documents minus the document's own part.
     #[inline(always)]
     fn add_flows(&self, block: usize, weights: &[f64], flows: &mut [f64]) {
         let (levels, terms) = (&self.levels, &self.levels.list.terms);
@@ -351,7 +351,7 @@ mod tests {
         AboveExpectation { noise: ScoreNoise::Exact { sigma }, terms: terms(), above }
     }
 
-    /// Approximates exact noise by a mixture with enough comparisons to be exact.
+    /// Returns exact noise as a mixture of very many comparisons.
     fn comparisons(sigma: f64) -> Vec<(f64, Comparison)> {
         let step = 0.1;
         let noises = (-95..=95).map(|node| f64::from(node) * step);

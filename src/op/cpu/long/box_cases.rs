@@ -1,6 +1,6 @@
 //! Test cases that compare sums in boxes with sums over all pairs, and numbers in scattered order.
 
-/// Returns `n` whole numbers below `count` in scattered order; each occurs once before they repeat.
+/// Returns `n` whole numbers below `count` in scattered order, which repeats after `count` numbers.
 pub fn scattered(n: usize, count: usize) -> impl Iterator<Item = f64> {
     (0..n).map(move |i| (i * 7919 % count) as f64)
 }
@@ -42,7 +42,7 @@ pub fn padded(values: &[f32]) -> Vec<f32> {
     [values, &[0.0; 300]].concat()
 }
 
-/// A sum with its largest term and the sum of all magnitudes, for relative errors.
+/// A sum with its largest term and the sum of all magnitudes, from which relative errors are computed.
 #[derive(Default)]
 pub struct Errors {
     sum: f64,
@@ -51,7 +51,7 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// Starts a sum that counts as `least` if it is smaller than that.
+    /// Starts a sum whose size counts as at least `least`.
     pub fn of_at_least(least: f64) -> Self {
         Self { largest: least, ..Self::default() }
     }

@@ -1,13 +1,13 @@
 //! Computes sums over all pairs of a long list, in O(n) after a sort, for functions of the difference of two scores.
-//! The method is a one-dimensional fast multipole method (Greengard and Rokhlin 1987; with Chebyshev points Fong and
+//! The algorithm is a one-dimensional fast multipole method (Greengard and Rokhlin 1987; with Chebyshev points Fong and
 //! Darve 2009).
 //!
 //! The sorted documents are halved repeatedly into boxes. A function that is smooth over a box is determined by its
-//! values at a few Chebyshev points of the box. A box of sources can therefore be replaced by [`POINTS`] sources, whose
-//! weights come from the weights of its halves. The sums at the points of a box of targets give the sums at the points
-//! of its halves. Two boxes are summed through their points if the function is smooth over them; each side decides
-//! separately. Otherwise their halves are summed, down to single documents. Where the function is constant to all
-//! digits, only the weights are added.
+//! values at a few Chebyshev points of the box. Each box of sources can therefore be replaced by [`POINTS`] sources,
+//! whose weights come from the weights of its halves. The sums at the points of a box of targets give the sums at the
+//! points of its halves. Two boxes are summed through their points if the function is smooth over both; a side where it
+//! is not smooth uses documents. Boxes over which the function is not smooth are halved, down to single documents.
+//! Where the function is constant to all digits, only the weights are added.
 //!
 //! A function counts as smooth over a box relative to its own size there ([`Sum::smooth`]). The sum of a document far
 //! above all others is therefore as precise as the other sums. Boxes depend only on the list, and one thread adds all
@@ -23,17 +23,17 @@ use crate::op::cpu::{
     parallel::for_each,
 };
 
-/// The number of halvings down to the boxes of targets that one thread sums by itself.
+/// The number of times that boxes of targets are halved before a thread sums each of them.
 const TASK_LEVEL: u32 = 6;
 
-/// The work per document, as the number of pairs that need the same time.
+/// The cost of the sums per document, expressed as a number of pairs.
 const PAIRS_PER_DOCUMENT: usize = 100;
 
 /// Functions of the difference `t = y_source - y_target` of two documents, and the sums over them.
 ///
-/// Arrays of one quantity for several documents or points hold one row per weight, function or sum.
+/// Arrays for several documents or points hold one row per weight, function or sum.
 pub trait Sum: Sync {
-    /// Returns the number of weights of a source.
+    /// Returns the number of weights of a source document.
     fn weights(&self) -> usize;
 
     /// Returns the number of functions of the difference.
@@ -45,33 +45,34 @@ pub trait Sum: Sync {
     /// Returns the number of results for each target document.
     fn results(&self) -> usize;
 
-    /// Writes the weights of the documents at these places.
+    /// Writes the weights of the documents at `places`.
     fn weigh(&self, places: Range<usize>, weights: &mut [f64]);
 
     /// Evaluates the functions at the differences `t`.
     fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]);
 
-    /// Adds the functions of one source to the sums; `weight(w)` is weight number `w` of the source.
+    /// Adds the functions of one source to the sums, where `weight(w)` is weight number `w` of the source.
     fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]);
 
-    /// Computes the results of the documents at these places, document by document. Rows of sums may be longer.
+    /// Computes the results of the documents at `places`, document by document. Rows of sums may be longer than the
+    /// number of documents.
     fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]);
 
-    /// Returns whether [`POINTS`] points suffice for the functions of differences within `span`, over a part of this
+    /// Returns whether [`POINTS`] points determine the functions of differences within `span`, over a part of this
     /// width.
     fn smooth(&self, width: f64, span: Span) -> bool;
 
     /// Returns the values of the functions if they are constant over the span.
     fn constant(&self, span: Span) -> Option<Constant<'_>>;
 
-    /// Returns whether the term of a document with itself may be summed with its box and then subtracted. This is
-    /// accurate if the result has a part of that size anyway.
+    /// Returns whether the term of a document with itself may be summed with its box and then subtracted. Subtraction
+    /// is accurate if the result has a part of the same size anyway.
     fn subtracts_itself(&self) -> bool {
         false
     }
 }
 
-/// The values of functions that do not depend on the difference.
+/// The values of functions that do not depend on the difference of scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Constant<'a> {
     Zero,
@@ -79,11 +80,11 @@ pub enum Constant<'a> {
     Values(&'a [f64]),
 }
 
-/// A list in boxes, and the sums over it.
+/// A list of sources in boxes, with the sums over it.
 struct Boxes<'a, S> {
     sum: &'a S,
     tree: Tree<'a>,
-    /// The weights of the points, by level, box and weight.
+    /// The weights of the Chebyshev points, by level, box and weight.
     weights: Vec<Vec<f64>>,
 }
 
@@ -105,18 +106,18 @@ impl<'a, S: Sum> Boxes<'a, S> {
 enum Way {
     /// Adds nothing, because the functions are 0.
     Not,
-    /// Splits the box of sources into halves.
+    /// Halves the box of sources and decides again.
     ByHalves,
-    /// Waits until the box of targets is split into halves.
+    /// Postpones the sources until the box of targets is halved.
     Later,
-    /// Adds the sources now. `by_documents` chooses the source documents instead of the points of their box, and
-    /// `at_documents` chooses the targets likewise.
+    /// Adds the sources now. `by_documents` and `at_documents` choose documents instead of Chebyshev points, for the
+    /// sources and the targets.
     Now { by_documents: bool, at_documents: bool },
-    /// Adds only the weights, because the functions are constant.
+    /// Adds only the weights of the sources, because the functions are constant.
     Counted,
 }
 
-/// Whether a box of sources is the box of targets, or contains it.
+/// Whether a box of sources equals the box of targets or contains it.
 #[derive(PartialEq)]
 enum Kinship {
     None,
@@ -136,7 +137,7 @@ impl Kinship {
     }
 }
 
-/// Returns the documents of a smallest box, with the last one repeated to fill whole vectors.
+/// Returns the documents of a smallest box and repeats the last one to fill whole vectors.
 #[inline(always)]
 fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     let mut y = [documents[documents.len() - 1]; LEAF];
@@ -145,13 +146,13 @@ fn filled(documents: &[f64]) -> ([f64; LEAF], usize) {
     (y, length.next_multiple_of(LANES))
 }
 
-/// A box of targets on the way down. It has the sums so far at its points, if any, and the boxes of sources that are
-/// not yet added.
+/// A box of targets that the descent through the tree visits. A visit carries the sums so far at the box's points, and
+/// the boxes of sources that are not yet added.
 struct Visit {
     place: Place,
     sums: Option<Vec<f64>>,
     sources: Vec<Place>,
-    /// Whether the sums include the terms of the targets with themselves.
+    /// Whether the sums include the term of each target with itself.
     with_own: bool,
 }
 
@@ -252,7 +253,7 @@ impl<S: Sum> Kernel for Downward<'_, '_, S> {
     }
 }
 
-/// Temporary arrays between sources and targets.
+/// Temporary arrays for the sums over a box of sources.
 struct Scratch {
     weights: Vec<f64>,
     values: Vec<f64>,
@@ -263,7 +264,7 @@ impl Scratch {
         Self { weights: vec![0.0; sum.weights() * LEAF], values: vec![0.0; sum.functions() * LEAF] }
     }
 
-    /// Adds the sums over a box of sources to targets at `y`; `own` tells whether the targets are its own documents.
+    /// Adds the sums over a box of sources to targets at `y`; `own` tells whether the targets are the sources.
     #[inline(always)]
     fn meet<const FMA: bool>(
         &mut self,
@@ -298,7 +299,7 @@ impl Scratch {
         }
     }
 
-    /// Subtracts the terms of documents with themselves from their sums.
+    /// Subtracts the term of each document with itself from its sums.
     #[inline(always)]
     fn take_off<const FMA: bool>(&mut self, sum: &impl Sum, documents: Range<usize>, sums: &mut [f64]) {
         let (count, width) = (documents.len(), sums.len() / sum.sums());
@@ -316,7 +317,7 @@ impl Scratch {
         }
     }
 
-    /// Adds the sums over a box of sources to the points of targets in `span`, for constant functions.
+    /// Adds the sums over a box of sources to the points of targets in `span`, where the functions are constant.
     #[inline(always)]
     fn count<const FMA: bool>(&mut self, boxes: &Boxes<impl Sum>, source: Place, span: Span, sums: &mut [f64]) {
         let (sum, weights) = (boxes.sum, boxes.weights_of(source));
@@ -346,7 +347,7 @@ pub fn results(target: Target, sum: &impl Sum, y: &[f64]) -> Vec<f64> {
     results
 }
 
-/// Returns the sums at `y` for documents that are not sources themselves.
+/// Returns the sums at the scores `y`, for documents that are not sources themselves.
 pub fn sums_at(target: Target, sum: &impl Sum, sources: &[f64], y: &[f64]) -> Vec<f64> {
     let boxes = Boxes::new(target, sum, sources);
     let mut sums = vec![0.0; y.len() * sum.sums()];

@@ -1,4 +1,4 @@
-//! `Convolution`, sums by [boxes](super::boxes) with one function for all weights.
+//! `Convolution`, the sums by [boxes](super::boxes) that apply one function to all weights.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -17,8 +17,8 @@ pub trait Function: Sync {
     fn constant(span: Span) -> Option<Constant<'static>>;
 }
 
-/// The sums `sum_j w_j f(y_j - y_i)` over the other documents, for `W` weights. `finish(place, sums)` turns them into
-/// `R` results.
+/// The sums `sum_j w_j f(y_j - y_i)` over the other documents, for `W` weights. The closure `finish(place, sums)` turns
+/// the `W` sums of a document into `R` results.
 pub struct Convolution<F, Finish, const W: usize, const R: usize> {
     weights: [Vec<f64>; W],
     finish: Finish,
@@ -101,9 +101,9 @@ where
 /// The distance beyond which `exp(-t^2)` counts as 0, as it does in `f32`.
 pub const BELL_REACH: f64 = 10.2;
 
-/// Returns whether the points of a box of this width determine a function that falls like `exp(-t^2)`. Its relative
-/// error must be at most 1e-7 down to the distance `farthest`. There the function changes by the factor
-/// `exp(width farthest)` on either side of the middle.
+/// Returns whether the points of a box of this width determine a function that falls like `exp(-t^2)`. The relative
+/// error of such a function must be at most 1e-7 down to the distance `farthest`. At this distance, the function
+/// changes by the factor `exp(width farthest)` on either side of the middle of the box.
 pub fn bell_is_smooth(width: f64, farthest: f64) -> bool {
     width <= 1.25 && width * farthest.min(BELL_REACH) <= 3.75
 }

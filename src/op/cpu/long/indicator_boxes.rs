@@ -13,12 +13,12 @@ pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
     is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
 }
 
-/// Returns the values by descending score.
+/// Returns `values` by descending score.
 fn gather<T: Real>(sorted: &Sorted, values: &[T]) -> Vec<f64> {
     sorted.gather(values).into_iter().map(T::to_f64).collect()
 }
 
-/// Computes the sums over the softmax and their denominators.
+/// Computes the softmax sums and their denominators.
 pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T], total: &mut [T]) {
     let sorted = Sorted::new(x);
     let a = gather(&sorted, a);
@@ -34,7 +34,7 @@ pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T
 }
 
 /// The values of each document that the gradient needs. `out` is the sum of the forward pass, and `q` is the gradient
-/// over the denominator.
+/// divided by the denominator.
 pub struct Documents<'a, T> {
     pub x: &'a [T],
     pub a: &'a [T],

@@ -1,12 +1,12 @@
-//! Levels, a grid of values of a noisy score that all documents of a list share. They give expectations under [exact
+//! Levels, a grid of values of a noisy score that all documents of a list share. Levels give expectations under [exact
 //! noise](crate::op::cpu::ScoreNoise::Exact) in time proportional to the length of the list.
 //!
 //! Given its noisy score `u`, any document is beaten by `j` with probability `Phi(y_j - u)` (scores in standard
 //! deviations). Everything that depends on these probabilities is therefore computed once for each `u` of a grid, a
-//! *level*. Each document then removes its own part. The average over `u` is a trapezoidal rule with the weights
-//! `h phi(u - y_i)`, which converges faster than any power of its step `h`. Documents farther away than [`REACH`] are
-//! certainly above or below a level. A document is near at most `2 REACH / h` levels, so no cost grows with the square
-//! of the list.
+//! *level*. Each document then removes its own part from the result of a level. The average over `u` is a trapezoidal
+//! rule with the weights `h phi(u - y_i)`, which converges faster than any power of its step `h`. Documents farther
+//! away than [`REACH`] are certainly above or below a level. A document is near at most `2 REACH / h` levels, so no
+//! cost grows with the square of the list.
 
 use std::ops::Range;
 
@@ -15,8 +15,8 @@ use crate::op::cpu::{parallel::for_each, ranks::beats::beats};
 /// The distance, in standard deviations, beyond which a probability equals 0 or 1 up to 5e-17.
 const REACH: f64 = 8.3;
 
-/// The largest number of parts into which the levels of a list are split, and the fewest documents of a part. Any
-/// thread may sum a part.
+/// The largest number of parts of a list's levels, and the fewest documents of a part. Different threads may sum the
+/// parts.
 const PARTS: usize = 16;
 const PART: usize = 256;
 
@@ -27,14 +27,15 @@ pub const DENSITY: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::cons
 pub const STEP: f64 = 0.45;
 
 /// Returns the step of the trapezoidal rule over a noisy score, in standard deviations, for lists of `n` documents. The
-/// step shrinks with `n`, since the best of many tied documents is further above them. For up to a million documents,
-/// the probabilities of being first add up to 1 with an error below 2e-7. The rule converges faster than any power for
-/// a smooth function that vanishes at both ends, and here much faster than Gauss-Hermite quadrature.
+/// step shrinks with `n`, since the best of many tied documents is farther above them. For up to a million documents,
+/// the probabilities of being first add up to 1 with an error below 2e-7. The trapezoidal rule converges faster than
+/// any power of the step for a smooth function that vanishes at both ends. Here, it converges much faster than
+/// Gauss-Hermite quadrature.
 pub fn step(n: usize) -> f64 {
     STEP / (1.0 + (n.max(1) as f64).ln()).sqrt()
 }
 
-/// The levels of a list, with the scores around them.
+/// A grid of levels over the scores of a list.
 pub struct Levels {
     /// The scores in standard deviations, in descending order.
     y: Vec<f64>,
@@ -42,7 +43,7 @@ pub struct Levels {
     pub step: f64,
 }
 
-/// Levels around documents that are close together. They are measured from the first of these documents, so a large
+/// Levels around documents that are close together. Levels are measured from the first of these documents, so a large
 /// distance to the rest of the list loses no digits.
 #[derive(Debug, Clone, PartialEq)]
 struct Segment {
@@ -58,7 +59,7 @@ impl Segment {
     }
 }
 
-/// Levels that are summed together, on one thread.
+/// A group of levels that one thread sums.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     segments: Vec<Segment>,
@@ -132,8 +133,9 @@ impl Levels {
         parts
     }
 
-    /// Adds up `of_part` over the parts, in their order. A part covers the documents around its levels, beginning with
-    /// the first one. Each level costs about `work` pairs for each document around it.
+    /// Adds up the results of `of_part` over the parts, in their order. The result of a part covers the documents
+    /// around its levels, beginning with the first one. Each level costs about `work` pairs for each document around
+    /// it.
     pub fn summed<S: Send>(
         &self,
         parts: Vec<(Part, S)>,
@@ -157,7 +159,7 @@ impl Levels {
         out
     }
 
-    /// Returns a walk over the levels of a part.
+    /// Returns a walk over the levels of a part, one by one.
     pub fn walk(&self, part: Part) -> Walk<'_> {
         let nobody = Around { ahead: Vec::new(), behind: Vec::new(), density: Vec::new(), distance: Vec::new() };
         Walk {
@@ -230,8 +232,8 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    /// Checks that the parts cover every level around a row once and no other, and know what is above their first
-    /// level.
+    /// Checks that the parts cover every level around a row exactly once, and know which documents are above their
+    /// first level.
     #[test]
     fn parts_are_all_levels_around_rows() {
         let y: Vec<f64> = (0..2000).map(|i| 5e7 - f64::from(i / 2) * if i < 1000 { 0.001 } else { 40.0 }).collect();

@@ -2,16 +2,16 @@
 //! list is long enough. Each kernel sorts the list first; the remaining time is proportional to its length.
 //!
 //! * **Boxes** ([`boxes`], over a [`tree`]) halve the sorted list repeatedly. Distant documents of one box are summed
-//!   together, through a few points of the box, if the function is smooth there. Steps, softmaxes and normal noise use
-//!   them.
+//!   together, through a few points of the box, if the function is smooth there. Steps, softmaxes and normal noise are
+//!   summed in boxes.
 //! * **Walks** ([`walk`]) write a decaying function as a sum of exponentials of the distance. Each running sum decays
-//!   by one factor from one document to the next. Logistic and Laplace steps and pairwise losses use them.
+//!   by one factor from one document to the next. Logistic and Laplace steps and pairwise losses are summed by walks.
 //! * **Windows** ([`pair_window`]) sum a hinge over the documents in a window of the sorted list, which only grows.
-//! * **Levels** ([`levels`]) fix a noisy score, for which all documents share the probabilities of the others being
-//!   above it. These are computed once for each value of a grid. Expectations under exact noise use them, on lists of
-//!   any length.
+//! * **Levels** ([`levels`]) fix a noisy score, which all documents of a list beat with probabilities that do not
+//!   depend on its owner. These probabilities are computed once for each level of a grid. Expectations under exact
+//!   noise are computed by levels, on lists of any length.
 //!
-//! The name of a file, such as `step_walk.rs`, combines a primitive and its method.
+//! The name of a file combines a primitive and its method, as in `step_walk.rs`.
 
 pub mod above_boxes;
 pub mod above_levels;

@@ -1,16 +1,17 @@
-//! A list under exact noise, for expectations by [levels](super::levels). It holds documents by descending score. The
-//! weight `a` multiplies the expectation of a document, and `b` is its contribution to the documents below it.
+//! A list under exact noise, for expectations by [levels](super::levels). The documents are in the order of descending
+//! scores. The weight `a` multiplies the expectation of a document, and `b` is its contribution to the documents below
+//! it.
 
 use super::levels::{Levels, Part};
 use super::walk::Sorted;
 use crate::op::cpu::real::Real;
 
-/// A list by descending score.
+/// A list of documents by descending score.
 pub struct NoisyList {
     sorted: Sorted,
     /// The levels of the scores, measured in standard deviations.
     pub levels: Levels,
-    /// The weights by descending score. Expectations of documents with `a = 0` are not needed.
+    /// The weights of the documents by descending score. Expectations of documents with `a = 0` are not needed.
     pub a: Vec<f64>,
     pub b: Vec<f64>,
     deviation: f64,

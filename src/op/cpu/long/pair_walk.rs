@@ -1,10 +1,10 @@
 //! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists in O(n log n), for results in `f32`.
 //!
 //! A loss is one function of the distance in score for correctly ordered pairs, and another function for the others.
-//! Both are sums of exponentials. A walk along the list sorted by score, with running sums for each label, therefore
-//! covers every pair. A weight is a factor of the more relevant document, or LambdaRank's `|g_i - g_j| |d_i - d_j|`.
-//! Gains belong to labels and discounts follow scores, so the signs of both differences are known. Lists with any other
-//! gains or discounts are computed pair by pair. LambdaLoss's step of the discount is a [sum of
+//! Both functions are sums of exponentials. A walk along the list sorted by score, with running sums for each label,
+//! therefore covers every pair. The weight of a pair is a factor of the more relevant document, or LambdaRank's
+//! `|g_i - g_j| |d_i - d_j|`. Gains grow with labels and discounts follow scores, so the signs of both differences are
+//! known. Lists with any other gains or discounts are computed pair by pair. LambdaLoss's discount step is a [sum of
 //! exponentials](super::rank_steps) of the difference of ranks. The running sums of each exponential also decay from
 //! one rank to the next.
 
@@ -21,7 +21,7 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// The number of pairs that cost as much as a document with one running sum, when all pairs have the same weight.
+/// The number of equally weighted pairs that cost as much as one running sum of a document.
 const PAIRS_PER_SUM: usize = 25;
 /// The number of pairs with computed weights that cost as much as one running sum; a walk needs two such sums per
 /// label.
@@ -29,11 +29,11 @@ const PAIRS_PER_LAMBDA_SUM: usize = 60;
 /// The number of pairs with looked-up weights that cost as much as a running sum that decays with the rank.
 const PAIRS_PER_RANK_SUM: usize = 30;
 
-/// A loss or its slope, as two functions of the distance in score: for correctly and wrongly ordered pairs.
+/// A loss or its slope, as one function of the distance in score for correctly ordered pairs and one for the others.
 struct Terms {
     right: Decaying,
     wrong: Decaying,
-    /// The distance that one unit of score means in wrongly ordered pairs.
+    /// The distance that corresponds to one unit of score in wrongly ordered pairs.
     wrong_scale: f64,
 }
 
@@ -79,25 +79,26 @@ impl Terms {
         Some(Self { right, wrong, wrong_scale })
     }
 
-    /// Returns the function for correctly or wrongly ordered pairs, and the distance of one unit of score.
+    /// Returns the function for correctly or wrongly ordered pairs, and the distance for one unit of score.
     fn of(&self, right: bool) -> (Decaying, f64) {
         if right { (self.right, 1.0) } else { (self.wrong, self.wrong_scale) }
     }
 }
 
-/// The weights `|g_i - g_j| (absolute |d_i - d_j| + sum_m c_m z_m^|r_i - r_j|)`.
+/// The pair weights `|g_i - g_j| (absolute |d_i - d_j| + sum_m c_m z_m^|r_i - r_j|)`.
 struct Lambda<T> {
     /// The gain of each level.
     gains: Vec<f64>,
     /// The discount of each place.
     discounts: Vec<T>,
     absolute: f64,
-    /// The steps of the discount as exponentials, empty without a gap.
+    /// The exponentials of the discount step, empty without a gap.
     terms: Vec<RankTerm>,
 }
 
 impl<T: Real> Lambda<T> {
-    /// Returns the number of running sums of a level: of ones, of discounts, and of ones for each term.
+    /// Returns the number of running sums of a level, which are sums of ones, of discounts, and of ones for each
+    /// exponential.
     fn sums(&self) -> usize {
         2 + self.terms.len()
     }
@@ -110,7 +111,7 @@ pub struct Walks<'a, T> {
     sorted: Sorted,
     /// The level of each place, counted from 0 for the lowest label.
     levels: Vec<u32>,
-    /// The weights by gains, or `None` if pairs of all labels have the same weight.
+    /// The gains, discounts and steps of the weights, or `None` if pairs of all labels have the same weight.
     lambda: Option<Lambda<T>>,
     /// The number of levels.
     count: usize,
@@ -134,7 +135,7 @@ impl<'a, T: Real> Walks<'a, T> {
         if is_fast::<T>(target, n, pairs >= n * pairs_per_document) { Self::of(list, loss) } else { None }
     }
 
-    /// Creates the walks, or returns `None` if the weights do not follow labels and scores.
+    /// Creates the walks, or returns `None` if the weights do not follow the labels and scores.
     fn of(list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let (n, starts) = (list.above.len(), list.starts());
         let count = starts.len();
@@ -240,7 +241,7 @@ impl<'a, T: Real> Walks<'a, T> {
 /// One walk over all pairs on one side of each document.
 struct Pass<'a, T> {
     walks: &'a Walks<'a, T>,
-    /// The contribution of each place to the sums of others.
+    /// The contribution of each place to the sums of other places.
     values: &'a [f64],
     role: Role,
     term: Decaying,
@@ -329,8 +330,8 @@ mod tests {
         values.iter().map(|&value| value as f32).collect()
     }
 
-    /// Returns the largest differences of losses and gradients from a sum over all pairs in `f64`. They are relative to
-    /// the loss and to the largest gradient.
+    /// Returns the largest errors of losses and gradients, compared with a sum over all pairs in `f64`. The errors are
+    /// relative to the loss and to the largest gradient.
     fn errors(x: &[f64], weight: &PairWeight<Vec<f64>>, loss: PairLoss) -> [f64; 2] {
         let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();
         let g: Vec<f64> = (0..N).map(|i| 0.25 + (i % 8) as f64).collect();

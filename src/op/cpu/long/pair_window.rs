@@ -1,10 +1,10 @@
 //! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists for hinges and the exponential loss, for results
-//! in `f32`. It needs O(L n + n log n) time for `L` labels.
+//! in `f32`. Windows need O(L n + n log n) time for `L` labels.
 //!
 //! A hinge counts the pairs whose difference of scores is below the margin. Along the list sorted by score, these pairs
 //! form a window that only grows. The documents of the window are summed for each label, as powers of `margin - t`.
 //! From one document to the next, `margin - t` grows equally for all, so the sums are updated without a subtraction.
-//! The exponential is a product of one factor per document.
+//! The exponential loss of a pair is a product of one factor per document.
 
 use super::choice::is_fast;
 use super::walk::Sorted;
@@ -20,12 +20,12 @@ use crate::op::cpu::{
 
 /// The number of pairs of a hinge that cost as much as a document with the sums of one label.
 const PAIRS_PER_SUM: usize = 30;
-/// The number of pairs of the exponential that cost as much as a document with the sum of one label.
+/// The number of exponential-loss pairs that cost as much as a document with the sum of one label.
 const PAIRS_PER_FACTOR: usize = 12;
 
 /// The function that is summed over the pairs of a list.
 enum Kind<T> {
-    /// `(margin - t)^power` where `margin - t` is above 0.
+    /// A hinge loss, `(margin - t)^power` where `margin - t` is above 0.
     Hinge { margin: T, power: usize },
     /// `exp(-t)`
     Exponential,
@@ -108,8 +108,8 @@ impl<'a, T: Real> Windows<'a, T> {
         self.sorted.scatter(gradient, to_x);
     }
 
-    /// Returns `sum v (margin - t)^power` over the pairs of each document, in its role, with `t` below the margin. Rows
-    /// are visited from the highest score and columns from the lowest, so windows only grow.
+    /// Returns `sum v (margin - t)^power` over the pairs of each document in its role whose `t` is below the margin.
+    /// Rows are visited from the highest score and columns from the lowest, so windows only grow.
     fn windows(&self, margin: T, power: usize, v: &[f64], role: Role) -> Vec<f64> {
         let mut places: Vec<usize> = (0..self.x.len()).collect();
         if role == Role::Column {
@@ -171,8 +171,8 @@ mod tests {
 
     const N: usize = 1500;
 
-    /// Returns the differences of losses and gradients in `f32`, computed by windows, from a sum over all pairs in
-    /// `f64`. They are relative to the largest of each.
+    /// Returns the errors of losses and gradients in `f32`, computed by windows and compared with a sum over all pairs
+    /// in `f64`. The errors are relative to the largest loss and the largest gradient.
     fn errors(x: &[f32], loss: PairLoss, weighted: bool) -> [f64; 2] {
         let labels: Vec<f32> = (0..N).map(|i| [0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 1.0, 0.0][i % 9]).collect();
         let (g, u): (Vec<f32>, Vec<f32>) =

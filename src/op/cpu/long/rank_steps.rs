@@ -1,5 +1,5 @@
-//! Writes the step of the discount at a difference of ranks, `D(d) - D(d + 1)` with `D(d) = 1 / log2(1 + d)`, as a sum
-//! of exponentials. LambdaLoss's weights then decay along a list, as its losses do.
+//! Writes the discount step at a difference of ranks, `D(d) - D(d + 1)` with `D(d) = 1 / log2(1 + d)`, as a sum of
+//! exponentials. LambdaLoss's weights then decay along a list, as its losses do.
 //!
 //! Schroeder's integral for Gregory's coefficients is
 //! `1 / ln(1 + d) = 1 / d + int_1^inf dx / ((x + d) (ln(x - 1)^2 + pi^2))`. The discount is therefore the Laplace
@@ -8,19 +8,19 @@
 //! `1 / ln(1 + d) = int_0^inf exp(-s d) m(s) ds`, `m(s) = 1 + int_1^inf exp(-s x) / (ln(x - 1)^2 + pi^2) dx`.
 //!
 //! Both integrals are approximated by the trapezoidal rule in the logarithm of their variable (`s`, and `x - 1`). The
-//! rule converges exponentially (Trefethen and Weideman, The exponentially convergent trapezoidal rule, 2014). No
-//! coefficient is negative, so the error is relative to the step at every difference.
+//! trapezoidal rule converges exponentially here (Trefethen and Weideman, The exponentially convergent trapezoidal
+//! rule, 2014). No coefficient is negative, so the error is small relative to the step at every difference.
 
-/// The spacing of the points of both rules.
+/// The spacing of the points of both trapezoidal rules.
 const SPACING: f64 = 0.5;
 
-/// The smallest `s`, times the largest difference of ranks.
+/// The smallest `s` of the trapezoidal rule, times the largest difference of ranks.
 const LEAST: f64 = 1e-6;
 
 /// The largest `s` of the trapezoidal rule.
 const LARGEST: f64 = 20.0;
 
-/// One term `coefficient base^d` of the sum.
+/// One term `coefficient base^d` of the discount step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankTerm {
     pub coefficient: f64,

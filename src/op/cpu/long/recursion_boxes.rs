@@ -2,14 +2,15 @@
 //! for results in `f32`.
 //!
 //! Only documents near the top can be among the first `k`. The other documents are left out, since `f32` rounds their
-//! results to 0. The trials of a row near the top are of two kinds. Likely trials succeed with a probability above that
-//! of [`LIKELY`]. There are at most about five times as many as the average number of documents above the row. They are
-//! computed one by one, as in the recursion. The unlikely trials are combined by their odds `w = pi / (1 - pi) < 1/4`:
+//! results to 0. The trials of a row near the top are of two kinds. The likely trials succeed with a probability of at
+//! least 1/5 ([`LIKELY`]). A row has at most about five times as many likely trials as it has documents above it on
+//! average. Likely trials are computed one by one, as in the recursion. The unlikely trials are combined by their odds
+//! `w = pi / (1 - pi) < 1/4`, in the series
 //!
 //! `prod_j (1 - pi_j + pi_j z) = exp(sum_j log(1 - pi_j) + sum_m (-1)^(m + 1) / m (sum_j w_j^m) z^m)`.
 //!
-//! The powers of `z` give the distribution after these trials. The sums over documents use the points of
-//! [boxes](super::tree). The gradient leaves out a document's trial by the same series:
+//! The powers of `z` give the distribution after these trials. The sums of odds over documents use the points of
+//! [boxes](super::tree). The gradient removes a document's trial by the same series,
 //! `1 / (1 - pi + pi z) = (1 + w) sum_m (-w z)^m`.
 
 use std::ops::Range;
@@ -28,7 +29,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, reduce, stripes},
 };
 
-/// Returns whether this costs less than all trials with all ranks.
+/// Returns whether boxes cost less than all trials with all ranks.
 pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     const DOCUMENTS: usize = 96;
     const CELLS: usize = 512;
@@ -37,7 +38,7 @@ pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     ranks <= RANKS && is_fast::<T>(target, documents, documents >= DOCUMENTS && documents * ranks >= CELLS)
 }
 
-/// The smallest difference of a likely trial, whose probability is 1/5.
+/// The smallest difference of a likely trial, at which its probability is 1/5.
 const LIKELY: f64 = -0.595_116_081_449_995;
 
 /// The number of powers of the odds that are summed. Odds are below 1/4, so the next power is below 1e-10.
@@ -54,11 +55,11 @@ pub struct List<'a> {
     tree: Tree<'a>,
     comparison: Comparison,
     discounts: &'a [f64],
-    /// The number of documents that the points of each box represent, for each level.
+    /// The number of documents that each point of a box represents, by level.
     counts: Vec<Vec<f64>>,
 }
 
-/// The sources of unlikely trials, which are the points of a box or documents.
+/// The sources of unlikely trials, which are documents or the points of a box.
 enum Source {
     Points(Place),
     Documents(Range<usize>),
@@ -173,8 +174,8 @@ impl<'a> List<'a> {
         [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0, 256.0].into_iter().map(at).fold(0.0, f64::min)
     }
 
-    /// Returns the number of rows at the start of the list that have a nonzero result. A lower row has more documents
-    /// above it.
+    /// Returns the number of rows at the start of the list that have a nonzero result. A row's result shrinks along the
+    /// list, since a lower row has more documents above it.
     fn rows(&self) -> usize {
         let mut unlikely = Unlikely::default();
         let mut hopeless = |i: usize| self.bound(i, &mut unlikely) < HOPELESS;
@@ -194,13 +195,13 @@ impl<'a> List<'a> {
 }
 
 /// Returns whether the points of a box of this width determine the powers of the odds, down to a difference of
-/// `-farthest`. The first power changes by `exp(width (farthest + 0.9))` on either side of the middle. The relative
-/// error is at most 1e-7, also for higher powers, since the odds are below 1/4.
+/// `-farthest`. The first power of the odds changes by `exp(width (farthest + 0.9))` on either side of the middle of
+/// the box. The relative error of the powers is at most 1e-7, since the odds are below 1/4.
 fn smooth(width: f64, farthest: f64) -> bool {
     width * (farthest.min(BELL_REACH) + 0.9) <= 2.0
 }
 
-/// One row of a list.
+/// One row of a list, whose rank is computed.
 #[derive(Clone, Copy)]
 struct Row<'a, 'b> {
     list: &'a List<'b>,
@@ -208,7 +209,7 @@ struct Row<'a, 'b> {
 }
 
 impl Row<'_, '_> {
-    /// Runs all trials; the last distribution is that of the rank.
+    /// Runs all trials of the row, after which the last distribution is that of its rank.
     #[inline(always)]
     fn advance<const FMA: bool>(self, scratch: &mut Scratch, keep: bool) {
         let list = self.list;
@@ -321,7 +322,7 @@ fn dot<const FMA: bool>(a: &[f64], b: &[f64]) -> f64 {
     lanes.iter().sum()
 }
 
-/// Returns the sums over the trials of these differences.
+/// Returns the sums over the trials with the differences `t`.
 #[inline(always)]
 fn moments<const FMA: bool>(t: &[f64], weights: &[f64]) -> Moments {
     let (mut none, mut powers) = ([0.0; LANES], [[0.0; LANES]; POWERS]);
@@ -358,7 +359,7 @@ impl Moments {
     }
 }
 
-/// Computes the values of some of the rows that count.
+/// Computes the values of some rows with a nonzero result.
 struct Values<'a, 'b> {
     list: &'a List<'b>,
     counted: &'a [bool],
@@ -484,7 +485,7 @@ mod tests {
 
     const N: usize = 250;
 
-    /// The recursion in double precision, to compare with.
+    /// The recursion in double precision, which tests compare with.
     struct Definition {
         comparison: Comparison,
         discounts: Vec<f64>,

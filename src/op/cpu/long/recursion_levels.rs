@@ -1,6 +1,7 @@
 //! Computes [`above_recursion`](crate::op::cpu::above_recursion()) under exact noise by [levels](super::levels), for
-//! results in `f32`. The [trials] of all documents around a level run once for all of them. If more documents are
-//! certainly above than there are ranks with a value, the result is 0. A long list therefore visits few levels.
+//! results in `f32`. The [trials] of the documents around a level run once for all of these documents. If more
+//! documents are certainly above than there are ranks with a value, the result is 0. A long list therefore visits few
+//! levels.
 
 use super::levels::Part;
 use super::noisy_list::NoisyList;
@@ -37,7 +38,7 @@ impl<'a> List<'a> {
         self.noisy.levels.summed(parts, 8 * self.values.len(), |part, (), sums| of_part(part, sums))
     }
 
-    /// Computes `a_i E[f(R_i) A_i]` of every document.
+    /// Computes `a_i E[A_i f(R_i)]` of every document.
     pub fn value<T: Real>(&self, target: Target, out: &mut [T]) {
         let sums = self.summed(|part, sums| dispatch(target, Summed { list: self, g: None, part, sums }));
         self.noisy.put_expectations(&sums, out);

@@ -34,7 +34,7 @@ impl Function for Erf {
     }
 
     fn constant(span: Span) -> Option<Constant<'static>> {
-        /// The argument from which the step is 1 up to 1e-10.
+        /// The argument from which the step equals 1 up to 1e-10.
         const ONE: f64 = 4.6;
         match span {
             Span { high, .. } if high <= -BELL_REACH => Some(Constant::Zero),
@@ -58,8 +58,8 @@ impl Function for Arctan {
         }
     }
 
-    /// Returns whether the points of a box determine the step. The singularities are at `+-i`, and the tail falls like
-    /// `1 / t`.
+    /// Returns whether the points of a box determine the step. The step has singularities at `+-i`, and its tail falls
+    /// like `1 / t`.
     fn smooth(width: f64, span: Span) -> bool {
         width <= 1.25 || width <= 2.0 * span.nearest()
     }
@@ -90,7 +90,7 @@ impl Function for Lorentz {
 /// A step that boxes can sum.
 pub trait Smooth {
     type Value: Function;
-    /// The slope divided by [`SCALE`](Self::SCALE).
+    /// The slope of the step divided by [`SCALE`](Self::SCALE).
     type Slope: Function;
     const VALUE: Self::Value;
     const SLOPE: Self::Slope;
@@ -143,7 +143,7 @@ impl Adding {
     }
 }
 
-/// Computes the sums of a list. Documents without a value are computed one by one and do not affect the others, so
+/// Computes the step sums of a list. Documents without a value are computed one by one and do not affect the others, so
 /// padding changes nothing.
 pub fn value<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], alpha: f64, _: S, out: &mut [T]) {
     let adding = Adding::new(x, &[v], alpha);

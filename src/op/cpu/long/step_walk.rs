@@ -20,7 +20,7 @@ pub enum Walked {
 }
 
 impl Walked {
-    /// Returns the walked form of a step, if it has one. Callers rewrite the tanh step as a logistic step first.
+    /// Returns the walked form of a step, if it has one. Callers first rewrite the tanh step as a logistic step.
     pub fn of(step: Step) -> Option<Self> {
         match step {
             Step::Logistic => Some(Self::Logistic),
@@ -37,7 +37,7 @@ impl Walked {
         }
     }
 
-    /// Returns the slope divided by `u`, which is the same on both sides.
+    /// Returns the slope of the step divided by `u`, which is the same on both sides.
     fn slope(self, u: f64) -> f64 {
         match self {
             Self::Logistic => 1.0 / ((1.0 + u) * (1.0 + u)),
@@ -75,8 +75,8 @@ impl<T: Real> Walker for Values<T> {
     }
 }
 
-/// Computes the sums by walks. With the tail `psi` of the step, a document behind contributes `psi` times its value,
-/// and a document ahead contributes `1 - psi` times its value.
+/// Computes the step sums of a list by walks. With the tail `psi` of the step, a document behind contributes `v psi`,
+/// and a document ahead contributes `v (1 - psi)`.
 pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, step: Walked, out: &mut [T]) {
     let sorted = Sorted::new(x);
     let behind = Decaying::new(|u| step.tail(u));
@@ -137,7 +137,7 @@ mod tests {
     use crate::op::cpu::pairs::step_sum::{step_sum, step_sum_gradient};
 
     /// Returns the largest errors of the value and the gradient, relative to the value and to the largest term of the
-    /// gradient. The documents are at `x` with weights `v`; these and the gradients `g` are exact in `f32`.
+    /// gradient. The documents are at `x` with weights `v`; both, and the gradients `g`, must be exact in `f32`.
     fn errors(x: &[f32], v: &[f32], g: &[f32], alpha: f64, step: Step) -> [f64; 2] {
         let n = x.len();
         let (value, gradient) = (step_sum(x, v, None, n, alpha, step), step_sum_gradient(x, v, g, n, alpha, step));

@@ -1,4 +1,4 @@
-//! `Tree`, a sorted list in boxes, and the Chebyshev points that represent the documents of a box.
+//! `Tree`, a sorted list in boxes, with the Chebyshev points that represent the documents of a box.
 
 use std::ops::Range;
 
@@ -15,7 +15,8 @@ pub const POINTS: usize = 16;
 /// The largest number of documents in a smallest box.
 pub const LEAF: usize = 32;
 
-/// The number of lanes in which products are added. It does not depend on the width of vectors, so neither do the bits.
+/// The number of lanes in which products are added. The number of lanes is independent of the width of vectors, so
+/// results keep their bits.
 pub const LANES: usize = 8;
 
 /// The number of boxes whose points are computed at once.
@@ -33,7 +34,7 @@ impl Span {
         self.high - self.low
     }
 
-    /// Returns the range of the differences between these numbers and `others`.
+    /// Returns the range of the differences between the numbers in this range and those in `others`.
     pub fn minus(self, others: Self) -> Self {
         Self { low: self.low - others.high, high: self.high - others.low }
     }
@@ -53,7 +54,7 @@ impl Span {
 /// polynomials.
 pub struct Chebyshev {
     points: [f64; POINTS],
-    /// `matrix[k][l]` is coefficient `k` of the polynomial that is 1 at point `l` and 0 at the others.
+    /// The entry `matrix[k][l]` is coefficient `k` of the polynomial that is 1 at point `l` and 0 at the others.
     matrix: [[f64; POINTS]; POINTS],
     /// The transposed matrix, `transposed[l][k] = matrix[k][l]`.
     transposed: [[f64; POINTS]; POINTS],
@@ -71,7 +72,7 @@ impl Chebyshev {
         }
     }
 
-    /// Returns the Chebyshev points of a span.
+    /// Returns the Chebyshev points of a range of scores.
     #[inline(always)]
     fn of(&self, span: Span) -> [f64; POINTS] {
         let (center, half) = (0.5 * (span.low + span.high), 0.5 * span.width());
@@ -79,7 +80,7 @@ impl Chebyshev {
     }
 }
 
-/// The Chebyshev polynomials of a box at up to `N` numbers in it.
+/// The Chebyshev polynomials of a box, evaluated at up to `N` numbers.
 struct Polynomials<const N: usize>([[f64; N]; POINTS]);
 
 impl<const N: usize> Polynomials<N> {
@@ -153,7 +154,7 @@ impl<'a> Tree<'a> {
         self.chebyshev.of(self.span(of))
     }
 
-    /// Returns the weights of the points by level, box and row, from `rows` weights of each document.
+    /// Returns the weights of the points by level, box and row, from the `rows` weights of each document.
     pub fn weights<W>(&self, target: Target, rows: usize, weigh: W) -> Vec<Vec<f64>>
     where
         W: Fn(Range<usize>, &mut [f64]) + Sync,

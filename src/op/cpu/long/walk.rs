@@ -1,19 +1,19 @@
-//! Computes sums over the documents ahead of each document, or behind it, of values that decay with the distance. It
-//! needs O(n) time after a sort, for results in `f32`.
+//! Computes sums over the documents ahead of each document, or behind it, of values that decay with the distance. The
+//! walk needs O(n) time after a sort, for results in `f32`.
 //!
 //! Consider a function `f(t) = constant + linear t + u p(u)` of the distance `t >= 0`, with `u = exp(-t)` and a
-//! polynomial `p`. It is a sum of exponentials. A walk along the sorted list keeps one running sum for each
-//! exponential. From one document to the next, the sums decay by the powers of one `u`, and grow by the value that the
-//! document adds. Distant documents fade out and nothing overflows, so a list may have any span.
+//! polynomial `p`. This function is a sum of exponentials of the distance. A walk along the sorted list keeps one
+//! running sum for each exponential. From one document to the next, the sums decay by powers of one `u` and grow by the
+//! value that the document adds. Distant documents fade out and nothing overflows, so a list may have any span.
 //!
-//! The functions of this crate are analytic in `u`, with the nearest singularity at `u = -1`. Interpolating `p` at
+//! All functions of this crate are analytic in `u`, with the nearest singularity at `u = -1`. Interpolating `p` at
 //! Chebyshev points of `[0, 1]` therefore gains a factor of `3 + sqrt(8)` per coefficient (Trefethen, Approximation
-//! Theory and Approximation Practice, chapter 8). The error is relative to `f(t)` at every `t`. The sum of a document
-//! far above a million others is thus as precise as the sum of one among them. Coefficients are below 10, so nothing
-//! cancels. Running sums are `f64`.
+//! Theory and Approximation Practice, chapter 8). The error of the interpolation is relative to `f(t)` at every `t`.
+//! The sum of a document far above a million others is thus as precise as the sum of one among them. The coefficients
+//! of the exponentials are below 10, so nothing cancels. Running sums are `f64`.
 //!
-//! A document without a value reads sums but adds nothing to them. It does not change a bit in the sums of others, so
-//! padding changes nothing.
+//! A document without a value reads sums but adds nothing to them. Such a document does not change a bit in the sums of
+//! others, so padding changes nothing.
 
 use std::ops::Range;
 
@@ -25,22 +25,24 @@ use crate::op::cpu::{
     real::Real,
 };
 
-/// The number of exponentials in a function. The relative error is 3e-9 for the logistic function and 4e-8 for its
-/// slope.
+/// The number of exponentials in a function. The interpolation has a relative error of 3e-9 for the logistic function
+/// and 4e-8 for its slope.
 const TERMS: usize = 12;
 
-/// The running sums of one kind of value: the sums of its exponentials, then [`COUNT`] and [`MOMENT`], then 0.
+/// The running sums of one kind of value: the sums of its exponentials, [`COUNT`], [`MOMENT`] and padding.
 pub type Sums = [f64; 16];
 
-/// The place in [`Sums`] of the sum without decay.
+/// The place in [`Sums`] of the sum that does not decay.
 const COUNT: usize = TERMS;
-/// The place in [`Sums`] of the sum times the distance.
+/// The place in [`Sums`] of the sum of values times distances.
 const MOMENT: usize = TERMS + 1;
 
-/// The number of lanes in which products are added. It does not depend on the width of vectors, so neither do the bits.
+/// The number of lanes in which products are added. The number of lanes is independent of the width of vectors, so
+/// results keep their bits.
 const LANES: usize = 4;
 
-/// The number of documents with values in a part of the list. Parts depend only on the list, not on threads.
+/// The number of documents with values in one part of a list. The parts of a list depend only on the list, not on
+/// threads.
 const PART: usize = 1 << 12;
 
 /// The function `constant + linear t + u p(u)` with `u = exp(-t)`, as coefficients of [`Sums`].
@@ -48,8 +50,8 @@ const PART: usize = 1 << 12;
 pub struct Decaying(Sums);
 
 impl Decaying {
-    /// Creates the function `u p(u)`. Both ends of `[0, 1]` are interpolation points. The value `p(1)` for tied
-    /// documents and the value `p(0)` for the tail are therefore exact.
+    /// Creates the function `u p(u)`. Both ends of `[0, 1]` are interpolation points, so the value `p(1)` for tied
+    /// documents and the value `p(0)` for the tail are exact.
     pub fn new(p: impl Fn(f64) -> f64) -> Self {
         let angle = std::f64::consts::PI / (TERMS - 1) as f64;
         let points: [f64; TERMS] = std::array::from_fn(|i| 0.5 - 0.5 * (angle * i as f64).cos());
@@ -98,11 +100,11 @@ pub fn add_value(sums: &mut Sums, value: f64) {
     }
 }
 
-/// A section of the path along the list.
+/// A section of a walk along the list.
 #[derive(Clone, Copy)]
 pub struct Stretch {
     length: f64,
-    /// The factors by which each of the [`Sums`] decays over the distance.
+    /// The factors by which each of the [`Sums`] decays over this section.
     factors: Sums,
 }
 
@@ -137,18 +139,19 @@ pub fn carry<const FMA: bool>(sums: &mut [Sums], stretch: Stretch) {
     }
 }
 
-/// The side of a document on which other documents add to its sums.
+/// The side of a document whose documents add to its sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The documents before it in the order, with higher or equal scores.
+    /// The documents earlier in the order, with higher or equal scores.
     Ahead,
-    /// The documents after it in the order.
+    /// The documents later in the order, with lower or equal scores.
     Behind,
 }
 
-/// The values that a walk carries and reads. Places count along the sorted list, from the highest score.
+/// The values that a walk along a sorted list adds up and reads. Places are counted along the sorted list, from the
+/// highest score.
 pub trait Walker: Sync {
-    /// The running sums, in an array if their number is known at compile time, to keep them in registers.
+    /// The running sums, in an array if their number is known at compile time, so they stay in registers.
     type State: Clone + AsRef<[Sums]> + AsMut<[Sums]> + Send;
 
     /// Returns the running sums over no documents.
@@ -212,8 +215,8 @@ impl Sorted {
         }
     }
 
-    /// Writes `values`, given in the sorted order, to one column of `out`, whose rows belong to documents and hold
-    /// `width` numbers.
+    /// Writes `values`, given in the sorted order, to one column of `out`, which has a row of `width` numbers per
+    /// document.
     pub fn scatter_strided<T: Real>(
         &self,
         values: impl Iterator<Item = f64>,
@@ -249,7 +252,7 @@ impl Sorted {
     }
 }
 
-/// A list in the order in which a walker visits its documents. Steps count from the start of the walk.
+/// A list in the order in which a walker visits its documents. Steps are counted from the start of the walk.
 struct Walk<'a, W> {
     x: &'a [f64],
     side: Side,
@@ -257,7 +260,7 @@ struct Walk<'a, W> {
     walker: &'a W,
 }
 
-/// Steps of a walk that one thread computes together.
+/// Consecutive steps of a walk that one thread computes.
 #[derive(Debug, Clone, PartialEq)]
 struct Part {
     steps: Range<usize>,
@@ -330,12 +333,12 @@ impl<W: Walker> Walk<'_, W> {
 /// The number of steps whose exponentials are computed at once.
 const CHUNK: usize = 64;
 
-/// Computes the steps of one part.
+/// Computes the steps of one part of a walk.
 struct Steps<'a, 'b, W: Walker> {
     walk: &'a Walk<'b, W>,
     part: Part,
-    /// On input, the running sums at the last document before the part that adds a value; on output, those at the last
-    /// one in the part.
+    /// The running sums at the last document before the part that adds a value, and finally at the last one within the
+    /// part.
     sums: &'a mut W::State,
     /// The walker's results by place, or `None` if only the running sums are needed.
     out: Option<&'a mut [f64]>,
@@ -385,7 +388,7 @@ impl<W: Walker> Kernel for Steps<'_, '_, W> {
 mod tests {
     use super::*;
 
-    /// A function `f`, and the `p` of its decaying part.
+    /// A function `f`, and the polynomial `p` of its decaying part.
     type Function = (fn(f64) -> f64, fn(f64) -> f64);
 
     #[test]

@@ -10,8 +10,8 @@ use crate::op::cpu::{
     tiles::TILE,
 };
 
-/// The number of elements in the widest vector. Loops over a multiple of it have no remainder, which would be slow and
-/// dominate short loops.
+/// The number of elements in the widest vector. A loop over a multiple of the vector width has no slow remainder, which
+/// would dominate short loops.
 const LANES: usize = 16;
 
 /// The role of a document in a pair.
@@ -24,7 +24,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns the levels, out of `count`, that a document of this level is paired with.
+    /// Returns the levels, out of `count`, with which a document of this level is paired.
     #[inline(always)]
     pub fn others(self, level: usize, count: usize) -> Range<usize> {
         match self {
@@ -34,7 +34,7 @@ impl Role {
     }
 }
 
-/// One list sorted by descending label. Zeros extend its arrays of numbers to whole blocks of [`LANES`].
+/// One list sorted by descending label. The arrays of numbers are extended with zeros to whole blocks of [`LANES`].
 pub struct ByLabel<T> {
     pub members: Vec<usize>,
     pub x: Vec<T>,
@@ -96,8 +96,8 @@ impl<T: Real> ByLabel<T> {
         }
     }
 
-    /// Writes the weights of the pairs of document `j` with `length` rows, beginning at row `start`. The rest of the
-    /// last block becomes 0.
+    /// Writes the weights of the pairs of document `j` with `length` rows, beginning at row `start`. Writes 0 to the
+    /// rest of the last block.
     #[inline(always)]
     pub fn weights<'a>(&self, j: usize, start: usize, length: usize, out: &'a mut [T; TILE]) -> &'a mut [T] {
         let out = &mut out[..length.next_multiple_of(LANES)];

@@ -1,4 +1,4 @@
-//! `Columns`, the documents that the rows of a list are paired with.
+//! `Columns`, the documents with which the rows of a list are paired.
 
 use std::borrow::Cow;
 
@@ -7,11 +7,11 @@ use crate::op::cpu::{
     tiles::{BLOCK, LOST},
 };
 
-/// `W` numbers for each document that rows are paired with. Documents are left out only if they add 0 to every row. The
-/// others remain in their blocks and pairs, so sums over them keep the same bits.
+/// `W` numbers for each document that is paired with rows. The columns leave out only documents that add 0 to every
+/// row. The other documents remain in their blocks and pairs, so sums over them keep the same bits.
 pub struct Columns<'a, T: Real, const W: usize> {
     values: [Cow<'a, [T]>; W],
-    /// The end of each block.
+    /// The end of each block of documents.
     ends: Vec<usize>,
 }
 

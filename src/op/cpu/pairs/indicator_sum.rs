@@ -1,6 +1,6 @@
 //! The fused kernel of [`indicator_sum`](crate::op::indicator_sum()), a one-dimensional softmax attention with one
-//! exponential per pair. Long lists are computed by [boxes](crate::op::cpu::long::indicator_boxes). Pairs whose
-//! incoming gradient is 0 are not visited.
+//! exponential per pair. Long lists are summed in [boxes](crate::op::cpu::long::indicator_boxes). The gradient does not
+//! visit pairs whose incoming gradient is 0.
 
 use super::by_label::filled;
 use super::columns::Columns;
@@ -15,7 +15,7 @@ use crate::op::cpu::{
     tiles::{TILE, add, blocks},
 };
 
-/// The numerators and denominators for the rows of one tile.
+/// Computes the numerators and denominators for the rows of one tile.
 struct Sums<'a, T> {
     x: &'a [T],
     a: &'a [T],
@@ -78,7 +78,7 @@ pub fn indicator_sum<T: Real>(x: &[T], a: &[T], mask: &[T], n: usize, sigma: f64
     (out, total)
 }
 
-/// The inputs of the gradient, each `[batch, documents]`. The forward pass computed `out` and `total`.
+/// The inputs of the gradient, each `[batch, documents]`. `out` and `total` come from the forward pass.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a, T> {
     pub x: &'a [T],
@@ -89,11 +89,11 @@ pub struct Inputs<'a, T> {
     pub g: &'a [T],
 }
 
-/// The gradient for one tile of rows.
+/// Computes the gradient for one tile of rows.
 struct Gradient<'a, T: Real> {
-    /// For each column: the score, `a`, the sum of the forward pass, and `q`, the gradient over the denominator.
+    /// The score, `a`, the sum of the forward pass and `q` (the gradient divided by the denominator) of each column.
     columns: &'a Columns<'a, T, 4>,
-    /// The four values of `columns`, for each row.
+    /// The four values of each row, in the order of `columns`.
     rows: [&'a [T]; 4],
     rate: T,
     to_x: &'a mut [T],
@@ -126,9 +126,9 @@ impl<T: Real> Kernel for Gradient<'_, T> {
 }
 
 /// A group of rows with the documents that they are paired with. Rows that receive a gradient meet all documents; the
-/// other rows meet only documents that receive one.
+/// other rows meet only documents that receive a gradient.
 struct Meeting<'a, T: Real> {
-    /// Positions of the rows in the list.
+    /// The positions of the rows in the list.
     members: Vec<usize>,
     /// The four values of each row, padded with zeros to whole vectors.
     rows: [Vec<T>; 4],
@@ -141,7 +141,7 @@ impl<'a, T: Real> Meeting<'a, T> {
     }
 }
 
-/// Splits the rows into tiles that meet these columns.
+/// Splits the rows into tiles that are paired with these columns.
 fn tiles<'a, T: Real>(
     columns: &'a Columns<'a, T, 4>,
     rows: [&'a [T]; 4],
@@ -152,7 +152,8 @@ fn tiles<'a, T: Real>(
     to_x.chunks_mut(TILE).enumerate().map(tile).collect()
 }
 
-/// Computes the gradient pair by pair. If few documents receive a gradient, pairs without one are not visited.
+/// Computes the gradient pair by pair. If few documents receive a gradient, the kernel does not visit pairs without a
+/// gradient.
 fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T]) {
     let ([.., q], n) = (values, to_x.len());
     let count: usize = q.iter().map(|q| usize::from(*q != T::ZERO)).sum();

@@ -1,6 +1,6 @@
 //! Kernels in O(n^2) over the pairs of a list: sums of steps, softmaxes and pairwise losses, and NeuralSort's matrix.
 //! Each list is sorted once, by score or by label ([`by_label`]). A tile of rows is then paired with one document at a
-//! time ([`columns`]). Long lists have [kernels of their own](super::long).
+//! time ([`columns`]). Separate kernels compute [long lists](super::long).
 
 pub mod by_label;
 mod columns;

@@ -1,7 +1,7 @@
 //! The fused kernel of [`neural_sort_sum`](crate::op::neural_sort_sum()).
 //!
-//! Sinkhorn's scaling multiplies rows and columns of NeuralSort's matrix, which gives `a_r e_rj b_j`. Only the factors
-//! `b` of each iteration are kept. The factors of a row follow from its entries, which each pass over the
+//! Sinkhorn's scaling multiplies rows and columns of NeuralSort's matrix, which gives `a_r e_rj b_j`. Only the column
+//! factors `b` of each iteration are kept. The factors of a row follow from its entries, which each pass over the
 //! [matrix](super::neural_sort_matrix) recomputes.
 
 use std::ops::Range;
@@ -25,8 +25,8 @@ fn add_row<const FMA: bool>(sums: &mut [f64], weight: f64, entries: &[f64]) {
     }
 }
 
-/// Adds the entries of row `r`, times `weight`, to `sums`. Adds the same products, times the distance of each column
-/// from `r`, to `moments`.
+/// Adds the entries of row `r`, times `weight`, to `sums`. Adds the same products, multiplied by the distance of each
+/// column from `r`, to `moments`.
 #[inline(always)]
 fn add_row_and_moment<const FMA: bool>(sums: [&mut [f64]; 2], weight: f64, entries: &[f64], places: &[f64], r: usize) {
     let [sums, moments] = sums;
@@ -65,9 +65,9 @@ impl Visit<0> for Found<'_> {
     }
 }
 
-/// Computes the gradient that flows back from the results. It sums the scaled entries times the gradient of their row,
-/// and the same products times the value of the row, with their moments. Each row receives the product of its gradient
-/// and its value.
+/// Computes the gradient that flows back from the results. Sums and moments are taken over the scaled entries times the
+/// row's gradient, and over these products times the row's value. Each row receives the product of its gradient and its
+/// value.
 struct FromFound<'a> {
     found: Found<'a>,
     gradient: &'a [f64],
@@ -99,7 +99,7 @@ struct OverIteration<'a> {
     before: &'a [f64],
     /// The factors of the columns after the iteration, times the derivative with respect to their logarithms.
     flow: &'a [f64],
-    /// The derivative with respect to the logarithms of the rows' factors that other steps contribute.
+    /// The derivative with respect to the logarithms of the rows' factors, as far as other steps contribute to it.
     to_rows: &'a [f64],
     places: &'a [f64],
 }
@@ -147,7 +147,7 @@ fn sorted(matrix: &Matrix, values: &[f64]) -> Vec<f64> {
     matrix.order.iter().map(|&i| values[i]).collect()
 }
 
-/// Returns the values of one list that are found at its ranks.
+/// Returns the values of one list at its ranks.
 fn value(matrix: &Matrix, v: &[f64], sort: &NeuralSortMatrix) -> Vec<f64> {
     let scalings = scalings(matrix, sort.iterations);
     let values = products(&scalings[sort.iterations], &sorted(matrix, v));
@@ -159,15 +159,15 @@ fn value(matrix: &Matrix, v: &[f64], sort: &NeuralSortMatrix) -> Vec<f64> {
     found
 }
 
-/// The derivatives with respect to the logarithms of the entries, summed over rows. The moments weight them by the
-/// distance of the column from the row.
+/// The derivatives with respect to the logarithms of the entries, summed over rows. The moments weight these
+/// derivatives by the distance of the column from the row.
 struct Flow {
     sums: Vec<f64>,
     moments: Vec<f64>,
 }
 
 impl Flow {
-    /// Adds `sums` and `moments`, both multiplied by `weights`.
+    /// Multiplies `sums` and `moments` by `weights` and adds them.
     fn add(&mut self, weights: impl Fn(usize) -> f64, sums: &[f64], moments: &[f64]) {
         for (i, (to_sum, to_moment)) in self.sums.iter_mut().zip(&mut self.moments).enumerate() {
             *to_sum += weights(i) * sums[i];
@@ -215,7 +215,7 @@ fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [
     [matrix.to_scores(&flow.sums, &flow.moments), matrix.in_list_order(&to_values)]
 }
 
-/// Returns the values found at each rank of lists of `n` documents, from the first rank.
+/// Returns the values at each rank of lists of `n` documents, from the first rank.
 pub fn neural_sort_sum<T: Real>(x: &[T], v: &[T], mask: &[T], n: usize, sort: &NeuralSortMatrix) -> Vec<T> {
     let target = target();
     each_list([x, v, mask], n, x.len() * n * (sort.iterations + 1), T::ZERO, |_, [x, v, mask], out| {

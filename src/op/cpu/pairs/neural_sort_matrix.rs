@@ -1,10 +1,10 @@
 //! Computes the entries of NeuralSort's matrix row by row, without storing the matrix.
 //!
 //! Let the scores be in descending order, `x_1 >= x_2 >= ..`. The logarithm of the entry in row `r` and column `i` is
-//! that of the entry in column `r`, minus `sum_k (x_k - x_{k + 1}) |2 (r - k) - 1| / temperature` over the `k` between
+//! the logarithm on the diagonal, minus `sum_k (x_k - x_{k + 1}) |2 (r - k) - 1| / temperature` over the `k` between
 //! `r` and `i`. The largest entry of a row is therefore on the diagonal, and entries fall on both sides of it. Entries
 //! that are too small for the type of the scores are not visited. In a long list with spread-out scores, most entries
-//! are that small.
+//! are too small to be visited.
 
 use std::ops::Range;
 
@@ -20,10 +20,10 @@ use crate::op::cpu::{
 /// The largest number of entries that are kept for all passes over a list, 8 MiB.
 const KEPT: usize = 1 << 20;
 
-/// The work that a pass does on each row.
+/// The work that a pass over the matrix does on each row.
 pub trait Visit<const K: usize>: Sync {
-    /// Visits the entries of row `r` in the columns `at`, the largest of which is 1. May set the value of the row and
-    /// add to the `K` sums of these columns.
+    /// Visits the entries of row `r` in the columns `at`; the largest entry is 1. The visit may set the value of the
+    /// row and add to the `K` sums of these columns.
     fn row<const FMA: bool>(
         &self,
         r: usize,
@@ -37,7 +37,7 @@ pub trait Visit<const K: usize>: Sync {
 /// NeuralSort's matrix of one list, whose scores are in descending order.
 pub struct Matrix {
     target: Target,
-    /// The document at each place of the order.
+    /// The document at each place in the order of scores.
     pub order: Vec<usize>,
     x: Vec<f64>,
     /// `sum_k |x_i - x_k|`, minus this sum at the first place.
@@ -91,8 +91,8 @@ impl Matrix {
         (slope * (self.x[i] - self.x[r]) - (self.spread[i] - self.spread[r])) / self.temperature
     }
 
-    /// Returns the columns of each row whose logarithms are at least `lowest`. Both ends of the range ascend from row
-    /// to row.
+    /// Returns the columns of each row whose logarithms are at least `lowest`. Both ends of the column range ascend
+    /// from row to row.
     fn visited(&self, rows: usize, lowest: f64) -> Vec<Range<u32>> {
         let (mut start, mut end) = (0, 0);
         let columns = (0..rows).map(|r| {
@@ -122,7 +122,7 @@ impl Matrix {
         }
     }
 
-    /// Calls `visit` for all rows, which sets `to_rows`, and returns its sums over the rows for each column.
+    /// Calls `visit` for all rows, which may set `to_rows`, and returns its sums over the rows for each column.
     pub fn pass<const K: usize>(&self, visit: &impl Visit<K>, to_rows: &mut [f64]) -> [Vec<f64>; K] {
         let mut sums = [(); K].map(|()| vec![0.0; self.documents()]);
         let stripes = stripes(self.rows());
@@ -149,16 +149,16 @@ impl Matrix {
         sums
     }
 
-    /// Reorders values of places into the order of the list.
+    /// Reorders values from the order of scores into the order of the list.
     pub fn in_list_order(&self, values: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; values.len()];
         self.order.iter().zip(values).for_each(|(&i, &value)| out[i] = value);
         out
     }
 
-    /// Returns the gradient with respect to the scores, in the order of the list. It needs two sums over rows: the
-    /// derivatives with respect to the logarithms of entries, and these derivatives times the distance of the column
-    /// from the row.
+    /// Returns the gradient with respect to the scores, in the order of the list. `sums` holds the derivatives with
+    /// respect to the logarithms of entries, summed over rows. `moments` holds the sums of these derivatives times the
+    /// distance of the column from the row.
     pub fn to_scores(&self, sums: &[f64], moments: &[f64]) -> Vec<f64> {
         let n = self.documents();
         let total: f64 = sums.iter().sum();

@@ -1,9 +1,9 @@
 //! `pair_derivatives`, the logistic loss over the pairs of one list with first and second derivatives. Learners that
-//! take Newton steps use it.
+//! take Newton steps use these derivatives.
 //!
 //! Documents are sorted by score, the highest first. A document is paired with those after it, so `u = exp(x_j - x_i)`
-//! is at most 1. It is a ratio of two exponentials that are computed once. Two documents beyond the cut-off have a pair
-//! of weight 0 and are never paired, so there are O(k n) pairs.
+//! is at most 1. The number `u` is a ratio of two exponentials that are computed once. Two documents beyond the cut-off
+//! have a pair of weight 0 and are never paired, so there are O(k n) pairs.
 
 use super::pair_weight::{PairWeight, swaps};
 use crate::op::cpu::{
@@ -15,7 +15,7 @@ use crate::op::cpu::{
     tiles::TILE,
 };
 
-/// A sum over the pairs of one list and its derivatives with respect to each score; weights count as constants.
+/// The sum of a loss over the pairs of one list, with its derivatives by each score; weights count as constants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairDerivatives<T> {
     /// The loss, `sum_ij w_ij log(1 + exp(x_j - x_i))`.
@@ -24,7 +24,7 @@ pub struct PairDerivatives<T> {
     pub slopes: T,
     /// The first derivative with respect to each score.
     pub gradient: Vec<T>,
-    /// The second derivative with respect to each score, 0 or above.
+    /// The second derivative with respect to each score, which is at least 0.
     pub curvature: Vec<T>,
 }
 
@@ -35,7 +35,7 @@ struct Sorted<T> {
     weight: PairWeight<Vec<T>>,
     /// The factor of each document for the weights of the pairs in which it is more relevant.
     factor: Option<Vec<T>>,
-    /// The number of documents that come first in any pair with a nonzero weight.
+    /// The number of documents that come first in some pair with a nonzero weight.
     firsts: usize,
 }
 
@@ -136,9 +136,9 @@ impl<T: Real> Kernel for Sums<'_, T> {
 }
 
 /// Returns `sum_ij u_i w_ij log(1 + exp(x_j - x_i))` over the pairs with `y_i > y_j`, and its derivatives. The weight
-/// must not have a `gap`. `u` is the optional `factor` of each document, 1 by default. With `within`, a pair counts
-/// only if one of its documents has one of the `within` highest `x`, with ties by index. Each list is computed on one
-/// thread, because callers have many lists.
+/// of `pair_derivatives` must not have a `gap`. The optional `factor` gives each document its `u`, which is 1 by
+/// default. With `within`, a pair counts only if it contains a document with one of the `within` highest `x`, ties by
+/// index. Each list is computed on one thread, because callers have many lists.
 pub fn pair_derivatives<T: Real>(
     x: &[T],
     labels: &[T],
@@ -176,7 +176,7 @@ mod tests {
     use super::super::pair_weight::Distance;
     use super::*;
 
-    /// Computes the derivatives pair by pair with the standard library's functions.
+    /// Computes the derivatives pair by pair with functions of the standard library.
     fn reference(x: &[f64], labels: &[f64], weight: impl Fn(usize, usize) -> f64) -> PairDerivatives<f64> {
         let n = x.len();
         let mut sum = PairDerivatives { value: 0.0, slopes: 0.0, gradient: vec![0.0; n], curvature: vec![0.0; n] };

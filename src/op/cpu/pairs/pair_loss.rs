@@ -1,8 +1,8 @@
 //! The fused kernel of [`pair_loss`](crate::op::pair_loss()).
 //!
 //! Documents are sorted by label, the most relevant first. The rows paired with a document are then a prefix of the
-//! list, and no other pair is visited. With common labels this is about a third of all pairs. Long lists are computed
-//! by [walks](crate::op::cpu::long::pair_walk) or [windows](crate::op::cpu::long::pair_window).
+//! list, and no other pair is visited. With common labels, about a third of all pairs are visited. Long lists are
+//! summed by [walks](crate::op::cpu::long::pair_walk) or [windows](crate::op::cpu::long::pair_window).
 
 use super::by_label::{ByLabel, filled};
 use super::pair_weight::PairWeight;
@@ -18,7 +18,7 @@ use crate::op::cpu::{
     tiles::{TILE, add, blocks, reduce},
 };
 
-/// The loss of one pair, and its slope.
+/// The loss of one pair, with its slope.
 trait Term<T>: Copy + Send + Sync {
     fn value<const FMA: bool>(self, t: T) -> T;
     fn slope<const FMA: bool>(self, t: T) -> T;
@@ -139,7 +139,7 @@ impl<T: Real> Term<T> for SoftZeroOne {
     }
 }
 
-/// Computes the losses of the rows of one list from row `start`.
+/// Computes the losses of the rows of one list, from row `start`.
 struct Value<'a, T, L> {
     list: &'a ByLabel<T>,
     term: L,

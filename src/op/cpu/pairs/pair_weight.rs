@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::op::cpu::real::Real;
 
-/// The weight `w_ij` of a pair, which is 0 unless `y_i > y_j`. `V` holds one number per document, as a tensor or a
-/// slice.
+/// The weight `w_ij` of a pair, which is 0 unless `y_i > y_j`. The type `V` holds one number per document, as a tensor
+/// or a slice.
 #[derive(Debug, Clone, Copy)]
 pub enum PairWeight<V> {
     /// `w_ij = 1`
@@ -31,18 +31,18 @@ pub enum PairWeight<V> {
     },
 }
 
-/// The divisor `offset + |s_i - s_j|`, in which the scores count as constants. LightGBM and XGBoost normalize
-/// LambdaRank by this difference of scores, with an offset of 0.01.
+/// The divisor `offset + |s_i - s_j|` of a pair's weight, in which the scores count as constants. LightGBM and XGBoost
+/// divide LambdaRank's weights by this difference of scores, with an offset of 0.01.
 #[derive(Debug, Clone, Copy)]
 pub struct Distance<V> {
-    /// The score of each document.
+    /// The score of each document, a constant.
     pub scores: V,
     /// A number above 0 that is added to the difference of scores.
     pub offset: f64,
 }
 
 impl<V> PairWeight<V> {
-    /// Applies `f` to each of the values, in the order of their declaration.
+    /// Applies `f` to each of the values of the weight, in the order of their declaration.
     pub fn map<W>(self, mut f: impl FnMut(V) -> W) -> PairWeight<W> {
         match self {
             Self::Unit => PairWeight::Unit,

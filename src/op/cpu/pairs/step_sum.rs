@@ -1,12 +1,12 @@
 //! The fused kernel of [`step_sum`](crate::op::step_sum()).
 //!
 //! If the scores of a list span less than the exponent range, the logistic step needs one exponential per document.
-//! With `e_i = exp(alpha (x_i - center))`, it is `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Other steps and wider
-//! lists are computed from the difference of each pair. Long lists are computed by
-//! [walks](crate::op::cpu::long::step_walk) or, for other steps, by [boxes](crate::op::cpu::long::step_boxes).
+//! With `e_i = exp(alpha (x_i - center))`, this step is `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Other steps and
+//! wider lists use the difference of each pair. Long lists are summed by [walks](crate::op::cpu::long::step_walk) or,
+//! for other steps, in [boxes](crate::op::cpu::long::step_boxes).
 //!
-//! Pairs that certainly add 0 are not visited: documents whose sums are not needed are not rows, and a gradient of 0
-//! adds nothing. The other pairs are added in the usual order, so sums keep the same bits.
+//! Pairs that certainly add 0 are not visited, such as rows whose sums are not needed and pairs with a gradient of 0.
+//! The remaining pairs are added in the usual order, so sums keep the same bits.
 
 use super::by_label::filled;
 use super::columns::Columns;
@@ -97,20 +97,20 @@ impl Phi for Laplace {
     }
 }
 
-/// One list, without documents at the end that add nothing.
+/// One list, without the documents at its end that add nothing.
 struct List<'a, T> {
     x: &'a [T],
     v: &'a [T],
     alpha: f64,
     /// The number of documents that can add to a sum.
     members: usize,
-    /// The number of distinct rows; all later rows have the value of the last one.
+    /// The number of distinct rows, after which all rows have the value of the last one.
     rows: usize,
 }
 
 impl<'a, T: Real> List<'a, T> {
-    /// Creates a list from `weights`, the arrays of what a document adds. A document with 0 in all of them adds
-    /// nothing. Equal documents of this kind at the end of the list, such as padding, share one row.
+    /// Creates a list from `weights`, the arrays of what a document adds. A document whose weights are all 0 adds
+    /// nothing. Equal documents of weight 0 at the end of the list, such as padding, share one row.
     fn new(x: &'a [T], v: &'a [T], weights: &[&[T]], alpha: f64) -> Self {
         let silent = |j: usize| weights.iter().all(|w| w[j] == T::ZERO);
         let last = x.last().copied().unwrap_or_default();
@@ -175,7 +175,8 @@ impl<'a, T: Real> List<'a, T> {
     }
 
     /// Returns `exp(alpha (x_i - center))` of the first `rows`, if the members are so close that no ratio or product of
-    /// two overflows or underflows. Rows after the members, such as padding, do not affect this decision.
+    /// two overflows or underflows. The members alone decide this, so rows after them, such as padding, have no
+    /// influence.
     fn exponentials(&self, target: Target, rows: usize) -> Option<Exponentials<T>> {
         let members = &self.x[..self.members];
         let first = *members.first()?;
@@ -201,7 +202,7 @@ struct Exponentials<T> {
     reach: f64,
 }
 
-/// Computes exponentials in double precision, since rounding an argument causes an error proportional to its size.
+/// Computes exponentials in double precision, since the rounding error of an argument grows with its size.
 struct Exponents<'a, T> {
     x: &'a [T],
     alpha: f64,
@@ -306,8 +307,8 @@ impl<T: Real> Kernel for LogisticRow<'_, T> {
 }
 
 /// Returns `sum_j v_j phi(alpha (x_j - x_i))` for lists of `n` documents. If `rows` are given, only documents with
-/// nonzero `rows` are computed, and the others receive 1/2, the step at 0. Where pairs are visited, the computed values
-/// have the same bits.
+/// nonzero `rows` are computed, and the others receive 1/2, the step at 0. If pairs are visited, the computed values
+/// have the same bits as without `rows`.
 pub fn step_sum<T: Real>(x: &[T], v: &[T], rows: Option<&[T]>, n: usize, alpha: f64, step: Step) -> Vec<T> {
     let target = target();
     each_list([x, v], n, x.len() * n, T::HALF, |list, [x, v], out| {
@@ -331,11 +332,11 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
 }
 
-/// The gradient for one tile of rows.
+/// Computes the gradient for one tile of rows.
 struct Tile<'a, T: Real> {
-    /// For each column: the score or exponential, `v` and `g`.
+    /// The score or exponential, `v` and `g` of each column.
     columns: &'a Columns<'a, T, 3>,
-    /// The three values of `columns`, for each row.
+    /// The three values of each row, in the order of `columns`.
     rows: [&'a [T]; 3],
     alpha: T,
     to_x: &'a mut [T],
@@ -407,9 +408,9 @@ impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
     }
 }
 
-/// A group of rows that meet the same documents.
+/// A group of rows that are paired with the same documents.
 struct Meeting<'a, T: Real> {
-    /// Positions of the rows in the list.
+    /// The positions of the rows in the list.
     members: Vec<usize>,
     /// The score or exponential, `v` and `g` of each row, extended with zeros to whole vectors.
     rows: [Vec<T>; 3],
@@ -417,8 +418,9 @@ struct Meeting<'a, T: Real> {
 }
 
 impl<'a, T: Real> Meeting<'a, T> {
-    /// Splits the documents by their part in the gradient. The flow between `i` and `j` is proportional to
-    /// `g_j v_i - g_i v_j`. A document with only one of `v` and `g` meets the documents that have the other.
+    /// Splits the documents by their part in the gradient. The gradient that flows between `i` and `j` is proportional
+    /// to `g_j v_i - g_i v_j`. A document with only one of `v` and `g` is paired with the documents that have the
+    /// other.
     fn all(values: [&'a [T]; 3]) -> Vec<Self> {
         let [_, v, g] = values;
         let [adds, receives] = [v, g].map(|weights| move |i: usize| weights[i] != T::ZERO);
@@ -435,7 +437,7 @@ impl<'a, T: Real> Meeting<'a, T> {
     }
 }
 
-/// The numbers of documents of a list with a weight, a gradient, or both.
+/// The numbers of documents in a list that have a weight, a gradient, or both.
 struct Flows {
     both: usize,
     adding: usize,
@@ -450,20 +452,20 @@ impl Flows {
         Self { both: count(|v, g| v & g), adding: count(|v, g| v & !g), receiving: count(|v, g| !v & g) }
     }
 
-    /// Returns the number of pairs that meet.
+    /// Returns the number of pairs that are visited.
     fn pairs(&self) -> usize {
         let Self { both, adding, receiving } = self;
         both * (both + adding + receiving) + adding * (both + receiving) + receiving * (both + adding)
     }
 
-    /// Returns whether selecting the paired documents is faster. The selection includes neighbors and must fill wide
-    /// vectors.
+    /// Returns whether visiting only the selected pairs is faster. The selected documents include their neighbors and
+    /// must fill wide vectors.
     fn are_few(&self, documents: usize) -> bool {
         const FEWEST: usize = 2 * TILE;
         documents >= FEWEST && 4 * self.pairs() <= documents * documents
     }
 
-    /// Returns the work per document for the pairs of a list, if all are visited.
+    /// Returns the work per document for the visited pairs of a list.
     fn pairs_per_document(&self, documents: usize) -> usize {
         let pairs = if self.are_few(documents) { 2 * self.pairs() } else { self.pairs() };
         pairs / (self.both + self.adding + self.receiving).max(1)
@@ -527,7 +529,7 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
     })
 }
 
-/// Splits the rows into tiles that meet these columns.
+/// Splits the rows into tiles that are paired with these columns.
 fn tiles<'a, T: Real>(
     columns: &'a Columns<'a, T, 3>,
     rows: [&'a [T]; 3],

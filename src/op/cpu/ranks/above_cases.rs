@@ -1,5 +1,5 @@
-//! Test cases for expectations over the documents above, and a definition over all pairs in double precision to compare
-//! fast kernels with.
+//! Test cases for expectations over the documents above, with a definition in double precision to compare fast kernels
+//! with.
 
 use super::beats::beats;
 use crate::op::cpu::{
@@ -37,7 +37,7 @@ pub struct Definition {
     pub above: Above,
     /// The comparisons and their weights.
     pub mixture: Vec<(f64, Comparison)>,
-    /// The lower bound on the size of a sum in relative comparisons.
+    /// The lower bound on the size of a sum that a relative error is measured against.
     pub least: f64,
 }
 

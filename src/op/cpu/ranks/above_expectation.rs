@@ -1,11 +1,11 @@
 //! The fused kernel of [`above_expectation`](crate::op::above_expectation()).
 //!
-//! Only documents with a nonzero weight are rows. Each of them is compared with all documents of the list.
+//! Only documents with a nonzero weight are rows. Each row is compared with all documents of the list.
 //!
 //! A product `p` over documents is multiplied by the factor `1 + pi (z - 1)`. For a base `z` of at least 1/2, the
-//! kernel computes `p - p pi (1 - z)`. The rounding errors of `z`, and of the equal factors of tied documents, then do
-//! not add up. For a smaller base it computes the factor as `(1 - pi) + pi z`. Both probabilities come from `erfc`,
-//! which is precise for `pi` near 1.
+//! kernel computes the new product as `p - p pi (1 - z)`. This form does not accumulate the rounding errors of `z` or
+//! of the equal factors of tied documents. For a smaller base, the kernel computes the factor as `(1 - pi) + pi z`.
+//! Both probabilities come from `erfc`, which is precise for `pi` near 1.
 //!
 //! The products of [independent ranks](AboveExpectation::of_independent_ranks) are kept for the gradient; other
 //! products are recomputed. Exact noise is computed by [levels](crate::op::cpu::long::above_levels), and other long
@@ -50,7 +50,7 @@ struct Weighted<T> {
     compared: Compared<T>,
 }
 
-/// The parameters that all lists share.
+/// The parameters of the kernels that all lists share.
 struct Parameters<T> {
     above: Above,
     terms: Vec<Term<T>>,
@@ -82,8 +82,8 @@ impl<T: Real> Parameters<T> {
         }
     }
 
-    /// Returns the base of a term and one minus it. For a product, the base includes the factor `1 - b` of the document
-    /// above.
+    /// Returns the base of a term, and one minus the base. For a product, the base includes the factor `1 - b` of the
+    /// document above.
     #[inline(always)]
     fn above(&self, term: &Term<T>, b: T) -> (T, T) {
         match self.above {
@@ -103,7 +103,7 @@ struct List<T> {
     work: usize,
     x: Vec<T>,
     b: Vec<T>,
-    /// The documents with a nonzero weight; the next arrays hold their weights, scores and `b`.
+    /// The documents with a nonzero weight; the arrays after this one hold their weights, scores and `b`.
     rows: Vec<usize>,
     weights: Vec<T>,
     row_x: Vec<T>,
@@ -130,7 +130,7 @@ impl<T: Real> List<T> {
         Tile { list: self, parameters: &self.parameters, rows, x, b }
     }
 
-    /// Runs a kernel on every tile of rows. The kernel writes to its part of `out`, `width` numbers per row.
+    /// Runs a kernel on every tile of rows. The kernel writes to its part of `out`, with `width` numbers per row.
     fn each_tile(&self, width: usize, out: &mut [T], kernel: impl Fn(Tile<'_, T>, &mut [T]) + Sync + Send) {
         for_each(out.chunks_mut(TILE * width).enumerate().collect(), self.work, |(tile, out)| {
             let start = tile * TILE;
@@ -149,7 +149,7 @@ struct Tile<'a, T> {
     b: &'a [T],
 }
 
-/// The largest number of trials that are kept for their second use; longer lists recompute them.
+/// The largest number of trials that are kept for their second use; longer lists recompute their trials.
 const KEPT: usize = 1 << 14;
 
 /// The trials of all documents of a list, `[documents, 3, rows]`; empty if they are not kept.
@@ -160,7 +160,7 @@ impl<T: Real> Kept<T> {
         Self(if rows * documents <= KEPT { vec![T::ZERO; 3 * rows * documents] } else { Vec::new() })
     }
 
-    /// Returns the parts of a document's trial, if it is kept.
+    /// Returns the three arrays of a document's trial, if it is kept.
     #[inline(always)]
     fn of(&mut self, document: usize, rows: usize) -> Option<[&mut [T]; 3]> {
         let kept = self.0.get_mut(3 * rows * document..)?.get_mut(..3 * rows)?;
@@ -239,7 +239,7 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds the share of a document above to the sums of every term, with one division for two terms.
+    /// Adds the share of a document above to the sum of every term, with one division for two terms.
     #[inline(always)]
     fn add_above<const FMA: bool>(self, b: T, trial: &Trial<T>, sums: &mut [T]) {
         let length = self.rows.len();
@@ -263,8 +263,8 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds the derivative of every term of a product with respect to the comparison with a document, with one division
-    /// for two terms. `sent` combines a product's derivative with its gap.
+    /// Adds the derivatives of a product's terms with respect to the comparison with a document. One division serves
+    /// two terms, and `sent` combines a product's derivative with its gap.
     #[inline(always)]
     fn add_product_flows<const FMA: bool>(
         self,
@@ -298,8 +298,8 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Adds the derivative of every term of a sum with respect to the comparison with a document, with one division for
-    /// two terms.
+    /// Adds the derivatives of a sum's terms with respect to the comparison with a document, with one division for two
+    /// terms.
     #[inline(always)]
     fn add_flows<const FMA: bool>(self, b: T, trial: &Trial<T>, products: &[T], sums: &[T], flow: &mut [T]) {
         let length = self.rows.len();
@@ -407,7 +407,7 @@ fn products_of_ranks<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation)
     })
 }
 
-/// Returns the expectations `a_i E[D(R_i) A_i]` of every document, and the products of independent ranks.
+/// Returns the expectations `a_i E[A_i D(R_i)]` of every document, and the products of independent ranks.
 pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> (Vec<T>, Option<Vec<T>>) {
     let Inputs { x, a, b, mask, n } = inputs;
     if expectation.of_independent_ranks().is_some() {
@@ -438,7 +438,7 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
     (out, None)
 }
 
-/// Computes what the rows of a tile contribute to the gradient of their own documents and of all documents.
+/// Computes the gradient that the rows of a tile contribute to their own documents and to all documents.
 struct Gradient<'a, T> {
     tile: Tile<'a, T>,
     /// The products, `[terms, rows]`, if they are known.

@@ -1,6 +1,6 @@
-//! The fused kernel of [`above_recursion`](crate::op::above_recursion()). For each document with a nonzero weight, it
-//! runs the [trials](super::trials) of all others, always in `f64`. A function of only the rank has a [kernel of its
-//! own](super::rank_recursion), which needs half to a quarter of the time, and far less in long lists. Under exact
+//! The fused kernel of [`above_recursion`](crate::op::above_recursion()). The kernel runs the [trials](super::trials)
+//! of all others for each document with a nonzero weight, always in `f64`. Functions of only the rank have a [separate
+//! kernel](super::rank_recursion), which needs a quarter to half of the time, or far less in long lists. Under exact
 //! noise with results in `f32`, all documents of a list share [levels](crate::op::cpu::long::recursion_levels).
 
 use super::above_expectation::Inputs;
@@ -17,7 +17,7 @@ use crate::op::cpu::{
     tiles::{reduce, stripes},
 };
 
-/// Returns the start in which no document is certainly above.
+/// Returns the start of the trials in which no document is certainly above.
 fn nobody(above: Above) -> Certain {
     Certain { count: 0, total: above.nobody() }
 }
@@ -133,14 +133,14 @@ impl Kernel for Gradient<'_> {
     }
 }
 
-/// Returns the values up to the last nonzero one, at most one per document.
+/// Returns the values up to the last nonzero one, but not more than there are documents.
 fn counting<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
     let values = &values[..values.len().min(documents)];
     let end = values.iter().rposition(|value| *value != T::ZERO).map_or(0, |last| last + 1);
     values[..end].iter().map(|value| value.to_f64()).collect()
 }
 
-/// Creates one list for computation by pairs.
+/// Creates a list whose expectations are computed pair by pair.
 fn list<T: Real>([x, a, b]: [Vec<T>; 3], values: Vec<f64>, recursion: &AboveRecursion) -> List {
     let rows = (0..a.len()).filter(|&i| a[i] != T::ZERO).collect();
     let [x, a, b] = [x, a, b].map(|values| values.iter().map(|value| value.to_f64()).collect::<Vec<f64>>());
@@ -153,14 +153,14 @@ fn deviation<T: Real>(documents: usize, recursion: &AboveRecursion) -> Option<f6
     recursion.noise.deviation().filter(|_| is_fast::<T>(target(), documents, true))
 }
 
-/// Returns the number of ranks in `values`, and the work of all lists.
+/// Returns the number of ranks in `values`, and the work for all lists.
 fn ranks_and_work<T>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> (usize, usize) {
     let (cells, n) = (inputs.x.len(), inputs.n);
     let ranks = values.len() / (cells / n.max(1)).max(1);
     (ranks, cells * n * ranks * recursion.noise.comparisons(n))
 }
 
-/// Returns `a_i E[f(R_i) A_i]` of every document; `values` has one row per list.
+/// Returns `a_i E[A_i f(R_i)]` of every document; `values` has one row per list.
 pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &AboveRecursion) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
     let target = target();

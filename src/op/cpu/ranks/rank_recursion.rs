@@ -1,9 +1,9 @@
-//! The kernel of [`above_recursion`](super::above_recursion) for functions of only the rank
-//! ([`Above::Nothing`](crate::op::Above::Nothing)): their expected values over SoftRank's ranks.
+//! Computes [`above_recursion`](super::above_recursion) for functions of only the rank
+//! ([`Above::Nothing`](crate::op::Above::Nothing)).
 //!
 //! A tile of rows stores its distributions rank by rank, `[ranks, rows]`, so a trial is one pass over them. The
-//! gradient runs backward through the trials. Only every `sqrt(n)`-th distribution is kept; it recomputes the others.
-//! Long lists run only the trials that matter, and only for [documents near the
+//! gradient runs backward through the trials. Only every `sqrt(n)`-th distribution is kept, and the gradient recomputes
+//! the others. Long lists run only the trials that matter, and only for [documents near the
 //! top](crate::op::cpu::long::recursion_boxes).
 
 use super::recurrence;
@@ -30,7 +30,7 @@ fn rows_of_tile(ranks: usize, distributions: usize) -> usize {
     (TILE_NUMBERS / (ranks * distributions)).clamp(FEWEST_ROWS, TILE)
 }
 
-/// Returns the number of trials between two distributions that are kept.
+/// Returns the number of trials between two stored distributions.
 fn block(documents: usize) -> usize {
     documents.isqrt().max(1)
 }
@@ -62,7 +62,7 @@ fn advance<T: Real, const FMA: bool>(p: &mut [T], j: usize, ahead: &[T], behind:
     }
 }
 
-/// Sets the distributions before the first trial.
+/// Sets the distributions to their state before the first trial.
 #[inline(always)]
 fn certain<T: Real>(p: &mut [T], rows: usize) {
     p.fill(T::ZERO);
@@ -134,9 +134,9 @@ struct Memory<T> {
     starts: Vec<T>,
     /// The distributions before every trial of one block, `[block, ranks, rows]`.
     before: Vec<T>,
-    /// For each rank, the derivative with respect to the next rank after a trial minus the derivative at the rank
-    /// itself, `[ranks, rows]`. These differences follow the same recursion as the derivatives, and lose no digits when
-    /// the derivatives are close.
+    /// The derivative with respect to each rank's successor after a trial, minus the derivative with respect to the
+    /// rank itself, `[ranks, rows]`. These differences follow the same recursion as the derivatives, and lose no digits
+    /// when the derivatives are close.
     rises: Vec<T>,
 }
 
@@ -151,7 +151,7 @@ impl<T: Real> Memory<T> {
     }
 }
 
-/// Computes what the rows of a tile contribute to the gradient of their own documents and of all documents.
+/// Computes the gradient that the rows of a tile contribute to their own documents and to all documents.
 struct Gradient<'a, T> {
     trials: Trials<'a, T>,
     /// The value at the next rank minus the value at each rank.
@@ -163,8 +163,8 @@ struct Gradient<'a, T> {
     to_all: &'a mut [T],
 }
 
-/// Computes the derivatives with respect to the probability of trial `j`, `sum_r p(r) (a(r + 1) - a(r))`. Before this
-/// trial, no rank is above `j`.
+/// Computes the derivatives with respect to the probability of trial `j`, `sum_r p(r) (a(r + 1) - a(r))`. Before trial
+/// `j`, no rank is above `j`.
 #[inline(always)]
 fn by_chance<T: Real, const FMA: bool>(p: &[T], rises: &[T], j: usize, flow: &mut [T]) {
     let rows = flow.len();

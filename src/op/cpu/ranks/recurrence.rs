@@ -1,12 +1,12 @@
 //! The recurrence of a Poisson-binomial distribution. One more trial of probability `pi` changes the probability of `r`
 //! successes to `x(r) (1 - pi) + x(r - 1) pi`. Derivatives run backward by the adjoint, `x(r) (1 - pi) + x(r + 1) pi`.
 //!
-//! Each step has two versions: for the ranks of one row, and for a tile of rows, `[ranks, rows]`, with one trial per
-//! row.
+//! Each step has a version for the ranks of one row, and a version for a tile of rows, `[ranks, rows]`, with one trial
+//! per row.
 
 use crate::op::cpu::real::Real;
 
-/// Returns `x(r) (1 - pi)` plus the flow that comes from the neighboring rank, whose value is `from`.
+/// Returns `x(r) (1 - pi)` plus the flow from a neighboring rank with the value `from`.
 #[inline(always)]
 fn moved<T: Real, const FMA: bool>(here: T, from: T, ahead: T, behind: T) -> T {
     from.fma::<FMA>(ahead, here * behind)

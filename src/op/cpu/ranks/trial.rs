@@ -18,7 +18,7 @@ impl<T: Real> From<Comparison> for Compared<T> {
 
 /// The results of one document's trial, one number per row.
 pub struct Trial<'a, T> {
-    /// The probability that the document is above the row; `behind` is the probability that it is not.
+    /// The probability that the document is above each row; `behind` is the probability that it is not.
     pub ahead: &'a mut [T],
     pub behind: &'a mut [T],
     /// `exp(-t^2)`, to which the derivative of the probability is proportional.
@@ -31,7 +31,8 @@ impl<'a, T: Real> Trial<'a, T> {
         Self { ahead: &mut ahead[..rows], behind: &mut behind[..rows], density: &mut density[..rows] }
     }
 
-    /// Compares document `j` with the score `x` to each of `rows`, whose places ascend. No row is compared with itself.
+    /// Compares document `j` with the score `x` to each of `rows`, whose places ascend. A row is never compared with
+    /// itself.
     #[inline(always)]
     pub fn meet<const FMA: bool>(&mut self, (j, x): (usize, T), rows: &[T], places: &[usize], compared: Compared<T>) {
         let chances = self.ahead.iter_mut().zip(self.behind.iter_mut()).zip(self.density.iter_mut());

@@ -1,18 +1,18 @@
-//! Trials that compute, one document after another, the distribution of the number of documents above and their
-//! contribution.
+//! Computes, one trial after another, the distribution of the number of documents above and of their contribution.
 //!
-//! Document `j` is above with probability `pi_j`, independently of the others. The trials so far give for each rank `r`
+//! Document `j` is above with probability `pi_j`, independently of the others. For each rank `r`, the trials so far
+//! give
 //!
-//! - `p(r)`, the probability that `r` documents are above. A product multiplies it by the mean of the product:
-//!   `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j`, where a product uses `pi_j (1 - b_j)` as the last factor;
-//! - `w(r)`, which is `p(r)` times the mean of the sum, if there is a sum:
+//! - `p(r)`, the probability that `r` documents are above. For a product, it is multiplied by the mean of the product,
+//!   and `p(r) <- p(r) (1 - pi_j) + p(r - 1) pi_j` has `pi_j (1 - b_j)` as its last factor;
+//! - `w(r)`, for a sum, which is `p(r)` times the mean of the sum, with
 //!   `w(r) <- w(r) (1 - pi_j) + (w(r - 1) + p(r - 1) b_j) pi_j`.
 //!
 //! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))`, over all trials except its
-//! own. It is linear in the state before the trial of `i`. A backward pass over the later trials gives this linear
-//! form, so the expectations of all documents need two passes. Their gradient needs two more, over the sums `P` and `W`
-//! that leave out one document each. Nothing is divided by a probability. Only every `sqrt(n)`-th state is kept; the
-//! others are recomputed.
+//! own. This expectation is linear in the state before the trial of `i`. A backward pass over the later trials gives
+//! the linear form, so the expectations of all documents need two passes. The gradient of all expectations needs two
+//! more passes, over the sums `P` and `W` that leave out one document each. The kernel divides by no probability. Only
+//! every `sqrt(n)`-th state is kept; the others are recomputed.
 
 use std::ops::Range;
 
@@ -58,8 +58,8 @@ impl State {
     }
 }
 
-/// The parts of a state: `p` and, for a sum, `w`. Then follow their weighted sums over the documents, each of which
-/// leaves out that document.
+/// The first parts of a state are `p` and, for a sum, `w`. Further parts are the weighted sums of `p` and `w` over the
+/// documents, each without that document.
 const P: usize = 0;
 const W: usize = 1;
 
@@ -77,15 +77,15 @@ fn add_below<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
     add::<FMA>(&mut x[1..], factor, y);
 }
 
-/// The states before every block of trials that the backward pass has not yet visited, and the states before each trial
-/// of one block.
+/// The states before all blocks of trials that the backward pass has not yet visited, and before each trial of one
+/// block.
 struct Tape {
     starts: Vec<State>,
     states: Vec<State>,
 }
 
-/// The expectation of a document, and the derivative of the weighted sum of all expectations with respect to its
-/// probability to be above.
+/// The expectation of a document, and the derivative of the weighted sum of expectations by its probability to be
+/// above.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Found {
     pub expectation: f64,
@@ -93,12 +93,12 @@ pub struct Found {
 }
 
 impl Trials<'_> {
-    /// Returns the number of arrays in a state: 2 for `p` and `w`, or 1 for only `p`.
+    /// Returns the number of arrays in a state, which is 2 for `p` and `w`, or 1 for only `p`.
     fn width(&self) -> usize {
         if self.above == Above::Sum { 2 } else { 1 }
     }
 
-    /// Returns `pi_j`, multiplied by the factor of the document for a product.
+    /// Returns `pi_j`, multiplied by the factor that the document leaves in a product.
     fn arrives(&self, j: usize) -> f64 {
         self.ahead[j] * self.above.left(self.b[j])
     }
@@ -116,9 +116,9 @@ impl Trials<'_> {
         Some(state)
     }
 
-    /// Computes the state after trial `j`, whose document has the weight `weight`. If the state has room, it also
-    /// computes the sums that leave out one document each. `weighted` tells whether these sums are nonzero before the
-    /// trial.
+    /// Computes the state after trial `j`, whose document has the weight `weight`. If the state has room for them, the
+    /// sums that leave out one document each are also computed. `weighted` tells whether these sums are nonzero before
+    /// the trial.
     #[inline(always)]
     fn advance<const FMA: bool>(&self, j: usize, weight: f64, weighted: bool, state: &State, out: &mut State) {
         let (width, ahead, behind, b) = (self.width(), self.arrives(j), self.behind[j], self.b[j]);
@@ -169,8 +169,8 @@ impl Trials<'_> {
         Tape { starts, states: vec![next; block] }
     }
 
-    /// Recomputes the states before the trials of the last remaining block, and returns its documents, or `None` if no
-    /// block remains.
+    /// Recomputes the states before the trials of the last remaining block, and returns its documents, if a block
+    /// remains.
     #[inline(always)]
     fn replay<const FMA: bool>(&self, tape: &mut Tape, weights: &[f64]) -> Option<Range<usize>> {
         let block = tape.states.len();
@@ -244,8 +244,8 @@ impl Trials<'_> {
         Some(out)
     }
 
-    /// Returns the expectation of every document with a nonzero weight, and the derivatives of their weighted sum with
-    /// respect to every probability. Returns `None` if no rank counts.
+    /// Returns the expectation of every document with a nonzero weight, and the derivatives of their weighted sum by
+    /// every probability. The result is `None` if no rank counts.
     #[inline(always)]
     pub fn slopes<const FMA: bool>(&self, certain: Certain, weights: &[f64]) -> Option<Vec<Found>> {
         let width = self.width();
@@ -310,7 +310,7 @@ mod tests {
         Trials { above, values: &VALUES[..ranks], ahead, behind, b: &B }
     }
 
-    /// Returns starts with no document, or with two documents, certainly above.
+    /// Returns two starts of the trials, with no document and with two documents certainly above.
     fn certains(above: Above) -> [Certain; 2] {
         match above {
             Above::Nothing => [0, 2].map(|count| Certain { count, total: 1.0 }),

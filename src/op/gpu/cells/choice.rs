@@ -1,7 +1,8 @@
 //! Chooses the lists that are computed by a fast method.
 //!
-//! The host knows the width of a batch and reads nothing back. If a list can be long enough, it starts both methods.
-//! The device then chooses the method for each list by the number of columns that count, so padding changes nothing.
+//! The host knows the width of a batch and reads nothing back. If a list can be long enough, the host starts both
+//! methods. The device then chooses the method for each list by the number of columns that count, so padding changes
+//! nothing.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -13,8 +14,8 @@ use crate::op::gpu::launch::{Batch, compute, start};
 use crate::op::gpu::members::{Counting, order};
 use crate::op::gpu::tile::UNITS;
 
-/// Returns the smallest number of columns for the fast method. This is `pays`, unless the execution decides otherwise.
-/// Returns `None` if no list of the batch has that many columns.
+/// Returns the smallest number of columns for the fast method. This number is `pays`, unless the execution decides
+/// otherwise. The result is `None` if no list of the batch has that many columns.
 pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<usize> {
     match Execution::current().sums() {
         SumPath::Auto => (batch_documents >= pays).then_some(pays),
@@ -31,9 +32,9 @@ pub(in crate::op::gpu) enum Scores {
     Any,
 }
 
-/// Selects the lists that have at least `least` columns and scores that `scores` accepts. For these lists it writes the
-/// numbers of columns and rows, and sets both to 0 in `order`, so kernels over pairs skip them. For the other lists it
-/// writes 0. One cube per list.
+/// Selects the lists that have at least `least` columns and scores that `scores` accepts. The kernel writes the numbers
+/// of their columns and rows, and sets both to 0 in `order`, so kernels over pairs skip them. For all other lists, the
+/// kernel writes 0. One cube per list.
 #[cube(launch)]
 fn divide(
     x: &[f32],
@@ -116,8 +117,8 @@ pub(in crate::op::gpu) struct ByLength<'a> {
 }
 
 impl ByLength<'_> {
-    /// Returns the outputs of `pairs` for the rows and columns of an order. `cells` writes the outputs of the lists
-    /// that are computed in cells, from the counts of [`divided`].
+    /// Returns the outputs of `pairs` for the rows and columns of an order. The closure `cells` overwrites the outputs
+    /// of lists that are computed in cells, from the counts of [`divided`].
     pub fn compute<const K: usize>(
         self,
         pairs: impl Fn(&Batch, &CubeTensor) -> [CubeTensor; K],

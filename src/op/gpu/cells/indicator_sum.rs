@@ -56,7 +56,7 @@ fn weigh(
     }
 }
 
-/// Computes the softmax sum of each document from its two sums. One unit per place.
+/// Divides the two sums of each document, which gives its softmax sum. One unit per place.
 #[cube(launch)]
 fn divide(
     scores: &[f32],

@@ -25,8 +25,8 @@ use super::tile::UNITS;
 /// The number of Chebyshev points of a cell.
 pub(super) const POINTS: usize = 12;
 
-/// The number of entries of a list in `starts` besides one per document: the end of its last cell, the number of its
-/// cells, and the number of its rows.
+/// The number of further entries of a list in `starts`: the end of its last cell, its number of cells, and its number
+/// of rows.
 const ENDS: usize = 3;
 
 /// The range of places of the documents of a cell.
@@ -60,16 +60,16 @@ pub(super) fn documents_in_cells(starts: &[u32], list: usize, documents: usize) 
 pub(super) struct Spot {
     /// Whether a document of a cell is at this place.
     pub exists: bool,
-    /// The place counted in the whole batch.
+    /// The place, counted in the whole batch.
     pub at: usize,
     /// The number of the list; `list` is its first place in the batch.
     pub number: usize,
     pub list: usize,
-    /// The place counted in its list.
+    /// The place, counted in its list.
     pub place: usize,
 }
 
-/// Returns the place of a unit. One unit per place of the batch.
+/// Returns the place that a unit works on. One unit per place of the batch.
 #[cube]
 pub(super) fn spot(starts: &[u32], lists: usize, documents: usize) -> Spot {
     let at = min(ABSOLUTE_POS, lists * documents - 1);
@@ -107,8 +107,8 @@ fn gather(x: &[f32], sorted: &[u32], counts: &[u32], scores: &mut [f32], lists: 
     }
 }
 
-/// Returns whether a document begins a cell. It does if it is in a different interval than the document above, or if
-/// the gap between the two is large. Scores too large to resolve the grid have large gaps wherever they differ.
+/// Returns whether a document begins a cell. A document begins a cell if its interval differs from that of the document
+/// above, or if the gap to it is large. Scores too large to resolve the grid have large gaps wherever they differ.
 #[cube]
 fn begins(scores: &[f32], list: usize, place: usize, rate: f32, width: f32) -> bool {
     let score = scores[list + place];
@@ -169,7 +169,7 @@ pub(super) struct Cells<'a> {
     pub batch: &'a Batch,
     /// The indices of the documents by descending score.
     pub sorted: CubeTensor,
-    /// The scores of these documents.
+    /// The scores of the documents in `sorted`.
     pub scores: CubeTensor,
     /// The first place of each cell, see [`cell`].
     pub starts: CubeTensor,
@@ -204,19 +204,19 @@ impl<'a> Cells<'a> {
 pub(super) struct Reach {
     /// The distance to a source below from which the function is 0 in `f32`.
     pub below: f32,
-    /// The distance to a source above from which the function counts as 0, or as 1 for a step. The error is at most
-    /// half a unit in the last place.
+    /// The distance to a source above from which the function counts as 0, or as 1 for a step. The error of this
+    /// approximation is at most half a unit in the last place.
     pub above: f32,
     /// The width of a cell, in units of the function.
     pub width: f32,
 }
 
-/// The reach of the logistic step, whose poles are at `+-i pi`. Over half this width, the error falls by a factor of
-/// 6.4 per point, to `6.4^-12 = 2e-10`.
+/// The reach of the logistic step, whose poles are at `+-i pi`. Over half the width of a cell, the error falls by a
+/// factor of 6.4 per point, to `6.4^-12 = 2e-10`.
 pub(super) const LOGISTIC: Reach = Reach { below: 87.4, above: 17.4, width: 2.0 };
 
-/// The reach of normal noise. At distance `d` the function changes over a cell like `exp(2 d s)`, by `exp(9.35 / 4)` on
-/// either side of the middle.
+/// The reach of the normal distribution. At distance `d`, the function changes over a cell like `exp(2 d s)`, by
+/// `exp(9.35 / 4)` on either side of the middle.
 pub(super) const NORMAL: Reach = Reach { below: 9.35, above: 4.1, width: 0.25 };
 
 impl Reach {

@@ -1,9 +1,9 @@
 //! Computes the nodes that represent the documents of a cell.
 //!
 //! A weight `w_j` at `s_j` becomes `w_j l_k(s_j)` at Chebyshev point `k`. The polynomial `l_k` is 1 at this point and 0
-//! at the others. If a cell has no more documents than points, the documents are its nodes. A node takes the place of a
-//! document in the order, so no array is longer than the list. The position of a node is its distance from the highest
-//! document of its cell, because a score far from 0 cannot resolve the cell.
+//! at the other points. If a cell has no more documents than points, the documents are its nodes. A node takes the
+//! place of a document in the order, so no array is longer than the list. The position of a node is its distance from
+//! the highest document of its cell, because large scores cannot resolve a cell.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -40,8 +40,8 @@ fn factor(k: usize) -> f32 {
     (1.0 / others.map(|l| f64::from(point(k)) - f64::from(point(l))).product::<f64>()) as f32
 }
 
-/// Evaluates at `s` the polynomial that is 1 at point `k` and 0 at the others. As a product, it has a small relative
-/// error.
+/// Evaluates at `s` the polynomial that is 1 at point `k` and 0 at the others. The polynomial is computed as a product,
+/// so its relative error is small.
 #[cube]
 pub(super) fn polynomial(k: usize, s: f32) -> f32 {
     let mut value = f32::new(1.0f32);
@@ -53,8 +53,8 @@ pub(super) fn polynomial(k: usize, s: f32) -> f32 {
     value
 }
 
-/// Computes the weights of the points of each cell that has points, block by block of its documents; the last block is
-/// longer. Unit `k` of a block computes the block's part of point `k`. One unit per place.
+/// Computes the weights of the points of each cell in blocks of documents; the last block is longer. Unit `k` of a
+/// block computes the block's part of point `k`. One unit per place.
 #[cube(launch)]
 fn carry(
     scores: &[f32],
@@ -96,8 +96,8 @@ fn carry(
     }
 }
 
-/// Writes the nodes: position, weights and, with `totals`, the sum of the first weight down to this place. One unit per
-/// place.
+/// Writes the position and weights of the nodes and, with `totals`, the sum of the first weight down to this place. One
+/// unit per place.
 #[cube(launch)]
 fn settle(
     scores: &[f32],

@@ -1,7 +1,7 @@
-//! Sorts the columns of each list that count by descending score, with ties by index.
+//! Sorts the columns that count in each list by descending score, with ties by index.
 //!
-//! A cube sorts a tile of [`UNITS`] by counting. Runs are then merged in pairs of growing length, where each document
-//! finds its place in the other run by bisection. The order is total, so every document has one place for any number of
+//! A cube sorts a tile of [`UNITS`] by counting. Runs of sorted documents are then merged in pairs, where each document
+//! finds its place in the other run by bisection. The order is total, so each document has one place, for any number of
 //! documents and units. The sort needs no atomics and gives the same bits in every run.
 
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -110,8 +110,8 @@ fn merge_runs(
     }
 }
 
-/// Returns the indices of the documents of each list by descending score. It sorts the columns in `order`, as many as
-/// `counts` gives. The places after them are not written.
+/// Returns the indices of the documents of each list by descending score. Only the columns in `order` are sorted, as
+/// many as `counts` gives. The places after the sorted columns are not written.
 pub(in crate::op::gpu) fn sort(batch: &Batch, x: &CubeTensor, order: &CubeTensor, counts: &CubeTensor) -> CubeTensor {
     let [mut keys, mut sorted, mut to_keys, mut to_sorted] = [(); 4].map(|()| batch.indices(batch.documents));
     start!(

@@ -15,8 +15,8 @@ use crate::op::gpu::members::is_counted;
 /// The smallest number of documents with a value for which a list is summed in cells.
 pub(in crate::op::gpu) const PAYS: usize = 8192;
 
-/// Returns whether the sums of a step can be computed in cells. The Laplace step has a kink, and the tail of the arc
-/// tangent never ends.
+/// Returns whether the sums of a step can be computed in cells. Cells cannot sum the Laplace step, which has a kink, or
+/// the arc tangent, whose tail never ends.
 pub(in crate::op::gpu) fn sums(step: Step, rate: f32) -> bool {
     matches!(step, Step::Logistic | Step::Tanh | Step::Erf) && rate.is_finite() && rate > 0.0
 }
@@ -87,7 +87,8 @@ fn highest_not_above(scores: &[f32], starts: &[u32], number: usize, documents: u
     low
 }
 
-/// Writes the sums of rows without a value. They are in no cell and do not change the sums of others. One unit per row.
+/// Writes the sums of rows without a value. Such rows are in no cell and do not change the sums of others. One unit per
+/// row.
 #[cube(launch)]
 fn of_others<F: Function>(
     x: &[f32],

@@ -3,7 +3,7 @@
 //! A target is summed with the nodes of its own cell and of the surrounding cells, outward, until the function is
 //! constant. The constant is 0, or 1 far above for a step, where the weights are already added up. Targets are nodes,
 //! too. If a cell has points, a document's sums come from the polynomial through the sums at the points. In a smaller
-//! cell every document has its own sums, so its exchange with itself is exactly 0.
+//! cell every document has separate sums, so its exchange with itself is exactly 0.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;
@@ -57,7 +57,8 @@ pub(super) struct Target {
     pub offset: f32,
 }
 
-/// Adds the nodes of a cell to the sums of a target. `sums[width]` receives their terms joined with the `own` weights.
+/// Adds the nodes of a cell to the sums of a target. The sum `sums[width]` receives their terms, joined with the `own`
+/// weights.
 #[cube]
 fn meet<F: Function>(
     scores: &[f32],
@@ -94,8 +95,8 @@ fn meet<F: Function>(
     }
 }
 
-/// Computes the sums of a target over all cells of its list. It goes outward from the cell `from`, the highest cell
-/// that is not above the target.
+/// Computes the sums of a target over all cells of its list. The sum goes outward from the cell `from`, the highest
+/// cell that is not above the target.
 #[cube]
 pub(super) fn meet_all<F: Function>(
     scores: &[f32],
@@ -143,8 +144,8 @@ pub(super) fn meet_all<F: Function>(
     }
 }
 
-/// Computes `width` sums for each node. If weights are joined, a document of a small cell has only one sum, with its
-/// own weights. One unit per place.
+/// Computes `width` sums for each node. If weights are joined, a document of a small cell has only one sum, which
+/// includes its own weights. One unit per place.
 #[cube(launch)]
 fn at_nodes<F: Function>(
     scores: &[f32],
@@ -202,7 +203,7 @@ fn at_nodes<F: Function>(
     }
 }
 
-/// Returns sum `i` of a document, interpolated from the sums at the points of its cell.
+/// Returns sum number `i` of a document, interpolated from the sums at the points of its cell.
 #[cube]
 pub(super) fn interpolated(
     scores: &[f32],
@@ -222,7 +223,7 @@ pub(super) fn interpolated(
     sum
 }
 
-/// Returns sum `i` of the document at a place.
+/// Returns sum number `i` of the document at a place.
 #[cube]
 pub(super) fn sum_at(
     scores: &[f32],
@@ -310,7 +311,7 @@ impl Cells<'_> {
         out
     }
 
-    /// Writes the sums over all pairs of documents with joined weights, times `scale`, to `out`.
+    /// Writes to `out` the sums over all pairs of documents with joined weights, times `scale`.
     pub(super) fn joined<F: Function>(
         &self,
         weights: &CubeTensor,

@@ -164,7 +164,8 @@ fn outcome(sums: SumPath, [x, v, g, mask]: &[CubeTensor; 4]) -> Vec<Vec<f32>> {
     })
 }
 
-/// Scores, values, gradients and mask of lists of these lengths, padded to a width; values and gradients are 0 in places.
+/// Scores, values, gradients and mask of lists of these lengths, padded to a width; values and gradients are 0 in
+/// places.
 fn lists(lengths: &[usize], width: usize) -> [Vec<f32>; 4] {
     let fill = |of: &dyn Fn(usize) -> f32| {
         let cells = lengths.iter().flat_map(|&length| (0..width).map(move |i| (i < length, i)));
