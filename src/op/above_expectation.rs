@@ -28,8 +28,8 @@ use super::{
 /// document for the gradient.
 ///
 /// # Shapes
-/// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:
-///   `[batch, documents]`
+/// - `x`, `a`, `b`, `mask` and the output have the shape `[batch, documents]`. For a product, `b` must be from 0 to 1;
+///   at padding, it must be 0. The mask is 1 for documents and 0 for padding.
 ///
 /// # Panics
 /// Panics if the inputs differ in shape or type.

@@ -24,9 +24,9 @@ use super::{
 /// per row, and other backends need O(n + k sqrt n). As many rows are computed at once as the memory budget allows.
 ///
 /// # Shapes
-/// - `x`, `a`, `b` (from 0 to 1 for the product; 0 at padding), `mask` (1 for a document, 0 for padding), output:
-///   `[batch, documents]`
-/// - `values`: `[batch, ranks]`; entries beyond the number of documents are ignored
+/// - `x`, `a`, `b`, `mask` and the output have the shape `[batch, documents]`. For a product, `b` must be from 0 to 1;
+///   at padding, it must be 0. The mask is 1 for documents and 0 for padding.
+/// - `values` has the shape `[batch, ranks]`, and entries beyond the number of documents are ignored.
 ///
 /// # Panics
 /// Panics if inputs differ in shape or type, or if `values` has a different number of lists.

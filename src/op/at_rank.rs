@@ -7,8 +7,9 @@ use super::{call::Call, path::run, shape::assert_entry_per_rank};
 /// Returns `table[rank - 1]` for each rank. It carries no gradient.
 ///
 /// # Shapes
-/// - `ranks`, whole numbers from 1 to `documents`, and the output, of the same float type: `[batch, documents]`
-/// - `table`: one value per rank, as many as documents
+/// - `ranks` and the output have the shape `[batch, documents]` and the same float type. The ranks are whole numbers
+///   from 1 to `documents`.
+/// - `table` has one value for each of the `documents` ranks.
 ///
 /// # Panics
 /// Panics if the table does not have one entry per rank.

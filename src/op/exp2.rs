@@ -4,10 +4,10 @@ use burn::tensor::Tensor;
 
 use super::{call::Call, path::run};
 
-/// Returns `2^x` of each element. It carries no gradient.
+/// Returns `2^x` of each element, without a gradient.
 ///
 /// # Shapes
-/// - `x`, output: `[batch, documents]`; every power must be a normal floating-point number
+/// - `x` and the output have the shape `[batch, documents]`. Every power must be a normal floating-point number.
 pub fn exp2(x: Tensor<2>) -> Tensor<2> {
     let x = x.detach().into_dispatch();
     run(Call::Exp2 { x })

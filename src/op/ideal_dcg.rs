@@ -12,9 +12,9 @@ use super::{
 /// order of descending gains reaches this sum. It carries no gradient.
 ///
 /// # Shapes
-/// - `gains`, `mask` (1 for a document, 0 for padding): `[batch, documents]`
-/// - `discounts`: one value per rank, as many as documents
-/// - output: `[batch]`
+/// - `gains` and `mask` have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
+/// - `discounts` has one value for each of the `documents` ranks.
+/// - The output has the shape `[batch]`.
 ///
 /// # Panics
 /// Panics if inputs differ in shape or type, or if there is not one discount per rank.

@@ -10,7 +10,8 @@ use super::{call::Call, path::run, shape::assert_alike};
 /// The function is differentiable in `x` and `a`.
 ///
 /// # Shapes
-/// - `x`, `a`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
+/// - `x`, `a`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for
+///   padding.
 ///
 /// # Panics
 /// Panics if the inputs differ in shape or type.

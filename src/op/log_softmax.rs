@@ -9,7 +9,7 @@ use super::{call::Call, path::run, shape::assert_alike};
 /// Differentiable in `x`.
 ///
 /// # Shapes
-/// - `x`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
+/// - `x`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for padding.
 ///
 /// # Panics
 /// Panics if the inputs differ in shape or type.

@@ -14,7 +14,8 @@ use super::{call::Call, cpu::NeuralSortMatrix, path::run, shape::assert_alike};
 /// memory of their chunks of rows.
 ///
 /// # Shapes
-/// - `x`, `v`, `mask` (1 for a document, 0 for padding), output: `[batch, documents]`
+/// - `x`, `v`, `mask` and the output have the shape `[batch, documents]`. The mask is 1 for documents and 0 for
+///   padding.
 ///
 /// # Panics
 /// Panics if the inputs differ in shape or type.

@@ -17,7 +17,8 @@ pub type PairWeight = cpu::PairWeight<Tensor<2>>;
 /// Differentiable in `x`.
 ///
 /// # Shapes
-/// - `x`, `labels`, `mask` (1 for a document, 0 for padding), tensors of `weight`, output: `[batch, documents]`
+/// - `x`, `labels`, `mask`, the tensors of `weight` and the output have the shape `[batch, documents]`. The mask is 1
+///   for documents and 0 for padding.
 ///
 /// # Panics
 /// Panics if the inputs differ in shape or type.

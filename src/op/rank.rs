@@ -8,7 +8,8 @@ use super::{call::Call, path::run, shape::assert_alike};
 /// last. Ranks carry no gradient.
 ///
 /// # Shapes
-/// - `x`, `mask` (1 for a document, 0 for padding), output (same float type): `[batch, documents]`
+/// - `x`, `mask` and the output have the shape `[batch, documents]` and the same float type. The mask is 1 for
+///   documents and 0 for padding.
 ///
 /// # Panics
 /// Panics if the inputs differ in shape or type.

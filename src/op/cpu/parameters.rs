@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// `1 / (1 + exp(-t))`
+    /// The logistic step, `1 / (1 + exp(-t))`.
     #[default]
     Logistic,
-    /// `(1 + tanh t) / 2`
+    /// The tanh step, `(1 + tanh t) / 2`.
     Tanh,
-    /// `(1 + erf t) / 2`
+    /// The erf step, `(1 + erf t) / 2`.
     Erf,
-    /// `1/2 + arctan(t) / pi`
+    /// The arctan step, `1/2 + arctan(t) / pi`.
     Arctan,
     /// The Laplace distribution function, `exp(t) / 2` for `t < 0` and `1 - exp(-t) / 2` otherwise.
     Laplace,
@@ -85,9 +85,9 @@ impl ScoreNoise {
 pub enum Above {
     /// The factor 1, which leaves a function of only the rank. `b` is not read.
     Nothing,
-    /// `b_i + sum of b_j over j above i`
+    /// The sum `b_i + sum of b_j over j above i`.
     Sum,
-    /// `prod of (1 - b_j) over j above i`
+    /// The product `prod of (1 - b_j) over j above i`.
     Product,
 }
 
@@ -169,14 +169,14 @@ impl NeuralSortMatrix {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairLoss {
-    /// `log(1 + exp(-t))` (RankNet)
+    /// The logistic loss of RankNet, `log(1 + exp(-t))`.
     Logistic,
-    /// `max(0, margin - t)` (RankSVM)
+    /// The hinge loss of RankSVM, `max(0, margin - t)`.
     Hinge {
         /// The difference of scores from which a pair costs nothing.
         margin: f64,
     },
-    /// `max(0, margin - t)^2`
+    /// The squared hinge loss, `max(0, margin - t)^2`.
     SquaredHinge {
         /// The difference of scores from which a pair costs nothing.
         margin: f64,
@@ -184,7 +184,7 @@ pub enum PairLoss {
     /// `exp(-t)` (RankBoost). Below `t = -60` in float32 or `t = -680` in float64, its tangent replaces the
     /// exponential, so the loss stays finite.
     Exponential,
-    /// `1 - sqrt(sigmoid(t))` (FRank)
+    /// The fidelity loss of FRank, `1 - sqrt(sigmoid(t))`.
     Fidelity,
     /// `sigmoid(-t)`, a smooth count of the pairs in the wrong order
     SoftZeroOne,

@@ -16,7 +16,7 @@ use crate::op::cpu::NeuralSortMatrix;
 struct Exponentials<'a, B: Backend> {
     x: Array<B>,
     mask: Array<B>,
-    /// `sum_k |x_j - x_k|`
+    /// The sum `sum_k |x_j - x_k|` for each document `j`.
     spread: Array<B>,
     /// `n + 1 - 2 r` at each rank `r`, for a list of `n` documents.
     slope: Array<B>,

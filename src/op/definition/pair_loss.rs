@@ -54,7 +54,7 @@ impl PairLoss {
         }
     }
 
-    /// `l'(t)`
+    /// Returns the slope of the loss, `l'(t)`.
     fn slope<B: Backend>(self, t: Array<B>, weight: &Array<B>) -> Array<B> {
         match self {
             PairLoss::Logistic => -(-t).sigmoid(),

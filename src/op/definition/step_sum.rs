@@ -6,7 +6,7 @@ use super::{array::Array, rows::by_rows};
 use crate::op::cpu::Step;
 
 impl Step {
-    /// `phi(t)`
+    /// Returns the step, `phi(t)`.
     fn value<B: Backend>(self, t: Array<B>) -> Array<B> {
         match self {
             Step::Logistic => t.sigmoid(),

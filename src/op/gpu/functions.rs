@@ -16,7 +16,7 @@ pub(super) trait Phi {
     type Slope: Function;
 }
 
-/// `1 / (1 + e^-t)`
+/// The logistic step, `1 / (1 + e^-t)`.
 pub(super) struct Logistic;
 
 #[cube]
@@ -41,7 +41,7 @@ impl Phi for Logistic {
     type Slope = LogisticSlope;
 }
 
-/// `(1 + erf t) / 2`
+/// The erf step, `(1 + erf t) / 2`.
 pub(super) struct Erf;
 
 #[cube]
@@ -65,7 +65,7 @@ impl Phi for Erf {
     type Slope = ErfSlope;
 }
 
-/// `1/2 + arctan(t) / pi`
+/// The arctan step, `1/2 + arctan(t) / pi`.
 pub(super) struct Arctan;
 
 #[cube]
@@ -118,7 +118,7 @@ impl Phi for Laplace {
     type Slope = LaplaceSlope;
 }
 
-/// `exp(-t^2)`
+/// The function `exp(-t^2)`.
 pub(super) struct Bell;
 
 #[cube]
@@ -128,7 +128,7 @@ impl Function for Bell {
     }
 }
 
-/// `t exp(-t^2)`
+/// The function `t exp(-t^2)`.
 pub(super) struct Pull;
 
 #[cube]

@@ -87,11 +87,11 @@ pub(super) fn difference_of_products(a: f32, b: f32, c: f32, d: f32) -> f32 {
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Probability {
-    /// `(1 + erf t) / 2`
+    /// The probability `(1 + erf t) / 2`.
     pub of: f32,
-    /// `(1 - erf t) / 2`
+    /// The opposite probability, `(1 - erf t) / 2`.
     pub against: f32,
-    /// `exp(-t^2)`
+    /// The bell curve `exp(-t^2)`.
     pub bell: f32,
 }
 
@@ -107,9 +107,9 @@ pub(super) fn probability(t: f32) -> Probability {
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Sigmoid {
-    /// `1 / (1 + e^-t)`
+    /// The sigmoid `1 / (1 + e^-t)`.
     pub of: f32,
-    /// `1 / (1 + e^t)`
+    /// The opposite probability, `1 / (1 + e^t)`.
     pub against: f32,
 }
 

@@ -108,7 +108,7 @@ pub fn bell_is_smooth(width: f64, farthest: f64) -> bool {
     width <= 1.25 && width * farthest.min(BELL_REACH) <= 3.75
 }
 
-/// `exp(-t^2)`
+/// The function `exp(-t^2)`.
 pub struct Bell;
 
 impl Function for Bell {
@@ -126,7 +126,7 @@ impl Function for Bell {
     }
 }
 
-/// `t exp(-t^2)`
+/// The function `t exp(-t^2)`.
 pub struct Pull;
 
 impl Function for Pull {

@@ -20,7 +20,7 @@ const REACH: f64 = 8.3;
 const PARTS: usize = 16;
 const PART: usize = 256;
 
-/// `1 / sqrt(2 pi)`
+/// The density of standard normal noise at 0, `1 / sqrt(2 pi)`.
 pub const DENSITY: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2;
 
 /// The [`step`] for lists of one document.
@@ -178,9 +178,9 @@ pub struct Around {
     /// The probability of being above the level; `behind` is the probability of not being above it.
     pub ahead: Vec<f64>,
     pub behind: Vec<f64>,
-    /// `phi(y_j - u)`
+    /// The normal density `phi(y_j - u)` of each document.
     pub density: Vec<f64>,
-    /// `y_j - u`
+    /// The distance `y_j - u` of each document from the level.
     pub distance: Vec<f64>,
 }
 

@@ -27,7 +27,7 @@ const PAIRS_PER_FACTOR: usize = 12;
 enum Kind<T> {
     /// A hinge loss, `(margin - t)^power` where `margin - t` is above 0.
     Hinge { margin: T, power: usize },
-    /// `exp(-t)`
+    /// The exponential loss, `exp(-t)`.
     Exponential,
 }
 

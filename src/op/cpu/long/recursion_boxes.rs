@@ -77,7 +77,7 @@ struct Unlikely {
 /// The sums over the unlikely trials of one row.
 #[derive(Default)]
 struct Moments {
-    /// `sum_j log(1 - pi_j)`
+    /// The sum `sum_j log(1 - pi_j)`, the logarithm of the probability that no trial succeeds.
     none: f64,
     /// `sum_j w_j^m`, beginning with `m = 1`.
     powers: [f64; POWERS],

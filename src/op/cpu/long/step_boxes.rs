@@ -19,7 +19,7 @@ fn adding<'a, T: Real>(weights: &'a [&[T]]) -> impl Iterator<Item = usize> + 'a 
     (0..weights[0].len()).filter(|&i| weights.iter().any(|weights| weights[i] != T::ZERO))
 }
 
-/// `(1 + erf t) / 2`
+/// The erf step, `(1 + erf t) / 2`.
 pub struct Erf;
 
 impl Function for Erf {
@@ -44,7 +44,7 @@ impl Function for Erf {
     }
 }
 
-/// `1/2 + arctan(t) / pi`
+/// The arctan step, `1/2 + arctan(t) / pi`.
 pub struct Arctan;
 
 impl Function for Arctan {

@@ -20,7 +20,7 @@ struct Sums<'a, T> {
     x: &'a [T],
     a: &'a [T],
     rows: &'a [T],
-    /// `-1 / sigma`
+    /// The factor `-1 / sigma` of the exponent.
     rate: T,
     out: &'a mut [T],
     total: &'a mut [T],

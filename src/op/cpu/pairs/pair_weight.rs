@@ -8,7 +8,7 @@ use crate::op::cpu::real::Real;
 /// or a slice.
 #[derive(Debug, Clone, Copy)]
 pub enum PairWeight<V> {
-    /// `w_ij = 1`
+    /// The weight 1 for every pair.
     Unit,
     /// `w_ij = u_i`, one weight per document.
     Document(V),

@@ -40,7 +40,7 @@ pub struct Inputs<'a, T> {
 struct Term<T> {
     coefficient: T,
     base: T,
-    /// `1 - z_m`
+    /// One minus the base, `1 - z_m`.
     gap: T,
 }
 

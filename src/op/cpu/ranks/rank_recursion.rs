@@ -73,7 +73,7 @@ fn certain<T: Real>(p: &mut [T], rows: usize) {
 struct Expectation<'a, T> {
     trials: Trials<'a, T>,
     values: &'a [T],
-    /// `[ranks, rows]`
+    /// The distributions of the rows, `[ranks, rows]`.
     p: &'a mut [T],
     out: &'a mut [T],
 }

@@ -63,7 +63,7 @@ impl State {
 const P: usize = 0;
 const W: usize = 1;
 
-/// `x(r) <- x(r) + factor y(r)`
+/// Adds `factor y(r)` to `x(r)` for every rank.
 #[inline(always)]
 fn add<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
     for (x, y) in x.iter_mut().zip(y) {
@@ -71,7 +71,7 @@ fn add<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
     }
 }
 
-/// `x(r) <- x(r) + factor y(r - 1)`
+/// Adds `factor y(r - 1)` to `x(r)` for every rank.
 #[inline(always)]
 fn add_below<const FMA: bool>(x: &mut [f64], factor: f64, y: &[f64]) {
     add::<FMA>(&mut x[1..], factor, y);
