@@ -4,8 +4,8 @@
 
 use std::process::ExitCode;
 
-/// Keeps memory that the system allocator would return after each operation on large tensors and fault in again for
-/// the next.
+/// Keeps memory that the system allocator would return after each operation on large tensors and fault in again for the
+/// next.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

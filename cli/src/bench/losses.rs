@@ -1,4 +1,4 @@
-//! Forward and backward time of losses.
+//! Benchmarks of the forward and backward passes of losses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,12 +18,12 @@ use serde::Serialize;
 
 use super::{BenchError, median, sync};
 
-/// Lists of a benchmark: `BATCHxDOCUMENTS`.
+/// The shape of a benchmark's lists, written as `BATCHxDOCUMENTS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Number of lists.
     pub batch: usize,
-    /// Documents of each list.
+    /// The number of documents in each list.
     pub documents: usize,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The path that computes the primitives of a loss.
+/// How the primitives of a loss are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum OpPath {
@@ -54,15 +54,15 @@ pub enum OpPath {
     Tensor,
 }
 
-/// Approximate number of bytes that the automatic differentiation of a tensor definition keeps per pair of documents:
-/// 13 numbers, as measured with `approx_ndcg`.
+/// The approximate number of bytes per pair of documents that automatic differentiation of a tensor definition keeps.
+/// These are 13 numbers, as measured with `approx_ndcg`.
 const BYTES_PER_PAIR: u64 = 4 * 13;
 
-/// Approximate number of bytes of a document: inputs, gradient, and what a fused loss keeps.
+/// The approximate number of bytes per document, for inputs, gradient, and the values that a fused loss keeps.
 const BYTES_PER_DOCUMENT: usize = 4 * 10;
 
 impl OpPath {
-    /// Its name on the command line.
+    /// Returns the name of the path on the command line.
     pub fn name(self) -> &'static str {
         match self {
             OpPath::Fused => "fused",
@@ -78,7 +78,7 @@ impl OpPath {
         }
     }
 
-    /// Returns whether there is memory for lists of a shape; logs a warning if there is not.
+    /// Returns whether lists of a shape fit into memory, and logs a warning if they do not.
     fn fits(self, shape: Shape, loss: &str) -> bool {
         let needed = product([shape.batch, shape.documents, shape.documents]).saturating_mul(BYTES_PER_PAIR);
         match (self, ask(needed)) {
@@ -91,28 +91,28 @@ impl OpPath {
     }
 }
 
-/// Largest number of runs of one path in a row.
+/// The largest number of runs of one path in a row.
 const MOST_RUNS: usize = 10;
 
-/// Time after which a path gets no further run in a row.
+/// The time after which a path gets no further run in a row.
 const BURST: Duration = Duration::from_millis(50);
 
-/// Times losses on one device.
+/// A benchmark that times losses on one device.
 #[derive(Debug, Clone)]
 pub struct LossBench {
-    /// Losses, with their parameters.
+    /// The losses, with their parameters.
     pub losses: Vec<LossSpec>,
     /// Shapes of the lists.
     pub shapes: Vec<Shape>,
-    /// Paths to compare; bursts of runs alternate between them.
+    /// The paths to compare; bursts of runs alternate between them.
     pub paths: Vec<OpPath>,
-    /// Bursts of each path; the result is the median of all their runs.
+    /// The number of bursts of each path; the result is the median of all its runs.
     pub repeats: usize,
-    /// Seed of scores and labels.
+    /// The seed of scores and labels.
     pub seed: u64,
 }
 
-/// One measurement. The first six keys are shared with scripts that time other implementations.
+/// One measurement, whose first six keys are shared with scripts that time other implementations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossRow {
     /// `burn-rank/DEVICE/fused` or `burn-rank/DEVICE/tensor`
@@ -120,23 +120,23 @@ pub struct LossRow {
     /// The path that was timed.
     #[serde(skip)]
     pub path: OpPath,
-    /// Name of the loss, or its measure and relaxation.
+    /// The name of the loss, or its measure and relaxation.
     pub loss: String,
     /// Number of lists.
     pub batch: usize,
-    /// Documents of each list.
+    /// The number of documents in each list.
     pub n: usize,
-    /// Median time of forward and backward, in milliseconds.
+    /// The median time of a forward and backward pass, in milliseconds.
     pub ms: f64,
-    /// Million ordered pairs of documents per second.
+    /// Millions of ordered pairs of documents per second.
     pub mpairs_per_s: f64,
     /// Documents per second.
     pub documents_per_s: f64,
-    /// Peak memory held beyond the inputs, in MiB; absent if the system does not report it. Memory that the process
-    /// kept from an earlier measurement is not counted again.
+    /// The peak memory beyond the inputs, in MiB; absent if the system does not report it. Memory that the process kept
+    /// from an earlier measurement is not counted again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_mib: Option<f64>,
-    /// The same peak in bytes per document of the lists.
+    /// The peak memory beyond the inputs, in bytes per document of the lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_bytes_per_document: Option<f64>,
     /// How fused kernels computed sums over pairs.
@@ -144,11 +144,12 @@ pub struct LossRow {
 }
 
 impl LossBench {
-    /// Times every loss at every shape in the calling thread's [`Execution`], and hands each row to `on_row` as soon as
-    /// it is known.
+    /// Times every loss at every shape in the calling thread's [`Execution`], and passes each row to `on_row` as soon
+    /// as it is measured.
     ///
     /// # Errors
-    /// A loss that cannot be built, shapes or pairs that do not fit into memory, no repeats, a device that fails.
+    /// Returns an error if a loss cannot be built, if shapes or pairs do not fit into memory, if there are no repeats,
+    /// or if the device fails.
     pub fn run(&self, device: &Device, name: &str, mut on_row: impl FnMut(LossRow)) -> Result<(), BenchError> {
         if self.repeats == 0 {
             return Err(Refusal::new("repeats", 0, "at least 1").into());
@@ -221,7 +222,7 @@ impl LossBench {
     }
 }
 
-/// Inputs of a loss, on the training device.
+/// The inputs of a loss, on the device that trains.
 struct Lists {
     scores: Tensor<2>,
     labels: Tensor<2>,
@@ -263,7 +264,7 @@ impl Lists {
     }
 }
 
-/// Draws a standard normal number (Box and Muller).
+/// Draws a number from the standard normal distribution (Box and Muller).
 fn normal(random: &mut ChaCha8Rng) -> f32 {
     let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
     (radius * (std::f64::consts::TAU * random.random::<f64>()).cos()) as f32

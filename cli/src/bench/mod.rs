@@ -1,9 +1,8 @@
-//! Benchmarks that users can run: losses forward and backward, training epochs, and one query scored at a time, on any
-//! device; boosted trees.
+//! Benchmarks that users can run on any device: losses forward and backward, training epochs, and scoring one query at
+//! a time. Another one times boosted trees.
 //!
-//! Inputs are like those that rankers see: normally distributed scores, and labels with the shares of MSLR-WEB. Each
-//! number is the median of runs that alternate between the fused and the tensor path, so that both see the same
-//! machine.
+//! The inputs resemble real ones, with normally distributed scores and labels distributed as in MSLR-WEB. Each number
+//! is the median of runs that alternate between the fused and the tensor path, so both paths see the same machine.
 
 mod losses;
 mod serving;
@@ -18,7 +17,7 @@ pub use trees::{TreesBench, TreesRow};
 
 use burn_rank::refusal::Refusal;
 
-/// Reasons why a benchmark cannot run.
+/// The reasons that a benchmark cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
@@ -28,7 +27,7 @@ pub enum BenchError {
         /// The given shape.
         found: String,
     },
-    /// A parameter of the benchmark, or of the scorer, out of its range.
+    /// A parameter of the benchmark or the scorer that is out of range.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// A loss that does not exist.
@@ -53,7 +52,7 @@ pub enum BenchError {
     },
 }
 
-/// Returns the median of times in seconds, which is the mean of the middle two for an even number of times.
+/// Returns the median of times in seconds. For an even number of times, it is the mean of the middle two.
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     let middle = times.len() / 2;
@@ -64,7 +63,7 @@ fn median(times: &mut [f64]) -> f64 {
     }
 }
 
-/// Waits for the device, so that a time includes all of its work.
+/// Waits for the device, so a measured time includes all of its work.
 fn sync(device: &burn::tensor::Device, name: &str) -> Result<(), BenchError> {
     device.sync().map_err(|error| BenchError::Device {
         device: name.to_owned(),

@@ -1,7 +1,8 @@
-//! Latency of serving: one query scored at a time, by every kind of ranker, in this process.
+//! The latency of serving, when each kind of ranker scores one query at a time in this process.
 //!
-//! Rankers have random weights and random trees: what a score costs depends on the shape of a ranker, not on what it
-//! has learned. Each request goes through the whole ranker, normalizer included, from raw features to scores.
+//! The rankers have random weights and random trees, because the cost of a score depends on the shape of a ranker and
+//! not on what it has learned. Each request goes through the whole ranker, from raw features through the normalizer to
+//! scores.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -23,28 +24,28 @@ use serde::Serialize;
 
 use super::{BenchError, median};
 
-/// Requests before those that are timed.
+/// The number of requests before the timed ones.
 const WARM_UP: usize = 20;
 
-/// Landmarks of the kernel expansion: the default of `smooth_rank`.
+/// The number of landmarks in the kernel expansion, as in the default of `smooth_rank`.
 const LANDMARKS: usize = 500;
 
-/// Members of the ensemble of perceptrons.
+/// The number of perceptrons in the ensemble.
 const MEMBERS: usize = 10;
 
 /// Leaves of a tree.
 const LEAVES: usize = 31;
 
-/// Times one query at a time.
+/// A benchmark that times one query at a time.
 #[derive(Debug, Clone)]
 pub struct ServingBench {
     /// Documents of the query.
     pub documents: usize,
     /// Features of a document.
     pub features: usize,
-    /// Timed requests to each ranker.
+    /// The number of timed requests to each ranker.
     pub requests: usize,
-    /// Seed of features, weights and trees.
+    /// The seed of features, weights and trees.
     pub seed: u64,
 }
 
@@ -61,9 +62,9 @@ pub struct ServingRow {
     pub features: usize,
     /// Timed requests.
     pub requests: usize,
-    /// Microseconds of a request, in the median.
+    /// The median time of a request, in microseconds.
     pub median_us: f64,
-    /// Microseconds that 99 of 100 requests do not exceed.
+    /// The time that 99 of 100 requests do not exceed, in microseconds.
     pub p99_us: f64,
 }
 
@@ -71,7 +72,7 @@ impl ServingBench {
     /// Times every kind of ranker, and calls `done` after each.
     ///
     /// # Errors
-    /// Numbers out of their ranges, a device that fails.
+    /// Returns an error if a number is out of range or the device fails.
     pub fn run(&self, device: &Device, name: &str, mut done: impl FnMut(ServingRow)) -> Result<(), BenchError> {
         let Self { documents, features, requests, .. } = *self;
         for (key, found) in [("documents", documents), ("features", features), ("requests", requests)] {
@@ -107,7 +108,7 @@ impl ServingBench {
         Ok(())
     }
 
-    /// Every kind of ranker, by name.
+    /// Returns every kind of ranker, by name.
     fn models(&self, device: &Device) -> Result<Vec<(String, Model)>, BenchError> {
         let perceptron = |hidden: &[usize]| {
             ScorerConfig::Mlp(MlpScorerConfig { hidden: hidden.to_vec(), ..MlpScorerConfig::default() })
@@ -137,13 +138,13 @@ impl ServingBench {
         Ok(models)
     }
 
-    /// Numbers from 0 to 1.
+    /// Returns random numbers from 0 to 1.
     fn numbers(&self, purpose: &str, count: usize) -> Vec<f32> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, purpose, 0));
         (0..count).map(|_| random.random::<f32>()).collect()
     }
 
-    /// Trees that have grown leaf by leaf, at random, as trees of `growth = "leaf"` have.
+    /// Returns random trees that have grown leaf by leaf, as with `growth = "leaf"`.
     fn trees(&self, trees: usize) -> Result<TreeEnsemble, BenchError> {
         let mut ensemble = TreeEnsemble::new(self.features);
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "serving trees", 0));
@@ -183,7 +184,7 @@ fn ranker_of(normalizer: Normalizer, model: Model, seed: u64) -> Result<Ranker, 
     Ok(Ranker::new(normalizer, model, metadata)?)
 }
 
-/// The smallest of the sorted values that is not exceeded by a share of them.
+/// Returns the nearest-rank percentile of sorted values at `share`.
 fn nearest_rank(sorted: &[f64], share: f64) -> f64 {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)

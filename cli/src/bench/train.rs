@@ -1,4 +1,4 @@
-//! Training speed in documents per second: batches, scorer, loss, gradient, optimizer.
+//! Training speed in documents per second, over batches, scorer, loss, gradient and optimizer.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{BenchError, OpPath, median, sync};
 
-/// Times epochs of one scorer and loss on generated data in the shape of MSLR-WEB.
+/// A benchmark of training epochs with one scorer and one loss, on generated data in the shape of MSLR-WEB.
 #[derive(Debug, Clone)]
 pub struct TrainBench {
     /// The scorer.
@@ -26,9 +26,9 @@ pub struct TrainBench {
     pub batch: usize,
     /// The path that computes the primitives of the loss.
     pub path: OpPath,
-    /// Timed epochs, of which the median counts; one more comes before them.
+    /// The number of timed epochs, whose median counts; one more comes before them.
     pub epochs: usize,
-    /// Seed of weights and batches.
+    /// The seed of weights and batches.
     pub seed: u64,
 }
 
@@ -43,17 +43,17 @@ pub struct TrainRow {
     pub batch: usize,
     /// Number of documents per epoch.
     pub documents: usize,
-    /// Documents per second, in the median epoch.
+    /// The number of documents per second in the median epoch.
     pub documents_per_s: f64,
-    /// Documents per second, in the fastest epoch.
+    /// The number of documents per second in the fastest epoch.
     pub best_documents_per_s: f64,
 }
 
 impl TrainBench {
-    /// Trains for the epochs on `device`.
+    /// Trains for the given number of epochs on `device`.
     ///
     /// # Errors
-    /// Parameters out of their ranges, a device that fails.
+    /// Returns an error if a parameter is out of range or the device fails.
     pub fn run(&self, device: &Device, name: &str) -> Result<TrainRow, BenchError> {
         if self.epochs == 0 {
             return Err(Refusal::new("repeats", 0, "at least 1").into());

@@ -1,4 +1,4 @@
-//! Speed and memory of boosted trees: binning and rounds together, then prediction.
+//! Speed and memory of boosted trees, for binning and rounds together, and then for prediction.
 
 use std::time::Instant;
 
@@ -12,16 +12,16 @@ use serde::Serialize;
 
 use super::{BenchError, median};
 
-/// Times fits of boosted trees to generated data in the shape of MSLR-WEB.
+/// A benchmark of boosted trees, fitted to generated data in the shape of MSLR-WEB.
 #[derive(Debug, Clone)]
 pub struct TreesBench {
-    /// The trees. `patience` has no effect without validation data.
+    /// The settings of the trees; `patience` has no effect without validation data.
     pub config: BoostedTreesConfig,
     /// The loss.
     pub loss: LossSpec,
     /// The data.
     pub data: SynthConfig,
-    /// Timed fits, of which the median counts.
+    /// The number of timed fits, whose median counts.
     pub repeats: usize,
     /// Seed of the fits.
     pub seed: u64,
@@ -40,23 +40,23 @@ pub struct TreesRow {
     pub features: usize,
     /// Number of trees.
     pub rounds: usize,
-    /// Seconds from features to trees, binning included, in the median fit.
+    /// The seconds of the median fit, from features to trees, including binning.
     pub fit_s: f64,
-    /// Seconds in the fastest fit.
+    /// The seconds of the fastest fit.
     pub best_fit_s: f64,
-    /// Peak memory of the process minus the memory of the features, in MiB; none where it cannot be measured.
+    /// The peak memory of the process minus the memory of the features, in MiB; none if it cannot be measured.
     pub peak_mib: Option<f64>,
-    /// Seconds to score all documents, in the median of the fits.
+    /// The seconds to score all documents, as the median over the fits.
     pub predict_s: f64,
     /// NDCG@10 on the training data in the `standard` convention.
     pub ndcg: f64,
 }
 
 impl TreesBench {
-    /// Fits the trees as often as asked.
+    /// Fits the trees `repeats` times.
     ///
     /// # Errors
-    /// Parameters out of their ranges, data that cannot be generated, a fit that fails.
+    /// Returns an error if a parameter is out of range, if data cannot be generated, or if a fit fails.
     pub fn run(&self, device: &Device, name: &str) -> Result<TreesRow, BenchError> {
         let learner = self.config.check(&Parts { loss: Some(self.loss.clone().into()), ..Parts::default() })?;
         let data = self.data.generate()?;

@@ -9,26 +9,26 @@ use burn_rank::learner::{Progress, Round};
 
 use super::comparison::median;
 
-/// Marks the time when the steps of a round are done, and when the round has been measured.
+/// Records when the steps of a round are done, and when the round has been measured.
 #[derive(Debug)]
 pub(super) struct Clock {
     device: Device,
     marks: Mutex<Marks>,
-    /// Set while training steps run, from the second round on.
+    /// Whether training steps are running, from the second round on.
     training: Arc<AtomicBool>,
 }
 
-/// The marks, in seconds since the beginning.
+/// The recorded times, in seconds since the beginning.
 #[derive(Debug, Default)]
 struct Marks {
     begun: Option<Instant>,
-    /// The end of each round's steps, and their number.
+    /// The time at the end of each round's steps, and the number of steps.
     trained: Vec<(f64, usize)>,
-    /// The end of each round, and the selecting measure.
+    /// The time at the end of each round, and its selection measure.
     rounds: Vec<(f64, Option<f64>)>,
 }
 
-/// The times that the marks give, in seconds.
+/// The times that follow from the recorded ones, in seconds.
 pub(super) struct Times {
     pub best: Option<f64>,
     pub compile: Option<f64>,
@@ -41,7 +41,7 @@ impl Clock {
         Self { device: device.clone(), marks: Mutex::default(), training: Arc::default() }
     }
 
-    /// The clock, which also sets `training` while steps run.
+    /// Returns the clock, which also sets `training` while steps run.
     #[cfg(feature = "_cube")]
     pub(super) fn with_flag(self, training: Arc<AtomicBool>) -> Self {
         Self { training, ..self }
@@ -51,12 +51,12 @@ impl Clock {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Seconds since the beginning, which is now if none was marked.
+    /// Returns the seconds since the beginning, which is now if none was recorded.
     fn now(marks: &mut Marks) -> f64 {
         marks.begun.get_or_insert_with(Instant::now).elapsed().as_secs_f64()
     }
 
-    /// The times of the fit so far, and the time to the first round that reached `target`.
+    /// Returns the times of the fit so far, and the time to the first round that reached `target`.
     pub(super) fn times(&self, target: Option<f64>) -> Times {
         let marks = self.marks();
         let ends: Vec<f64> = marks.rounds.iter().map(|(at, _)| *at).collect();
@@ -67,20 +67,20 @@ impl Clock {
         Times { best, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
     }
 
-    /// Seconds of the steps of the median round after the first, without its measures; `None` for learners that take no
-    /// steps, and with one round.
+    /// Returns the seconds of the steps in the median round after the first, without measuring. It is `None` for a
+    /// single round, and for learners without steps.
     pub(super) fn training(&self) -> Option<f64> {
         let marks = self.marks();
         let later = marks.trained.iter().skip(1);
         median(later.zip(&marks.rounds).map(|((end, _), (begin, _))| end - begin).collect())
     }
 
-    /// The steps of a round; `None` for learners that take none.
+    /// Returns the number of steps in a round, or `None` for learners without steps.
     pub(super) fn steps_of_round(&self) -> Option<usize> {
         self.marks().trained.first().map(|(_, steps)| *steps)
     }
 
-    /// The steps of all rounds.
+    /// Returns the number of steps in all rounds.
     pub(super) fn steps(&self) -> usize {
         self.marks().trained.iter().map(|(_, steps)| steps).sum()
     }

@@ -1,4 +1,4 @@
-//! The table of a comparison: a row per device, each compared with the first.
+//! The table of a comparison, with a row per device; every row is compared with the first.
 
 use std::collections::BTreeMap;
 
@@ -13,29 +13,30 @@ use super::setting::DeviceSetting;
 use super::step_cost::StepCost;
 use super::trial::{PeakBytes, Trial};
 
-/// Largest error of loss and gradient on the first batch, of their largest component, in 32 bits and in 16.
+/// The largest accepted errors of loss and gradient on the first batch, relative to their largest component, in 32 bits
+/// and in 16.
 const LARGEST_ERROR: [f64; 2] = [1e-3, 5e-2];
 
-/// Several devices on one experiment: the contents of `devices.json`.
+/// A comparison of several devices on one experiment, which is the contents of `devices.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceComparison {
     /// Name of the configuration.
     pub name: String,
     /// The resolved configuration, without device, instructions and precision.
     pub config: Value,
-    /// The measure, with its convention.
+    /// The measure that is compared, with its convention.
     pub measure: String,
     /// Set of queries.
     pub set: String,
-    /// Hash of the raw queries of each set.
+    /// The hash of the raw queries of each set.
     pub data: BTreeMap<String, String>,
-    /// Largest difference of devices that give the same ranker.
+    /// The largest difference between devices that give the same ranker.
     pub margin: f64,
-    /// Value whose time was wanted.
+    /// The value of the measure whose time was wanted.
     pub target: Option<f64>,
     /// Versions of the builds.
     pub versions: Versions,
-    /// A row per device; the others are compared with the first.
+    /// One row per device; all others are compared with the first.
     pub devices: Vec<DeviceRow>,
 }
 
@@ -44,47 +45,47 @@ pub struct DeviceComparison {
 pub struct DeviceRow {
     /// The device and its settings.
     pub device: DeviceSetting,
-    /// Name of the machine's table, in a table of several.
+    /// The name of the machine's table, if tables of several machines were merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// The error that left no result.
+    /// The error, if the device has no result.
     pub failure: Option<String>,
-    /// The selecting measure over seeds.
+    /// The selection measure over seeds.
     pub quality: Option<Quality>,
-    /// Whether the ranker equals the ranker of the first device; `None` for the first device, and if either failed.
+    /// Whether the rankers equal the rankers of the first device; `None` for the first device, and if either failed.
     pub equivalence: Option<Equivalence>,
-    /// Largest errors of the first batch over seeds.
+    /// The largest errors on the first batch, over seeds.
     pub error: Option<FirstBatchError>,
-    /// Training documents per second, in the median over seeds.
+    /// The training documents per second, as the median over seeds.
     pub train_documents_per_second: Option<f64>,
-    /// Scored documents per second, in the median over seeds.
+    /// The scored documents per second, as the median over seeds.
     pub score_documents_per_second: Option<f64>,
-    /// Seconds to the target, in the median over the seeds that reached it.
+    /// The seconds until the target was reached, as the median over the seeds that reached it.
     pub seconds_to_target: Option<f64>,
-    /// Seeds that reached the target.
+    /// The number of seeds that reached the target.
     pub reached_target: usize,
-    /// Best value on the validation queries of any seed.
+    /// The best value on the validation queries, over all seeds.
     pub best: Option<f64>,
-    /// Seconds to the end of the first round, without the time of a round, in the median over seeds.
+    /// The seconds until the end of the first round, minus the time of a round, as the median over seeds.
     pub seconds_to_start: Option<f64>,
-    /// Parts of that time, and the time of a round.
+    /// The parts of the time to start, and the time of a round.
     pub seconds: RowSeconds,
-    /// Training steps of a fit, the most over seeds; `None` for learners that take none.
+    /// The number of training steps of a fit, as the maximum over seeds; `None` for learners without steps.
     pub steps: Option<usize>,
     /// The cost of a training step; `None` if it was not measured.
     pub step: Option<StepCost>,
-    /// Largest memory over seeds.
+    /// The largest memory use over seeds.
     pub peak_bytes: PeakBytes,
     /// The fits.
     pub trials: Vec<Trial>,
 }
 
-/// Times of a row in seconds, in the median over seeds.
+/// The times of a row in seconds, as medians over seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RowSeconds {
-    /// To open the device.
+    /// The time to open the device.
     pub open: Option<f64>,
-    /// To compile and tune kernels.
+    /// The time to compile and tune kernels.
     pub compile: Option<f64>,
     /// A round.
     pub round: Option<f64>,
@@ -93,24 +94,24 @@ pub struct RowSeconds {
 /// A measure over seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Quality {
-    /// Mean over queries and seeds.
+    /// The mean over queries and seeds.
     pub mean: f64,
-    /// Standard error over seeds; `None` with one seed.
+    /// The standard error over seeds; `None` with one seed.
     pub standard_error: Option<f64>,
 }
 
-/// Reason that tables cannot be put together.
+/// The reason that tables cannot be merged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// Tables of other work.
+    /// Tables that do not belong to the same comparison.
     #[error("{second}: found another {what} than in {first}; expected the same configuration, data, seeds and version")]
     Differs {
         /// The first table.
         first: String,
         /// The table that differs.
         second: String,
-        /// The property in which the configurations differ.
+        /// The property in which the tables differ.
         what: &'static str,
     },
     /// Values that cannot be compared.
@@ -118,7 +119,7 @@ pub enum MergeError {
     Significance(#[from] SignificanceError),
 }
 
-/// The fits of a device, or why there are none.
+/// The fits of a device, or the reason that there are none.
 pub type Trials = Result<Vec<Trial>, String>;
 
 /// A device with its fits, and the cost of its training steps.
@@ -133,10 +134,10 @@ pub struct DeviceRun {
 }
 
 impl DeviceComparison {
-    /// Puts the fits of each device into a table; `None` if every device failed.
+    /// Makes the table from the fits of each device; `None` if every device failed.
     ///
     /// # Errors
-    /// [`SignificanceError`] of values that cannot be compared.
+    /// Returns a [`SignificanceError`] if values cannot be compared.
     pub fn new(
         name: &str,
         config: Value,
@@ -160,7 +161,8 @@ impl DeviceComparison {
         Ok(Some(comparison))
     }
 
-    /// Puts tables of several machines together, each with its name. Rows are compared with the first row of the first.
+    /// Merges the tables of several machines, each with its name. Every row is compared with the first row of the first
+    /// table.
     ///
     /// # Errors
     /// [`MergeError`].
@@ -203,7 +205,7 @@ impl DeviceComparison {
     }
 }
 
-/// The seeds of the first row that has fits.
+/// Returns the seeds of the first row that has fits.
 fn seeds(rows: &[DeviceRow]) -> Option<Vec<u64>> {
     let row = rows.iter().find(|row| !row.trials.is_empty())?;
     Some(row.trials.iter().map(|trial| trial.seed).collect())
@@ -270,7 +272,7 @@ impl DeviceRow {
         }
     }
 
-    /// The name of the row: the device, and its machine's table where there are several.
+    /// Returns the name of the row, which is the device, with the machine before it if there are several.
     pub fn name(&self) -> String {
         match &self.machine {
             Some(machine) => format!("{machine}: {}", self.device),
@@ -278,13 +280,13 @@ impl DeviceRow {
         }
     }
 
-    /// Whether loss or gradient of the first batch are wrong, whatever the quality is.
+    /// Returns whether the loss or the gradient of the first batch is wrong, whatever the quality.
     pub fn is_wrong(&self) -> bool {
         let limit = LARGEST_ERROR[usize::from(self.device.is_half())];
         self.error.is_some_and(|error| error.largest() > limit)
     }
 
-    /// The verdict in words.
+    /// Returns the verdict in words.
     pub fn verdict(&self) -> &'static str {
         match &self.equivalence {
             _ if self.failure.is_some() => "failed",
@@ -296,7 +298,7 @@ impl DeviceRow {
 }
 
 impl Quality {
-    /// The mean over queries of each seed, then over seeds.
+    /// Returns the mean over the queries of each seed, averaged over seeds.
     fn over(trials: &[Trial]) -> Option<Self> {
         let of_seed = |trial: &Trial| mean(&trial.values.iter().flatten().copied().collect::<Vec<f64>>());
         let means: Vec<f64> = trials.iter().map(of_seed).collect();
@@ -306,7 +308,7 @@ impl Quality {
     }
 }
 
-/// The median, the mean of the middle two for an even number; `None` for no values.
+/// Returns the median, or `None` for no values. For an even number of values, it is the mean of the middle two.
 pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

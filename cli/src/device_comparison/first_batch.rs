@@ -1,8 +1,8 @@
 //! The largest error of the loss and its gradient on one batch, compared with double precision on
 //! the CPU.
 //!
-//! Rounding grows from step to step until two devices end at two rankers, so that quality cannot tell rounding from a
-//! wrong kernel. One batch at given scores shows the difference.
+//! Rounding errors grow from step to step until two devices end with different rankers. So the quality of rankers does
+//! not show whether a kernel is wrong or only rounds differently. The error on one batch with given scores does.
 
 use burn::nn::loss::Reduction;
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::experiment::{ExperimentConfig, ExperimentError};
 
-/// Most pairs of documents of a batch that the tensor definition computes: about half a GiB.
+/// The largest number of document pairs in a batch for the tensor definition, which then needs about half a GiB.
 const MOST_PAIRS: usize = 5_000_000;
 
-/// Errors of a loss and its gradient on a device, each as a share of the largest component in double precision.
+/// The errors of a loss and its gradient on a device, relative to the largest component in double precision.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FirstBatchError {
     /// Error of the loss.
@@ -28,17 +28,17 @@ pub struct FirstBatchError {
 }
 
 impl FirstBatchError {
-    /// The larger of both.
+    /// Returns the larger of the two errors.
     pub fn largest(self) -> f64 {
         // NaN is an error, too.
         if self.loss.is_nan() || self.gradient.is_nan() { f64::INFINITY } else { self.loss.max(self.gradient) }
     }
 
-    /// The errors of one batch of normalized training queries. The scorer before training scores them on the CPU, so that
-    /// every device gets the same numbers. `None` for learners that take no loss or no scorer.
+    /// Measures the errors on one batch of normalized training queries. The untrained scorer scores them on the CPU, so
+    /// every device gets the same numbers. Returns `None` for learners without a loss or a scorer.
     ///
     /// # Errors
-    /// [`ExperimentError`] of the loss or the scorer.
+    /// Returns an [`ExperimentError`] of the loss or the scorer.
     pub fn measure(
         config: &ExperimentConfig,
         queries: &RankingDataset,
@@ -69,15 +69,15 @@ struct Lists {
 }
 
 impl Lists {
-    /// Value and gradient in double precision on the CPU: by the tensor definition, so that a wrong kernel of the CPU is
-    /// found, too. Only batches with too many pairs for its memory take the kernels.
+    /// Returns the value and the gradient in double precision on the CPU. The tensor definition computes them, which
+    /// also reveals a wrong CPU kernel. Only batches with too many pairs for memory use the kernels.
     fn exact(&self, loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
         let explain = || self.explain(loss, DType::F64, &host());
         let [lists, documents] = self.shape;
         if lists * documents * documents > MOST_PAIRS { explain() } else { with_tensor_path(explain) }
     }
 
-    /// The mean loss of the lists and its gradient.
+    /// Returns the mean loss of the lists, and its gradient.
     fn explain(&self, loss: &dyn RankingLoss, dtype: DType, device: &Device) -> (f64, Vec<f64>) {
         let device = device.clone().autodiff();
         let tensor =
@@ -92,7 +92,8 @@ impl Lists {
     }
 }
 
-/// The largest difference as a share of the largest component of `exact`; the difference itself where all are 0.
+/// Returns the largest difference relative to the largest component of `exact`, or the difference itself if all
+/// components are 0.
 fn relative(exact: &[f64], found: &[f64]) -> f64 {
     let largest = |values: &mut dyn Iterator<Item = f64>| {
         values.fold(0.0, |most: f64, value| if value.is_nan() { value } else { most.max(value.abs()) })

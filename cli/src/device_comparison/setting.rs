@@ -1,4 +1,4 @@
-//! The setting in which a configuration is run: `DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]`.
+//! The setting in which a configuration is run, written as `DEVICE[@INSTRUCTIONS][+threads=N][+precision=TYPE]`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,21 +10,21 @@ use burn_rank::workbench::learner::precision_name;
 use burn_rank::workbench::text::{did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
 
-/// A device with its settings. As text: `flex@baseline+threads=1+precision=bf16`.
+/// A device with its settings, written as in `flex@baseline+threads=1+precision=bf16`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DeviceSetting {
     /// The device, as for `--device`.
     pub device: String,
-    /// Instructions of the fused kernels of the CPU; `None` for the best.
+    /// The instructions that the fused CPU kernels use; `None` for the best.
     pub instructions: Option<Instructions>,
-    /// Threads of the processor pool; `None` for one per core.
+    /// The number of threads in the processor pool; `None` for one per core.
     pub threads: Option<usize>,
-    /// Type of the layers of a scorer in training; `None` for the configuration's.
+    /// The number type of a scorer's layers in training; `None` for the type in the configuration.
     pub precision: Option<Precision>,
 }
 
-/// A setting that cannot be run. As text: `device flex+thread=1: found `thread`, expected ..`.
+/// The error of a setting that cannot be run, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("device `{setting}`: {reason}")]
 pub struct SettingError {
@@ -33,7 +33,7 @@ pub struct SettingError {
 }
 
 impl DeviceSetting {
-    /// Whether a scorer's layers compute in 16 bits.
+    /// Returns whether a scorer's layers compute in 16 bits.
     pub fn is_half(&self) -> bool {
         self.precision.is_some_and(|precision| !precision.is_full())
     }
@@ -88,7 +88,7 @@ impl FromStr for DeviceSetting {
     }
 }
 
-/// The precision of a name.
+/// Returns the precision with this name, if there is one.
 pub(crate) fn precision(name: &str) -> Option<Precision> {
     [Precision::F32, Precision::F16, Precision::Bf16].into_iter().find(|precision| precision_name(*precision) == name)
 }

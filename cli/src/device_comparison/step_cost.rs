@@ -1,4 +1,4 @@
-//! The cost of a training step: speed by the queries of a step, reads of the device, and launches and time by kernel.
+//! The cost of a training step: speed by number of queries, reads of the device, and launches and time of each kernel.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 use super::clock::Clock;
 use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, Split, fit_in_place};
 
-/// The measurements of training steps on one device. `None` stands for a value that was not or cannot be measured.
+/// The measurements of training steps on one device. `None` stands for a value that was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepCost {
-    /// Steps that were watched.
+    /// The number of steps that were watched.
     pub steps: usize,
-    /// Seconds of a step that is not watched, in the median round.
+    /// The seconds of a step that is not watched, in the median round.
     pub seconds: Option<f64>,
-    /// Reads of the device per step. The host waits at each of them.
+    /// The number of reads of the device per step; the host waits at each of them.
     pub reads: f64,
-    /// Launches of kernels per step; `None` where kernels cannot be watched, as on a CPU.
+    /// The number of kernel launches per step; `None` if kernels cannot be watched, as on a CPU.
     pub launches: Option<f64>,
-    /// Seconds of a step that kernels take; `None` where the device cannot time them.
+    /// The seconds per step that kernels need; `None` if the device cannot time them.
     pub kernel_seconds: Option<f64>,
-    /// The kernels, those that take the longest first.
+    /// The kernels, with those that need the longest first.
     pub kernels: Vec<KernelCost>,
-    /// Speed by the queries of a step.
+    /// The training speed for several numbers of queries per step.
     pub throughput: Vec<Throughput>,
 }
 
@@ -39,33 +39,33 @@ pub struct KernelCost {
     pub seconds: Option<f64>,
 }
 
-/// The speed of training with one number of queries per step.
+/// The training speed with one number of queries per step.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Throughput {
     /// Queries of a step.
     pub batch_queries: usize,
-    /// Training documents per second, in the median round.
+    /// The number of training documents per second, in the median round.
     pub documents_per_second: f64,
 }
 
-/// Launches and seconds of kernels by name. The seconds are `None` once a launch was not timed by the device.
+/// The launches and the seconds of kernels, by name. The seconds are `None` if the device did not time a launch.
 #[derive(Debug, Default)]
 struct Watched {
     kernels: BTreeMap<String, (u64, Option<f64>)>,
 }
 
 impl StepCost {
-    /// Numbers of queries per step whose speed is measured.
+    /// The numbers of queries per step whose speed is measured.
     pub const BATCHES: [usize; 4] = [4, 16, 64, 256];
 
-    /// Rounds of each fit: kernels are compiled and tuned in the first.
+    /// The number of rounds of each fit; kernels are compiled and tuned in the first.
     pub const ROUNDS: usize = 4;
 
-    /// Fits `config` and each of the configurations of `batches`, which differ in the queries of a step; then `config`
-    /// once more, with its kernels watched. `None` for learners that take no steps.
+    /// Fits `config` and each configuration of `batches`, which differ in the number of queries per step. Then fits
+    /// `config` once more and watches its kernels. Returns `None` for learners without steps.
     ///
     /// # Errors
-    /// [`ExperimentError`] of the data or a fit.
+    /// Returns an [`ExperimentError`] of the data or a fit.
     pub fn measure(
         config: &ExperimentConfig,
         batches: &[(usize, ExperimentConfig)],
@@ -122,8 +122,8 @@ impl StepCost {
     }
 }
 
-/// The name of a kernel, from the path of its type: the last module and the type, without parameters. A module that has
-/// the type's own name says nothing.
+/// Returns the name of a kernel from the path of its type, which is the last module and the type without parameters.
+/// The module is left out if it has the same name as the type.
 #[cfg(any(feature = "_cube", test))]
 fn kernel_name(path: &str) -> String {
     let path = path.split('<').next().unwrap_or(path);
@@ -141,7 +141,7 @@ fn fit(config: &ExperimentConfig, split: &Split, device: &Device, clock: Clock) 
     Ok(clock)
 }
 
-/// Fits a configuration while the launches of its training steps are watched, from the second round on.
+/// Fits a configuration, and watches the kernel launches of its training steps from the second round on.
 #[cfg(not(feature = "_cube"))]
 fn watch(config: &ExperimentConfig, split: &Split, device: &Device) -> Result<(Watched, Clock), ExperimentError> {
     Ok((Watched::default(), fit(config, split, device, Clock::new(device))?))
@@ -165,7 +165,7 @@ mod cube {
     /// The path of a kernel's type.
     type Kernel = &'static str;
 
-    /// Notes the launches of kernels while it is switched on.
+    /// Records the launches of kernels while it is switched on.
     #[derive(Default)]
     struct Observer {
         training: Arc<AtomicBool>,
@@ -194,7 +194,7 @@ mod cube {
         fn timed(&self, _: &'static str, _: Duration, _: TimingMethod) {}
     }
 
-    /// Fits a configuration while the launches of its training steps are watched, from the second round on.
+    /// Fits a configuration, and watches the kernel launches of its training steps from the second round on.
     pub(super) fn watch(
         config: &ExperimentConfig,
         split: &Split,

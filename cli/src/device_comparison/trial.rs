@@ -1,4 +1,4 @@
-//! One fit on one device: quality, errors of the first batch, speed and memory.
+//! One fit on one device, with its quality, its errors on the first batch, its speed and its memory.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -17,36 +17,36 @@ use super::comparison::median;
 use super::first_batch::FirstBatchError;
 use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, RunRecord, Split, fit_in_place};
 
-/// Time for which scoring is repeated, and most repetitions.
+/// The time for which scoring is repeated, and the largest number of repetitions.
 const SCORING: (Duration, usize) = (Duration::from_millis(300), 50);
 
-/// The measurements of one trial. `None` stands for a value that was not or cannot be measured.
+/// The measurements of one trial. `None` stands for a value that was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Seed of the fit.
     pub seed: u64,
-    /// The selecting measure with its convention.
+    /// The selection measure, with its convention.
     pub measure: String,
     /// The set of queries that the values belong to: `test`, else `validation`, else `train`.
     pub set: String,
-    /// Value of each query; `None` where the convention excludes it.
+    /// The value of each query; `None` if the convention excludes the query.
     pub values: Vec<Option<f64>>,
     /// SHA-256 of the ranker.
     pub ranker: String,
-    /// Hash of the raw queries of each set.
+    /// The hash of the raw queries of each set.
     pub data: BTreeMap<String, String>,
-    /// Errors of loss and gradient on the first batch.
+    /// The errors of loss and gradient on the first batch.
     pub error: Option<FirstBatchError>,
     /// Rounds of the fit.
     pub rounds: usize,
-    /// Training steps of the fit; `None` for learners that take none.
+    /// The number of training steps of the fit; `None` for learners without steps.
     pub steps: Option<usize>,
-    /// Best value on the validation queries; on the training queries without them.
+    /// The best value on the validation queries, or on the training queries if there are none.
     pub best: Option<f64>,
-    /// Training documents divided by the time of the steps of the median round after the first. Learners that take no
-    /// steps count the whole round, which measures the queries too.
+    /// The training documents divided by the time of the steps in the median round after the first. For learners
+    /// without steps, it is the time of the whole round, including measuring.
     pub train_documents_per_second: Option<f64>,
-    /// Documents that the ranker scores in a second, from raw features, in the median of repetitions.
+    /// The number of documents that the ranker scores in a second, from raw features, as the median of repetitions.
     pub score_documents_per_second: Option<f64>,
     /// Times in seconds.
     pub seconds: TrialSeconds,
@@ -54,7 +54,7 @@ pub struct Trial {
     pub peak_bytes: PeakBytes,
     /// Threads of the processor pool.
     pub threads: usize,
-    /// Instructions of the fused kernels of the CPU.
+    /// The instructions that the fused CPU kernels used.
     pub instructions: String,
     /// Processor and system.
     pub platform: String,
@@ -65,23 +65,24 @@ pub struct Trial {
 /// Times of a trial in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrialSeconds {
-    /// Seconds from the start of the process to the open device.
+    /// The seconds from the start of the process until the device is open.
     pub open: f64,
-    /// Seconds of the first round minus the median of the others: kernels are compiled and tuned in it. `None` with
-    /// fewer than two rounds.
+    /// The seconds of the first round, in which kernels are compiled and tuned, minus the median of the others. `None`
+    /// with fewer than two rounds.
     pub compile: Option<f64>,
-    /// The median round after the first.
+    /// The seconds of the median round after the first.
     pub round: Option<f64>,
-    /// Seconds from the start of the fit to the first round that reached the target.
+    /// The seconds from the start of the fit to the first round that reached the target.
     pub target: Option<f64>,
 }
 
 /// Largest memory in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakBytes {
-    /// Peak bytes of the process until the end of the fit, with a raw copy of the queries that are scored after it.
+    /// The peak bytes of the process until the end of the fit, including a raw copy of the queries that are scored
+    /// afterward.
     pub host: Option<u64>,
-    /// Peak bytes that the pools of the device held; `None` if it has no separate memory, or does not report it.
+    /// The peak bytes that the pools of the device held; `None` if it has no separate memory, or does not report it.
     pub device: Option<u64>,
 }
 
@@ -92,7 +93,7 @@ pub struct TrialOptions<'a> {
     pub device: &'a Device,
     /// When the process began.
     pub begun: Instant,
-    /// Value of the selecting measure whose time is measured.
+    /// The value of the selection measure whose time is measured.
     pub target: Option<f64>,
 }
 
@@ -100,7 +101,7 @@ impl Trial {
     /// Fits the configuration with its seed and measures the fit.
     ///
     /// # Errors
-    /// [`ExperimentError`] of the data or the fit.
+    /// Returns an [`ExperimentError`] of the data or the fit.
     pub fn run(config: &ExperimentConfig, options: &TrialOptions) -> Result<Self, ExperimentError> {
         let open = options.begun.elapsed().as_secs_f64();
         let mut split = config.data.split(config.seed)?;
@@ -145,13 +146,13 @@ impl Trial {
     }
 }
 
-/// The most bytes that the memory pools of a device have held; `None` where it does not say.
+/// Returns the most bytes that the memory pools of a device have held, or `None` if the device does not report it.
 fn peak_of_pools(device: &Device) -> Option<u64> {
     let pools = device.memory_pool_report()?;
     Some(pools.iter().map(|pool| pool.page_size * pool.pages_peak).sum())
 }
 
-/// The errors of the first batch; `None` where features are streamed.
+/// Returns the errors on the first batch, or `None` if features are streamed.
 fn first_batch(
     config: &ExperimentConfig,
     split: &Split,
@@ -170,7 +171,7 @@ fn first_batch(
     FirstBatchError::measure(config, &queries, device)
 }
 
-/// The median speed of scoring, after one pass that is not counted.
+/// Returns the median speed of scoring, after one pass that is not counted.
 fn scoring_speed(ranker: &Ranker, data: &RankingDataset, device: &Device) -> Result<Option<f64>, ExperimentError> {
     let (long, most) = SCORING;
     let mut times = Vec::new();

@@ -1,5 +1,5 @@
-//! Reads the files that a finished cross-validation kept: the test queries of every fold and the scores of its
-//! selected fit.
+//! Reads the files that a finished cross-validation kept: the test queries of every fold and the scores of its selected
+//! fit.
 
 use std::fs;
 use std::io;

@@ -97,8 +97,8 @@ impl ExperimentConfig {
         Ok(data)
     }
 
-    /// Returns the column that queries are split by, unless the configuration gives it another role. This column is
-    /// not a feature.
+    /// Returns the column that queries are split by, unless the configuration gives it another role. This column is not
+    /// a feature.
     fn split_column(&self) -> Option<String> {
         let by = [self.data.split.as_ref().map(|split| &split.by), self.cv.split.as_ref().map(|split| &split.by)];
         let (SplitBy::Group(name) | SplitBy::Time(name)) = by.into_iter().flatten().next()? else { return None };

@@ -54,8 +54,8 @@ impl ExperimentConfig {
         }
     }
 
-    /// Rejects a ranker that the learner cannot start from. Also rejects a ranker whose number of features differs
-    /// from that of the data.
+    /// Rejects a ranker that the learner cannot start from. Also rejects a ranker whose number of features differs from
+    /// that of the data.
     ///
     /// # Errors
     /// Returns a [`Refusal`] of the key `start`.
@@ -100,8 +100,8 @@ impl ExperimentConfig {
     /// Loads the ranker that the fit starts from, if there is one. The fit uses the normalizer of that ranker.
     ///
     /// # Errors
-    /// Returns [`ExperimentError::Ranker`] for a file that is not a ranker. Returns [`ExperimentError::Refused`] if
-    /// the normalizer of the ranker and of the configuration differ in kind.
+    /// Returns [`ExperimentError::Ranker`] for a file that is not a ranker. Returns [`ExperimentError::Refused`] if the
+    /// normalizer of the ranker and of the configuration differ in kind.
     pub fn start_ranker(&self, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
         self.start.as_ref().map(|path| self.load_start(path, device)).transpose()
     }

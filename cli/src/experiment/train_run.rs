@@ -40,8 +40,8 @@ pub struct TrainRun<'p> {
 /// A finished run, whose files are written.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// The folder with the files of the run. A run that was stopped before it replaced an older one is in the
-    /// subfolder [`NEXT`](super::NEXT).
+    /// The folder with the files of the run. A run that was stopped before it replaced an older one is in the subfolder
+    /// [`NEXT`](super::NEXT).
     pub folder: PathBuf,
     /// The ranker, with its rounds and measures.
     pub fit: Fit,

@@ -1,4 +1,4 @@
-//! Ranges, ticks and their labels, and the look that all plots share.
+//! Axes with their ranges, ticks and labels, and the style that all plots share.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use plotters::prelude::{Cartesian2d, ChartBuilder, ChartContext, IntoFont, SVGBa
 
 use super::{Area, Ink, px};
 
-/// Size of all text, in pixels of the plot.
+/// The size of all text, in pixels of the plot.
 const FONT: u32 = 13;
 
-/// An axis: its range, and the places of its labels.
+/// An axis, with its range and the positions of its labels.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Axis {
     pub(super) from: f64,
@@ -19,8 +19,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Creates the axis of these values, with the share `room` of their range added at both ends, and at most `most`
-    /// labels at round numbers. Values that are not finite are ignored.
+    /// Creates the axis of these values, with the share `room` of their range added at both ends. It has at most `most`
+    /// labels, at round numbers. Values that are not finite are ignored.
     pub(super) fn around(values: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
@@ -63,7 +63,7 @@ impl Axis {
         Self { ticks, ..around }
     }
 
-    /// Creates the axis from 1/2 below the first place to 1/2 above the last, with at most `most` of their labels.
+    /// Creates the axis of numbered places, from 1/2 below the first to 1/2 above the last, with at most `most` labels.
     pub(super) fn places(first: f64, labels: &[String], most: usize) -> Self {
         let every = labels.len().div_ceil(most.max(1)).max(1);
         let ticks = labels.iter().enumerate().step_by(every).map(|(i, label)| (first + i as f64, label.clone()));
@@ -77,7 +77,7 @@ impl Axis {
         self
     }
 
-    /// Returns the width of its longest label, in pixels.
+    /// Returns the width of the axis's longest label, in pixels.
     fn label_width(&self) -> u32 {
         let longest = self.ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
         (longest as f64 * 0.6 * f64::from(FONT)).ceil() as u32
@@ -110,7 +110,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// Returns the smallest of 1, 2 or 5 times a power of ten that is `least` or more.
+/// Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least`.
 fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
@@ -120,7 +120,7 @@ fn step(least: f64) -> f64 {
         .unwrap_or(least)
 }
 
-/// Formats a tick with the decimals that its step needs, or in scientific notation if they are many.
+/// Formats a tick with the decimals that its step needs, or in scientific notation if it needs many.
 fn tick_label(at: f64, step: f64) -> String {
     let decimals = -step.log10().floor();
     let label = match decimals {
@@ -147,7 +147,7 @@ fn power_label(power: f64, factor: u32) -> String {
     label.replacen('-', "\u{2212}", 1)
 }
 
-/// Width, in pixels, of strokes that show data.
+/// The width, in pixels, of strokes that show data.
 pub(super) const DATA: u32 = 2;
 
 /// Returns a stroke `width` pixels wide.
@@ -171,13 +171,13 @@ pub(super) type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Axi
 /// The grid lines behind the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grid {
-    /// At the labels of the vertical axis.
+    /// Horizontal lines at the labels of the vertical axis.
     Horizontal,
-    /// At the labels of the horizontal axis.
+    /// Vertical lines at the labels of the horizontal axis.
     Vertical,
 }
 
-/// Draws both axes, with `x_name` below the horizontal one unless it is empty.
+/// Draws both axes, and `x_name` below the horizontal one unless the name is empty.
 pub(super) fn axes<'a, 'b>(
     area: &'b Area<'a>,
     x: &Axis,

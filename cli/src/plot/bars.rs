@@ -1,4 +1,4 @@
-//! Bars: shares by category, and histograms.
+//! Bar charts of shares by category, and histograms.
 
 use plotters::prelude::{PathElement, Rectangle};
 
@@ -8,14 +8,14 @@ use super::{Ink, svg};
 /// Bins of a histogram.
 const BINS: usize = 20;
 
-/// Bars of one kind, one per category.
+/// Bars of one kind, with one bar per category.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
     /// Name in a legend.
     pub name: String,
-    /// The kind of figure that the bars show.
+    /// The ink, which says what the bars show.
     pub ink: Ink,
-    /// Height of the bar of each category.
+    /// The height of the bar for each category.
     pub shares: Vec<f64>,
 }
 
@@ -24,7 +24,7 @@ pub struct Group {
 pub struct Bars {
     label: String,
     x: Axis,
-    /// Both ends in x, height, and ink of each bar.
+    /// Both ends on the horizontal axis, the height, and the ink of each bar.
     bars: Vec<(f64, f64, f64, Ink)>,
     marks: Vec<f64>,
 }
@@ -35,7 +35,8 @@ impl Bars {
         Self::clusters(label, Axis::places(0.0, &categories, 12), &groups)
     }
 
-    /// As [`grouped`](Self::grouped), for categories that are ranges: the label of each stands where the range begins.
+    /// Creates bars as [`grouped`](Self::grouped) does, for categories that are ranges. Each label stands where its
+    /// range begins.
     pub fn ranges(label: &str, starts: Vec<String>, groups: Vec<Group>) -> Self {
         let mut x = Axis::places(0.0, &starts, 12);
         x.ticks.iter_mut().for_each(|(at, _)| *at -= 0.5);
@@ -52,8 +53,8 @@ impl Bars {
         Self { label: label.to_string(), x, bars: bars.collect(), marks: Vec::new() }
     }
 
-    /// Creates a histogram of `values`, which must all be finite. Its axis is from 0 to 1 if all values lie there.
-    /// Vertical lines stand at `marks`.
+    /// Creates a histogram of `values`, which must all be finite, with vertical lines at `marks`. Its axis runs from 0
+    /// to 1 if all values lie in that range.
     pub fn histogram(label: &str, values: &[f64], ink: Ink, marks: &[f64]) -> Self {
         let x = if values.iter().all(|value| (0.0..=1.0).contains(value)) {
             Axis::between(0.0, 1.0, 5)

@@ -1,23 +1,23 @@
-//! Differences in descending order, as bars up and down from 0.
+//! A plot of differences in descending order, as bars up and down from 0.
 
 use plotters::prelude::{PathElement, Rectangle};
 
 use super::axis::{Axis, Grid, axes, fill, stroke};
 use super::{Ink, svg};
 
-/// The largest number of bars. Of more values, that many are drawn at equal distances in their order.
+/// The largest number of bars. If there are more values, this many are drawn, evenly spaced in their order.
 const MOST: usize = 300;
 
-/// Bars from 0 to each of some values, in descending order.
+/// Bars from 0 to each of the given values, in descending order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Differences {
     /// A description for readers who cannot see the plot.
     pub label: String,
     /// Name of the horizontal axis.
     pub x_name: String,
-    /// The values, in any order; one that is not finite is left out.
+    /// The values, in any order; values that are not finite are left out.
     pub values: Vec<f64>,
-    /// The kinds of figure above 0 and below 0.
+    /// The inks of the bars above 0 and below 0.
     pub inks: [Ink; 2],
 }
 

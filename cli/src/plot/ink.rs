@@ -1,5 +1,5 @@
-//! Inks, which say what is drawn instead of naming a color. plotters is given a color that stands for the ink, and in
-//! the text that it writes this color is replaced by a class.
+//! Inks, which say what is drawn instead of naming a color. plotters draws an ink with a color that stands for it, and
+//! a class replaces this color in the text that plotters writes.
 
 use plotters::style::RGBColor;
 
@@ -12,7 +12,7 @@ pub enum Ink {
     Axis,
     /// Lines behind the data.
     Grid,
-    /// A line that marks a place: the round selected, a mean.
+    /// A line that marks a place, such as the selected round or a mean.
     Mark,
     /// The training queries.
     Train,
@@ -39,7 +39,7 @@ impl Ink {
         Ink::Objective,
     ];
 
-    /// Returns the end of its classes: `stroke-NAME`, `fill-NAME`.
+    /// Returns the name of the ink in its classes, `stroke-NAME` and `fill-NAME`.
     pub fn name(self) -> &'static str {
         match self {
             Ink::Text => "text",

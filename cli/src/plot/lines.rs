@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
 use super::{Ink, px, svg};
 
-/// Largest number of points of a line for which each point is marked.
+/// The largest number of points at which a line has each of its points marked.
 const MARKED_POINTS: usize = 40;
 
 /// One curve.
@@ -15,9 +15,9 @@ const MARKED_POINTS: usize = 40;
 pub struct Line {
     /// Name in a legend.
     pub name: String,
-    /// The kind of figure that the curve shows.
+    /// The ink, which says what the curve shows.
     pub ink: Ink,
-    /// The points, ascending in x; one that is not finite breaks the curve.
+    /// The points, with ascending x; a point that is not finite breaks the curve.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -25,15 +25,15 @@ pub struct Line {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// By their size.
+    /// Places values by their size.
     #[default]
     Linear,
-    /// By their logarithm; values that are not above 0 have no place.
+    /// Places values by their logarithm; values that are not above 0 have no place.
     Log,
 }
 
 impl Scale {
-    /// Returns the place of a value, not a number if it has none.
+    /// Returns the place of a value, or NaN if it has none.
     pub(super) fn place(self, value: f64) -> f64 {
         match self {
             Scale::Linear => value,
@@ -50,17 +50,17 @@ pub struct Lines {
     pub label: String,
     /// Name of the horizontal axis.
     pub x_name: String,
-    /// The curves, the last on top.
+    /// The curves, with the last one on top.
     pub lines: Vec<Line>,
-    /// Places of vertical lines.
+    /// The places of vertical lines.
     pub marks: Vec<f64>,
-    /// Labels for 1, 2, ... in place of the numbers.
+    /// Labels to show in place of the numbers 1, 2, ...
     pub x_labels: Option<Vec<String>>,
-    /// The scale of the horizontal axis. Places with explicit labels are not scaled.
+    /// The scale of the horizontal axis, which applies only without `x_labels`.
     pub across: Scale,
     /// The scale of the vertical axis.
     pub upward: Scale,
-    /// Further heights that the axis includes, so that plots can be compared.
+    /// Heights that the vertical axis includes as well, to make plots comparable.
     pub heights: Vec<f64>,
 }
 

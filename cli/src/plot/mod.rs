@@ -1,8 +1,8 @@
 //! Plots as inline SVG, drawn by plotters.
 //!
 //! A plot fixes no colors. Each stroke and fill has a class named after its meaning ([`Ink`]), and the page's style
-//! sheet chooses the colors of the light and the dark scheme. A plot fixes no size either: it scales to the available
-//! width.
+//! sheet chooses the colors of the light and the dark scheme. A plot has no fixed size either; it scales to the
+//! available width.
 
 mod axis;
 mod bars;
@@ -22,10 +22,10 @@ pub use scatter::{Point, Scatter};
 use plotters::coord::Shift;
 use plotters::prelude::{DrawingArea, IntoDrawingArea, SVGBackend};
 
-/// Units per pixel: plotters places everything on whole units.
+/// The number of units per pixel; plotters places everything on whole units.
 const UNITS: u32 = 10;
 
-/// Width of a plot, in the plot's own pixels.
+/// The width of a plot, in the plot's own pixels.
 const WIDTH: u32 = 480;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -36,7 +36,7 @@ fn px(pixels: u32) -> u32 {
     pixels * UNITS
 }
 
-/// Renders what `draw` draws, `height` pixels high; `label` describes it to readers who cannot see it.
+/// Renders the plot that `draw` draws, `height` pixels high; `label` describes it to readers who cannot see it.
 fn svg(height: u32, label: &str, draw: impl FnOnce(&Area) -> Drawn) -> String {
     let mut drawn = String::new();
     {

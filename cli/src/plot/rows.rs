@@ -1,11 +1,11 @@
-//! Dots in rows, one row per name: folds, weights.
+//! Plots of dots in rows, with one row per name, such as a fold or a weight.
 
 use plotters::prelude::{Circle, PathElement};
 
 use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
 use super::{Ink, px, svg};
 
-/// Height of a row, in pixels.
+/// The height of a row, in pixels.
 const ROW: u32 = 22;
 
 /// One value.
@@ -22,13 +22,13 @@ impl Dot {
         Self { at, ink, error: None }
     }
 
-    /// Adds a line that extends this far to both sides, if there is an error.
+    /// Adds a line that extends by `error` to both sides, if there is an error.
     pub fn with_error(self, error: Option<f64>) -> Self {
         Self { error: error.filter(|error| error.is_finite()), ..self }
     }
 }
 
-/// The values of one name.
+/// The values that belong to one name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The name.
@@ -44,7 +44,7 @@ pub struct Rows {
     pub label: String,
     /// The rows from top to bottom.
     pub rows: Vec<Row>,
-    /// Whether the values are distances from 0. The plot then includes 0, with a line from there to each value.
+    /// Whether the values are distances from 0. If so, the plot includes 0, and has a line from 0 to each value.
     pub zero: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Points, each at its own place on both axes.
+//! Plots of points, each with its own place on both axes.
 
 use plotters::prelude::Circle;
 
@@ -12,7 +12,7 @@ pub struct Point {
     pub x: f64,
     /// Height.
     pub y: f64,
-    /// The kind of figure that the point shows.
+    /// The ink, which says what the point shows.
     pub ink: Ink,
 }
 
@@ -23,11 +23,11 @@ pub struct Scatter {
     pub label: String,
     /// Name of the horizontal axis.
     pub x_name: String,
-    /// The points, the last on top; one that is not finite on its scale is left out.
+    /// The points, with the last one on top; a point that is not finite on its scale is left out.
     pub points: Vec<Point>,
-    /// Labels for 1, 2, ... in place of the numbers.
+    /// Labels to show in place of the numbers 1, 2, ...
     pub x_labels: Option<Vec<String>>,
-    /// The scale of the horizontal axis. Places with explicit labels are not scaled.
+    /// The scale of the horizontal axis, which applies only without `x_labels`.
     pub across: Scale,
 }
 

@@ -1,4 +1,4 @@
-//! The beginning and the end of a page: the key figures, the configuration, and how the run was made.
+//! The beginning and the end of a page, with the key figures, the configuration, and how the run was made.
 
 use burn_rank::json::Value;
 use burn_rank::learner::registry::LEARNERS;
@@ -16,7 +16,7 @@ pub(super) struct Frame {
     pub(super) body: Html,
 }
 
-/// One figure at the top of the page.
+/// One key figure at the top of the page.
 pub(super) struct Fact {
     pub(super) name: Html,
     pub(super) value: Html,
@@ -29,7 +29,7 @@ impl Fact {
     }
 }
 
-/// Returns the time and memory that a run took.
+/// Returns the time and the memory that a run needed.
 pub(super) fn cost(record: &RunRecord) -> Fact {
     let memory = record.peak_memory_mib.map(|mib| format!(", {} at most", number::memory(mib))).unwrap_or_default();
     Fact::new("time", number::seconds(record.total_seconds), format!("on {}{memory}", record.device))
@@ -72,7 +72,7 @@ pub(super) fn configuration(config: &Value) -> Html {
     section("configuration", "Configuration", what.then(Html::text(text).within("pre", &region)))
 }
 
-/// Removes keys without a value, since TOML has no null.
+/// Removes keys without a value, because TOML has no null.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -84,7 +84,7 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// Builds the section with versions, seeds and machine.
+/// Builds the section with the versions, the seeds and the machine.
 pub(super) fn provenance(
     versions: &Versions,
     seeds: &[u64],

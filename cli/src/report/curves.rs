@@ -1,4 +1,4 @@
-//! Learning curves: the objective of the learner, and the exact measure next to its surrogate, so the gap is visible.
+//! Learning curves, which show the objective of the learner, and the gap between the exact measure and its surrogate.
 
 use burn_rank::json::Value;
 use burn_rank::learner::{BOUND, EXACT_LEARNABLE, Round, SURROGATE};
@@ -20,7 +20,7 @@ pub(super) struct Curves<'a> {
 }
 
 impl Curves<'_> {
-    /// Draws the measures and the objective in two plots, then explains them, and adds every round as a table.
+    /// Draws the measures and the objective in two plots, explains them, and adds a table of every round.
     pub(super) fn of(&self, fit: &FitReport) -> Html {
         let word = round_word(self.config);
         let title = format!("{} by {}", self.measure(), self.axis(&fit.history));
@@ -75,7 +75,7 @@ impl Curves<'_> {
         figure(title, Lines { label, x_name, lines, marks, x_labels, across, upward, heights }.svg(), &legend)
     }
 
-    /// States how far apart the surrogate and the exact measure are at the selected round.
+    /// States the difference between the surrogate and the exact measure at the selected round.
     fn gap(&self, fit: &FitReport) -> Html {
         let Some(best) = fit.best_round.checked_sub(1).and_then(|best| fit.history.get(best)) else {
             return Html::default();
@@ -169,7 +169,7 @@ impl Curves<'_> {
         format!("{} ({})", self.selection, self.convention.name)
     }
 
-    /// Returns the name of what the horizontal axis counts.
+    /// Returns the name of the horizontal axis, which is what it counts.
     fn axis(&self, history: &[Round]) -> String {
         grid(history).map_or_else(|| round_word(self.config).to_string(), |(name, _)| name)
     }
@@ -180,12 +180,12 @@ impl Curves<'_> {
     }
 }
 
-/// Returns the measures of a round, exact and surrogate.
+/// Returns the exact and the surrogate measures of a round.
 pub(super) fn heights(round: &Round) -> impl Iterator<Item = f64> {
     [round.train, round.validation, surrogate(round), exact_learnable(round), bound(round)].into_iter().flatten()
 }
 
-/// Returns a figure of a round by name, if the learner reports it.
+/// Returns the figure of a round that has this name, if the learner reports it.
 fn named(round: &Round, name: &str) -> Option<f64> {
     round.figures.iter().find(|(figure, _)| figure == name).map(|(_, value)| *value)
 }
@@ -200,13 +200,13 @@ fn exact_learnable(round: &Round) -> Option<f64> {
     named(round, EXACT_LEARNABLE)
 }
 
-/// Returns the lower bound of AdaRank's boosted measure (direct-optimization, Theorem 4), unless it is negative and
-/// says nothing.
+/// Returns the lower bound of AdaRank's boosted measure (direct-optimization, Theorem 4). A negative bound says nothing
+/// and is left out.
 fn bound(round: &Round) -> Option<f64> {
     named(round, BOUND).filter(|&bound| bound >= 0.0)
 }
 
-/// Returns the points of a value over the rounds that have it, with a break where a new path begins.
+/// Returns the points of a value over the rounds that have it, with a break where the learner's parameter changes.
 fn points(history: &[Round], value: impl Fn(&Round) -> Option<f64>) -> Vec<(f64, f64)> {
     let begins = path(history).map(|(_, begins)| begins).unwrap_or_default();
     let mut points = Vec::new();
@@ -219,8 +219,8 @@ fn points(history: &[Round], value: impl Fn(&Round) -> Option<f64>) -> Vec<(f64,
     points
 }
 
-/// Returns the parameter of a grid that a learner steps through, which is the first figure of a round, and its value in
-/// each round.
+/// Returns the parameter of a grid that a learner steps through, and its value in each round. The parameter is the
+/// first figure of a round.
 fn parameter(history: &[Round]) -> Option<(String, Vec<f64>)> {
     let (name, _) = history.first()?.figures.first()?.clone();
     let values = history.iter().map(|round| round.figures.first().map(|(_, value)| *value));
@@ -236,8 +236,8 @@ fn grid(history: &[Round]) -> Option<(String, Vec<String>)> {
     (distinct && values.len() > 1).then_some((name, labels))
 }
 
-/// Returns the name of the parameter and the rounds, counted from 0, in which its value changes, if it does not change
-/// in every round.
+/// Returns the name of the parameter, and the rounds, counted from 0, in which its value changes. Returns `None` if the
+/// value changes in every round.
 fn path(history: &[Round]) -> Option<(String, Vec<usize>)> {
     let (name, values) = parameter(history)?;
     let begins: Vec<usize> = (1..values.len()).filter(|&round| values[round] != values[round - 1]).collect();

@@ -1,4 +1,4 @@
-//! Data statistics: counts, label and list-length histograms.
+//! Statistics of the data: counts, and histograms of labels and list lengths.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,8 @@ pub(super) fn of_split(data: &Sets<DataReport>) -> Html {
     section("data", "Data", table.html().then(histograms(&groups)))
 }
 
-/// Builds the section on the data of every fold. Each query is tested once, so the test sets together are the data.
+/// Builds the section on the data of every fold. The test sets together are all the data, because each query is tested
+/// once.
 pub(super) fn of_folds(folds: &[(usize, &Sets<DataReport>)]) -> Html {
     let mut table = counts("fold");
     for (fold, data) in folds {
@@ -61,13 +62,14 @@ fn count_row(table: &mut Table, name: &str, set: &DataReport) {
         .row(name, counts.map(|value| Html::text(number::count(value))).into_iter().chain([Html::text(lengths), hash]));
 }
 
-/// Counts of one or more sets, to be drawn as shares.
+/// The counts of one or more sets, which are drawn as shares.
 struct Histograms {
     name: String,
     ink: Ink,
-    /// Documents by the bits of their label, which are in the same order as the labels, since none is negative.
+    /// The number of documents by the bits of their label. The bits are in the order of the labels, because no label is
+    /// negative.
     labels: BTreeMap<u32, usize>,
-    /// Queries by length, in ranges that begin at powers of two.
+    /// The number of queries by length, in ranges that begin at powers of two.
     lengths: BTreeMap<usize, usize>,
 }
 
@@ -126,7 +128,7 @@ fn histograms(sets: &[Histograms]) -> Html {
     plots.then(lengths).then(table.html())
 }
 
-/// Returns the percentages in the order of `keys`.
+/// Returns the percentage of each key, in the order of `keys`.
 fn group<K: Ord>(set: &Histograms, counts: &BTreeMap<K, usize>, keys: impl Iterator<Item = K>) -> Group {
     let total: usize = counts.values().sum();
     let share = |key: K| 100.0 * counts.get(&key).copied().unwrap_or(0) as f64 / total.max(1) as f64;

@@ -45,12 +45,12 @@ pub(super) fn frame(comparison: &DeviceComparison) -> Frame {
     }
 }
 
-/// A number, or that it was not measured.
+/// Formats a number, or says that it was not measured.
 fn or_none(value: Option<f64>, words: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| NOT_MEASURED.to_string(), words)
 }
 
-/// The rows that have a value, as dots.
+/// Returns a row with a dot for each device that has a value.
 fn dots(comparison: &DeviceComparison, dot: impl Fn(&DeviceRow) -> Option<Dot>) -> Vec<Row> {
     let rows = comparison.devices.iter();
     rows.filter_map(|row| Some(Row { name: row.name(), dots: vec![dot(row)?] })).collect()
@@ -155,10 +155,10 @@ fn speed(comparison: &DeviceComparison) -> Html {
     section("speed", "Speed", what.then(table.html()).then(plots))
 }
 
-/// The most kernels of a device that the table shows.
+/// The largest number of a device's kernels that the table shows.
 const KERNELS: usize = 12;
 
-/// The rows whose training steps were measured.
+/// Returns the devices whose training steps were measured.
 fn measured(comparison: &DeviceComparison) -> impl Iterator<Item = (&DeviceRow, &StepCost)> {
     comparison.devices.iter().filter_map(|row| Some((row, row.step.as_ref()?)))
 }

@@ -6,11 +6,11 @@ use super::html::{Html, Table, details, element, note, section};
 use super::number;
 use crate::experiment::{ExtremeQueries, RankedQuery};
 
-/// Queries at both ends, of all folds.
+/// The number of queries to show at each end, over all folds.
 const SHOWN: usize = 5;
 
-/// Builds the section with the worst and the best queries of all `parts`, each with the prefix of its queries' names;
-/// empty if there are none.
+/// Builds the section with the worst and the best queries of all `parts`, which is empty if there are none. Each part
+/// has a prefix for the names of its queries.
 pub(super) fn extremes(parts: &[(String, &ExtremeQueries)], convention: &Convention) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
     let named = |of: fn(&ExtremeQueries) -> &Vec<RankedQuery>| -> Vec<(&str, &RankedQuery)> {

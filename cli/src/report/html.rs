@@ -16,12 +16,12 @@ impl Html {
         Self(escape_markup(&value.to_string()))
     }
 
-    /// Takes a plot, which is markup already.
+    /// Accepts a plot, which needs no escaping because it is markup.
     pub(super) fn svg(svg: String) -> Self {
         Self(svg)
     }
 
-    /// Wraps this in an element with attributes.
+    /// Wraps the markup in an element with attributes.
     pub(super) fn within(self, tag: &str, attributes: &[(&str, &str)]) -> Self {
         let attributes: String =
             attributes.iter().map(|(name, value)| format!(" {name}=\"{}\"", escape_markup(value))).collect();
@@ -78,12 +78,12 @@ pub(super) fn note(content: impl Into<Html>) -> Html {
     content.into().within("p", &[("class", "note")])
 }
 
-/// Builds a part that is shown on request.
+/// Builds a part of the page that opens on request.
 pub(super) fn details(summary: &str, content: Html) -> Html {
     element("details", element("summary", summary).then(content))
 }
 
-/// Builds a figure: a plot with its title and the legend of its inks above.
+/// Builds a figure, which is a plot with a title and a legend of its inks above it.
 pub(super) fn figure(title: impl Into<Html>, svg: String, legend: &[(Ink, String)]) -> Html {
     let entry = |(ink, name): &(Ink, String)| {
         let swatch = Html::default().within("i", &[("class", &format!("swatch {}", ink.name()))]);
@@ -95,12 +95,12 @@ pub(super) fn figure(title: impl Into<Html>, svg: String, legend: &[(Ink, String
     element("figure", caption.then(Html::svg(svg)))
 }
 
-/// Puts figures side by side where there is room.
+/// Puts figures side by side if there is room.
 pub(super) fn figures(figures: impl IntoIterator<Item = Html>) -> Html {
     figures.into_iter().collect::<Html>().within("div", &[("class", "figures")])
 }
 
-/// A table. Its first column names the rows and the others hold numbers; it scrolls if it is too wide.
+/// A table whose first column names the rows and whose other columns hold numbers. It scrolls if it is too wide.
 pub(super) struct Table {
     label: String,
     head: Html,
@@ -138,7 +138,7 @@ impl Table {
         self.body = body.then(row.within("tr", attributes));
     }
 
-    /// Returns the markup. The scrolling region can be reached with the keyboard.
+    /// Returns the markup of the table, whose scrolling region can be reached with the keyboard.
     pub(super) fn html(self) -> Html {
         let (head, class) = match self.head.is_empty() {
             true => (Html::default(), "scroll pairs"),

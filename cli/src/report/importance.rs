@@ -1,4 +1,4 @@
-//! The importance of each feature to rankers of trees.
+//! The importance of each feature in rankers of trees.
 
 use burn_rank::learner::Importance;
 
@@ -6,11 +6,11 @@ use super::html::{Html, Table, figure, figures, note, section};
 use super::number;
 use crate::plot::{Dot, Ink, Row, Rows};
 
-/// Number of features that are drawn.
+/// The number of features to draw.
 const DRAWN: usize = 20;
 
-/// Builds the section on the importance of features in one or more rankers of the same features; empty if there are
-/// none.
+/// Builds the section on the importance of features in one or more rankers of the same features. It is empty if there
+/// are none.
 pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
     let features = rankers.iter().map(|(_, found)| found.gain.len().min(found.splits.len())).min().unwrap_or(0);
     if features == 0 {

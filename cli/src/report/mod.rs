@@ -1,6 +1,6 @@
-//! The page of a run, a study, or a comparison of systems or devices. It is one HTML file without scripts or external
-//! resources, readable in light and dark schemes, on a phone and on paper. The page of a run is a pure view of its
-//! `report.json` and `run.json`.
+//! The page of a run, a study, or a comparison of systems or devices. Each page is one HTML file without scripts or
+//! external resources, readable in light and dark schemes, on a phone and on paper. The page of a run shows only the
+//! contents of its `report.json` and `run.json`.
 
 mod about;
 mod comparison;
@@ -33,7 +33,7 @@ use crate::study::StudyReport;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Builds the complete page of a run, without the facts of `record` if there is none.
+/// Builds the complete page of a run. Without a `record`, the facts in it are left out.
 pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
     whole(match report {
         Report::Train(report) => train::frame(report, record),
@@ -41,7 +41,7 @@ pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
     })
 }
 
-/// Writes the record of a finished run: both JSON files, and the page made from them.
+/// Writes the record of a finished run, which is both JSON files and the page made from them.
 ///
 /// # Errors
 /// As [`OutputFolder::write`].
@@ -51,10 +51,10 @@ pub fn write_reports(folder: &OutputFolder, report: &Report, record: &RunRecord)
     folder.write(PAGE, page(report, Some(record)).as_bytes())
 }
 
-/// Builds the complete page of a comparison. `rankings` are asked for the queries that gained and lost the most.
+/// Builds the complete page of a comparison. `rankings` is called for the queries that gained and lost the most.
 ///
 /// # Errors
-/// [`SignificanceError`] of an interval that cannot be computed.
+/// Returns a [`SignificanceError`] if an interval cannot be computed.
 pub fn comparison_page(report: &ComparisonReport, rankings: &Rankings) -> Result<String, SignificanceError> {
     comparison::frame(report, rankings).map(whole)
 }
@@ -74,7 +74,7 @@ pub fn studies_page(reports: &[StudyReport]) -> String {
     whole(study::index(reports))
 }
 
-/// Adds header and style to the body of a page.
+/// Adds the header and the style to the body of a page.
 fn whole(Frame { command, name, body }: Frame) -> String {
     let title = escape_markup(&format!("{name} \u{b7} burn-rank {command}"));
     // The policy keeps a browser from loading anything, and the empty icon keeps it from asking for one.

@@ -1,4 +1,4 @@
-//! Distribution of the selection measure over queries.
+//! The distribution of the selection measure over queries.
 
 use burn_rank::measure::{Convention, Measure};
 use burn_rank::workbench::mean_of;
@@ -8,10 +8,11 @@ use super::number;
 use crate::experiment::PerQuery;
 use crate::plot::{Bars, Ink};
 
-/// Number of lowest queries that are listed by name.
+/// The number of queries with the lowest values that are listed by name.
 const NAMED: usize = 20;
 
-/// Builds the section on the distribution over the queries of all `parts`, each with the prefix of its queries' names.
+/// Builds the section on the distribution over the queries of all `parts`. Each part has a prefix for the names of its
+/// queries.
 pub(super) fn distribution(parts: &[(String, &PerQuery)], selection: Measure, convention: &Convention) -> Html {
     let Some((_, first)) = parts.first() else { return Html::default() };
     let key = selection.to_string();

@@ -1,4 +1,5 @@
-//! The trials of a search: the measure against each key, the rungs of successive halving, and every trial of each fold.
+//! The section on a search, with the measure against each key, the rungs of successive halving, and every trial of each
+//! fold.
 
 use burn_rank::json::Value;
 
@@ -7,19 +8,19 @@ use super::number;
 use crate::experiment::{CrossValidationReport, FoldResult, Rung, SearchReport, Trial};
 use crate::plot::{Ink, Line, Lines, Point, Scale, Scatter};
 
-/// Trials of a fold that its table lists.
+/// The largest number of trials that the table of a fold lists.
 const LISTED: usize = 200;
 
-/// Trials of a fold that are drawn.
+/// The largest number of trials of a fold that are drawn.
 const DRAWN: usize = 500;
 
 /// Ink of a trial.
 const TRIAL: Ink = Ink::Mark;
 
-/// Ink of the trial that a fold selects.
+/// The ink of the trial that a fold selects.
 const SELECTED: Ink = Ink::Validation;
 
-/// Builds the section with the trials of every fold; empty if there was no search.
+/// Builds the section with the trials of every fold, which is empty if there was no search.
 pub(super) fn search(report: &CrossValidationReport) -> Html {
     let Some(search) = &report.result.search else { return Html::default() };
     let measure = format!("{} ({})", report.selection, report.result.convention.name);
@@ -108,7 +109,7 @@ fn by_rung(search: &SearchReport, fold: &FoldResult, measure: &str) -> Html {
     figure(title.clone(), plot.svg(), &legend)
 }
 
-/// Lists the trials of a fold, the best first.
+/// Lists the trials of a fold, with the best one first.
 fn table(search: &SearchReport, fold: &FoldResult, keys: &[&String]) -> Html {
     let rungs = search.rungs.iter().map(|rung| format!("after {}", number::counted(rung.rounds, "round")));
     let columns = ["trial".to_string(), "validation".to_string(), "rounds".to_string()].into_iter().chain(rungs);
@@ -127,7 +128,7 @@ fn table(search: &SearchReport, fold: &FoldResult, keys: &[&String]) -> Html {
     details(&format!("Fold {}: {listed}", fold.fold), table.html())
 }
 
-/// A value, as short as possible while it differs from the others.
+/// Formats a value as briefly as possible without losing its difference from the others.
 fn short(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

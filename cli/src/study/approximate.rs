@@ -1,10 +1,10 @@
-//! Approximate positions, and what the theorems of approximation-framework bound with their errors.
+//! Approximate positions, and the bounds that the theorems of approximation-framework derive from their errors.
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use burn_rank::loss::Lists;
 use burn_rank::op::Step;
 
-/// Returns approximate positions, and ranks.
+/// Returns the approximate positions of documents, and their ranks.
 pub(super) fn positions(scores: &[f64], alpha: f64, step: Step) -> (Vec<f64>, Vec<f64>) {
     let device = Device::flex();
     let shape = [1, scores.len()];
@@ -21,13 +21,13 @@ pub(super) fn largest_error(scores: &[f64], alpha: f64) -> f64 {
     approximate.iter().zip(&ranks).map(|(position, rank)| (position - rank).abs()).fold(0.0, f64::max)
 }
 
-/// The bound of Theorem 3 and Corollary 4 on the error of a position; `None` for equal scores, of which they say
-/// nothing.
+/// Returns the bound of Theorem 3 and Corollary 4 on the error of a position. It is `None` for equal scores, which they
+/// do not cover.
 pub(super) fn theorem_3(documents: usize, alpha: f64, delta: f64) -> Option<f64> {
     (delta > 0.0).then(|| (documents - 1) as f64 / ((alpha * delta).exp() + 1.0))
 }
 
-/// The bound of Theorem 5 on the error of ApproxAP with so many relevant documents, if it has one.
+/// Returns the bound of Theorem 5 on the error of ApproxAP for `relevant` relevant documents, if the theorem gives one.
 pub(super) fn theorem_5(relevant: usize, epsilon: f64, beta: f64) -> Option<f64> {
     let sum = |term: &dyn Fn(f64) -> f64| (1..=relevant).map(|i| term(i as f64)).sum::<f64>();
     (epsilon < 0.5).then(|| {
@@ -36,7 +36,7 @@ pub(super) fn theorem_5(relevant: usize, epsilon: f64, beta: f64) -> Option<f64>
     })
 }
 
-/// The bound of Theorem 6 on the error of ApproxNDCG.
+/// Returns the bound of Theorem 6 on the error of ApproxNDCG.
 pub(super) fn theorem_6(epsilon: f64) -> f64 {
     epsilon / (2.0 * std::f64::consts::LN_2)
 }
@@ -45,7 +45,7 @@ pub(super) fn theorem_6(epsilon: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The sum over documents is the definition.
+    /// Positions equal their definition as a sum over documents.
     #[test]
     fn positions_are_sums_of_steps() {
         let scores = [0.3, -0.2, 0.9, 0.1];

@@ -1,4 +1,4 @@
-//! A study: its inputs, its parameters, and the function that makes it.
+//! A study, with its inputs, its parameters, and the function that runs it.
 
 use burn_rank::ranker::Versions;
 use burn_rank::refusal::Refusal;
@@ -12,15 +12,15 @@ use super::subject::Subject;
 /// One study.
 #[derive(Debug, Clone, Copy)]
 pub struct StudyEntry {
-    /// Name on the command line.
+    /// The name of the study on the command line.
     pub name: &'static str,
     /// The purpose of the study, in one line.
     pub summary: &'static str,
     /// The place in the paper that states the claims.
     pub paper: &'static str,
-    /// The parameters that the study varies. A list of values without a name is for the first.
+    /// The parameters that the study varies. Values without a name apply to the first parameter.
     pub parameters: &'static [Parameter],
-    /// The sources that it can examine.
+    /// The kinds of source that the study can examine.
     pub takes: &'static [Kind],
     pub(super) run: fn(&Setting) -> Result<Findings, StudyError>,
 }
@@ -28,11 +28,11 @@ pub struct StudyEntry {
 /// A parameter that a study varies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameter {
-    /// Name on the command line, in tables and on axes.
+    /// The name of the parameter on the command line, in tables and on axes.
     pub name: &'static str,
     /// The default values.
     pub values: &'static [f64],
-    /// The values that it can have.
+    /// The values that the parameter can have.
     pub domain: Domain,
 }
 
@@ -50,12 +50,12 @@ pub enum Domain {
     },
 }
 
-/// Options of a study, apart from its source.
+/// The options of a study, apart from its source.
 #[derive(Clone, Copy)]
 pub struct StudyOptions<'a> {
-    /// Values that replace the default values of parameters. Values without a name are for the first parameter.
+    /// Values that replace the defaults of parameters. Values without a name apply to the first parameter.
     pub over: &'a [(Option<String>, Vec<f64>)],
-    /// Whether to take a quick look: fewer values, epochs and samples.
+    /// Whether to run a quick study, with fewer values, epochs and samples.
     pub quick: bool,
     /// Receives progress.
     pub progress: &'a dyn StudyProgress,
@@ -69,11 +69,11 @@ impl Default for StudyOptions<'_> {
 
 /// Receives the progress of a study.
 pub trait StudyProgress {
-    /// `done` of `all` steps are done, and `what` is next.
+    /// Reports that `done` of `all` steps are complete, and that `what` comes next.
     fn step(&self, what: &str, done: usize, all: usize);
 }
 
-/// Progress that nobody watches.
+/// A progress receiver that ignores everything.
 #[derive(Debug, Clone, Copy)]
 pub struct Silent;
 
@@ -81,7 +81,7 @@ impl StudyProgress for Silent {
     fn step(&self, _: &str, _: usize, _: usize) {}
 }
 
-/// The input of the function that makes a study.
+/// The input of the function that runs a study.
 pub(super) struct Setting<'a> {
     pub(super) source: &'a Source,
     pub(super) quick: bool,
@@ -96,8 +96,8 @@ impl Setting<'_> {
         &found.expect("a parameter of the study").1
     }
 
-    /// Returns the scored queries: the given ranking, else generated queries. Of several runs it takes the first with
-    /// one of these losses, or else the first.
+    /// Returns the scored queries of the given ranking, or else generated queries. Of several runs it uses the first
+    /// one that was trained with one of `losses`, or else the first one.
     pub(super) fn subject(&self, losses: &[&str]) -> Subject {
         match self.source {
             Source::Ranking(subject) | Source::Rankings(subject, _) => subject.clone(),
@@ -116,17 +116,17 @@ impl Setting<'_> {
 }
 
 impl StudyEntry {
-    /// Whether the study can examine such a source.
+    /// Returns whether the study can examine this source.
     pub fn accepts(&self, source: &Source) -> bool {
         self.takes.contains(&source.kind())
     }
 
-    /// Makes the study.
+    /// Runs the study, and returns its report.
     ///
     /// # Errors
-    /// A source that the study does not support, a parameter that it does not have, values outside the parameter's
-    /// domain or not ascending; a ranking with nothing to rank, or with scores that are not finite; a ranker that
-    /// cannot be trained.
+    /// Returns an error if the study does not support the source or a parameter, or if values are not ascending or not
+    /// in the parameter's domain. Also fails for a ranking with nothing to rank or scores that are not finite, and for
+    /// a ranker that cannot be trained.
     pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport, StudyError> {
         let values = self.values(options.over)?;
         if !self.accepts(source) {
@@ -172,7 +172,7 @@ impl StudyEntry {
 }
 
 impl Parameter {
-    /// Refuses values outside the domain, or not ascending.
+    /// Refuses values that are not in the domain or not ascending.
     fn check(&self, values: &[f64]) -> Result<(), Refusal> {
         let inside = |value: &f64| match self.domain {
             Domain::Positive => value.is_finite() && *value > 0.0,

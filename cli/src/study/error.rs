@@ -1,4 +1,4 @@
-//! Reasons why a study cannot be made.
+//! The reasons that a study cannot run.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use burn_rank::workbench::text::did_you_mean;
 
 use crate::experiment::ExperimentError;
 
-/// Reasons why a study cannot be made.
+/// The reason that a study cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StudyError {
@@ -20,7 +20,7 @@ pub enum StudyError {
         found: String,
         /// All names.
         known: String,
-        /// The nearest name, if one is near.
+        /// The nearest known name, if one is similar.
         nearest: Option<String>,
     },
     /// A parameter that the study does not have.
@@ -32,7 +32,7 @@ pub enum StudyError {
         found: String,
         /// The parameters of the study.
         known: String,
-        /// The nearest name, if one is near.
+        /// The nearest known name, if one is similar.
         nearest: Option<String>,
     },
     /// A value of a parameter that the study cannot use.
@@ -56,13 +56,13 @@ pub enum StudyError {
         /// The score.
         found: f64,
     },
-    /// Scored queries, none of which has a relevant and an irrelevant document.
+    /// Scored queries none of which has both a relevant and an irrelevant document.
     #[error("{origin}: found no query with a relevant and an irrelevant document, expected one or more")]
     NothingToRank {
         /// The origin of the queries.
         origin: String,
     },
-    /// Data to train on that have no queries to test on.
+    /// Training data without test queries.
     #[error("{origin}: found no queries to test on, expected some in data.test or data.folds")]
     NothingToTest {
         /// The origin of the data.

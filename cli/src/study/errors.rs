@@ -1,10 +1,10 @@
-//! Errors of two rankers, by labels of a pair and by number of pairs of a query (direct-optimization, Figures 14 to
-//! 16).
+//! Compares the errors of two rankers by the labels of a pair and by a query's number of pairs (direct-optimization,
+//! Figures 14 to 16).
 //!
-//! A pair is two documents of a query with different labels. It is an error if the lower label has the higher score,
-//! and half an error at equal scores. The paper finds that AdaRank makes fewer errors than RankBoost on pairs with the
-//! highest label. It also finds that AdaRank's gain in MAP is largest for queries with few pairs. Two rankers are
-//! compared on the same queries.
+//! A pair is two documents of a query with different labels. It counts as an error if the lower label has the higher
+//! score, and as half an error if the scores are equal. The paper finds that AdaRank makes fewer errors than RankBoost
+//! on pairs with the highest label. It also finds that AdaRank gains most in MAP for queries with few pairs. The two
+//! rankers are compared on the same queries.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// Groups of queries by their number of pairs.
+/// The number of groups that queries are divided into by their number of pairs.
 const GROUPS: usize = 4;
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {
@@ -71,8 +71,8 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     Ok(findings)
 }
 
-/// Compares the kept scores of runs. Two runs are compared with each other. Of more runs, the ones that the paper
-/// compares are, or else the first with each other one.
+/// Compares the kept scores of runs, which are a single pair if there are two runs. Among more runs, it compares the
+/// pairs of the paper, or else the first run with each other one.
 fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
     let all = runs.runs();
     let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];
@@ -100,10 +100,10 @@ fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
     Ok(findings)
 }
 
-/// A pair of labels, the higher first.
+/// The two labels of a pair, with the higher one first.
 type Labels = (u32, u32);
 
-/// Counts errors and pairs of a query, by pair of labels.
+/// Counts the errors and the pairs of a query, for each pair of labels.
 fn errors(query: &ScoredQuery) -> BTreeMap<Labels, (f64, usize)> {
     let mut counts = BTreeMap::new();
     let documents: Vec<(f64, f64)> = query.scores.iter().copied().zip(query.labels.iter().copied()).collect();
@@ -121,12 +121,12 @@ fn errors(query: &ScoredQuery) -> BTreeMap<Labels, (f64, usize)> {
     counts
 }
 
-/// Errors of two rankers on the same queries.
+/// The errors of two rankers on the same queries.
 struct Compared {
     names: [String; 2],
-    /// By pair of labels: the rate over all pairs of each ranker, and the rate of each query.
+    /// The error rates of each ranker for each pair of labels, over all pairs and for each query.
     by_labels: BTreeMap<Labels, Rates>,
-    /// Number of pairs and gain in average precision of each query, ascending.
+    /// The number of pairs and the gain in average precision of each query, in ascending order.
     gains: Vec<(usize, f64)>,
 }
 
@@ -135,7 +135,7 @@ struct Compared {
 struct Rates {
     pairs: usize,
     errors: [f64; 2],
-    /// The error rate of each ranker on each query with such pairs.
+    /// The error rate of each ranker on each query that has pairs with these labels.
     queries: [Vec<f64>; 2],
 }
 
@@ -162,7 +162,7 @@ impl Compared {
         Ok(Self { names: [name.to_string(), other.to_string()], by_labels, gains })
     }
 
-    /// Groups of queries by number of pairs, as even as they can be.
+    /// Returns groups of queries by their number of pairs, with sizes as equal as possible.
     fn groups(&self) -> Vec<&[(usize, f64)]> {
         self.gains.chunks(self.gains.len().div_ceil(GROUPS).max(1)).collect()
     }
@@ -250,8 +250,8 @@ fn fewer_errors(rates: &Rates) -> Judged {
     Judged::new(fewer.above_zero(), found).number("first rate", first).number("second rate", second)
 }
 
-/// Compares the mean gain of the queries with fewer pairs (the first half) with the mean gain of the other half. The
-/// halves are different queries, so their errors add up.
+/// Compares the mean gain of the half of the queries with fewer pairs with the mean gain of the other half. The halves
+/// are different queries, so their standard errors add up.
 fn gains_at_few_pairs(gains: &[f64]) -> Judged {
     let (few, many) = gains.split_at(gains.len() / 2);
     let (few, many) = (Mean::of(few), Mean::of(many));

@@ -18,7 +18,7 @@ pub struct StudyReport {
     pub summary: String,
     /// The place in the paper that states the claims.
     pub paper: String,
-    /// Whether the study was a quick look: fewer values, epochs and samples.
+    /// Whether the study was quick, with fewer values, epochs and samples.
     #[serde(default)]
     pub quick: bool,
     /// The findings of the study.
@@ -28,17 +28,17 @@ pub struct StudyReport {
     pub versions: Versions,
 }
 
-/// Tables, curves and claims.
+/// The tables, curves and claims of a study.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Findings {
     /// The subject of the study.
     #[serde(flatten)]
     pub about: About,
-    /// Tables; the first has one row for each value of the study's parameter.
+    /// The tables; the first one has a row for each value of the study's parameter.
     pub tables: Vec<Table>,
     /// Curves.
     pub curves: Vec<Curves>,
-    /// The claims of the paper, with the findings here.
+    /// The claims of the paper, each with what the study found.
     pub claims: Vec<Claim>,
 }
 
@@ -50,26 +50,26 @@ pub struct About {
     /// The number of queries with something to rank, if the study examines scored queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<usize>,
-    /// Their documents.
+    /// The number of documents of those queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documents: Option<usize>,
-    /// Queries with equal scores, about which the theorems say nothing.
+    /// The number of queries with equal scores, which the theorems do not cover.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tied_queries: Option<usize>,
 }
 
-/// Figures by name.
+/// Numbers in named rows and columns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// The title of the table.
     pub title: String,
     /// Names of the columns; the first column holds the row names.
     pub columns: Vec<String>,
-    /// Name and values of each row; `None` for a value that is not defined.
+    /// The name and the values of each row; `None` if a value is not defined.
     pub rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
-/// Figures over the values of a parameter.
+/// Curves of numbers over the values of a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curves {
     /// The title of the plot.
@@ -78,26 +78,26 @@ pub struct Curves {
     pub parameter: String,
     /// The values of the parameter.
     pub at: Vec<f64>,
-    /// The axis of the parameter.
+    /// The scale of the parameter's axis.
     pub across: Scale,
-    /// The axis of the figures.
+    /// The scale of the vertical axis.
     pub upward: Scale,
-    /// Name and figures of each curve.
+    /// The name and the values of each curve.
     pub curves: Vec<(String, Vec<Option<f64>>)>,
 }
 
 /// A claim of the paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// The theorem, table or example.
+    /// The theorem, table or example that states the claim.
     pub source: String,
     /// The claim, in words.
     pub claim: String,
     /// The finding, in words.
     pub found: String,
-    /// The judgment of the claim by this finding.
+    /// The verdict on the claim.
     pub verdict: Verdict,
-    /// The numbers that the verdict rests on.
+    /// The numbers that the verdict is based on.
     pub numbers: BTreeMap<String, f64>,
 }
 
@@ -116,14 +116,14 @@ impl Findings {
         self.claims.extend(other.claims);
     }
 
-    /// Returns how many claims have this verdict.
+    /// Returns the number of claims with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.claims.iter().filter(|claim| claim.verdict == verdict).count()
     }
 }
 
 impl About {
-    /// Describes something other than scored queries.
+    /// Describes a subject other than scored queries.
     pub(super) fn text(subject: impl Into<String>) -> Self {
         Self { subject: subject.into(), ..Self::default() }
     }
@@ -145,7 +145,7 @@ impl Table {
         Self { title: title.into(), columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row. Values that are not finite are not defined.
+    /// Adds a row, in which values that are not finite become `None`.
     pub(super) fn row(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) {
         let values = values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
         self.rows.push((name.into(), values));
@@ -165,13 +165,13 @@ impl Curves {
         self
     }
 
-    /// Makes the axis of the figures linear.
+    /// Makes the vertical axis linear.
     pub(super) fn linear_upward(mut self) -> Self {
         self.upward = Scale::Linear;
         self
     }
 
-    /// Adds a curve. Values that are not finite are not defined.
+    /// Adds a curve, in which values that are not finite become `None`.
     pub(super) fn curve(mut self, name: impl Into<String>, values: impl IntoIterator<Item = Option<f64>>) -> Self {
         let values = values.into_iter().map(|value| value.filter(|value| value.is_finite())).collect();
         self.curves.push((name.into(), values));

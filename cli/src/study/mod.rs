@@ -1,8 +1,8 @@
-//! Studies: checks, on rankings at hand, of what the papers prove and claim.
+//! Studies, which check on given rankings what the papers prove and claim.
 //!
-//! A study examines a [`Source`]: generated data, a ranking, two rankings, data to train on, or runs. It gives
-//! [`Findings`]: tables, curves, and the claims of the paper, each with a [`Verdict`] and the numbers that it rests on.
-//! A claim that fails is a finding, not an error.
+//! A study examines a [`Source`], such as generated data, a ranking, training data, or runs. It returns [`Findings`],
+//! which are tables, curves, and the claims of the paper. Each claim has a [`Verdict`] and the numbers behind it. A
+//! claim that fails is a finding, not an error.
 
 mod approximate;
 mod bounds;
@@ -46,10 +46,10 @@ pub const STUDIES: &[StudyEntry] = &[
     errors::ENTRY,
 ];
 
-/// Returns the study of this name.
+/// Returns the study with this name.
 ///
 /// # Errors
-/// [`StudyError::Unknown`] with the nearest name.
+/// Returns [`StudyError::Unknown`] with the nearest name.
 pub fn find(name: &str) -> Result<&'static StudyEntry, StudyError> {
     STUDIES.iter().find(|study| study.name == name).ok_or_else(|| {
         let names: Vec<&str> = STUDIES.iter().map(|study| study.name).collect();

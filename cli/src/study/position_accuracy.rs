@@ -1,10 +1,11 @@
-//! Compares approximate positions with ranks (approximation-framework, Table 1, Theorem 3, Corollary 4, and the figures
-//! that section 5 works out for Table 1).
+//! Compares approximate positions with ranks (approximation-framework, Table 1, Theorem 3, Corollary 4, and the numbers
+//! that section 5 derives from Table 1).
 //!
 //! `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))` with the logistic step `phi` differs from the rank of `x` by less
-//! than `(n - 1) / (exp(alpha delta_x) + 1)`, where `delta_x` is the smallest difference between its score and another.
-//! No step is off by more than 1/2 per document, so a bound of `(n - 1) / 2` is vacuous. The paper extends its
-//! conclusions to other steps without a proof; the tail of arctan falls like `1 / t` and breaks the exponential bound.
+//! than `(n - 1) / (exp(alpha delta_x) + 1)`. `delta_x` is the smallest difference between the score of `x` and another
+//! score. The error of a step is at most 1/2 per document, so a bound of `(n - 1) / 2` is vacuous. The paper extends
+//! its conclusions to other steps without a proof. The tail of arctan falls only like `1 / t`, which violates the
+//! exponential bound.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Measure};
@@ -28,19 +29,19 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// Scores and approximate positions of Table 1, alpha = 100.
+/// The scores and approximate positions of Table 1, for alpha = 100.
 const TABLE_1: [(f64, f64); 5] =
     [(4.20074, 2.00118), (3.12378, 4.0), (4.40918, 1.0), (1.55258, 5.0), (4.13330, 2.99882)];
 
 const STEPS: [(&str, Step); 4] =
     [("logistic", Step::Logistic), ("tanh", Step::Tanh), ("erf", Step::Erf), ("arctan", Step::Arctan)];
 
-/// The most that a position can be off, with any step.
+/// Returns the largest possible error of a position, with any step.
 fn most(documents: usize) -> f64 {
     (documents - 1) as f64 / 2.0
 }
 
-/// Errors of the positions of one step function at one alpha.
+/// The errors of the positions for one step function and one alpha.
 #[derive(Default)]
 struct Errors {
     /// The error of each document.
@@ -132,7 +133,7 @@ fn table_1() -> Table {
     table
 }
 
-/// Checks the figures that section 5 works out for Table 1, and against them the measures of every labeling.
+/// Checks the numbers that section 5 derives from Table 1, and compares the measures of every labeling with them.
 fn worked_example() -> Result<Vec<Claim>, StudyError> {
     let scores = example();
     let (approximate, _) = positions(&scores, 100.0, Step::Logistic);
@@ -176,7 +177,7 @@ fn worked_example() -> Result<Vec<Claim>, StudyError> {
     ])
 }
 
-/// Returns the largest error of ApproxAP over the choices of one relevant document.
+/// Returns the largest error of ApproxAP with one relevant document, over all choices of that document.
 fn largest_of_ap(scores: &[f64]) -> Result<f64, StudyError> {
     let spec = LossSpec::new("approx_ap").with("alpha", 100.0).with("beta", 100.0);
     let chosen = (0..scores.len()).map(|chosen| (0..scores.len()).map(|i| f64::from(u8::from(i == chosen))).collect());

@@ -1,7 +1,7 @@
-//! Finished cross-validations as a source of studies: the test queries of all folds, with the scores of each run.
+//! Finished cross-validations as a source of studies, with the test queries of all folds and the scores of each run.
 //!
 //! Every query is scored by the ranker of the fold in which it was tested, so no ranker is judged by its training
-//! queries. If a run has several seeds, the first one counts.
+//! queries. If a run has several seeds, only the first one is used.
 
 use std::path::Path;
 
@@ -25,22 +25,22 @@ pub struct Runs {
 pub struct RunSubject {
     /// The name of the experiment, which names the run in tables.
     pub name: String,
-    /// The kind of its learner.
+    /// The kind of the run's learner.
     pub learner: String,
-    /// The name of its loss, if it has one.
+    /// The name of the run's loss, if it has one.
     pub loss: Option<String>,
-    /// The cut-off of its loss, if it has one.
+    /// The cut-off of the run's loss, if it has one.
     pub cut_off: Option<usize>,
     /// The test queries of all folds.
     pub subject: Subject,
 }
 
 impl Runs {
-    /// Takes runs that kept scores or rankers.
+    /// Makes a source from runs that kept scores or rankers.
     ///
     /// # Errors
-    /// [`StudyError::NoRuns`] without a run, [`StudyError::OtherQueries`] for runs that were tested on different
-    /// queries, [`StudyError::Experiment`] for data that cannot be read.
+    /// Returns [`StudyError::NoRuns`] if there is no run, and [`StudyError::OtherQueries`] if runs were tested on
+    /// different queries. Returns [`StudyError::Experiment`] if data cannot be read.
     pub fn new(kept: Vec<KeptRun>) -> Result<Self, StudyError> {
         let first = kept.first().ok_or(StudyError::NoRuns)?;
         let tests = |run: &KeptRun| -> Vec<String> {
@@ -62,12 +62,12 @@ impl Runs {
         &self.runs
     }
 
-    /// Returns the data to train on: the first fold of the first run.
+    /// Returns the training data, which are the first fold of the first run.
     pub(super) fn training(&self) -> &Training {
         &self.training
     }
 
-    /// Returns the first run with one of these losses, or else the first run.
+    /// Returns the first run that was trained with one of these losses, or else the first run.
     pub(super) fn trained_by(&self, losses: &[&str]) -> &RunSubject {
         let of = |run: &&RunSubject| run.loss.as_deref().is_some_and(|loss| losses.contains(&loss));
         self.runs.iter().find(of).unwrap_or(&self.runs[0])
@@ -98,7 +98,7 @@ impl RunSubject {
     }
 }
 
-/// The last part of a path, by which the user tells runs apart.
+/// Returns the last part of a path, by which users distinguish runs.
 fn name(folder: &Path) -> String {
     folder.file_name().map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
@@ -111,7 +111,7 @@ pub(super) mod tests {
     use burn_rank::json::from_value;
     use burn_rank::workbench::json::json;
 
-    /// Runs with these learners, losses and cut-offs, on the same queries.
+    /// Returns runs with these learners, losses and cut-offs, on the same queries.
     pub(in crate::study) fn runs(of: &[(&str, Option<&str>, Option<usize>, Subject)]) -> Runs {
         let data = SynthConfig { queries: 4, features: 3, ..SynthConfig::default() }.generate().unwrap();
         let config: ExperimentConfig =

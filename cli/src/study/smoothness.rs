@@ -1,10 +1,11 @@
-//! SmoothNDCG as sigma falls (smoothrank, Figures 1 and 2, sections 5.1 to 5.4).
+//! How SmoothNDCG behaves as sigma falls (smoothrank, Figures 1 and 2, sections 5.1 to 5.4).
 //!
-//! SmoothRank is trained for each sigma of its annealing, and the weights of each are kept. With `mu` the least squared
-//! difference of two scores and `m` documents, `|SmoothNDCG - NDCG| <= exp(-mu / sigma) max(sum_j D(j) sum_{i != d(j)}
-//! G_i / Z, (m - 1) NDCG)`: the constant that the paper's `O(exp(-mu / sigma))` leaves out. Section 5.2 bounds the
-//! Lipschitz constant by `8 B R m^(3/2) / sigma` and the complexity term by `24 (B R m)^2 / (sigma sqrt(n))`, which
-//! says nothing of a loss below 1 unless it is below 1 too.
+//! SmoothRank is trained for each sigma of its annealing, and its weights at each sigma are kept. Let `mu` be the least
+//! squared difference of two scores, and `m` the number of documents. Then `|SmoothNDCG - NDCG| <= exp(-mu / sigma)
+//! max(sum_j D(j) sum_{i != d(j)} G_i / Z, (m - 1) NDCG)`. The paper's `O(exp(-mu /
+//! sigma))` leaves this maximum out. Section 5.2 bounds the Lipschitz constant by `8 B R m^(3/2) /
+//! sigma` and the complexity term by `24 (B R m)^2 / (sigma sqrt(n))`. The loss is below 1, so a complexity term of 1
+//! or more is vacuous.
 
 use burn_rank::loss::{LossSpec, explain};
 use burn_rank::measure::{Convention, Measure};
@@ -37,17 +38,17 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 
 /// The first sigma of the annealing, as in the paper.
 const FIRST_SIGMA: f64 = 64.0;
-/// Training queries and steps for the line of Figure 1: in a full study, then in a quick one.
+/// The numbers of training queries and steps for the line of Figure 1, in a full study and in a quick one.
 const LINE: [(usize, usize); 2] = [(30, 60), (8, 30)];
-/// Changes of scale for Lemma 1.
+/// The changes of scale that test Lemma 1.
 const SCALES: [f64; 3] = [0.25, 4.0, 10.0];
 
-/// SmoothNDCG over the whole list.
+/// Returns the loss SmoothNDCG over the whole list.
 fn smooth(sigma: f64) -> LossSpec {
     LossSpec::new("smooth_ndcg").with("sigma", sigma)
 }
 
-/// The bound of section 5.1 with its constant; `None` for equal scores.
+/// Returns the bound of section 5.1 with its constant, or `None` for equal scores.
 fn bound(query: &ScoredQuery, sigma: f64, ndcg: f64) -> Option<f64> {
     let mu = query.smallest_difference().powi(2);
     let discount = |rank: usize| 1.0 / (rank as f64 + 1.0).log2();
@@ -67,14 +68,14 @@ fn bound(query: &ScoredQuery, sigma: f64, ndcg: f64) -> Option<f64> {
 struct AtSigma {
     sigma: f64,
     weights: Vec<f64>,
-    /// NDCG at 10 of each query.
+    /// The NDCG at 10 of each training query.
     train: Vec<f64>,
     validation: Vec<f64>,
     test: Vec<f64>,
     errors: Bounded,
-    /// The mean of `mu / sigma`.
+    /// The mean of `mu / sigma` over the training queries.
     exponent: f64,
-    /// The largest difference that a change of scale makes (Lemma 1).
+    /// The largest change of the loss after a change of scale (Lemma 1).
     scaled: f64,
     /// The norm of the gradient of each query, with the bound of section 5.2.
     slopes: Bounded,
@@ -247,7 +248,7 @@ fn annealed(found: &[AtSigma]) -> Judged {
     Judged::new(rise.above_zero(), words).number("rise", rise.mean).number("standard error", rise.error)
 }
 
-/// Compares the last sigma with the one that is best on validation queries, on test queries.
+/// Compares the last sigma with the sigma that is best on validation queries; both are measured on test queries.
 fn overfitted(found: &[AtSigma]) -> Judged {
     let mean = |of: &AtSigma| Mean::of(&of.validation).mean;
     let best =
@@ -270,7 +271,7 @@ fn complexity_is(least: f64) -> Judged {
     Judged::new(verdict, format!("{found}: at least {}", short(least))).number("least bound", least)
 }
 
-/// Judges whether two expressions are the same number, up to rounding.
+/// Judges whether two expressions are equal, up to rounding.
 fn identity(largest: f64) -> Judged {
     let verdict = if largest <= ROUNDING { Verdict::Holds } else { Verdict::Fails };
     Judged::new(verdict, format!("the values differ by at most {}", short(largest)))
@@ -294,10 +295,10 @@ fn flat(linear: &Linear, weights: &[f64]) -> Result<Claim, StudyError> {
     Ok(Claim::new("section 5.3", "SmoothNDCG tends to a constant as sigma grows (difference from it)", falls(&named)))
 }
 
-/// SmoothNDCG along `w + t w_rand` (Figure 1).
+/// SmoothNDCG along the line `w + t w_rand` (Figure 1).
 struct Line {
     at: Vec<f64>,
-    /// Sigma and the mean over queries at each `t`; last, exact NDCG with sigma 0.
+    /// For each sigma, the mean over queries at each `t`; the last curve is exact NDCG, with sigma 0.
     curves: Vec<(f64, Vec<f64>)>,
 }
 
@@ -351,7 +352,7 @@ fn maxima(values: &[f64]) -> usize {
     values.windows(3).filter(|of| of[1] > of[0] + ROUNDING && of[1] > of[2] + ROUNDING).count()
 }
 
-/// Judges whether counts never rise and fall in all.
+/// Judges whether counts never rise, and fall from the first to the last.
 fn fewer(counts: &[usize]) -> Judged {
     let verdict = match () {
         () if counts.windows(2).any(|two| two[1] > two[0]) => Verdict::Fails,

@@ -1,4 +1,4 @@
-//! The sources that a study examines: generated queries, one ranking, two rankings, data to train on, or finished
+//! The sources that a study examines, which are generated queries, one or two rankings, training data, or finished
 //! cross-validations.
 
 use super::data::Training;
@@ -9,20 +9,20 @@ use super::subject::Subject;
 /// The source that a study examines.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// Whatever the study generates itself.
+    /// Data that the study generates itself.
     Generated {
-        /// Number of scored queries, for studies of a ranking.
+        /// The number of scored queries, for studies of a ranking.
         queries: usize,
-        /// Seed of all that is generated.
+        /// The seed of all generated data.
         seed: u64,
     },
-    /// The queries of a ranker.
+    /// The scored queries of a ranker.
     Ranking(Subject),
-    /// The queries of two rankers, the same documents in the same order.
+    /// The queries of two rankers, with the same documents in the same order.
     Rankings(Subject, Subject),
     /// Data to train on.
     Training(Box<Training>),
-    /// Finished cross-validations over the same folds, with the scores or rankers that they kept.
+    /// Finished cross-validations over the same folds, with their kept scores or rankers.
     Runs(Box<Runs>),
 }
 
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns its name in messages.
+    /// Returns the name of the kind in messages.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Generated => "generated data",
@@ -55,7 +55,7 @@ impl Kind {
 }
 
 impl Source {
-    /// Returns its kind.
+    /// Returns the kind of the source.
     pub fn kind(&self) -> Kind {
         match self {
             Source::Generated { .. } => Kind::Generated,

@@ -1,4 +1,4 @@
-//! The subject of a study: queries with the scores of a ranker.
+//! The subject of a study, which is queries with the scores of a ranker.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::loss::{LossSpec, explain};
@@ -24,12 +24,12 @@ pub struct ScoredQuery {
 pub struct Subject {
     /// The origin of the queries.
     pub origin: String,
-    /// The queries with a relevant (label 1 or above) and an irrelevant document; no others.
+    /// The queries that have both a relevant document, with label 1 or above, and an irrelevant one.
     pub queries: Vec<ScoredQuery>,
 }
 
 impl Subject {
-    /// Takes the queries of `data` with the scores of a ranker, one per document.
+    /// Makes a subject of the queries in `data` and the scores of a ranker, one per document.
     pub fn new(origin: String, data: &RankingDataset, scores: &[f32]) -> Self {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect();
         let query = |q: usize| {
@@ -39,8 +39,8 @@ impl Subject {
         Self { origin, queries: (0..data.queries()).map(query).filter(ScoredQuery::has_something_to_rank).collect() }
     }
 
-    /// Generates queries of 5 to 60 documents, with labels in the shares of MSLR-WEB. Each score is the label plus
-    /// noise of standard deviation 2, as from a middling ranker.
+    /// Generates queries of 5 to 60 documents, with labels distributed as in MSLR-WEB. Each score is the label plus
+    /// noise of standard deviation 2, like the scores of a mediocre ranker.
     pub fn generated(queries: usize, seed: u64) -> Self {
         let origin = format!("{queries} generated queries, seed {seed}");
         let query = |number: usize| {

@@ -1,4 +1,4 @@
-//! Data to train on, given or generated, and the rankers that studies train on them.
+//! The training data of studies, given or generated, and the rankers that studies train on them.
 
 use burn::tensor::Device;
 use burn_rank::data::{Normalizer, RankingDataset, SynthConfig};
@@ -13,12 +13,12 @@ use super::source::Source;
 use super::subject::{ScoredQuery, Subject};
 use crate::experiment::{ExperimentConfig, ExperimentError, Fit, FitOptions, Split, fit};
 
-/// Generated queries to train, to select and to test on.
+/// The numbers of generated training, validation and test queries.
 const GENERATED: [usize; 3] = [80, 40, 160];
-/// The numbers of a quick study.
+/// The numbers of generated queries in a quick study.
 const QUICK: [usize; 3] = [16, 8, 24];
 
-/// Queries to train, select and test on.
+/// Training, validation and test queries for a study.
 pub(super) struct Material {
     pub(super) origin: String,
     pub(super) split: Split,
@@ -26,7 +26,7 @@ pub(super) struct Material {
 }
 
 impl Material {
-    /// Takes the data of a configuration, or generates some.
+    /// Uses the data of a configuration, or generates data.
     pub(super) fn of(setting: &Setting) -> Result<Self, StudyError> {
         let training = match setting.source {
             Source::Training(training) => Some(&**training),
@@ -70,12 +70,12 @@ impl Material {
         })
     }
 
-    /// Returns the queries to test on.
+    /// Returns the test queries, if there are any.
     pub(super) fn test(&self) -> Result<&RankingDataset, StudyError> {
         self.split.test.as_ref().ok_or_else(|| StudyError::NothingToTest { origin: self.origin.clone() })
     }
 
-    /// Fits a learner; with `select`, to validation queries where there are some.
+    /// Fits a learner; with `select`, its round is chosen on validation queries, if there are any.
     pub(super) fn fit(&self, learner: &Value, loss: Option<LossSpec>, select: bool) -> Result<Fit, StudyError> {
         let mut config = self.config.clone();
         config.learner = learner.as_object().cloned().unwrap_or_default();
@@ -96,7 +96,7 @@ impl Material {
         self.linear_of(&self.split.train, count)
     }
 
-    /// Returns the queries to test on, normalized as the training queries are, as a linear problem.
+    /// Returns the test queries, normalized like the training queries, as a linear problem.
     pub(super) fn linear_test(&self) -> Result<Linear, StudyError> {
         self.linear_of(self.test()?, usize::MAX)
     }
@@ -115,7 +115,7 @@ pub(super) fn measured(subject: &Subject, measure: Measure) -> Result<Vec<f64>, 
     subject.queries.iter().map(|query| query.exact(measure, &convention)).collect()
 }
 
-/// Queries as features, for linear ranking functions of our own.
+/// Queries with features, for the linear ranking functions of a study.
 #[derive(Debug, Clone)]
 pub(super) struct Linear {
     pub(super) queries: Vec<LinearQuery>,
@@ -143,7 +143,7 @@ impl LinearQuery {
 }
 
 impl Linear {
-    /// Takes the first `count` queries that have a relevant and an irrelevant document.
+    /// Makes a linear problem of the first `count` queries that have a relevant and an irrelevant document.
     fn new(data: &RankingDataset, count: usize) -> Self {
         let wide = |values: &[f32]| values.iter().copied().map(f64::from).collect::<Vec<f64>>();
         let query = |q: usize| {
@@ -173,8 +173,8 @@ impl Linear {
         rows.map(|row| norm(row)).fold(0.0, f64::max)
     }
 
-    /// Goes one epoch of stochastic gradient descent on a loss, one query per step in their order (approximation-
-    /// framework, Algorithm 1, without the shuffle).
+    /// Runs one epoch of stochastic gradient descent on a loss, with one query per step, in order. This is Algorithm 1
+    /// of approximation-framework without the shuffle.
     pub(super) fn epoch(&self, weights: &mut [f64], loss: &LossSpec, rate: f64) -> Result<(), StudyError> {
         let loss = loss.build()?;
         for query in &self.queries {
@@ -188,7 +188,7 @@ impl Linear {
     }
 }
 
-/// The Euclidean norm.
+/// Returns the Euclidean norm of some values.
 pub(super) fn norm(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum::<f64>().sqrt()
 }

@@ -1,8 +1,8 @@
 //! Training and testing SmoothNDCG at different cut-offs (smoothrank, Table 3).
 //!
 //! SmoothRank is trained on SmoothNDCG@k for each `k` and tested with NDCG@1, 5 and 10. The paper finds that a larger
-//! `k` in training is better even where a smaller one is tested. All `k` are tested on the same queries, so that
-//! differences are paired. Runs of SmoothRank with two cut-offs or more, if such were kept, are read instead of
+//! `k` in training is better even if a smaller one is tested. All `k` are tested on the same queries, so their
+//! differences are paired. If runs of SmoothRank with at least two cut-offs were kept, the study reads them instead of
 //! training.
 
 use burn_rank::loss::LossSpec;
@@ -31,10 +31,10 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// Cut-offs of the test.
+/// The cut-offs of the test measure.
 const TESTED: [usize; 3] = [1, 5, 10];
 
-/// NDCG of each test query, by cut-off of training and of the test.
+/// The NDCG of each test query, for one cut-off in training and each cut-off of the test.
 struct Trained {
     k: usize,
     tested: Vec<Vec<f64>>,
@@ -61,7 +61,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     Ok(findings(&found, About::text(material.origin.clone())))
 }
 
-/// Takes SmoothRank's runs on SmoothNDCG at each `k`, if there are two of these or more.
+/// Compares SmoothRank's runs on SmoothNDCG at each `k`, if there are at least two.
 fn of_runs(runs: &Runs, ks: &[f64]) -> Result<Option<Findings>, StudyError> {
     let mut found = Vec::new();
     for &k in ks {

@@ -1,7 +1,8 @@
-//! Verdicts: when a finding counts as shown.
+//! Verdicts on claims, and the rules behind them.
 //!
-//! A claim about numbers holds or fails only beyond rounding, `1e-9`; a claim about means only beyond two standard
-//! errors of paired differences. A bound that the quantity cannot exceed is vacuous. All else is open.
+//! A claim about numbers holds or fails only beyond rounding, `1e-9`. A claim about means holds or fails only beyond
+//! two standard errors of paired differences. A bound that the quantity cannot exceed is vacuous. Every other claim is
+//! open.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +12,24 @@ use serde::{Deserialize, Serialize};
 /// The smallest difference of two numbers that counts as more than rounding.
 pub(super) const ROUNDING: f64 = 1e-9;
 
-/// The standard errors that a mean must be away from 0.
+/// The number of standard errors by which a mean must differ from 0.
 const STANDARD_ERRORS: f64 = 2.0;
 
-/// The standard errors that a fit must be away from its limit to fail: more, since a study fits some thirty.
+/// The number of standard errors by which a fit must miss its limit to fail. It is larger, because a study fits some
+/// thirty limits.
 const STANDARD_ERRORS_OF_FITS: f64 = 3.0;
 
 /// The verdict of a study on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It was shown here.
+    /// The study showed that the claim is true.
     Holds,
-    /// The opposite was shown here.
+    /// The study showed that the claim is false.
     Fails,
-    /// It cannot fail here, whatever the ranking: a bound above what the quantity can reach.
+    /// The claim cannot fail for any ranking, because its bound is above all possible values.
     Vacuous,
-    /// Nothing was shown here.
+    /// The study showed nothing about the claim.
     Open,
 }
 
@@ -35,7 +37,7 @@ impl Verdict {
     /// Every verdict.
     pub const ALL: [Verdict; 4] = [Verdict::Holds, Verdict::Fails, Verdict::Vacuous, Verdict::Open];
 
-    /// Returns its word.
+    /// Returns the word for the verdict.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
@@ -54,7 +56,7 @@ impl Verdict {
         }
     }
 
-    /// Combines the verdicts of the parts of a claim: it holds if every part does, and fails if one does.
+    /// Combines the verdicts on the parts of a claim. The claim holds if every part holds, and fails if one part fails.
     pub(super) fn all(parts: impl IntoIterator<Item = Verdict>) -> Self {
         let parts: Vec<Verdict> = parts.into_iter().collect();
         let every = |verdict| !parts.is_empty() && parts.iter().all(|part| *part == verdict);
@@ -67,7 +69,7 @@ impl Verdict {
     }
 }
 
-/// A verdict with its finding and its numbers.
+/// A verdict, with its finding and its numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
@@ -82,7 +84,7 @@ impl Judged {
         Self { verdict, found: found.into(), numbers: BTreeMap::new() }
     }
 
-    /// Adds a number; one that is not finite has no place in JSON and is left out.
+    /// Adds a number, unless it is not finite and so has no form in JSON.
     pub(super) fn number(mut self, name: impl Into<String>, value: f64) -> Self {
         if value.is_finite() {
             self.numbers.insert(name.into(), value);
@@ -96,7 +98,7 @@ impl Judged {
         Self::new(Verdict::above_zero(right.1 - left.1), found).number(left.0, left.1).number(right.0, right.1)
     }
 
-    /// Judges whether `value` is `printed` when it is rounded to so many decimals.
+    /// Judges whether `value`, rounded to `decimals` decimals, is `printed`.
     pub(super) fn printed(value: f64, printed: f64, decimals: i32) -> Self {
         let half = 0.5 * 10f64.powi(-decimals);
         // A value on the edge rounds to either side.
@@ -114,13 +116,13 @@ pub(super) struct Bounded {
     below: usize,
     close: usize,
     vacuous: usize,
-    /// The largest error as a share of a bound that is not vacuous.
+    /// The largest ratio of an error to its bound, among bounds that are not vacuous.
     share: f64,
 }
 
 impl Bounded {
-    /// Adds an error, its bound in the claim, and the largest error that any ranking can have. `None` is an error of
-    /// which the claim says nothing.
+    /// Adds an error, its bound in the claim, and the largest error that any ranking can have. The bound is `None` if
+    /// the claim does not cover the error.
     pub(super) fn add(&mut self, error: f64, bound: Option<f64>, most: f64) {
         self.errors.push(error);
         let Some(bound) = bound else { return };
@@ -136,7 +138,7 @@ impl Bounded {
         }
     }
 
-    /// Returns every error, those without a bound included.
+    /// Returns every error, with or without a bound.
     pub(super) fn errors(&self) -> &[f64] {
         &self.errors
     }
@@ -151,12 +153,12 @@ impl Bounded {
         self.errors.iter().copied().reduce(f64::max)
     }
 
-    /// Returns how many errors have a bound.
+    /// Returns the number of errors that have a bound.
     pub(super) fn bounded(&self) -> usize {
         self.above + self.below + self.close + self.vacuous
     }
 
-    /// Returns how many errors have a bound that they could exceed.
+    /// Returns the number of errors that could exceed their bound.
     pub(super) fn exceedable(&self) -> usize {
         self.bounded() - self.vacuous
     }
@@ -202,7 +204,7 @@ impl Bounded {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Mean {
     pub(super) mean: f64,
-    /// Not a number for fewer than two values.
+    /// The standard error, which is NaN for fewer than two values.
     pub(super) error: f64,
 }
 
@@ -230,8 +232,8 @@ impl Mean {
         }
     }
 
-    /// Judges whether the mean is within `margin` of `target`. To hold, the interval of two standard errors must lie
-    /// inside; to fail, the interval of three must lie outside.
+    /// Judges whether the mean is within `margin` of `target`. The verdict is that it holds if the interval of two
+    /// standard errors lies inside, and that it fails if the interval of three lies outside.
     pub(super) fn near(self, target: f64, margin: f64) -> Verdict {
         let off = (self.mean - target).abs();
         match () {
@@ -242,7 +244,7 @@ impl Mean {
     }
 }
 
-/// Judges whether figures of the same queries fall from each column to the next.
+/// Judges whether the mean over the same queries falls from each column to the next.
 pub(super) fn falls(columns: &[(String, &[f64])]) -> Judged {
     let steps: Vec<(Verdict, String, Mean)> = columns
         .windows(2)

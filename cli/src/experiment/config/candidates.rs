@@ -128,8 +128,8 @@ impl ExperimentConfig {
     }
 }
 
-/// Refuses trials whose numbers of rounds differ, because no rung could compare them, and trials with fewer rounds
-/// than `reduction`.
+/// Refuses trials whose numbers of rounds differ, because no rung could compare them, and trials with fewer rounds than
+/// `reduction`.
 fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
     let mut rounds = trials.iter().filter_map(|trial| trial.config.rounds());
     let Some(first) = rounds.next() else { return Ok(()) };

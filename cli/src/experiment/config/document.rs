@@ -208,8 +208,8 @@ impl Document {
         key.split('.').try_fold(&self.root, |value, part| value.get(part)).is_some()
     }
 
-    /// Sets a dotted key to a value that a grid or a search tries. Errors about the value point to the key in the
-    /// table `from`, such as `[grid]`.
+    /// Sets a dotted key to a value that a grid or a search tries. Errors about the value point to the key in the table
+    /// `from`, such as `[grid]`.
     ///
     /// # Errors
     /// Returns a message if the key leads through a value that is not a table, or has more than 32 parts.

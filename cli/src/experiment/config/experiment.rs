@@ -142,8 +142,8 @@ impl ExperimentConfig {
         Ok(config)
     }
 
-    /// Removes the sections `[scorer]` and `[loss]` that the learner does not read, if the grid or search tries
-    /// several learners.
+    /// Removes the sections `[scorer]` and `[loss]` that the learner does not read, if the grid or search tries several
+    /// learners.
     fn leave_out_unread(&mut self, document: &Document) {
         let Some(entry) = self.learner_entry().filter(|_| document.tries("learner")) else { return };
         if !entry.takes_scorer && !document.tries_in("scorer") {

@@ -1,5 +1,5 @@
-//! Cross-validation over folds, grid points or trials, and seeds. Every fold selects a grid point or a trial on its
-//! own validation queries; test queries are only measured.
+//! Cross-validation over folds, grid points or trials, and seeds. Every fold selects a grid point or a trial on its own
+//! validation queries; test queries are only measured.
 
 mod halving;
 mod jobs;

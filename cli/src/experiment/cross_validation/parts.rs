@@ -64,8 +64,8 @@ pub fn merge_parts(
 }
 
 /// Merges the fits that the parts of a cross-validation left in its folder. The report equals the report of a run
-/// without parts. Keeps the files of the selected fits that the options ask for. Also returns the setting with the
-/// best mean selection measure over all folds and seeds.
+/// without parts. Keeps the files of the selected fits that the options ask for. Also returns the setting with the best
+/// mean selection measure over all folds and seeds.
 ///
 /// # Errors
 /// Returns [`ExperimentError::Missing`] if a part has not made all its fits, or an error of [`cross_validate_part`].

@@ -30,8 +30,8 @@ impl Contents {
     /// Examines a folder and changes nothing. `writes` lists the names that the command writes.
     ///
     /// # Errors
-    /// Returns [`OutputError::NotOurs`] if a marked folder has an entry of the user's with one of these names, or if
-    /// an unmarked folder has any entry.
+    /// Returns [`OutputError::NotOurs`] if a marked folder has an entry of the user's with one of these names, or if an
+    /// unmarked folder has any entry.
     pub(super) fn read(folder: &Path, writes: &[&str]) -> Result<Self, OutputError> {
         let in_the_way = |name: &str, reason: NotOurs| {
             let found = format!("`{name}` {reason}; move it elsewhere, or choose another folder with --out");
@@ -114,8 +114,8 @@ impl Contents {
         self.ours.contains(name)
     }
 
-    /// Returns the listed files and folders that are unchanged since they were written, as relative paths. The
-    /// contents of a subfolder come before the subfolder.
+    /// Returns the listed files and folders that are unchanged since they were written, as relative paths. The contents
+    /// of a subfolder come before the subfolder.
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {
         self.ours.iter().rev()
     }

@@ -1,9 +1,9 @@
 //! `Mark`, a small JSON file that lists the files of a folder that burn-rank wrote.
 //!
-//! The mark is the first file of a folder and is always replaced as a whole, so a kill leaves either an empty folder
-//! or a marked one. Before a file appears under its name, the mark lists both its new content and the content that it
-//! replaces. So after a kill at any time, the existing file is one of the two. A listed file with any other content
-//! was changed by the user, and belongs to the user.
+//! The mark is the first file of a folder and is always replaced as a whole, so a kill leaves either an empty folder or
+//! a marked one. Before a file appears under its name, the mark lists both its new content and the content that it
+//! replaces. So after a kill at any time, the existing file is one of the two. A listed file with any other content was
+//! changed by the user, and belongs to the user.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,8 +1,7 @@
 //! The folder of a run: the names of its files, its owner, and the replacement of an older run by a new one.
 //!
-//! Only a [`Mark`](mark::Mark) identifies a folder as burn-rank's. A command writes only into a folder that it
-//! created, found empty, or found marked. In a marked folder it replaces and removes only unchanged files that the
-//! mark lists.
+//! Only a [`Mark`](mark::Mark) identifies a folder as burn-rank's. A command writes only into a folder that it created,
+//! found empty, or found marked. In a marked folder it replaces and removes only unchanged files that the mark lists.
 //!
 //! A run that will replace another one is written to [`NEXT`], a marked folder inside the older run's folder. When the
 //! new run is complete, [`swap`] moves it into the place of the older run. Until then the older run stays unchanged.

@@ -23,8 +23,8 @@ use crate::experiment::record::{DataReport, Report, Sets};
 /// lock.
 ///
 /// A command writes only into a folder that it created, found empty, or found marked. In a marked folder it replaces
-/// and removes only files that are unchanged since a command wrote them. A run that will replace another one is
-/// written next to it until [`finish`](Self::finish) moves it into place.
+/// and removes only files that are unchanged since a command wrote them. A run that will replace another one is written
+/// next to it until [`finish`](Self::finish) moves it into place.
 #[derive(Debug)]
 pub struct OutputFolder {
     /// The folder that the user asked for.
@@ -56,9 +56,9 @@ impl OutputFolder {
     /// because of [`Claim::Overwrite`] or because it repeats a finished run.
     ///
     /// # Errors
-    /// Returns [`OutputError::Busy`] while another process holds the folder, and [`OutputError::NotOurs`] if the
-    /// folder holds files that burn-rank did not write. Returns [`OutputError::Occupied`] if it holds another run, or
-    /// an unfinished run that `claim` does not continue. After these errors the folder is unchanged. Returns
+    /// Returns [`OutputError::Busy`] while another process holds the folder, and [`OutputError::NotOurs`] if the folder
+    /// holds files that burn-rank did not write. Returns [`OutputError::Occupied`] if it holds another run, or an
+    /// unfinished run that `claim` does not continue. After these errors the folder is unchanged. Returns
     /// [`OutputError::Unwritable`] if the folder cannot be written.
     pub fn open(path: &Path, kind: RunKind, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
         if claim == Claim::Merge {

@@ -1,5 +1,5 @@
-//! The page of a comparison: means with their intervals, paired tests and the difference of every query. It also shows
-//! the queries that gained and lost the most, with both rankings side by side.
+//! The page of a comparison, with means, intervals, paired tests and the difference of every query. It also shows the
+//! queries that gained and lost the most, with both rankings side by side.
 
 mod moved;
 
@@ -12,7 +12,7 @@ use super::html::{Html, Table, element, figure, figures, note, section};
 use super::number;
 use crate::plot::{Differences, Ink};
 
-/// Most pairs of systems whose queries are shown.
+/// The largest number of pairs of systems whose queries are shown.
 const PAIRS: usize = 6;
 
 /// Systems that were measured on the same queries.
@@ -28,18 +28,18 @@ pub struct ComparisonReport {
     pub systems: Vec<String>,
     /// Identifier of each query.
     pub query_ids: Vec<String>,
-    /// Every measure; the first decides which queries are shown.
+    /// Every measure; the first one decides which queries are shown.
     pub measures: Vec<ComparedMeasure>,
     /// The settings of the tests.
     pub config: ComparisonConfig,
 }
 
-/// One measure of all systems.
+/// The values of one measure for all systems.
 #[derive(Debug, Clone)]
 pub struct ComparedMeasure {
     /// The measure.
     pub measure: Measure,
-    /// `[system][query]`; none where the convention leaves the query out.
+    /// The values as `[system][query]`, without a value if the convention excludes the query.
     pub values: Vec<Vec<Option<f64>>>,
     /// Every pair of systems.
     pub pairs: Vec<SystemPair>,
@@ -52,11 +52,12 @@ pub struct ScoredDocument {
     pub document: String,
     /// The label of the document.
     pub label: f32,
-    /// The score of the document; -inf if it was not retrieved.
+    /// The score of the document, or -inf if the document was not retrieved.
     pub score: f32,
 }
 
-/// Returns the documents of a query, by its number from 0, with the scores of a system; none where they are not known.
+/// Returns the documents of a query with the scores of a system, or none if they are unknown. Queries are numbered from
+/// 0.
 pub type Rankings<'a> = dyn Fn(usize, usize) -> Option<Vec<ScoredDocument>> + 'a;
 
 /// Returns the letter of a system: A, B, ..., Z, AA, AB, ...
@@ -158,7 +159,7 @@ fn tests(report: &ComparisonReport) -> Html {
     tables.collect::<Html>().then(note(words))
 }
 
-/// The pairs whose queries are shown: all, or those with the first system where there are many.
+/// Returns the pairs whose queries are shown. If there are many pairs, these are the pairs with the first system.
 fn shown_pairs(report: &ComparisonReport) -> Vec<&SystemPair> {
     let Some(of) = report.measures.first() else { return Vec::new() };
     let all: Vec<&SystemPair> = of.pairs.iter().collect();
@@ -168,7 +169,7 @@ fn shown_pairs(report: &ComparisonReport) -> Vec<&SystemPair> {
     }
 }
 
-/// The difference of each query that counts for both systems, by its number.
+/// Returns the number and the difference of each query that counts for both systems.
 fn by_query(of: &ComparedMeasure, pair: &SystemPair) -> Vec<(usize, f64)> {
     let values = of.values[pair.first].iter().zip(&of.values[pair.second]).enumerate();
     values.filter_map(|(query, (first, second))| Some((query, (*second)? - (*first)?))).collect()

@@ -10,25 +10,25 @@ use crate::experiment::LONGEST_IDENTIFIER;
 use crate::report::html::{Html, Table, details, element, note, section};
 use crate::report::number;
 
-/// Queries at both ends that are shown of each pair.
+/// The number of queries to show at each end, for each pair of systems.
 const QUERIES: usize = 5;
 
-/// Documents of a query that are shown: the first by either system, and those that belong to the first by label.
+/// How many documents of a query are shown: the first `FIRST` by either system, and the first `BELONG` by label.
 const FIRST: usize = 10;
 const BELONG: usize = 5;
 
-/// A document of both rankings.
+/// A document with its rank in both rankings.
 #[derive(Debug, Clone, PartialEq)]
 struct Placed {
     document: String,
     label: f32,
-    /// The rank of the document by each system, from 1; none if it was not retrieved.
+    /// The rank of the document in each system, from 1; none if the system did not retrieve it.
     ranks: [Option<usize>; 2],
     /// The rank of the document by label, from 1.
     ideal: usize,
 }
 
-/// Builds the section; empty where no query differs.
+/// Builds the section, which is empty if no query differs.
 pub(super) fn moved(report: &ComparisonReport, rankings: &Rankings) -> Html {
     let Some(of) = report.measures.first() else { return Html::default() };
     let parts: Html = shown_pairs(report).into_iter().map(|pair| of_pair(report, of, pair, rankings)).collect();
@@ -88,7 +88,7 @@ fn table(pair: &SystemPair, documents: &[Placed]) -> Html {
     table.html()
 }
 
-/// The documents that are shown of a query, in the order of the second system.
+/// Returns the documents to show for a query, in the order of the second system.
 fn side_by_side(first: &[ScoredDocument], second: &[ScoredDocument]) -> Vec<Placed> {
     let mut placed: Vec<Placed> = Vec::new();
     let mut at: BTreeMap<&str, usize> = BTreeMap::new();

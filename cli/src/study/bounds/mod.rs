@@ -1,16 +1,16 @@
 //! Type one and type two bounds on the loss of a measure (direct-optimization, Figures 3 and 4, Theorems 2 and 3).
 //!
 //! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`. A linear ranking function
-//! `norm (cos theta, sin theta)` scores them. `F` of an order is the mean difference of the scores of two documents,
+//! `norm (cos theta, sin theta)` scores them. `F` of an order is the mean score difference over all pairs of documents,
 //! upper minus lower. `E` is average precision. The exponential bounds are
 //!
-//! * type one: `exp(-E(sigma))`, with `sigma` the order of the scores;
-//! * type two: the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect ones `pi`, by
-//!   structure instead of over `n!` orders (`type_two.rs`).
+//! * type one: `exp(-E(sigma))`, where `sigma` is the order of the scores;
+//! * type two: the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect orders `pi`. It
+//!   is computed from patterns of relevant ranks, not from all `n!` orders (`type_two.rs`).
 //!
-//! Theorem 3 says that type two is at most type one where every `F(pi*) - F(pi)` is at least `E(sigma)`. The
-//! differences grow with the norm, and the order does not depend on it. So the condition holds from some norm on if the
-//! worst perfect order beats the best imperfect one. Otherwise it never holds.
+//! Theorem 3 says that type two is at most type one if every `F(pi*) - F(pi)` is at least `E(sigma)`. The differences
+//! grow with the norm, but the order does not depend on it. If the worst perfect order has a larger `F` than the best
+//! imperfect one, the condition holds from some norm on. Otherwise it never holds.
 
 mod type_two;
 
@@ -40,12 +40,12 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
 
 const RELEVANT: usize = 7;
 const IRRELEVANT: usize = 14;
-/// Angles of a quick study.
+/// The number of angles in a quick study.
 const QUICK: usize = 24;
-/// Variances of the two features, by data set.
+/// The variances of the two features in each data set.
 const DATA_SETS: [(&str, (f64, f64)); 2] = [("Figure 3", (0.2, 0.2)), ("Figure 4", (0.2, 1.3))];
 
-/// Documents in the plane.
+/// Relevant and irrelevant documents in the plane.
 #[derive(Debug, Clone)]
 struct Plane {
     relevant: Vec<(f64, f64)>,
@@ -72,17 +72,17 @@ impl Plane {
     }
 }
 
-/// Bounds at one angle.
+/// The bounds for the ranking function at one angle.
 #[derive(Debug, Clone)]
 struct AtAngle {
     theta: f64,
     /// `E(sigma)`
     precision: f64,
-    /// At norm 1: the least `F(pi*)` minus the largest `F(pi)`.
+    /// The least `F(pi*)` minus the largest `F(pi)`, at norm 1.
     gap: f64,
-    /// The loss (6), which no norm changes.
+    /// The loss of equation (6), which does not depend on the norm.
     loss: f64,
-    /// By norm.
+    /// The type two bound at each norm.
     type_two: Vec<f64>,
 }
 
@@ -97,12 +97,12 @@ impl AtAngle {
         (-self.precision).exp()
     }
 
-    /// Whether the condition of Theorem 3 holds at a norm.
+    /// Returns whether the condition of Theorem 3 holds at a norm.
     fn is_covered(&self, norm: f64) -> bool {
         norm * self.gap >= self.precision
     }
 
-    /// Returns the norm from which the condition holds, if there is one.
+    /// Returns the norm from which the condition of Theorem 3 holds, if there is one.
     fn norm(&self) -> Option<f64> {
         (self.gap > 0.0).then(|| self.precision / self.gap)
     }
@@ -147,7 +147,7 @@ struct DataSet {
     figure: &'static str,
     variances: (f64, f64),
     around: Vec<AtAngle>,
-    /// At `pi / 4`.
+    /// The bounds at the angle `pi / 4`.
     diagonal: AtAngle,
 }
 
@@ -262,7 +262,7 @@ impl DataSet {
         Bounded::judge(&[found], "angles")
     }
 
-    /// Judges whether no angle is better than `pi / 4`.
+    /// Judges whether no angle has a smaller bound than the angle `pi / 4`.
     fn least_at_diagonal(&self, bound: fn(&AtAngle) -> f64) -> Judged {
         let at = bound(&self.diagonal);
         let Some(least) = self.least(bound) else { return Judged::new(Verdict::Open, "there are no angles") };
@@ -285,7 +285,7 @@ impl DataSet {
             .number("theta of the least", least.theta)
     }
 
-    /// Judges whether type two is at most type one wherever the condition holds.
+    /// Judges whether the type two bound is at most the type one bound wherever the condition of Theorem 3 holds.
     fn theorem_3(&self, at: usize, norm: f64) -> Judged {
         let mut found = Bounded::default();
         for of in &self.around {
@@ -301,7 +301,7 @@ impl DataSet {
 mod tests {
     use super::*;
 
-    /// A plane of seven points against fourteen, `x` apart from each other.
+    /// Returns four relevant and five irrelevant points, with centers `apart` apart on both axes.
     fn data_set(apart: f64, norm: f64) -> DataSet {
         let line = |center: f64, count: usize| {
             (0..count).map(|i| center + 0.1 * (i as f64 / count as f64 - 0.5)).map(|x| (x, x)).collect()
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(far.theorem_3(0, 2.0 * norm).verdict, Verdict::Holds);
     }
 
-    /// Without the condition of Theorem 3, type two may be the larger.
+    /// If the condition of Theorem 3 does not hold, the type two bound may be the larger one.
     #[test]
     fn without_its_condition_theorem_3_breaks() {
         let of = data_set(2.0, 10.0);

@@ -1,30 +1,30 @@
-//! The exact type two bound, by structure.
+//! The exact type two bound, computed from patterns of relevant ranks.
 //!
-//! `F` is linear in the scores: a document at rank `r` counts `(n + 1 - 2 r) / (n (n - 1))` times its score. The
-//! measure depends on the pattern of relevant ranks only. So the largest `F` of a pattern puts both kinds in descending
-//! order, and the least `F` of a perfect order puts both in ascending order, relevant documents first. This leaves
-//! `C(n, relevant)` patterns instead of `n!` orders: 116,280 for 7 of 21.
+//! `F` is linear in the scores: the score at rank `r` has the weight `(n + 1 - 2 r) / (n (n - 1))`. The measure depends
+//! only on the pattern of relevant ranks. So the order with the largest `F` of a pattern sorts both kinds of documents
+//! in descending order of score. The perfect order with the least `F` sorts both kinds in ascending order, relevant
+//! documents first. This leaves `C(n, relevant)` patterns instead of `n!` orders, for example 116,280 for 7 of 21.
 
-/// Patterns of relevant ranks, with their average precision.
+/// The patterns of relevant ranks, with their average precision.
 #[derive(Debug, Clone)]
 pub(super) struct Orders {
     relevant: usize,
     irrelevant: usize,
-    /// In the order of [`visit`]; the perfect pattern is the first.
+    /// The average precision of each pattern, in the order of [`visit`]; the perfect pattern is first.
     precisions: Vec<f64>,
 }
 
-/// The findings over all orders of one query.
+/// The results over all orders of one query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TypeTwo {
-    /// Average precision of the order of the scores.
+    /// The average precision of the order of the scores.
     pub(super) precision: f64,
-    /// The least `F` of a perfect order minus the largest of an imperfect one.
+    /// The least `F` of a perfect order minus the largest `F` of an imperfect one.
     pub(super) gap: f64,
-    /// The loss (6): the largest `1 - E` of an imperfect order whose `F` is at least as large as the `F` of a perfect
-    /// one.
+    /// The loss of equation (6), which is the largest `1 - E` of an imperfect order whose `F` is at least that of a
+    /// perfect one.
     pub(super) loss: f64,
-    /// The largest `(1 - E) exp(-(F* - F))`, by factor of the scores.
+    /// The largest `(1 - E) exp(-(F* - F))`, for each factor of the scores.
     pub(super) exponential: Vec<f64>,
 }
 
@@ -37,12 +37,12 @@ impl Orders {
         Self { relevant, irrelevant, precisions }
     }
 
-    /// Returns the largest loss of an order.
+    /// Returns the largest `1 - E` of an order.
     pub(super) fn largest_loss(&self) -> f64 {
         self.precisions.iter().map(|precision| 1.0 - precision).fold(0.0, f64::max)
     }
 
-    /// Examines all orders of documents with these scores, and of their multiples by `factors`.
+    /// Examines all orders of documents with these scores, and with the scores multiplied by each of `factors`.
     pub(super) fn examine(&self, relevant: &[f64], irrelevant: &[f64], factors: &[f64]) -> TypeTwo {
         assert_eq!((relevant.len(), irrelevant.len()), (self.relevant, self.irrelevant), "documents of these orders");
         let descending = |scores: &[f64]| {
@@ -84,7 +84,7 @@ impl Orders {
     }
 }
 
-/// A document that is put at a rank: the `place`-th of its kind, from 0.
+/// A document at a rank; it is the `place`-th document of its kind, from 0.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     rank: usize,
@@ -92,7 +92,7 @@ struct Place {
     is_relevant: bool,
 }
 
-/// Visits every pattern with the sum that `place` builds along it, the perfect pattern first.
+/// Visits every pattern, the perfect one first, with the sum that `place` accumulates along the pattern.
 fn visit(relevant: usize, irrelevant: usize, sum: f64, place: &impl Fn(Place, f64) -> f64, each: &mut impl FnMut(f64)) {
     struct Walk<'a, P, E> {
         counts: [usize; 2],
@@ -117,7 +117,7 @@ fn visit(relevant: usize, irrelevant: usize, sum: f64, place: &impl Fn(Place, f6
     Walk { counts: [relevant, irrelevant], place, each }.from([0, 0], sum);
 }
 
-/// Returns the average precision of descending scores; of equal scores, irrelevant documents come first.
+/// Returns the average precision of descending scores; among equal scores, irrelevant documents come first.
 fn precision_of_scores(relevant: &[f64], irrelevant: &[f64]) -> f64 {
     let ahead = |score: f64| irrelevant.iter().filter(|other| **other >= score).count();
     let precision = |(place, score): (usize, &f64)| (place + 1) as f64 / (place + 1 + ahead(*score)) as f64;
@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// Every order of the documents `(score, is relevant)`.
+    /// Returns every order of the documents `(score, is relevant)`.
     fn permutations(documents: &[(f64, bool)]) -> Vec<Vec<(f64, bool)>> {
         if documents.is_empty() {
             return vec![Vec::new()];
@@ -150,7 +150,7 @@ mod tests {
         sum / relevant.len() as f64
     }
 
-    /// `F` by its definition over pairs.
+    /// Returns `F` by its definition over pairs.
     fn ahead(order: &[(f64, bool)]) -> f64 {
         let n = order.len();
         let pairs = (0..n).flat_map(|upper| (upper + 1..n).map(move |lower| (upper, lower)));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     proptest! {
-        /// Sizes up to six documents, scores anywhere.
+        /// Tests up to six documents with any scores.
         #[test]
         fn structure_gives_what_all_orders_give(
             relevant in prop::collection::vec(-1.0..1.0f64, 1..=3),
@@ -223,7 +223,7 @@ mod tests {
             prop_assert!(close(&found, &brute_force(&relevant, &irrelevant, 2.0)));
         }
 
-        /// Theorem 2, and Theorem 3 at a factor where its condition holds.
+        /// Theorem 2 holds, and Theorem 3 holds at a factor that satisfies its condition.
         #[test]
         fn the_theorems_hold(
             relevant in prop::collection::vec(-1.0..1.0f64, 1..=4),

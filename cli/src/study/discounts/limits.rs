@@ -1,12 +1,12 @@
-//! Discounts and cut-offs with the statements of the theorems about them, for generated documents.
+//! Discounts and cut-offs, with the statements of the theorems about them for generated documents.
 //!
-//! For every ranking function the mean relevance at canonical score `s` is `y(s) = a + b s`, so the integrals of the
-//! paper have closed forms. With `y(1) = a + b` and `t = 1 - s`:
-//! `(1 - beta) int_0^c y(1 - t) t^(-beta) dt = y(1) c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
+//! Every ranking function has the mean relevance `y(s) = a + b s` at canonical score `s`, so the paper's integrals have
+//! closed forms. With `y(1) = a + b` and `t = 1 - s`: `(1 - beta) int_0^c y(1 - t) t^(-beta) dt = y(1) c^(1 - beta) - b
+//! (1 - beta) / (2 - beta) c^(2 - beta)`.
 
 use super::population::{LABEL_1, LABEL_2};
 
-/// A discount.
+/// A discount of the gains by rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decay {
     /// `1 / log(1 + r)`
@@ -50,7 +50,7 @@ pub(super) enum Cut {
 }
 
 impl Cut {
-    /// Returns the cut-off of a list of `n`.
+    /// Returns the cut-off of a list of `n` documents.
     pub(super) fn of(self, n: usize) -> usize {
         match self {
             Cut::Whole => n,
@@ -63,16 +63,16 @@ impl Cut {
 /// The rate at which a measure approaches its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rate {
-    /// In `1 / log n` and its square.
+    /// The distance falls with `1 / log n` and its square.
     Logarithms,
-    /// In `1 / log n`.
+    /// The distance falls with `1 / log n`.
     Logarithm,
-    /// In `n^(-1/2)`.
+    /// The distance falls with `n^(-1/2)`.
     Root,
 }
 
 impl Rate {
-    /// Returns the terms at `n` without the constant.
+    /// Returns the terms of the rate at `n`, without the constant.
     pub(super) fn terms(self, n: f64) -> Vec<f64> {
         match self {
             Rate::Logarithms => vec![1.0 / n.ln(), n.ln().powi(-2)],
@@ -88,17 +88,17 @@ pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) decay: Decay,
     pub(super) cut: Cut,
-    /// Whether the gain is the label, from 0 to 2, or whether the document is relevant.
+    /// Whether the gain is the label, from 0 to 2, rather than 1 for a relevant document.
     pub(super) graded: bool,
     pub(super) rate: Rate,
-    /// Whether every ranking function has the same limit, whatever the documents.
+    /// Whether every ranking function has the same limit for any documents.
     pub(super) same_for_all: bool,
     /// The theorem that gives the limit.
     pub(super) limit_theorem: Option<&'static str>,
     pub(super) limit_in_words: &'static str,
-    /// The theorem that says that there is none.
+    /// The theorem that says that there is no limit.
     pub(super) no_limit_theorem: Option<&'static str>,
-    /// The theorem on distinguishability, and whether it says that ranking functions are kept apart.
+    /// The theorem on distinguishability, and whether it says that ranking functions stay distinguishable.
     pub(super) distinguishes: Option<(&'static str, bool)>,
 }
 
@@ -115,13 +115,13 @@ const BASE: Case = Case {
     distinguishes: None,
 };
 
-/// Position in [`CASES`] of the logarithm.
+/// The index of the logarithmic discount in [`CASES`].
 pub(super) const LOG: usize = 0;
-/// Position of `r^(-1/2)`.
+/// The index of the discount `r^(-1/2)` in [`CASES`].
 pub(super) const ROOT: usize = 2;
-/// Position of `2^-r`.
+/// The index of the discount `2^-r` in [`CASES`].
 pub(super) const HALVING: usize = 5;
-/// Position of the logarithm up to `n / 5`.
+/// The index in [`CASES`] of the logarithmic discount with cut-off `n / 5`.
 pub(super) const LOG_FIFTH: usize = 8;
 
 const OF_TOP: &str = "the mean relevance at the top";
@@ -235,14 +235,14 @@ pub(super) const CASES: [Case; 12] = [
 /// The share of the quality that each ranking function knows.
 const KNOWN: [f64; 3] = [1.0, 0.5, 0.0];
 
-/// Returns `a` and `b` of the mean relevance `a + b s` of a ranking function.
+/// Returns `a` and `b` of a ranking function's mean relevance `a + b s`.
 fn relevance(ranker: usize, graded: bool) -> (f64, f64) {
     let weight = if graded { 2.0 } else { 1.0 };
     let (offset, slope) = (weight * LABEL_2.0 + LABEL_1.0, weight * LABEL_2.1 + LABEL_1.1);
     (offset + (1.0 - KNOWN[ranker]) * slope / 2.0, KNOWN[ranker] * slope)
 }
 
-/// Returns the gains from the largest down, each with the probability of it or more (the paper's `R_j`).
+/// Returns the gains in descending order, each with the probability of at least this gain (the paper's `R_j`).
 fn levels(graded: bool) -> Vec<(f64, f64)> {
     let mean = |(offset, slope): (f64, f64)| offset + slope / 2.0;
     let relevant = mean(LABEL_2) + mean(LABEL_1);
@@ -277,7 +277,7 @@ impl Case {
     }
 }
 
-/// Returns the pseudo-expectation of NDCG with the logarithm and binary relevance (Definition 5).
+/// Returns the pseudo-expectation of NDCG with the logarithmic discount and binary relevance (Definition 5).
 pub(super) fn pseudo_expectation(ranker: usize, n: usize) -> f64 {
     let ((a, b), n) = (relevance(ranker, false), n as f64);
     let share = levels(false)[0].1;
@@ -285,7 +285,7 @@ pub(super) fn pseudo_expectation(ranker: usize, n: usize) -> f64 {
     integral(n, |s| (a + b * (1.0 - s / n)) * of_log(s)) / integral(n * share, of_log)
 }
 
-/// Integrates from 1 to `to` by Simpson's rule in the logarithm.
+/// Integrates `f` from 1 to `to` by Simpson's rule on a logarithmic scale.
 fn integral(to: f64, f: impl Fn(f64) -> f64) -> f64 {
     const PANELS: usize = 4000;
     let step = to.ln() / PANELS as f64;
@@ -308,7 +308,7 @@ fn integral(to: f64, f: impl Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The limits against the means of order statistics at a large n, `y` at `1 - r / (n + 1)` and the ideal order.
+    /// Compares the limits with expected values at a large `n`, where rank `r` has relevance `y(1 - r / (n + 1))`.
     #[test]
     fn limits_are_what_means_tend_to() {
         let n = 400_000usize;

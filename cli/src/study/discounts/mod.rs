@@ -1,16 +1,16 @@
 //! NDCG with several discounts as lists grow (ndcg-theory, Figures 1 to 4, Theorems 1 to 13).
 //!
 //! Documents are drawn independently, so the theorems apply. Three ranking functions sort each sample: one knows the
-//! quality of a document, one knows it for every other document, and one is random. What is judged:
+//! quality of all documents, one knows it for a random half of them, and one is random. The study judges:
 //!
-//! * the limits. Each is found by a fit over `n`, at the rate of its theorem: `1 / log n` for the logarithmic discount,
-//!   `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6` the logarithm is still far from its limit.
-//! * Lemma 2: the mean NDCG is within `n^(-1/3)` of the pseudo-expectation (factors in `log n`, which the paper does
-//!   not state, are taken as 1).
-//! * Theorem 6: with `2^-r`, NDCG does not settle.
-//! * distinguishability: whether the order of two ranking functions flips as a sample grows.
+//! * The limits. Each is fitted over `n` at the rate of its theorem, which is `1 / log n` for the logarithmic discount
+//!   and `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6`, the logarithmic discount is still far from its limit.
+//! * Lemma 2, which puts the mean NDCG within `n^(-1/3)` of the pseudo-expectation. The paper does not state factors in
+//!   `log n`; the study sets them to 1.
+//! * Theorem 6, which says that NDCG with the discount `2^-r` does not converge.
+//! * Distinguishability, which is whether the order of two ranking functions still flips as a sample grows.
 //!
-//! Cost: `n log n` per sample and ranking function.
+//! A sample costs `n log n` operations for each ranking function.
 
 mod limits;
 mod population;
@@ -38,11 +38,11 @@ pub(super) const ENTRY: StudyEntry = StudyEntry {
     run,
 };
 
-/// Number of samples; each grows from the smallest `n` to the largest.
+/// The number of samples; each grows from the smallest `n` to the largest.
 const SAMPLES: usize = 40;
-/// Samples and largest `n` of a quick study.
+/// The number of samples and the largest `n` of a quick study.
 const QUICK: (usize, f64) = (24, 10_000.0);
-/// A limit holds if the fitted value is at most this far from it.
+/// The largest distance from its limit at which a fitted value confirms the limit.
 const MARGIN: f64 = 0.01;
 
 fn run(setting: &Setting) -> Result<Findings, StudyError> {
@@ -94,7 +94,7 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
 /// The cases of the paper's Figures 1 to 4.
 const FIGURES: [usize; 4] = [limits::LOG, limits::ROOT, limits::HALVING, limits::LOG_FIFTH];
 
-/// Judges whether each ranking function has its limit.
+/// Judges whether NDCG tends to the stated limit for each ranking function.
 fn limit(case: &Case, fitted: &[Vec<f64>], generated: bool) -> Option<Claim> {
     let theorem = case.limit_theorem?;
     let claim = format!("NDCG tends to {}, with {}", case.limit_in_words, case.name);
@@ -117,7 +117,7 @@ fn limit(case: &Case, fitted: &[Vec<f64>], generated: bool) -> Option<Claim> {
     Some(Claim::new(theorem, claim, judged))
 }
 
-/// Judges whether the mean NDCG of the logarithm is near the pseudo-expectation at each `n`.
+/// Judges whether the mean NDCG with the logarithmic discount is near the pseudo-expectation at each `n`.
 fn lemma_2(series: &Series) -> Claim {
     let (mut verdicts, mut largest) = (Vec::new(), 0f64);
     for (at, &n) in series.sizes.iter().enumerate() {
@@ -133,7 +133,7 @@ fn lemma_2(series: &Series) -> Claim {
     Claim::new("Lemma 2", "mean NDCG is within n^(-1/3) of the pseudo-expectation, at each n", judged)
 }
 
-/// Judges whether samples still differ at the largest `n`, by more than a quarter of their difference at the smallest.
+/// Judges whether samples still differ at the largest `n` by more than a quarter of their difference at the smallest.
 fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
     let theorem = case.no_limit_theorem?;
     let left: Vec<f64> = spread.iter().map(|(first, last)| last - first / 4.0).collect();
@@ -145,7 +145,7 @@ fn no_limit(case: &Case, spread: &[(f64, f64)]) -> Option<Claim> {
     Some(Claim::new(theorem, claim, judged.number("at the largest n", last)))
 }
 
-/// Judges whether flips of two ranking functions die out (or continue, if the theorem says so).
+/// Judges whether flips of two ranking functions become rarer, or continue if the theorem says so.
 fn distinguishable(case: &Case, series: &Series, at: usize) -> Option<Claim> {
     let (theorem, keeps_apart) = case.distinguishes?;
     let (early, late) = series.flips(at);
@@ -215,7 +215,7 @@ fn curves(series: &Series, case: usize) -> Curves {
 mod tests {
     use super::*;
 
-    /// Series of three ranking functions with a value at infinity, a rate and noise of our own.
+    /// Returns four fitted limits for each of three ranking functions, with noise of the given size.
     fn fitted(limits: [f64; 3], noise: f64) -> Vec<Vec<f64>> {
         limits.map(|limit| [-1.0, 1.0, 0.5, -0.5].map(|part| limit + noise * part).to_vec()).to_vec()
     }
@@ -238,7 +238,8 @@ mod tests {
         assert_eq!(no_limit(case, &[(0.3, 0.3)]).unwrap().verdict, Verdict::Open);
     }
 
-    /// The logarithm settles and the halving discount does not: each theorem makes its claim for its discount only.
+    /// NDCG converges with the logarithmic discount but not with the halving one, and each theorem covers only its own
+    /// discount.
     #[test]
     fn generated_documents_tell_the_discounts_apart() {
         let series = Series::draw(&Population::Generated, &[100, 1000, 10_000], 40, 1, |_| ());

@@ -8,33 +8,35 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::study::subject::Subject;
 
-/// The ranking functions, from the best to the worst: by quality, by the quality of every other document, at random.
+/// The ranking functions from best to worst. They sort by quality, by the quality of half of the documents, and at
+/// random.
 pub(super) const RANKERS: [&str; 3] = ["good", "middling", "random"];
 
 /// The distribution that documents are drawn from.
 #[derive(Debug, Clone)]
 pub(super) enum Population {
-    /// A quality `u`, uniform on `[0, 1]`, and labels 2 and 1 with probability `.05 + .1 u` and `.25 + .3 u`.
+    /// Documents with a quality `u`, uniform on `[0, 1]`. They have label 2 with probability `.05 + .1 u`, and label 1
+    /// with probability `.25 + .3 u`.
     Generated,
-    /// Labels of given documents, in ascending order of their score.
+    /// The labels of given documents, in ascending order of score.
     Pooled(Vec<f64>),
 }
 
-/// Probability of a label of 2 by quality, as offset and slope.
+/// The probability of label 2 as a function of the quality, given by offset and slope.
 pub(super) const LABEL_2: (f64, f64) = (0.05, 0.1);
-/// Probability of a label of 1.
+/// The probability of label 1 as a function of the quality, given by offset and slope.
 pub(super) const LABEL_1: (f64, f64) = (0.25, 0.3);
 
-/// A sample, in the order in which it grew.
+/// A sample of documents, in the order in which they were drawn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sample {
     pub(super) labels: Vec<f64>,
-    /// By ranking function; each is uniform on `[0, 1]`, as canonical scores are.
+    /// The scores of each ranking function, which are uniform on `[0, 1]`, as canonical scores are.
     pub(super) scores: [Vec<f64>; 3],
 }
 
 impl Population {
-    /// Pools the documents of a ranking, all queries together. Equal scores are put in random order.
+    /// Pools the documents of all queries of a ranking. Documents with equal scores are put in random order.
     pub(super) fn pooled(subject: &Subject) -> Self {
         let mut documents: Vec<(f64, f64)> = subject
             .queries

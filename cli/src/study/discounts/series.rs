@@ -7,10 +7,10 @@ use rand_chacha::ChaCha8Rng;
 use super::limits::{CASES, Cut, Decay};
 use super::population::{Population, RANKERS, Sample};
 
-/// Sizes from which limits are fitted, if there are enough.
+/// The smallest size that a fit of limits uses, if enough sizes are at least this large.
 const FITTED_FROM: usize = 1000;
 
-/// NDCG by case, ranking function, size and sample.
+/// The NDCG of each case, ranking function, size and sample.
 #[derive(Debug, Clone)]
 pub(super) struct Series {
     pub(super) sizes: Vec<usize>,
@@ -45,12 +45,13 @@ impl Series {
         Self { sizes: sizes.to_vec(), values }
     }
 
-    /// Returns the values of all samples.
+    /// Returns the values of all samples for a case, a ranking function and a size.
     pub(super) fn at(&self, case: usize, ranker: usize, size: usize) -> &[f64] {
         &self.values[case][ranker][size]
     }
 
-    /// Fits the limit of each sample, by ranking function. The weight of a size is `n`, the inverse of a variance.
+    /// Fits the limit of each sample, for each ranking function. A size `n` has the weight `n`, because the variance
+    /// falls with `1 / n`.
     pub(super) fn fitted(&self, case: usize) -> Vec<Vec<f64>> {
         let enough = self.sizes.iter().filter(|n| **n >= FITTED_FROM).count() >= 3;
         let from = if enough { FITTED_FROM } else { 0 };
@@ -68,7 +69,8 @@ impl Series {
         self.values[case].iter().map(of_ranker).collect()
     }
 
-    /// Returns how far pairs of samples are apart at the least and the largest size, for the best ranking function.
+    /// Returns the differences between pairs of samples at the smallest and at the largest size, for the best ranking
+    /// function.
     pub(super) fn spread(&self, case: usize) -> Vec<(f64, f64)> {
         let [good, ..] = &self.values[case];
         let (Some(first), Some(last)) = (good.first(), good.last()) else { return Vec::new() };
@@ -76,8 +78,8 @@ impl Series {
         apart(first).into_iter().zip(apart(last)).collect()
     }
 
-    /// Counts for each sample how often the order of two ranking functions flips from one size to the next, over the
-    /// three pairs: in the first half of the steps, and in the second.
+    /// Counts, for each sample, how often two ranking functions change their order from one size to the next, over all
+    /// three pairs. The first half of the steps and the second half are counted separately.
     pub(super) fn flips(&self, case: usize) -> (Vec<f64>, Vec<f64>) {
         let of = &self.values[case];
         let samples = of[0].first().map_or(0, Vec::len);
@@ -95,7 +97,7 @@ impl Series {
     }
 }
 
-/// Computes NDCG of the first `n` documents in every case.
+/// Computes the NDCG of the first `n` documents in every case.
 fn ndcg(sample: &Sample, ranker: usize, n: usize, discounts: &[Vec<f64>; 4]) -> Vec<f64> {
     let mut ranked: Vec<(f64, f64)> =
         sample.scores[ranker][..n].iter().copied().zip(sample.labels[..n].iter().copied()).collect();
@@ -128,12 +130,12 @@ fn ndcg(sample: &Sample, ranker: usize, n: usize, discounts: &[Vec<f64>; 4]) -> 
         .collect()
 }
 
-/// The cut-off, of one rank at least.
+/// Returns the cut-off, which is at least one rank.
 fn cut_of(cut: Cut, n: usize) -> usize {
     cut.of(n).max(1)
 }
 
-/// Returns the constant of the weighted least squares fit of `observed` by 1 and `terms`.
+/// Returns the constant of the weighted least-squares fit of `observed` by 1 and `terms`.
 fn constant_of_fit(terms: &[Vec<f64>], weights: &[f64], observed: &[f64]) -> f64 {
     let rows: Vec<Vec<f64>> = terms.iter().map(|terms| [&[1.0][..], terms].concat()).collect();
     let Some(size) = rows.first().map(Vec::len).filter(|size| *size <= rows.len()) else { return f64::NAN };

@@ -1,14 +1,15 @@
-//! Bounds of the instance: the largest errors that the approximate positions of a query allow, equal scores included.
+//! Instance bounds, which are the largest errors that the approximate positions of a query allow, even with equal
+//! scores.
 //!
-//! The theorems say nothing about equal scores, because tied documents have no single rank. But the documents that
-//! share a score share a range of ranks, and the exact measure is the mean over their orders. So each term of the
-//! surrogate is off by at most its largest distance to a term with a rank of that range:
+//! The theorems do not cover equal scores, because tied documents have no single rank. But documents with the same
+//! score share a range of ranks, and the exact measure is the mean over their orders. So the error of a surrogate's
+//! term is at most its largest distance from a term with a rank in that range:
 //!
 //! * NDCG: `1 / Z sum_x G(y_x) max_r |D(p_x) - D(r)|`,
 //! * AP: `1 / R sum_y max_{r, c} |S_y - (1 + c) / r|`, where `S_y` is the term of ApproxAP, and `c` counts the relevant
-//!   documents that may stand before `y` at rank `r`.
+//!   documents that may precede `y` at rank `r`.
 //!
-//! Without equal scores the bound is the sum of the errors of the terms, which may cancel in the measure.
+//! Without equal scores, the bound is the sum of the terms' errors, which may cancel in the measure.
 
 use burn_rank::op::Step;
 
@@ -21,12 +22,12 @@ pub(super) struct Instance<'a> {
     positions: Vec<f64>,
 }
 
-/// The documents around one document.
+/// Counts of the documents ranked around one document.
 struct Around {
-    /// Documents with a higher score, and the relevant ones among them.
+    /// How many documents have a higher score, and how many of them are relevant.
     ahead: usize,
     relevant_ahead: usize,
-    /// Other documents with the same score, relevant and irrelevant.
+    /// How many other documents with the same score are relevant, and how many are irrelevant.
     relevant_tied: usize,
     irrelevant_tied: usize,
 }
@@ -138,7 +139,8 @@ mod tests {
         }
     }
 
-    /// One term is off, so that nothing cancels: the bound is the error. The positions of another alpha break it.
+    /// Only one term has an error, so nothing cancels and the bound equals the error. The positions of another alpha
+    /// violate the bound.
     #[test]
     fn the_bound_is_the_error_where_nothing_cancels_and_is_of_its_own_positions() {
         let query = ScoredQuery { scores: vec![0.3, 0.1, -0.5], labels: vec![0.0, 1.0, 0.0] };
@@ -149,8 +151,8 @@ mod tests {
         assert!(found[0] > Instance::new(&query, 100.0).of_ndcg() + 1e-3);
     }
 
-    /// Two documents with equal scores are both at position 1.5. Their AP is 1 or 1/2, depending on their order; its
-    /// approximation is 2/3.
+    /// Two documents with equal scores both have position 1.5. Their AP is 1 or 1/2, depending on their order, and
+    /// ApproxAP gives 2/3.
     #[test]
     fn equal_scores_are_bounded_by_the_ranks_that_they_share() {
         let query = ScoredQuery { scores: vec![1.0, 1.0], labels: vec![1.0, 0.0] };

@@ -1,12 +1,13 @@
 //! Compares ApproxNDCG and ApproxAP with NDCG and AP (approximation-framework, Figures 1 to 3, Theorems 5 to 7).
 //!
-//! Let `epsilon` be the largest error of a position. ApproxNDCG is off by less than `epsilon / (2 ln 2)`. If
-//! `epsilon < 1/2`, ApproxAP is off by less than
-//! `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2 epsilon sum_i 1 / (i (i - epsilon))`, with `i` from 1
-//! to the number of relevant documents. Both measures lie in `[0, 1]`, as do their surrogates, so a bound of 1 or more
-//! is vacuous. The theorems say nothing about equal scores; each such query gets a separate bound (`instance.rs`).
-//! Theorem 7 is judged on a class of ranking functions that can be gone through (`theorem_7.rs`). rho is the mean error
-//! over queries: of a ranking at hand, and after each epoch of a training (`over_training.rs`).
+//! Let `epsilon` be the largest error of a position. The error of ApproxNDCG is below `epsilon / (2 ln 2)`. If
+//! `epsilon < 1/2`, the error of ApproxAP is below `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2
+//! epsilon sum_i 1 / (i (i -
+//! epsilon))`, with `i` from 1 to the number of relevant documents. Both measures and their surrogates lie in `[0, 1]`,
+//! so a bound of 1 or more is vacuous. The theorems do not cover equal scores; each query that has them gets a separate
+//! bound (`instance.rs`). Theorem 7 is judged on a small class of ranking functions, all of which are tried
+//! (`theorem_7.rs`). `rho` is the mean error over queries, for a given ranking and after each epoch of training
+//! (`over_training.rs`).
 
 mod instance;
 mod over_training;
@@ -56,18 +57,18 @@ fn errors(
     Ok(found)
 }
 
-/// Errors of both surrogates, with the bounds of the theorems and the bounds of the instance.
+/// The errors of both surrogates, with the bounds of the theorems and of each instance.
 #[derive(Default)]
 struct Errors {
-    /// By alpha.
+    /// The errors of ApproxNDCG, for each alpha.
     ndcg: Vec<Bounded>,
-    /// By alpha, then beta.
+    /// The errors of ApproxAP, for each alpha and beta.
     ap: Vec<Vec<Bounded>>,
     instance_ndcg: Vec<OfInstance>,
     instance_ap: Vec<Vec<OfInstance>>,
 }
 
-/// Errors with the bounds of each query, computed from its own positions.
+/// Errors with a bound for each query, computed from the query's own positions.
 struct OfInstance {
     bounded: Bounded,
     bounds: Vec<f64>,
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!(of(&many, &some, 1.0), (Verdict::Vacuous, Verdict::Open), "epsilon of 10 ranks");
     }
 
-    /// The largest error of the positions is what the theorem is about; with a smaller one it breaks.
+    /// The theorem needs the largest error of a position; a smaller `epsilon` violates its bound.
     #[test]
     fn a_bound_with_too_small_an_epsilon_breaks() {
         let query = ScoredQuery { scores: vec![0.9, 0.5, 0.2, 0.1], labels: vec![1.0, 0.0, 2.0, 0.0] };

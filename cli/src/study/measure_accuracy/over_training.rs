@@ -1,5 +1,5 @@
-//! rho over training (Figures 1 to 3): the mean error of the surrogate over the training queries after each epoch.
-//! Linear rankers descend on the surrogate itself, one query per step.
+//! `rho` over training (Figures 1 to 3), which is the mean error of the surrogate over the training queries after each
+//! epoch. Linear rankers are trained on the surrogate itself, one query per step.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
@@ -10,7 +10,7 @@ use crate::study::findings::{Claim, Curves, Findings, Table};
 use crate::study::training::{Linear, Material, measured};
 use crate::study::verdict::{Mean, falls};
 
-/// Training queries and epochs; the quick ones.
+/// The numbers of training queries and epochs, in a full study and in a quick one.
 const SIZES: [(usize, usize); 2] = [(40, 10), (8, 3)];
 /// The learning rate, as in the paper.
 const RATE: f64 = 0.01;
@@ -19,17 +19,17 @@ const BETA: f64 = 10.0;
 /// The alpha that Figure 2 fixes.
 const ALPHA: f64 = 100.0;
 
-/// Errors over a training.
+/// The errors during one training.
 struct Path {
-    /// The parameter and its value.
+    /// The parameter, with its value.
     name: String,
-    /// Mean over queries after each epoch, before the first included.
+    /// The mean error over queries, before the first epoch and after each one.
     rho: Vec<f64>,
-    /// Mean over epochs of each query.
+    /// The mean error of each query over epochs.
     queries: Vec<f64>,
 }
 
-/// Adds what is found over training to the findings.
+/// Adds the errors over training to the findings.
 pub(super) fn extend(
     findings: &mut Findings,
     setting: &Setting,
@@ -85,8 +85,8 @@ pub(super) fn extend(
     Ok(())
 }
 
-/// Trains from weights 0 and notes the error after each epoch. At equal scores the measure is a mean over orders, and
-/// so are the first errors.
+/// Trains from zero weights, and records the error after each epoch. The first errors are means over orders, because
+/// all scores are equal at first.
 fn train(linear: &Linear, name: String, loss: &LossSpec, measure: Measure, epochs: usize) -> Result<Path, StudyError> {
     let mut weights = vec![0.0; linear.features()];
     let mut path = Path { name, rho: Vec::new(), queries: vec![0.0; linear.queries.len()] };
@@ -135,7 +135,8 @@ mod tests {
     use crate::study::Verdict;
     use crate::study::training::LinearQuery;
 
-    /// Queries whose one feature is right: the weight grows, and with it the differences of scores.
+    /// Returns queries whose only feature sorts them correctly. Training increases its weight, and so the differences
+    /// of scores.
     fn linear() -> Linear {
         let query = |shift: f64| LinearQuery {
             features: [0.9, 0.2, -0.3, -0.8].map(|x| vec![x + shift]).to_vec(),

@@ -1,9 +1,9 @@
-//! Theorem 7, on a class of ranking functions that can be gone through: every feature, upwards and downwards.
+//! Theorem 7, on a small class of ranking functions that can all be tried: every feature, ascending and descending.
 //!
 //! Let `M` be the mean of a measure over the test queries, which represent all queries. Let `M_m` be the mean over the
-//! training queries, and `S_m` the mean of the surrogate over them. The function with the largest `S_m` is within
-//! `2 sup |M - M_m| + 2 sup |M_m - S_m|` of the largest `M`. In so small a class the suprema are maxima, and both
-//! optima are found.
+//! training queries, and `S_m` the mean of the surrogate over the training queries. The function with the largest `S_m`
+//! has an `M` within `2 sup |M - M_m| + 2 sup |M_m - S_m|` of the largest `M`. In so small a class, the suprema are
+//! maxima, and both optima can be found.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::Measure;
@@ -14,7 +14,7 @@ use crate::study::findings::{Claim, Findings, Table};
 use crate::study::training::{Linear, Material, measured};
 use crate::study::verdict::{Bounded, Judged, Mean, Verdict};
 
-/// Training queries; the quick ones.
+/// The number of training queries, in a full study and in a quick one.
 const QUERIES: [usize; 2] = [40, 8];
 /// The beta of ApproxAP, which Figure 1 fixes.
 const BETA: f64 = 10.0;
@@ -27,7 +27,7 @@ struct Means {
     surrogate: f64,
 }
 
-/// Adds what is found to the findings.
+/// Adds the findings on Theorem 7 to those of the study.
 pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64]) -> Result<(), StudyError> {
     let material = Material::of(setting)?;
     let surrogates = [
@@ -108,7 +108,7 @@ fn suprema(functions: &[Means]) -> [f64; 2] {
     [largest(|means| (means.test - means.train).abs()), largest(|means| (means.train - means.surrogate).abs())]
 }
 
-/// Judges whether the chosen function is as near the best as the theorem says of the optimum of the surrogate.
+/// Judges whether the chosen function is as near the best one as the theorem says for the optimum of the surrogate.
 fn judged(functions: &[Means], chosen: usize) -> Judged {
     let [first, second] = suprema(functions);
     let (difference, bound) =

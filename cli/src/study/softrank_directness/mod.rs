@@ -1,15 +1,16 @@
-//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and their optima (Theorem 1, `theorem_1.rs`; the best
-//! of several runs, `pool.rs`).
+//! Compares SoftNDCG with NDCG (softrank-directness, Theorem 2), and their optima (Theorem 1). The optima are found on
+//! a small problem (`theorem_1.rs`), or replaced by the best of several runs (`pool.rs`).
 //!
-//! Let `delta` be the smallest difference of two scores, `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4
-//! sigma^2))`, `e_3` a bound on the variance of a rank and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then the two
-//! measures differ by at most `2^max(y) n (e_1 + e_2)`. The gain is the paper's, `2^y`. Three forms are judged:
+//! Let `delta` be the smallest difference of two scores, and
+//! `e_1 = (n - 1) sigma / (2 delta sqrt(pi)) exp(-delta^2 / (4 sigma^2))`. Let `e_3` be a bound on the variance of a
+//! rank, and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then the two measures differ by at most `2^max(y) n (e_1 + e_2)`.
+//! The gain is `2^y`, as in the paper. The study judges three forms of the theorem:
 //!
-//! * as stated: `e_3 = 1 - erf^2(delta / (2 sigma))`, for `(n - 1) e_3 < 1`. The statement lacks the factor `(n - 1) /
-//!   4` of the proof, and its condition is weaker than the condition of the proof, which has `4 / 5` in place of `1`.
-//! * as proved: `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))`, for `5 e_3 < 1`.
-//! * as corrected: also with `e_1 / ln 2`. Equation (1) of the proof differentiates `1 / log2(2 + r)` without the
-//!   factor `1 / ln 2`; two documents with `delta = 4 sigma` break it.
+//! * As stated, with `e_3 = 1 - erf^2(delta / (2 sigma))` for `(n - 1) e_3 < 1`. The statement lacks the factor
+//!   `(n - 1) / 4` of the proof. Its condition is also weaker, with `1` where the proof has `4 / 5`.
+//! * As proved, with `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` for `5 e_3 < 1`.
+//! * As corrected, which also replaces `e_1` by `e_1 / ln 2`. Equation (1) of the proof differentiates
+//!   `1 / log2(2 + r)` without the factor `1 / ln 2`; two documents with `delta = 4 sigma` violate it.
 //!
 //! Both measures lie in `[0, 1]`, so a bound of 1 or more is vacuous.
 
@@ -54,12 +55,12 @@ const FORMS: [(Form, &str); 3] = [
     (Form::Corrected, "Theorem 2, corrected"),
 ];
 
-/// `epsilon_1`: the bound of equation (1), which lacks `1 / ln 2`.
+/// Returns `epsilon_1`, the bound of equation (1), which lacks the factor `1 / ln 2`.
 fn epsilon_1(documents: usize, delta: f64, sigma: f64) -> f64 {
     (documents - 1) as f64 * sigma / (2.0 * delta * PI.sqrt()) * (-(delta / (2.0 * sigma)).powi(2)).exp()
 }
 
-/// The bound of Theorem 2, if it has one: `None` for equal scores, if its condition does not hold, or for the root of a
+/// Returns the bound of Theorem 2. It is `None` for equal scores, if the condition does not hold, or for the root of a
 /// negative number.
 fn theorem_2(documents: usize, delta: f64, largest_label: f64, sigma: f64, form: Form) -> Option<f64> {
     let n = documents as f64;
@@ -82,8 +83,8 @@ impl ScoredQuery {
     }
 }
 
-/// Returns the largest `|D(r_j) - D(mu_j)|` of a query, the left side of equation (1): `r_j` is the rank from 0, and
-/// `mu_j` its expectation.
+/// Returns the largest `|D(r_j) - D(mu_j)|` of a query, which is the left side of equation (1). `r_j` is the rank from
+/// 0, and `mu_j` its expectation.
 fn discount_error(scores: &[f64], sigma: f64) -> f64 {
     let discount = |rank: f64| 1.0 / (2.0 + rank).log2();
     let of = |j: usize| {
@@ -95,11 +96,11 @@ fn discount_error(scores: &[f64], sigma: f64) -> f64 {
     (0..scores.len()).map(of).fold(0.0, f64::max)
 }
 
-/// Errors at one sigma.
+/// The errors of all queries at one sigma.
 #[derive(Default)]
 struct Errors {
     soft: Vec<f64>,
-    /// By form.
+    /// The errors and bounds of each form of the theorem.
     bounded: [Bounded; 3],
     equation_1: Bounded,
 }
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(of(&[3.0, 2.0, 1.0], 3.0), [Verdict::Open; 3], "the condition does not hold");
     }
 
-    /// A bound for a smaller sigma does not hold for this error.
+    /// A bound for a smaller sigma does not hold for the error at a larger one.
     #[test]
     fn the_bound_of_another_sigma_breaks() {
         let query = ScoredQuery { scores: vec![3.0, 2.0, 1.0], labels: vec![0.0, 1.0, 0.0] };
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(Bounded::judge(&[found], "queries").verdict, Verdict::Fails);
     }
 
-    /// The mean rank by counting, and the discount by hand.
+    /// The test finds the mean rank by counting, and the discount by hand.
     #[test]
     fn equation_1_lacks_a_factor() {
         let expected = erfc(2.0) / 2.0;

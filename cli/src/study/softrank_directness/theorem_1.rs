@@ -1,13 +1,13 @@
 //! Theorem 1 on a problem with two features, where both optima are known.
 //!
-//! `omega_1` is the best ranking function for SoftNDCG and `omega_2` the best for NDCG, among `(cos theta, sin theta)`,
-//! on the same training queries. NDCG changes only where two documents change places, so trying one angle between each
-//! two such places finds its optimum. SoftNDCG is smooth, and is tried on a fine grid and then between its points. With
-//! `epsilon_i` the largest `|SoftNDCG - NDCG|` of a query at `omega_i`, the theorem says that the expected NDCG of the
-//! two differ by at most `2 epsilon_1 + epsilon_2`.
+//! `omega_1` is the best ranking function for SoftNDCG and `omega_2` the best for NDCG, among `(cos theta, sin theta)`
+//! on the same training queries. NDCG changes only at angles where two documents swap places, so its optimum is found
+//! by trying one angle between each two of these. SoftNDCG is smooth, and its optimum is searched on a fine grid and
+//! then between the grid's points. Let `epsilon_i` be the largest `|SoftNDCG - NDCG|` of a query at `omega_i`. The
+//! theorem says that the expected NDCG of the two functions differs by at most `2 epsilon_1 + epsilon_2`.
 //!
 //! The proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, but `omega_1` and `omega_2` maximize means. So the
-//! claim may fail for single queries, and for an expectation over queries outside the training set.
+//! claim may fail for single queries, and for the mean over queries outside the training set.
 
 use burn_rank::loss::LossSpec;
 use burn_rank::measure::{Convention, Gain, Measure};
@@ -21,7 +21,7 @@ use crate::study::findings::{Claim, Table};
 use crate::study::training::{Linear, LinearQuery};
 use crate::study::verdict::{Bounded, Judged};
 
-/// Angles of the grid for SoftNDCG, and steps between its points.
+/// The number of angles in the grid for SoftNDCG, and the number of steps between its points.
 const GRID: usize = 90;
 const REFINEMENTS: usize = 12;
 
@@ -33,7 +33,7 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// Generates queries of 8 documents: labels 0 to 2, and two noisy views of them.
+    /// Generates queries of 8 documents, with labels from 0 to 2 and two noisy views of the labels as features.
     pub(super) fn generated(queries: usize, seed: u64) -> Self {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(seed, "theorem 1", 0));
         let mut query = || {
@@ -48,7 +48,7 @@ impl Problem {
     }
 }
 
-/// Both values of each query at one angle.
+/// The SoftNDCG and the NDCG of each query at one angle.
 struct Values {
     soft: Vec<f64>,
     exact: Vec<f64>,
@@ -69,7 +69,7 @@ fn mean(values: &[f64]) -> f64 {
     mean_of(values.iter().copied()).unwrap_or(f64::NAN)
 }
 
-/// Returns an angle at which the mean NDCG is largest: the middle of the best arc.
+/// Returns an angle at which the mean NDCG is largest, in the middle of the best arc.
 fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
     // Two documents change places where the direction is at right angles to their difference.
     let mut places: Vec<f64> = Vec::new();
@@ -96,8 +96,8 @@ fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
     Ok(best.1)
 }
 
-/// Returns an angle at which the mean SoftNDCG is largest, as near as the search goes. It is no worse than `other`,
-/// which is all that the theorem needs.
+/// Returns an angle at which the mean SoftNDCG is largest, within the precision of the search. Its value is at least
+/// the value at `other`, which is all that the theorem needs.
 fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError> {
     let step = std::f64::consts::TAU / GRID as f64;
     let mut best = (mean(&soft(linear, other, sigma)?), other);
@@ -121,7 +121,7 @@ fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError>
     Ok(best.1)
 }
 
-/// The values that the theorem compares, on some queries.
+/// The values that Theorem 1 compares, on the same queries.
 struct Compared {
     first: Values,
     second: Values,
@@ -143,7 +143,7 @@ impl Compared {
         2.0 * epsilon(&self.first) + epsilon(&self.second)
     }
 
-    /// Judges the difference of the means.
+    /// Judges the difference between the mean NDCG of both functions.
     fn of_means(&self) -> Judged {
         let mut found = Bounded::default();
         let difference = (mean(&self.first.exact) - mean(&self.second.exact)).abs();
@@ -151,7 +151,7 @@ impl Compared {
         Bounded::judge(&[found], "means").number("difference", difference).number("bound", self.bound())
     }
 
-    /// Judges the difference of each query.
+    /// Judges the difference between both functions for each query.
     fn of_queries(&self) -> Judged {
         let mut found = Bounded::default();
         for (first, second) in self.first.exact.iter().zip(&self.second.exact) {
@@ -161,7 +161,7 @@ impl Compared {
     }
 }
 
-/// Judges the theorem at several values of sigma.
+/// Judges Theorem 1 at several values of sigma.
 pub(super) fn judge(
     problem: &Problem,
     sigmas: &[f64],
