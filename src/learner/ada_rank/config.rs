@@ -31,7 +31,8 @@ pub enum Emphasis {
     /// The loss of each query is weighted by `P_t`.
     #[default]
     Weighted,
-    /// The loss is computed on queries drawn with replacement according to `P_t`, as many as there are queries.
+    /// The loss is computed on a sample of the queries, drawn with replacement according to `P_t` and as large as the
+    /// whole set.
     Sampled,
 }
 

@@ -1,8 +1,8 @@
-//! The average of the weights over the steps, with weights that decay exponentially.
+//! The average of the model's weights over the steps, in which earlier steps count exponentially less.
 //!
-//! After `t` steps the weights of step `i` count `decay^(t - i)`, divided by the sum of these. The initial weights do
-//! not count, so that a short fit is not held back by them. Running statistics of batch norm are averaged as weights
-//! are.
+//! After `t` steps, the weights of step `i` count `decay^(t - i)`, divided by the sum of these factors. The initial
+//! weights do not count, so they do not hold back a short fit. Running statistics of batch norm are averaged in the
+//! same way.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::Tensor;
@@ -14,30 +14,30 @@ use crate::scorer::Scorer;
 pub(super) struct AveragedWeights {
     decay: f64,
     steps: u64,
-    /// Every parameter, flattened, in the order of a visit.
+    /// Every parameter, flattened, in the order of a module visit.
     weights: Vec<Tensor<1>>,
 }
 
 impl AveragedWeights {
-    /// An average of nothing.
+    /// Creates an empty average.
     pub(super) fn new(decay: f64) -> Self {
         Self { decay, steps: 0, weights: vec![] }
     }
 
-    /// The average after `steps` steps, as a scorer holds it.
+    /// Restores the average after `steps` steps from a scorer with the averaged weights.
     pub(super) fn restored(decay: f64, steps: u64, scorer: &Scorer) -> Self {
         Self { decay, steps, weights: flat(scorer) }
     }
 
-    /// Number of steps averaged.
+    /// Returns the number of averaged steps.
     pub(super) fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Takes in the weights after a step.
+    /// Adds the weights after a step to the average.
     ///
     /// # Shapes
-    /// The shapes of every earlier step. The scorer is one without gradients.
+    /// Every step must have the same shapes, and the scorer must not track gradients.
     pub(super) fn observe(&mut self, scorer: &Scorer) {
         self.steps += 1;
         let weights = flat(scorer);
@@ -51,7 +51,7 @@ impl AveragedWeights {
         }
     }
 
-    /// A scorer with the averaged weights; the scorer itself before the first step.
+    /// Returns a scorer with the averaged weights, or the scorer itself before the first step.
     pub(super) fn scorer(&self, scorer: Scorer) -> Scorer {
         if self.steps == 0 { scorer } else { scorer.map(&mut Fill(self.weights.iter())) }
     }

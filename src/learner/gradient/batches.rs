@@ -1,10 +1,9 @@
-//! The steps of an epoch: which queries make up a step, and how a step is cut into parts that are each computed at
-//! once.
+//! Plans the steps of an epoch: the queries of each step, and the parts into which a step is cut.
 //!
-//! The queries of a step depend on seed and epoch only. The lists of a step are sorted by length and cut where padding
-//! or memory requires it. Since the gradients of the parts are added, the cut changes results by rounding only, unless
-//! something sees a part as a whole: batch norm takes the statistics of each part, and dropout and the noise of a loss
-//! are drawn for each part. A step of data in shards takes its share of each shard, and every share is cut separately.
+//! The queries of a step depend only on the seed and the epoch. The lists of a step are sorted by length and cut where
+//! padding or memory requires it. The gradients of the parts are added, so cutting usually changes results only by
+//! rounding. Cutting has a larger effect with batch norm, dropout or a noisy loss, which compute statistics or draws
+//! for each part. If data are in shards, a step takes its share of each shard, and every share is cut separately.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -24,10 +23,10 @@ use crate::seed::seed_for;
 
 /// A part of at least [`ENOUGH`] places ends where lists become shorter than this share of its first list.
 const SHORTER: f64 = 0.7;
-/// Number of places above which another part costs less than the padding it saves.
+/// The number of places above which a further part costs less than the padding that it saves.
 const ENOUGH: usize = 4096;
 
-/// The steps of every epoch.
+/// The plan of the steps of every epoch.
 pub(super) struct Batches<'a> {
     data: &'a RankingDataset,
     device: Device,
@@ -45,11 +44,11 @@ pub(super) struct Batches<'a> {
     queries: usize,
 }
 
-/// The steps of an epoch.
+/// The planned steps of one epoch.
 pub(super) struct Epoch {
     /// The queries of each step.
     pub(super) steps: Vec<Vec<usize>>,
-    /// The steps with which windows of this process begin, and their documents, if data are streamed.
+    /// The first step and the documents of each window of this process, if data are streamed.
     windows: Vec<(usize, Vec<Range<usize>>)>,
 }
 
@@ -88,22 +87,22 @@ impl<'a> Batches<'a> {
         })
     }
 
-    /// Number of steps of an epoch.
+    /// Returns the number of steps of an epoch.
     pub(super) fn per_epoch(&self) -> usize {
         self.per_epoch
     }
 
-    /// The shards of the queries.
+    /// Returns the shards of the queries.
     pub(super) fn shards(&self) -> &Shards {
         &self.shards
     }
 
-    /// The shards of this process.
+    /// Returns the shards of this process.
     pub(super) fn own(&self) -> Range<usize> {
         self.own.clone()
     }
 
-    /// The steps of an epoch.
+    /// Plans the steps of an epoch.
     pub(super) fn epoch(&self, epoch: usize) -> Epoch {
         let Some(windows) = &self.windows else {
             let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, "batches", epoch as u64));
@@ -125,16 +124,16 @@ impl<'a> Batches<'a> {
         planned
     }
 
-    /// Reads the file ahead of a step: with the first step of a window begins the reading of the next window, on
-    /// another thread.
+    /// Reads the data file ahead of a step. The first step of a window starts reading the next window on another
+    /// thread.
     pub(super) fn read_ahead(&self, epoch: &Epoch, step: usize) {
         let Ok(window) = epoch.windows.binary_search_by_key(&step, |(first, _)| *first) else { return };
-        // The window itself comes first: it is to stay longer than the one before it.
+        // The window itself comes first, since it must stay longer than the previous one.
         let documents = epoch.windows.iter().skip(window).take(2).flat_map(|(_, documents)| documents.iter().cloned());
         self.data.features.read_ahead(documents.collect());
     }
 
-    /// Queries and documents of each part of a step.
+    /// Returns the numbers of queries and documents of each part of a step.
     pub(super) fn shapes(&self, queries: &[usize]) -> impl Iterator<Item = (usize, usize)> {
         let length = |query: usize| self.data.range(query).len();
         let shares = (0..self.shards.count()).map(|shard| self.shards.share(shard, queries));
@@ -142,7 +141,7 @@ impl<'a> Batches<'a> {
         parts.map(move |part| (part.len(), length(part[0])))
     }
 
-    /// The parts of a shard's share of a step, on the device.
+    /// Returns the parts of a shard's share of a step, on the device.
     pub(super) fn parts(&self, shard: usize, queries: &[usize]) -> impl Iterator<Item = RankingBatch> {
         let stays = self.per_epoch == 1 && self.data.features.window().is_none();
         let whole = stays.then(|| self.whole[shard].get_or_init(|| self.assemble(shard, queries).collect()).clone());
@@ -157,7 +156,8 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// Cuts the queries of a step into parts of at most `cells` padded places. A longer list is a separate part.
+/// Cuts the queries of a step into parts of at most `cells` padded places. A list longer than that becomes a part by
+/// itself.
 fn cut(queries: &[usize], length: impl Fn(usize) -> usize, cells: usize) -> Vec<Vec<usize>> {
     let mut sorted: Vec<usize> = queries.iter().copied().filter(|&query| length(query) > 0).collect();
     sorted.sort_by_key(|&query| (std::cmp::Reverse(length(query)), query));

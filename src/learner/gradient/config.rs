@@ -15,52 +15,52 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "gradient";
 
-/// Configuration of [`Gradient`]. Every key has a default. [`for_perceptron`](Self::for_perceptron) has the defaults of
-/// configuration files for a perceptron.
+/// Configuration of [`Gradient`]. Every key has a default. [`for_perceptron`](Self::for_perceptron) returns the
+/// defaults that configuration files use for a perceptron.
 ///
-/// Algorithm 1 of approximation-framework (one query per step, 200 epochs, eta 0.01, the best of the epochs on
-/// validation) is [`GradientConfig::one_query_per_step`].
+/// [`GradientConfig::one_query_per_step`] configures Algorithm 1 of approximation-framework: one query per step, 200
+/// epochs, eta 0.01, and the best epoch on validation data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GradientConfig {
-    /// Passes over the training queries.
+    /// The number of passes over the training queries.
     pub epochs: usize,
-    /// Queries of one optimizer step.
+    /// The number of queries in one optimizer step.
     pub batch_queries: usize,
-    /// Most padded places (queries x longest list) computed at once: it bounds memory. A step with more is computed in
-    /// parts whose gradients are added, which changes results by rounding. With batch norm, dropout or a loss with
-    /// noise it changes training, since each part has its own statistics and draws.
+    /// The maximum number of padded places (queries x longest list) computed at once, which bounds memory. A larger
+    /// step is computed in parts whose gradients are added, which changes results only by rounding. With batch norm,
+    /// dropout or a noisy loss, cutting a step also changes training, since each part has its own statistics and draws.
     pub batch_cells: usize,
-    /// Parts that the training queries are cut into by the order of the file, at most as many as there are queries; absent:
-    /// one. A step takes its share of each; gradients are computed part by part and added in the order of the parts,
-    /// which changes results by rounding, and which queries share a step.
+    /// The number of shards into which the training queries are cut in the order of the file, by default one. There are
+    /// at most as many shards as queries. A step takes its share of each shard. Gradients are computed shard by shard
+    /// and added in this order. Shards change results by rounding, and also change which queries share a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shards: Option<usize>,
-    /// Learning rate; the peak of the schedule.
+    /// The learning rate, which is the peak of the schedule.
     pub learning_rate: f64,
     /// The optimizer, which turns gradients into steps.
     pub optimizer: OptimizerConfig,
     /// The schedule of the learning rate over the epochs.
     pub schedule: ScheduleConfig,
-    /// Epochs in which the learning rate first rises along a line; the schedule has the epochs after them.
+    /// The number of epochs in which the learning rate rises linearly, before the schedule begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<usize>,
-    /// Decay of the average of the weights over the steps, above 0 and below 1; absent: no average. The averaged weights
-    /// are what is measured, selected and saved.
+    /// The decay, above 0 and below 1, of the average of the weights over the steps, or `None` for no average. The
+    /// averaged weights are measured, selected and saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average: Option<f64>,
-    /// Type in which the layers of the scorer compute in training. Weights, optimizer, loss, and the scorer in use have
-    /// 32 bits.
+    /// The type in which the layers of the scorer compute in training. The weights, the optimizer, the loss and the
+    /// trained scorer use 32 bits.
     #[serde(skip_serializing_if = "Precision::is_full")]
     pub precision: Precision,
-    /// Bound on the gradient of each parameter tensor.
+    /// A bound on the gradient of each parameter tensor.
     pub clip: Option<ClipConfig>,
     /// The schedule of a parameter of the loss over the epochs.
     pub anneal: Option<AnnealConfig>,
-    /// Epochs without a better selection measure after which the fit stops; absent: never.
+    /// The number of epochs without a better selection measure after which the fit stops, or `None` for no limit.
     pub patience: Option<usize>,
-    /// Measure the training data in the first epoch and in every epoch whose number is a multiple of this. With 0 they
-    /// are measured only if there are no validation data.
+    /// The interval of epochs at which the training data are measured, in addition to the first epoch. With 0, they are
+    /// measured only if there are no validation data.
     pub evaluate_train_every: usize,
 }
 
@@ -86,7 +86,7 @@ impl Default for GradientConfig {
 }
 
 impl GradientConfig {
-    /// Algorithm 1 of approximation-framework: plain gradient descent, one query per step, T = 200, eta = 0.01.
+    /// Returns Algorithm 1 of approximation-framework: plain gradient descent, one query per step, T = 200, eta = 0.01.
     pub fn one_query_per_step() -> Self {
         Self { epochs: 200, batch_queries: 1, optimizer: OptimizerConfig::plain_sgd(), ..Self::default() }
     }
@@ -106,8 +106,8 @@ impl GradientConfig {
         }
     }
 
-    /// A line search compares values of one function along its gradient. So it refuses whatever changes the loss
-    /// between two evaluations, and gradients of another function.
+    /// Refuses settings that a line search does not support. A line search needs a loss that does not change between
+    /// evaluations, and the gradient of this loss.
     fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
         let with = "with optimizer `lbfgs`";
         let reason = "optimizer `lbfgs` needs a deterministic loss";
@@ -209,11 +209,11 @@ pub struct Gradient {
 }
 
 impl Gradient {
-    /// A checked learner: [`GradientConfig::check`]. The loss is a [`LossSpec`](crate::loss::LossSpec) or any
-    /// [`RankingLoss`](crate::loss::RankingLoss).
+    /// Creates a learner after checking its parameters with [`GradientConfig::check`]. The loss is a
+    /// [`LossSpec`](crate::loss::LossSpec) or any [`RankingLoss`](crate::loss::RankingLoss).
     ///
     /// # Errors
-    /// The first invalid parameter of learner, scorer or loss, by its key.
+    /// [`LearnerError`] that names the key of the first invalid parameter of the learner, the scorer or the loss.
     pub fn new(
         config: GradientConfig,
         scorer: ScorerConfig,

@@ -1,8 +1,9 @@
-//! The terminal dashboard: burn-train's `SupervisedTraining` around our own loop.
+//! The terminal dashboard, which runs burn-train's `SupervisedTraining` around the learner's own loop.
 //!
-//! `SupervisedTraining` runs on its own thread with a custom strategy, which hands its event processor over to the fit
-//! and waits until it is returned. The fit keeps training on the caller's thread and reports what happens. The
-//! dashboard, its metrics and its interruption by key are therefore burn's, while the loop remains free to borrow.
+//! `SupervisedTraining` runs on its own thread with a custom strategy. The strategy hands its event processor to the
+//! fit and waits until the fit returns it. The fit trains on the caller's thread and reports its progress to the
+//! processor. Burn therefore provides the dashboard, its metrics and its interruption by key, while the learner's loop
+//! can still borrow data.
 //!
 //! A requested stop closes the dashboard at once, before the round ends (`screen`).
 
@@ -40,28 +41,28 @@ pub(super) struct Dashboard {
     thread: JoinHandle<()>,
     interrupter: Interrupter,
     device: Device,
-    /// Measures of the training queries when they were last computed.
+    /// The latest measures of the training queries.
     last_train: Vec<f64>,
 }
 
 /// The figures of an epoch that are shown.
 pub(super) struct Shown<'a> {
-    /// Number of the epoch, from 1.
+    /// The number of the epoch, counted from 1.
     pub(super) epoch: usize,
-    /// Number of optimizer steps of the epoch.
+    /// The number of optimizer steps of the epoch.
     pub(super) steps: usize,
-    /// Mean training loss.
+    /// The mean training loss.
     pub(super) loss: f64,
-    /// Learning rate of the last step.
+    /// The learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// Selection measure of each training query, if it was computed; otherwise the last values remain.
+    /// The selection measure of each training query, or `None` to keep showing the previous values.
     pub(super) train: Option<&'a [f64]>,
-    /// Selection measure of each validation query.
+    /// The selection measure of each validation query.
     pub(super) validation: Option<&'a [f64]>,
 }
 
 impl Dashboard {
-    /// Starts a dashboard, drawn by `renderer`, of a fit of `epochs` epochs, from the epoch `first` on.
+    /// Starts a dashboard that `renderer` draws, for a fit of `epochs` epochs that begins at epoch `first`.
     pub(super) fn start(
         model: RankingModel,
         selection: &Selection,
@@ -121,7 +122,7 @@ impl Dashboard {
                 losses: Tensor::from_data([loss as f32], &self.device),
                 ranked: RankingInput::Values(values.to_vec()),
             };
-            // An epoch is shown whole, as one item.
+            // An epoch is shown as one item.
             let whole = Progress::new(1, 1, None);
             TrainingItem::new(output, whole, Some(shown.steps), Some(shown.learning_rate.into()))
         };
@@ -155,13 +156,13 @@ fn broken(reason: String) -> LearnerError {
     LearnerError::Solver { learner: NAME, reason: format!("the dashboard failed: {reason}") }
 }
 
-/// A loader for a strategy that loads nothing.
+/// Returns a loader for a strategy that loads nothing.
 fn no_data() -> TrainLoader<RankingModel> {
     DataLoaderBuilder::new(RankingBatcher::new(Arc::new(RankingDataset::default()), 0))
         .build(InMemDataset::<usize>::new(Vec::new()))
 }
 
-/// A strategy that lends its event processor.
+/// A strategy that lends its event processor to the fit.
 struct Handover {
     out: Mutex<Sender<Processor>>,
     back: Mutex<Receiver<Processor>>,

@@ -1,4 +1,4 @@
-//! Steps of an optimizer of burn: built from a configuration, taken, saved and restored.
+//! Builds burn's optimizers from a configuration, takes their steps, and saves and restores their state.
 
 use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
@@ -16,33 +16,33 @@ use super::precision::LossScale;
 use super::step::TrainingStep;
 use crate::device::count_read;
 
-/// Most evaluations of the loss in one line search of L-BFGS.
+/// The maximum number of evaluations of the loss in one line search of L-BFGS.
 const TRIALS: usize = 20;
 
-/// Number of iterations that no step of L-BFGS reaches.
+/// A number of iterations that no step of L-BFGS reaches.
 const MOST_ITERATIONS: usize = 1 << 24;
 
-/// A step of an optimizer.
+/// The result of one step of an optimizer.
 pub(super) struct Descended {
     /// The model after the step.
     pub(super) model: RankingModel,
-    /// Sum of the losses of the step's queries before it, `[1]`.
+    /// The sum of the losses of the step's queries before the step, `[1]`.
     pub(super) loss: Tensor<1>,
-    /// Whether the model has moved: gradients that are not finite move nothing.
+    /// Whether the step has changed the model, which needs finite gradients.
     pub(super) moved: bool,
 }
 
 /// An optimizer with its state.
 #[derive(Clone)]
 pub(super) enum Descent {
-    /// A step follows from one gradient.
+    /// An optimizer that computes each step from one gradient.
     Gradients(ModuleOptimizer),
-    /// A step evaluates the loss of all queries as often as it needs.
+    /// L-BFGS, which may evaluate the loss of all queries several times in a step.
     Whole(Box<LBFGS>),
 }
 
 impl Descent {
-    /// The optimizer of the parameters of a model, with gradients clipped before it sees them.
+    /// Builds the optimizer of a model's parameters. Gradients are clipped before the optimizer uses them.
     pub(super) fn new(config: &OptimizerConfig, clip: Option<&ClipConfig>, model: &RankingModel) -> Self {
         let clip = clip.map(|clip| clip.build());
         let penalty = |decay: f64| (decay > 0.0).then(|| WeightDecayConfig::new(decay as f32));
@@ -108,7 +108,7 @@ impl Descent {
                 others.with_group(ParamGroup::from_paths(matrices(model)), muon.build(), clip.clone())
             }
             OptimizerConfig::Lbfgs { history, iterations } => {
-                // burn multiplies them.
+                // burn multiplies these two numbers.
                 let [history, iterations] = [history, iterations].map(|number| number.min(MOST_ITERATIONS));
                 let lbfgs = LBFGSConfig::new()
                     .with_history_size(history)
@@ -124,7 +124,7 @@ impl Descent {
         })
     }
 
-    /// Takes a step of a length from a model, with the loss scaled if there is a scale.
+    /// Takes a step with the learning rate `rate`. The loss is scaled if there is a `scale`.
     pub(super) fn step(
         &mut self,
         rate: f64,
@@ -167,7 +167,7 @@ impl Descent {
         }
     }
 
-    /// The same optimizer with the state that was serialized.
+    /// Returns the same optimizer with the serialized state.
     pub(super) fn with_bytes(&self, bytes: Bytes) -> Result<Self, RecordError> {
         Ok(match self.clone() {
             Self::Gradients(optimizer) => Self::Gradients(optimizer.from_bytes(bytes)?),
@@ -176,7 +176,7 @@ impl Descent {
     }
 }
 
-/// Paths of the parameters that are matrices: a row or a column is a vector.
+/// Returns the paths of the parameters that are matrices, which have two sides above 1.
 fn matrices(model: &RankingModel) -> Vec<String> {
     let mut matrices = Matrices::default();
     model.visit(&mut matrices);

@@ -20,7 +20,7 @@ use crate::learner::shared::rounds::{History, Iterative, Made, Recorded, Rounds,
 use crate::ranker::Model;
 
 impl Gradient {
-    /// Starts burn's dashboard if one is wanted and there is a terminal to draw on.
+    /// Starts burn's dashboard if the context asks for it and the output is a terminal.
     fn dashboard(
         &self,
         session: &Session,
@@ -36,8 +36,8 @@ impl Gradient {
         Dashboard::start(model, &context.selection, epochs, first, renderer, interrupter, &context.device).map(Some)
     }
 
-    /// Returns whether the training data are measured in an epoch: at intervals, and always if there are no validation
-    /// data to select on.
+    /// Returns whether an epoch measures the training data. Epochs do so at intervals, and always if there are no
+    /// validation data.
     fn measures_train(&self, epoch: usize, validation: bool) -> bool {
         let every = self.config.evaluate_train_every;
         !validation || (every > 0 && (epoch == 1 || epoch.is_multiple_of(every)))
@@ -58,7 +58,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Gives the terminal back.
+    /// Closes the dashboard and releases the terminal.
     fn end_dashboard(&mut self) -> Result<(), LearnerError> {
         let ended = self.dashboard.take().map_or(Ok(()), Dashboard::end);
         self.context.interrupt.forget();
@@ -67,7 +67,7 @@ impl Run<'_> {
 }
 
 impl Iterative for Run<'_> {
-    /// Absent until it is first saved.
+    /// The saved session, or `None` until the first save.
     type State = Option<SavedSession>;
 
     fn initial(&self) -> Self::State {
@@ -166,7 +166,7 @@ impl RankingLearner for Gradient {
         let loss = self.loss.build()?;
         let rounds = rounds.most(self.config.epochs).patience(self.config.patience).beside_measure(&*loss)?;
         let fitted = rounds.drive(self, &mut run);
-        // The terminal is given back first, so that an error can be read.
+        // The terminal is released first, so the user can read an error.
         run.end_dashboard()?;
         fitted
     }

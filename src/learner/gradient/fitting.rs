@@ -1,4 +1,4 @@
-//! Defaults that fit a perceptron. They were found on generated data, MQ2008 and OHSUMED.
+//! Defaults for perceptrons, which were found on generated data, MQ2008 and OHSUMED.
 //!
 //! | key | default |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | `scorer.dropout` | .3 |
 //! | `loss.query_gradients` | `unit` for a direct loss |
 //!
-//! A direct loss is the surrogate of a measure. L-BFGS keeps the defaults of [`GradientConfig`]: it takes all queries in
-//! one step, and neither dropout nor unit gradients.
+//! A direct loss is the surrogate of a measure. With L-BFGS the defaults of [`GradientConfig`] apply, since it takes
+//! all queries in one step and allows neither dropout nor unit gradients.
 
 use super::config::GradientConfig;
 use super::optimizer::OptimizerConfig;
@@ -23,23 +23,23 @@ use crate::scorer::ScorerConfig;
 
 /// The keys whose defaults depend on the queries.
 const OF_DATA: [&str; 3] = ["epochs", "batch_queries", "patience"];
-/// Probability that a hidden neuron is dropped in training.
+/// The probability that a hidden neuron is dropped in training.
 const DROPOUT: f64 = 0.3;
-/// Number of training queries above which a step has more queries.
+/// The number of training queries above which a step has more queries.
 const MANY_QUERIES: usize = 1000;
-/// Mean number of documents in a list above which a step has fewer queries.
+/// The mean number of documents in a list above which a step has fewer queries.
 const LONG_LIST: usize = 400;
-/// Epochs without a better value on validation queries after which a fit stops.
+/// The number of epochs without a better value on validation queries after which a fit stops.
 const PATIENCE: usize = 20;
-/// Epochs without validation queries: the median of the best epochs with validation queries, on a generated set, MQ2008
-/// and OHSUMED.
+/// The number of epochs without validation queries. It is the median of the best epochs with validation queries on a
+/// generated set, MQ2008 and OHSUMED.
 const EPOCHS_ALONE: usize = 25;
 
 impl GradientConfig {
-    /// A configuration that fits a perceptron with a dropout of .3, by its loss and its training queries. Give a direct loss
-    /// [`UnitGradients`](crate::loss::UnitGradients).
+    /// Returns a configuration that suits a perceptron with a dropout of .3, depending on the loss and the training
+    /// queries. Wrap a loss that is the surrogate of a measure in [`UnitGradients`](crate::loss::UnitGradients).
     ///
-    /// Without validation queries there is no patience, and the number of epochs is one that fits other data.
+    /// Without validation queries there is no patience, and the number of epochs is one that worked on other data.
     ///
     /// ```
     /// use burn_rank::data::SynthConfig;
@@ -60,7 +60,7 @@ impl GradientConfig {
         Self { learning_rate: default.perceptron_rate(loss), ..default.for_queries(train, has_validation) }
     }
 
-    /// The learning rate that fits a perceptron with this optimizer.
+    /// Returns the learning rate that suits a perceptron with this optimizer.
     fn perceptron_rate(&self, loss: &dyn RankingLoss) -> f64 {
         match self.optimizer {
             OptimizerConfig::Adam { .. } | OptimizerConfig::AdamW { .. } if is_direct(loss) => 0.003,
@@ -69,7 +69,7 @@ impl GradientConfig {
         }
     }
 
-    /// With the steps, epochs and patience that fit a perceptron on these queries.
+    /// Returns the configuration with the steps, epochs and patience that suit a perceptron on these queries.
     fn for_queries(self, train: &RankingDataset, has_validation: bool) -> Self {
         let batch_queries = match train.queries() {
             queries if train.documents() > LONG_LIST * queries => 8,
@@ -82,7 +82,7 @@ impl GradientConfig {
         Self { batch_queries, epochs, patience: (has_validation && is_steady).then_some(PATIENCE), ..self }
     }
 
-    /// The defaults of an experiment that depend on scorer, loss and data.
+    /// Returns the defaults of an experiment that depend on the scorer, the loss and the data.
     pub(super) fn fitting_to(&self, parts: &Parts, data: Option<FittingData>) -> Fitting {
         let Some(scorer @ (ScorerConfig::Mlp(_) | ScorerConfig::Attention(_))) = parts.scorer else {
             return Fitting::default();
@@ -106,7 +106,7 @@ impl GradientConfig {
     }
 }
 
-/// Whether a loss is the surrogate of a measure.
+/// Returns whether a loss is the surrogate of a measure.
 fn is_direct(loss: &dyn RankingLoss) -> bool {
     loss.about().orientation != Orientation::Loss
 }

@@ -1,4 +1,4 @@
-//! The metrics of a fit, one JSON object per epoch.
+//! The log of a fit's metrics, with one JSON object per epoch.
 
 use std::fs::File;
 use std::io::Write;
@@ -8,7 +8,7 @@ use crate::atomic_file;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::context::Round;
 
-/// Name of the log in the directory of a fit.
+/// The name of the log file in the directory of a fit.
 pub const LOG_FILE: &str = "metrics.jsonl";
 
 /// The log, if the fit has a directory.
@@ -16,8 +16,8 @@ pub const LOG_FILE: &str = "metrics.jsonl";
 pub(super) struct MetricsLog(Option<(PathBuf, File)>);
 
 impl MetricsLog {
-    /// Opens the log with the rounds so far. A killed fit may have logged rounds after its last saved state: these are
-    /// dropped here and written again when the resumed fit repeats them.
+    /// Opens the log and rewrites it with the rounds so far. A killed fit may have logged rounds after its last saved
+    /// state. Such rounds are dropped, and logged again when the resumed fit repeats them.
     pub(super) fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self, LearnerError> {
         let Some(directory) = directory else { return Ok(Self(None)) };
         let path = directory.join(LOG_FILE);
@@ -29,7 +29,7 @@ impl MetricsLog {
         }
     }
 
-    /// Adds a round.
+    /// Adds a round to the log.
     pub(super) fn write(&mut self, round: &Round) -> Result<(), LearnerError> {
         let Some((path, file)) = &mut self.0 else { return Ok(()) };
         line(file, round).map_err(|error| LearnerError::State { path: path.clone(), reason: error.to_string() })

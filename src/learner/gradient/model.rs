@@ -1,4 +1,4 @@
-//! `RankingModel`: a scorer with its loss, as burn-train's `Learner` and `SupervisedTraining` take it.
+//! `RankingModel`, a scorer with its loss, in the form that burn-train's `Learner` and `SupervisedTraining` accept.
 
 use std::sync::Arc;
 
@@ -21,23 +21,23 @@ pub struct RankingModel {
     pub scorer: Scorer,
     #[module(skip)]
     loss: Arc<dyn RankingLoss>,
-    /// Type in which the layers of the scorer compute in training; none for the type of the features.
+    /// The type in which the layers of the scorer compute in training, or `None` for the type of the features.
     #[module(skip)]
     layers: Option<FloatDType>,
 }
 
 impl RankingModel {
-    /// A scorer to be trained with a loss.
+    /// Combines a scorer with the loss that trains it.
     pub fn new(scorer: Scorer, loss: Arc<dyn RankingLoss>) -> Self {
         Self { scorer, loss, layers: None }
     }
 
-    /// The same model, whose layers compute in this type in training.
+    /// Returns the same model with layers that compute in this type in training.
     pub(super) fn with_layers_in(self, layers: Option<FloatDType>) -> Self {
         Self { layers, ..self }
     }
 
-    /// The same scorer with another loss, as annealing needs it.
+    /// Returns the same scorer with another loss, which annealing requires.
     pub fn with_loss(self, loss: Arc<dyn RankingLoss>) -> Self {
         Self { loss, ..self }
     }
@@ -46,7 +46,7 @@ impl RankingModel {
         &*self.loss
     }
 
-    /// Training loss of each query, `[queries]`, and the scores, `[queries, documents]`.
+    /// Returns the training loss of each query, `[queries]`, and the scores, `[queries, documents]`.
     fn losses(&self, item: &TrainingBatch) -> (Tensor<1>, Tensor<2>) {
         let RankingBatch { features, labels, mask, document_weights, .. } = item.batch.clone();
         let noise = noise_seeds(item.noise, item.batch.queries.iter().copied());
@@ -58,8 +58,8 @@ impl RankingModel {
         (lists.losses(&*self.loss), scores)
     }
 
-    /// Returns two results for a part of a step of `queries` queries. The first is the weighted sum of its losses,
-    /// `[1]` without graph. The second is `scale` times the gradients of its share in the mean of the step.
+    /// Returns the weighted sum of the losses of a part of a step, `[1]` without graph. Also returns `scale` times the
+    /// gradients of the part's share in the mean loss of the step's `queries` queries.
     pub(super) fn part(&self, item: &TrainingBatch, queries: usize, scale: f64) -> (Tensor<1>, GradientsParams) {
         let sum = weighted(self.losses(item).0, &item.batch).sum();
         let grads = GradientsParams::from_grads((sum.clone() / queries as f64 * scale).backward(), self);
@@ -67,7 +67,7 @@ impl RankingModel {
     }
 }
 
-/// The losses of the queries of a batch, each times the weight of its query.
+/// Multiplies the loss of each query of a batch by the query's weight.
 fn weighted(losses: Tensor<1>, batch: &RankingBatch) -> Tensor<1> {
     match &batch.query_weights {
         Some(weights) => losses.clone() * weights.clone().cast(losses.dtype()),
@@ -75,20 +75,20 @@ fn weighted(losses: Tensor<1>, batch: &RankingBatch) -> Tensor<1> {
     }
 }
 
-/// A batch, and the seeds of its dropout and noise.
+/// A batch with the seeds of its dropout and noise.
 #[derive(Debug, Clone)]
 pub struct TrainingBatch {
     /// Queries padded to one length.
     pub batch: RankingBatch,
-    /// Seed of the dropout masks.
+    /// The seed of the dropout masks.
     pub seed: u64,
-    /// Seed of the noise on the features. Each query draws its own from it, whichever share its batch.
+    /// The seed of the noise on the features. The noise of a query does not depend on the other queries of its batch.
     pub noise: u64,
 }
 
-/// Makes batches of queries, given by their indices, for burn's `DataLoaderBuilder`. Weights of queries multiply their
-/// losses in the mean of a batch; [`RankingDataset::weighted_for_training`] gives them the mean 1. The loss takes the
-/// weights of documents.
+/// Makes batches of queries, which are given by their indices, for burn's `DataLoaderBuilder`. Weights of queries
+/// multiply their losses in the mean of a batch, and [`RankingDataset::weighted_for_training`] scales these weights to
+/// the mean 1. Weights of documents are passed to the loss.
 #[derive(Debug, Clone)]
 pub struct RankingBatcher {
     data: Arc<RankingDataset>,
@@ -96,7 +96,7 @@ pub struct RankingBatcher {
 }
 
 impl RankingBatcher {
-    /// Batches of (normalized) data, with dropout and noise drawn from `seed`.
+    /// Creates a batcher of normalized data, with dropout and noise drawn from `seed`.
     pub fn new(data: Arc<RankingDataset>, seed: u64) -> Self {
         Self { data, seed }
     }

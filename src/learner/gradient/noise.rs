@@ -1,13 +1,13 @@
-//! Noise in the loss (Gumbel draws), drawn anew for each part of each step.
+//! The noise of a loss (Gumbel draws), which is drawn anew for each part of each step.
 //!
-//! A loss with noise is a function of its seed. The seeds follow from run, epoch, step and part, so a resumed fit draws
-//! the same noise as an uninterrupted one. Within a part each query has separate noise, by its row.
+//! A loss with noise is a function of its seed. Seeds depend on the run, epoch, step and part, so a resumed fit draws
+//! the same noise as an uninterrupted one. Within a part, each query has its own noise, according to its row.
 
 use crate::loss::{Change, RankingLoss};
 use crate::seed::seed_for;
 
-/// Returns the loss with the noise of one part of one step of an epoch; `None` for a loss without noise. The loss's own
-/// seed distinguishes draws that the run's seed does not.
+/// Returns the loss with the noise of one part of a step, or `None` for a loss without noise. Losses with different
+/// seeds draw different noise in the same run.
 pub(super) fn drawn(
     loss: &dyn RankingLoss,
     run: u64,

@@ -1,5 +1,5 @@
-//! Optimizers and gradient clipping by configuration: burn's own, under their usual names. What a step does with them
-//! is in `descent.rs`.
+//! Configuration of burn's optimizers, under their usual names, and of gradient clipping. The steps themselves are in
+//! `descent.rs`.
 
 use burn::grad_clipping::GradientClipping;
 use serde::{Deserialize, Serialize};
@@ -10,10 +10,10 @@ use crate::learner::shared::checks::{at_least, not_negative, parameter, positive
 
 tagged! {
     "OptimizerConfig"
-    /// An optimizer of burn, with the defaults of its paper. The key `kind` chooses it.
+    /// An optimizer of burn, chosen by the key `kind`, with the defaults of its paper.
     ///
     /// `weight_decay` is decoupled from the gradient for `adamw`, `adafactor`, `muon`, `lion`, `adan` and `lamb`, and
-    /// an L2 penalty for the others.
+    /// an L2 penalty for the other optimizers.
     #[serde(rename_all = "lowercase", deny_unknown_fields)]
     pub enum OptimizerConfig {
         /// Adam (Kingma and Ba, 2015).
@@ -24,10 +24,10 @@ tagged! {
             /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.999.
             #[serde(default = "beta_2")]
             beta_2: f64,
-            /// Added to the denominator, above 0. Default: 1e-8.
+            /// A number above 0 that is added to the denominator. Default: 1e-8.
             #[serde(default = "epsilon")]
             epsilon: f64,
-            /// Divide by the root of the largest mean squared gradient so far (AMSGrad). Default: false.
+            /// Whether to divide by the root of the largest mean squared gradient so far (AMSGrad). Default: false.
             #[serde(default)]
             amsgrad: bool,
             /// Weight decay as an L2 penalty, 0 or above. Default: 0.
@@ -42,22 +42,22 @@ tagged! {
             /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.999.
             #[serde(default = "beta_2")]
             beta_2: f64,
-            /// Added to the denominator, above 0. Default: 1e-8.
+            /// A number above 0 that is added to the denominator. Default: 1e-8.
             #[serde(default = "epsilon")]
             epsilon: f64,
-            /// Divide by the root of the largest mean squared gradient so far (AMSGrad). Default: false.
+            /// Whether to divide by the root of the largest mean squared gradient so far (AMSGrad). Default: false.
             #[serde(default)]
             amsgrad: bool,
             /// Decoupled weight decay, 0 or above. Default: 0.01.
             #[serde(default = "adam_w_decay")]
             weight_decay: f64,
         },
-        /// Gradient descent, with momentum if given.
+        /// Gradient descent, optionally with momentum.
         Sgd {
-            /// Momentum, without dampening, at least 0 and below 1; 0 for none. Default: 0.
+            /// The momentum without dampening, at least 0 and below 1, where 0 means none. Default: 0.
             #[serde(default)]
             momentum: f64,
-            /// Nesterov's momentum; false where `momentum` is 0. Default: false.
+            /// Whether to use Nesterov's momentum, which requires a `momentum` above 0. Default: false.
             #[serde(default)]
             nesterov: bool,
             /// Weight decay as an L2 penalty, 0 or above. Default: 0.
@@ -69,13 +69,14 @@ tagged! {
             /// Decay of the mean squared gradient, at least 0 and below 1. Default: 0.99.
             #[serde(default = "rms_alpha")]
             alpha: f64,
-            /// Momentum of the scaled gradients, at least 0 and below 1; 0 for none. Default: 0.
+            /// The momentum of the scaled gradients, at least 0 and below 1, where 0 means none. Default: 0.
             #[serde(default)]
             momentum: f64,
-            /// Added to the denominator, above 0. Default: 1e-8.
+            /// A number above 0 that is added to the denominator. Default: 1e-8.
             #[serde(default = "epsilon")]
             epsilon: f64,
-            /// Divide by the standard deviation of the gradient, not by its root mean square. Default: false.
+            /// Whether to divide by the standard deviation of the gradient instead of its root mean square. Default:
+            /// false.
             #[serde(default)]
             centered: bool,
             /// Weight decay as an L2 penalty, 0 or above. Default: 0.
@@ -84,10 +85,11 @@ tagged! {
         },
         /// AdaGrad (Duchi et al., 2011).
         AdaGrad {
-            /// Added to the denominator, above 0. Default: 1e-8.
+            /// A number above 0 that is added to the denominator. Default: 1e-8.
             #[serde(default = "epsilon")]
             epsilon: f64,
-            /// Decay `d` of the learning rate, which is divided by `1 + (t - 1) d` in step `t`; 0 or above. Default: 0.
+            /// The decay `d` of the learning rate, 0 or above. Step `t` divides the learning rate by `1 + (t - 1) d`.
+            /// Default: 0.
             #[serde(default)]
             lr_decay: f64,
             /// Weight decay as an L2 penalty, 0 or above. Default: 0.
@@ -114,33 +116,35 @@ tagged! {
         },
         /// LAMB (You et al., 2020), with its own defaults.
         Lamb {
-            /// Weight decay, added to the step before it is scaled by layer, 0 or above. Default: 0.
+            /// Weight decay, 0 or above, which is added to the step before the step is scaled by layer. Default: 0.
             #[serde(default)]
             weight_decay: f64,
         },
         /// Adafactor (Shazeer and Stern, 2018).
         AdaFactor {
-            /// Largest root mean square of a step before the learning rate, above 0. Default: 1.
+            /// The largest root mean square, above 0, of a step before the learning rate is applied. Default: 1.
             #[serde(default = "one")]
             clip_threshold: f64,
-            /// Exponent `e` of the decay `1 - t^-e` of the mean squared gradient in step `t`, above 0. Default: 0.8.
+            /// The exponent `e`, above 0, of the decay `1 - t^-e` of the mean squared gradient in step `t`. Default:
+            /// 0.8.
             #[serde(default = "decay_exponent")]
             decay_exponent: f64,
-            /// Bound the learning rate by `1 / sqrt(t)` in step `t`. Default: true.
+            /// Whether to bound the learning rate by `1 / sqrt(t)` in step `t`. Default: true.
             #[serde(default = "yes")]
             relative_step: bool,
-            /// Multiply the learning rate by the root mean square of the parameter, at least 0.001. Default: true.
+            /// Whether to multiply the learning rate by the root mean square of the parameter, at least 0.001. Default:
+            /// true.
             #[serde(default = "yes")]
             scale_parameter: bool,
             /// Decoupled weight decay, 0 or above. Default: 0.
             #[serde(default)]
             weight_decay: f64,
         },
-        /// Muon (Jordan et al., 2024) for matrices, AdamW for every other parameter. A matrix has both sides above 1.
-        /// Its steps are scaled to the root mean square of AdamW's (Liu et al., 2025), so that one learning rate serves
-        /// both.
+        /// Muon (Jordan et al., 2024) for matrices, and AdamW for every other parameter. A matrix has two sides, both
+        /// above 1. Muon's steps are scaled to the root mean square of AdamW's steps (Liu et al., 2025), so one
+        /// learning rate serves both.
         Muon {
-            /// Nesterov's momentum of the matrices, at least 0 and below 1. Default: 0.95.
+            /// The Nesterov momentum of the matrices, at least 0 and below 1. Default: 0.95.
             #[serde(default = "muon_momentum")]
             momentum: f64,
             /// Decoupled weight decay of all parameters, 0 or above. Default: 0.01.
@@ -149,10 +153,10 @@ tagged! {
         },
         /// L-BFGS (Liu and Nocedal, 1989) with a line search for the strong Wolfe conditions, on all queries at once.
         Lbfgs {
-            /// Steps that the curvature is taken from, at least 1. Default: 10.
+            /// The number of steps from which the curvature is estimated, at least 1. Default: 10.
             #[serde(default = "history")]
             history: usize,
-            /// Most steps of an epoch, at least 1. Default: 1.
+            /// The maximum number of steps in an epoch, at least 1. Default: 1.
             #[serde(default = "iterations")]
             iterations: usize,
         },
@@ -203,7 +207,7 @@ impl Default for OptimizerConfig {
 }
 
 impl OptimizerConfig {
-    /// Gradient descent without momentum or decay.
+    /// Returns gradient descent without momentum or decay.
     pub fn plain_sgd() -> Self {
         Self::Sgd { momentum: 0.0, nesterov: false, weight_decay: 0.0 }
     }
@@ -258,13 +262,13 @@ impl OptimizerConfig {
     }
 }
 
-/// Bound on the gradient of each parameter tensor.
+/// A bound on the gradient of each parameter tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClipConfig {
-    /// Each element into `[-value, value]`.
+    /// Clips each element to `[-value, value]`.
     Value(f64),
-    /// Each tensor scaled down to this Euclidean norm.
+    /// Scales each tensor down to at most this Euclidean norm.
     Norm(f64),
 }
 

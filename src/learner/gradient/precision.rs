@@ -1,9 +1,9 @@
-//! Mixed precision (Micikevicius et al., "Mixed Precision Training", ICLR 2018): the layers of the scorer compute in 16
-//! bits, forward and backward; weights, optimizer, loss and scores in use have 32 bits.
+//! Mixed precision (Micikevicius et al., "Mixed Precision Training", ICLR 2018). In training, the layers of the scorer
+//! compute in 16 bits, forward and backward. The weights, the optimizer, the loss and the trained scorer use 32 bits.
 //!
 //! f16 has no number between 0 and 6e-8, so small gradients would vanish on their way through the layers. [`LossScale`]
-//! multiplies the loss before they are taken, and divides them afterwards, in f32. bf16 has the range of f32 and needs
-//! none.
+//! therefore multiplies the loss by a factor and later divides the gradients by it, in f32. The type bf16 has the range
+//! of f32 and needs no scaling.
 
 use burn::module::{Module, ModuleVisitor, Param};
 use burn::optim::GradientsParams;
@@ -14,26 +14,26 @@ use crate::device::count_read;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::checks::parameter;
 
-/// Type in which the layers of a scorer compute in training.
+/// The type in which the layers of a scorer compute in training.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 32 bits.
     #[default]
     F32,
-    /// 16 bits, 5 of them for the exponent, with a scaled loss.
+    /// A type of 16 bits with 5 bits for the exponent, trained with a scaled loss.
     F16,
-    /// 16 bits, 8 of them for the exponent.
+    /// A type of 16 bits with 8 bits for the exponent.
     Bf16,
 }
 
 impl Precision {
-    /// Returns whether nothing is computed in 16 bits.
+    /// Returns whether everything is computed in 32 bits.
     pub fn is_full(&self) -> bool {
         *self == Self::F32
     }
 
-    /// Returns the name in a configuration.
+    /// Returns the name of the type in a configuration.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -42,7 +42,7 @@ impl Precision {
         }
     }
 
-    /// Returns the type that features are cast to before the first layer; none for the type of the data.
+    /// Returns the type to which features are cast before the first layer, or `None` to keep their type.
     pub(super) fn layers(self) -> Option<FloatDType> {
         match self {
             Self::F32 => None,
@@ -51,7 +51,7 @@ impl Precision {
         }
     }
 
-    /// Refuses a type that the device does not compute in.
+    /// Refuses a type in which the device does not compute.
     pub(super) fn check_on(self, device: &Device) -> Result<(), LearnerError> {
         self.check_with(|dtype| device.supports_dtype(dtype)).map_err(|types| {
             let expected = format!("one of {types}, in which {device:?} computes");
@@ -59,7 +59,7 @@ impl Precision {
         })
     }
 
-    /// The types that exist, if this is none of them.
+    /// Returns an error that lists the supported types if this type is not among them.
     fn check_with(self, supported: impl Fn(FloatDType) -> bool) -> Result<(), String> {
         let computes = |other: &Self| other.layers().is_none_or(&supported);
         if computes(&self) {
@@ -70,23 +70,23 @@ impl Precision {
     }
 }
 
-/// The factor at the start of a fit; the largest number of f16 is 65504.
+/// The factor of the loss at the start of a fit, just above 65504, the largest number of f16.
 const FIRST: f64 = 65536.0;
 
-/// Steps in a row with finite gradients after which the factor doubles.
+/// The number of consecutive steps with finite gradients after which the factor of the loss doubles.
 const PATIENCE: u32 = 2000;
 
-/// The factor of the loss in f16, a power of 2, so that it rounds nothing. It halves when gradients are not finite, and
-/// that step is not taken.
+/// The factor of the loss in f16, a power of 2 to avoid rounding. When gradients are not finite, the factor halves and
+/// the step is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct LossScale {
     factor: f64,
-    /// Steps in a row with finite gradients.
+    /// The number of consecutive steps with finite gradients.
     finite: u32,
 }
 
 impl LossScale {
-    /// The factor at the start of a fit; none for types that need none.
+    /// Returns the factor at the start of a fit, or `None` for types that need no factor.
     pub(super) fn start(precision: Precision) -> Option<Self> {
         (precision == Precision::F16).then_some(Self { factor: FIRST, finite: 0 })
     }
@@ -96,13 +96,13 @@ impl LossScale {
         self.factor
     }
 
-    /// Returns whether gradients were not finite with the factor 1 either.
+    /// Returns whether gradients were not finite even with the factor 1.
     pub(super) fn is_exhausted(&self) -> bool {
         self.factor < 1.0
     }
 
-    /// Divides the gradients of a model by the factor, and adapts the factor. `None` if one of them is not finite.
-    /// Reads one number back from the device.
+    /// Divides the gradients of a model by the factor, and adapts the factor. Returns `None` if a gradient is not
+    /// finite. Reads one number back from the device.
     pub(super) fn unscale<M: Module>(&mut self, grads: GradientsParams, model: &M) -> Option<GradientsParams> {
         let mut unscaled = Unscaled { grads, factor: self.factor, not_finite: None };
         model.visit(&mut unscaled);
@@ -126,7 +126,7 @@ impl LossScale {
 struct Unscaled {
     grads: GradientsParams,
     factor: f64,
-    /// Number of elements so far that are not finite.
+    /// The number of gradient elements so far that are not finite.
     not_finite: Option<Tensor<1, Int>>,
 }
 

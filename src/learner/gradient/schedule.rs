@@ -1,4 +1,4 @@
-//! Learning-rate schedules: burn's own, as factors of the learning rate, with lengths in epochs.
+//! Configuration of burn's learning-rate schedules, as factors of the learning rate and with lengths in epochs.
 
 use burn::lr_scheduler::LrSchedulerConfig;
 use burn::lr_scheduler::cosine::CosineAnnealingLrSchedulerConfig;
@@ -15,41 +15,43 @@ use crate::learner::shared::checks::{at_least, parameter, share};
 
 tagged! {
     "ScheduleConfig"
-    /// The schedule of the learning rate; the key `kind` chooses it. The rate changes with every step of the optimizer;
-    /// lengths are in epochs.
+    /// The schedule of the learning rate, chosen by the key `kind`. The rate changes with every step of the optimizer,
+    /// and lengths are in epochs.
     #[derive(Default)]
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum ScheduleConfig {
-        /// Stays.
+        /// Keeps the learning rate constant.
         #[default]
         Constant,
-        /// Falls along a cosine to `floor` times the learning rate, which a step after the last would have.
+        /// Lowers the learning rate along a cosine to `floor` times its start, which it would reach one step after the
+        /// last.
         Cosine {
-            /// Factor at the end.
+            /// The factor at the end.
             #[serde(default)]
             floor: f64,
         },
-        /// Falls along a line to `floor` times the learning rate, which a step after the last would have.
+        /// Lowers the learning rate linearly to `floor` times its start, which it would reach one step after the last.
         Linear {
-            /// Factor at the end.
+            /// The factor at the end.
             #[serde(default)]
             floor: f64,
         },
-        /// Multiplied by `factor` over each epoch.
+        /// Multiplies the learning rate by `factor` over each epoch.
         Exponential {
-            /// Factor of one epoch.
+            /// The factor of one epoch.
             factor: f64,
         },
-        /// Multiplied by `factor` after every `epochs` epochs.
+        /// Multiplies the learning rate by `factor` after every `epochs` epochs.
         Step {
-            /// Epochs between two falls.
+            /// The number of epochs between two falls.
             epochs: usize,
-            /// Factor of a fall.
+            /// The factor of a fall.
             factor: f64,
         },
-        /// Rises along a line for `warmup` epochs, then falls as one over the square root of the step.
+        /// Raises the learning rate linearly for `warmup` epochs, then lowers it as one over the square root of the
+        /// step.
         Noam {
-            /// Epochs of the rise.
+            /// The number of epochs of the rise.
             warmup: usize,
         },
     }
@@ -72,7 +74,7 @@ impl ScheduleConfig {
         }
     }
 
-    /// Refuses a warm-up that leaves no epoch to the schedule, and a second one.
+    /// Refuses a warm-up that leaves no epoch for the schedule, or a schedule that has its own warm-up.
     pub(super) fn check_after_warmup(&self, warmup: usize, epochs: usize) -> Result<(), LearnerError> {
         if let Self::Noam { .. } = self {
             return Err(parameter("warmup", warmup, "none with the schedule \"noam\", which has its own"));
@@ -83,8 +85,8 @@ impl ScheduleConfig {
         Ok(())
     }
 
-    /// A scheduler of factors for `epochs` epochs of `steps` steps each, the first `warmup` of which rise along a line
-    /// to 1.
+    /// Builds a scheduler of factors for `epochs` epochs of `steps` steps each. In the first `warmup` epochs, the
+    /// factors rise linearly to 1.
     pub(super) fn build(
         &self,
         warmup: Option<usize>,
@@ -117,7 +119,7 @@ impl ScheduleConfig {
             }
             Self::Noam { warmup } => {
                 let warmup = warmup.saturating_mul(steps);
-                // Burn's factor is the factor of step 1 at an embedding of width 1; the peak comes at the end of the
+                // Burn's factor is the factor of step 1 at an embedding of width 1. The peak comes at the end of the
                 // rise.
                 NoamLrSchedulerConfig::new((warmup as f64).sqrt()).with_warmup_steps(warmup).with_model_size(1).into()
             }
@@ -125,8 +127,8 @@ impl ScheduleConfig {
     }
 }
 
-/// Builds one schedule. burn builds a schedule of its enum only within a sequence, and the saved state of a sequence
-/// has another form.
+/// Builds one schedule without a sequence. burn itself builds this enum only within a sequence, whose saved state has
+/// another form.
 fn init(config: LrSchedulerConfig) -> Result<ModuleLrScheduler, String> {
     match config {
         LrSchedulerConfig::Constant(factor) => Ok(ModuleLrScheduler::new(factor)),

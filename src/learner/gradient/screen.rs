@@ -1,5 +1,5 @@
-//! The terminal under the dashboard. A requested stop gives it back at once, not after the round, and Ctrl-C remains a
-//! signal while keys are read.
+//! The terminal of the dashboard. A requested stop releases the terminal at once, not only after the round. Ctrl-C
+//! remains a signal while the dashboard reads keys.
 
 use std::error::Error;
 use std::sync::mpsc::channel;
@@ -16,15 +16,15 @@ use burn::train::{Interrupter, LearnerSummary};
 
 use crate::learner::shared::context::Interrupt;
 
-/// Longest time that a renderer may take to give the terminal back; it draws every 100 milliseconds.
+/// The longest time that a renderer, which draws every 100 milliseconds, may take to release the terminal.
 const LONGEST_CLOSE: Duration = Duration::from_secs(5);
 
-/// A renderer until a stop is requested, then nothing.
+/// A renderer that stops drawing as soon as a stop is requested.
 pub(super) struct Screen(Arc<Mutex<Option<Box<dyn MetricsRenderer>>>>);
 
 impl Screen {
-    /// Opens burn's dashboard if this build has it, otherwise lines of text, for a fit that continues after
-    /// `checkpoint` epochs.
+    /// Opens burn's dashboard, or lines of text if this build has no dashboard. The fit continues after `checkpoint`
+    /// epochs.
     pub(super) fn open(interrupter: Interrupter, checkpoint: Option<usize>, stop: &Interrupt) -> Self {
         let renderer = default_renderer(interrupter, checkpoint);
         #[cfg(all(unix, feature = "tui"))]
@@ -40,14 +40,15 @@ impl Screen {
         screen
     }
 
-    /// Gives the terminal back. The thread of a renderer whose terminal has gone may never end: it is not waited for.
+    /// Releases the terminal. If the terminal has gone, the renderer's thread may never end, so the wait for it is
+    /// limited.
     fn close(&self) {
         let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(renderer) = taken else { return };
         let (closed, has_closed) = channel();
         spawn(move || {
             drop(renderer);
-            // Nobody listens once the time is over.
+            // Nobody listens after the timeout.
             let _ = closed.send(());
         });
         let _ = has_closed.recv_timeout(LONGEST_CLOSE);
@@ -122,21 +123,21 @@ impl MetricsRenderer for Screen {
     drawn!(manual_close(), register_metric(definition: MetricDefinition));
 }
 
-/// Lets the terminal make a signal of Ctrl-C again once the dashboard has turned that off. Ctrl-Z and Ctrl-\ stay off:
-/// they would leave the dashboard on the terminal.
+/// Makes Ctrl-C a signal again after the dashboard has turned that off. Ctrl-Z and Ctrl-\ stay off, since they would
+/// leave the dashboard on the terminal.
 #[cfg(all(unix, feature = "tui"))]
 fn keep_ctrl_c() {
     use std::os::fd::{AsFd, BorrowedFd};
 
     use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, isatty, tcgetattr, tcsetattr};
 
-    /// No key (`_POSIX_VDISABLE`).
+    /// The code for no key (`_POSIX_VDISABLE`).
     const NO_KEY: u8 = if cfg!(any(target_os = "linux", target_os = "android")) { 0 } else { 0xff };
 
     let input = std::io::stdin();
     let terminal = if isatty(&input) { None } else { std::fs::File::open("/dev/tty").ok() };
     let terminal: BorrowedFd = terminal.as_ref().map_or(input.as_fd(), AsFd::as_fd);
-    // The renderer's thread turns signals of keys off when it starts; at most a second later it has.
+    // The renderer's thread turns off the signals of keys within a second of its start.
     for _ in 0..200 {
         let Ok(mut modes) = tcgetattr(terminal) else { return };
         if !modes.local_modes.contains(LocalModes::ICANON) {

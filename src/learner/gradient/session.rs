@@ -1,5 +1,5 @@
-//! A fit in progress: model, optimizer, schedule and annealing. It advances one epoch at a time and is saved and
-//! restored as a whole.
+//! The state of a running gradient fit: its model, optimizer, schedule and annealing. A session advances by one epoch
+//! at a time and is saved and restored as a whole.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub(super) struct SavedSession {
     scale: Option<LossScale>,
 }
 
-/// An average of the weights, as a scorer that has them.
+/// A saved average of the weights, stored as a scorer.
 #[derive(Serialize, Deserialize)]
 struct SavedAverage {
     steps: u64,
@@ -57,22 +57,22 @@ struct SavedAverage {
 /// The result of an epoch.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// Sum of the losses of the training queries, each taken at the weights before its own step.
+    /// The sum of the losses of the training queries, each computed before the query's own step.
     pub(super) sum: f64,
-    /// Number of these queries.
+    /// The number of training queries.
     pub(super) queries: usize,
-    /// Number of optimizer steps.
+    /// The number of optimizer steps.
     pub(super) steps: usize,
-    /// Learning rate of the last step.
+    /// The learning rate of the last step.
     pub(super) learning_rate: f64,
-    /// Figures of the epoch: learning rate, annealed parameter, and the factor of the loss in f16.
+    /// The figures of the epoch: the learning rate, the annealed parameter, and the factor of the loss in f16.
     pub(super) figures: Vec<(String, f64)>,
 }
 
 pub(super) struct Session<'a> {
     config: &'a GradientConfig,
     loss: &'a TrainingLoss,
-    /// Name of the annealed parameter.
+    /// The name of the annealed parameter.
     annealed: Option<String>,
     anneal: AnnealState,
     seed: u64,
@@ -83,11 +83,11 @@ pub(super) struct Session<'a> {
     model: RankingModel,
     optimizer: Descent,
     scheduler: ModuleLrScheduler,
-    /// The average of the weights, where one is wanted.
+    /// The average of the weights, if one is configured.
     average: Option<AveragedWeights>,
-    /// The factor of the loss, where one is needed.
+    /// The factor of the loss, if the precision needs one.
     scale: Option<LossScale>,
-    /// The scorer of the best epoch, ready for use; before the first epoch, the initial scorer.
+    /// The scorer of the best epoch, or the initial scorer before the first epoch.
     best: Scorer,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The current model.
+    /// Returns the current model.
     pub(super) fn model(&self) -> RankingModel {
         self.model.clone()
     }
@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
                 average.observe(&self.model.scorer.valid());
             }
         }
-        // Read back once per epoch, so that a device works on while the host prepares the next step.
+        // Losses are read back once per epoch, so the device keeps working while the host prepares the next step.
         count_read();
         let losses =
             Tensor::cat(losses, 0).try_into_data().map_err(|error| self.device_failed(epoch, steps, &error))?;
@@ -197,7 +197,7 @@ impl<'a> Session<'a> {
         Ok(Outcome { sum, queries, steps: steps.len(), learning_rate, figures })
     }
 
-    /// The scorer as it is measured and saved, with averaged weights if they are averaged.
+    /// Returns the scorer that is measured and saved, with averaged weights if averaging is configured.
     fn in_use(&self) -> Scorer {
         let scorer = self.model.scorer.valid();
         match &self.average {
@@ -206,7 +206,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The scores of the documents of a set after an epoch; `None` for the validation set if there is none.
+    /// Returns the scores of the documents of a set after an epoch, or `None` if there is no validation set.
     pub(super) fn scores(&self, set: Set, epoch: usize) -> Result<Option<Vec<f64>>, LearnerError> {
         let (data, name) = match set {
             Set::Training => (Some(&self.train), "training"),
@@ -220,7 +220,7 @@ impl<'a> Session<'a> {
         Ok(Some(scores.into_iter().map(f64::from).collect()))
     }
 
-    /// Names the largest batch, since most devices that fail lack memory.
+    /// Returns an error that names the largest batch, since devices mostly fail for lack of memory.
     fn device_failed(&self, epoch: usize, steps: &[Vec<usize>], error: &ExecutionError) -> LearnerError {
         let shapes = steps.iter().flat_map(|queries| self.batches.shapes(queries));
         let (queries, documents) = shapes.max_by_key(|(queries, documents)| queries * documents).unwrap_or_default();
@@ -245,7 +245,7 @@ impl<'a> Session<'a> {
         LearnerError::Solver { learner: NAME, reason }
     }
 
-    /// Keeps the epoch if it is the selected one so far.
+    /// Keeps the scorer of the epoch if this epoch is the selected one so far.
     pub(super) fn close_epoch(&mut self, recorded: &Recorded) {
         if recorded.improved {
             self.best = self.in_use();
@@ -255,7 +255,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The scorer of the best epoch.
+    /// Returns the scorer of the best epoch.
     pub(super) fn best(&self) -> &Scorer {
         &self.best
     }
@@ -290,7 +290,8 @@ impl<'a> Session<'a> {
             self.model.scorer = load(&self.model.scorer, &saved.model)?;
             self.best = load(&self.best, &saved.best)?;
             if let (Some(decay), Some(saved)) = (self.config.average, &saved.average) {
-                // Not into a clone of `best`: clones share the running statistics of batch norm.
+                // The average is not loaded into a clone of `best`, since clones share the running statistics of batch
+                // norm.
                 let scorer = load(&self.model.scorer.valid(), &saved.scorer)?;
                 self.average = Some(AveragedWeights::restored(decay, saved.steps, &scorer));
             }

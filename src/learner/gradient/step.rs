@@ -1,5 +1,5 @@
-//! One step of training: the loss of its queries and the gradients of their mean, computed shard by shard, each in
-//! parts, and added in the order of shards and parts.
+//! One step of training, which computes the loss of its queries and the gradients of their mean. Each shard is computed
+//! in parts, and the results are added in the order of shards and parts.
 
 use burn::module::Module;
 use burn::optim::{GradientsAccumulator, GradientsParams};
@@ -17,22 +17,22 @@ pub(super) struct TrainingStep<'a> {
     pub(super) batches: &'a Batches<'a>,
     pub(super) processes: &'a dyn Processes,
     pub(super) queries: &'a [usize],
-    /// Seed of the run.
+    /// The seed of the run.
     pub(super) run: u64,
-    /// The epoch, from 1.
+    /// The epoch, counted from 1.
     pub(super) epoch: usize,
-    /// Place of the step in its epoch, from 0.
+    /// The place of the step in its epoch, counted from 0.
     pub(super) index: usize,
-    /// Seed of dropout in the epoch.
+    /// The seed of dropout in the epoch.
     pub(super) dropout: u64,
 }
 
-/// The sum of the losses of some queries, `[1]` without graph, and their share in the gradients of the mean of a step.
+/// The sum of the losses of some queries, `[1]` without graph, and the gradients of their share in a step's mean loss.
 type Sum = (Tensor<1>, GradientsParams);
 
 impl TrainingStep<'_> {
-    /// Sum of the losses of the queries, `[1]` without graph, and `scale` times the gradients of their mean. The same
-    /// model gives the same result again.
+    /// Returns the sum of the losses of the queries, `[1]` without graph, and `scale` times the gradients of their
+    /// mean. Repeated calls with the same model give the same result.
     pub(super) fn gradients(&self, model: &RankingModel, scale: f64) -> Sum {
         let sums = self.batches.own().map(|shard| self.of_shard(model, shard, scale));
         let sum = match self.processes.count() {
@@ -48,7 +48,7 @@ impl TrainingStep<'_> {
         sum.unwrap_or_else(|| (Tensor::zeros([1], &model.devices()[0].clone().inner()), GradientsParams::new()))
     }
 
-    /// Returns the contribution of a shard; none if the step has no query of it.
+    /// Returns the contribution of a shard, or `None` if the step has no query of the shard.
     fn of_shard(&self, model: &RankingModel, shard: usize, scale: f64) -> Option<Sum> {
         let queries = self.queries.len();
         let drawn_by =
@@ -66,7 +66,7 @@ impl TrainingStep<'_> {
     }
 }
 
-/// Adds in order; none if there is nothing to add.
+/// Adds contributions in order, or returns `None` if there are none.
 fn added(model: &RankingModel, mut sums: impl Iterator<Item = Sum>) -> Option<Sum> {
     let (mut loss, grads) = sums.next()?;
     let Some((next_loss, next_grads)) = sums.next() else { return Some((loss, grads)) };

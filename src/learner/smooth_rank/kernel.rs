@@ -33,8 +33,8 @@ pub(super) struct KernelMap {
 }
 
 impl KernelMap {
-    /// Asks for the memory of the landmarks' kernels and of the components of all documents. The landmarks come from
-    /// the first set.
+    /// Checks that enough memory is free for the landmarks' kernels and the components of all documents. The landmarks
+    /// come from the first set.
     ///
     /// # Errors
     /// [`Refusal`] if kernel PCA needs more memory than is free.

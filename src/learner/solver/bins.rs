@@ -1,8 +1,8 @@
-//! Features cut into at most 256 bins, which threshold learners scan instead of sorted values.
+//! Cuts features into at most 256 bins, which threshold learners scan instead of sorted values.
 //!
-//! A feature with no more distinct values than bins loses nothing: every pair of neighboring values has a threshold
-//! half-way between them. Other features are cut so that the documents are divided as evenly as possible. Missing
-//! values (NaN) have a separate bin after all others.
+//! A feature with no more distinct values than bins loses nothing, since a threshold lies half-way between every two
+//! neighboring values. Other features are cut into bins that hold about equally many documents. Missing values (NaN)
+//! have a separate bin after all others.
 
 use std::ops::Range;
 
@@ -13,20 +13,20 @@ use crate::data::shards::own;
 use crate::distributed::Processes;
 use crate::op::Execution;
 
-/// Maximum number of bins of a feature.
+/// The maximum number of bins of a feature.
 pub(crate) const MAX_BINS: usize = 256;
 
-/// Number of features that one pass over the rows takes: half a cache line.
+/// The number of features, half a cache line, that one pass over the rows reads.
 const TOGETHER: usize = 8;
 
 /// The bins of one feature.
 pub(crate) struct Binned {
     /// The bin of every document.
     pub codes: Vec<u8>,
-    /// Ascending, none when the feature is constant: bin `b` holds the values above threshold `b - 1` and up to
-    /// threshold `b`.
+    /// The thresholds in ascending order, none if the feature is constant. Bin `b` holds the values above threshold
+    /// `b - 1` and up to threshold `b`.
     pub thresholds: Vec<f32>,
-    /// Whether there is a bin of missing values, the one after the last.
+    /// Whether there is a bin of missing values, which follows the other bins.
     pub has_missing: bool,
 }
 
@@ -40,7 +40,7 @@ impl Binned {
         Self { codes: values.iter().map(|&x| code(x)).collect(), thresholds, has_missing }
     }
 
-    /// As processes exchange it.
+    /// Returns the bins as bytes, which processes exchange.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![u8::from(self.has_missing)];
         bytes.extend(&self.codes);
@@ -48,25 +48,26 @@ impl Binned {
         bytes
     }
 
-    /// Reads the result of [`to_bytes`](Self::to_bytes), for so many documents.
+    /// Reads the bins of `documents` documents from the result of [`to_bytes`](Self::to_bytes).
     fn from_bytes(bytes: &[u8], documents: usize) -> Self {
         let (codes, thresholds) = bytes[1..].split_at(documents);
         Self { codes: codes.to_vec(), thresholds: floats(thresholds).collect(), has_missing: bytes[0] == 1 }
     }
 }
 
-/// Cuts neighboring features into at most `bins` bins (2 to [`MAX_BINS`]) each. The bin of missing values is
-/// additional, as long as there are at most [`MAX_BINS`] in all. Holds the values of these features until the last one
+/// Cuts each of some neighboring features into at most `bins` bins (2 to [`MAX_BINS`]). Missing values get an
+/// additional bin, within a total of [`MAX_BINS`]. The values of these features stay in memory until the last feature
 /// is cut.
 pub(crate) fn bins_of(data: &RankingDataset, features: Range<usize>, bins: usize) -> impl Iterator<Item = Binned> {
     let columns = data.features.columns(data.feature_count, features);
     columns.into_iter().map(move |values| Binned::new(&values, bins))
 }
 
-/// Cuts all features as [`bins_of`] does, and calls `of_feature` with the bins of each, in their order. Features are
-/// streamed: each pass over the file takes as many columns as `memory` holds, at least [`TOGETHER`].
+/// Cuts all features as [`bins_of`] does, and calls `of_feature` with the bins of each feature in turn. Each pass over
+/// the data file reads as many columns as fit into `memory`, but at least [`TOGETHER`].
 ///
-/// Processes read the rows that fall to them. They exchange some columns at a time, and each cuts its share of those.
+/// Each process reads its share of the rows. The processes exchange some columns at a time, and each process cuts its
+/// share of these columns.
 pub(crate) fn bins_in_passes(
     data: &RankingDataset,
     bins: usize,
@@ -99,8 +100,8 @@ pub(crate) fn bins_in_passes(
     }
 }
 
-/// The bins of columns whose rows are spread over the processes. Each process gets all rows, and cuts its share of the
-/// columns.
+/// Returns the bins of columns whose rows are spread over the processes. Each process receives all rows of these
+/// columns and cuts its share of the columns.
 fn shared_bins(columns: &[Vec<f32>], documents: usize, bins: usize, readers: &dyn Processes) -> Vec<Binned> {
     let bytes = columns.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
     let rows = readers.gather(bytes);
@@ -116,12 +117,12 @@ fn shared_bins(columns: &[Vec<f32>], documents: usize, bins: usize, readers: &dy
     readers.gather_all(binned).iter().map(|bytes| Binned::from_bytes(bytes, documents)).collect()
 }
 
-/// Floats of their bytes.
+/// Converts bytes to floats.
 fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes))
 }
 
-/// Cuts features of a dataset into bins, in parallel: see [`bins_of`].
+/// Cuts features of a dataset into bins in parallel, as [`bins_of`] does.
 pub(crate) fn bins_of_all(data: &RankingDataset, features: Range<usize>, bins: usize) -> Vec<Binned> {
     let firsts: Vec<usize> = features.clone().step_by(TOGETHER).collect();
     let of_some =
@@ -129,7 +130,7 @@ pub(crate) fn bins_of_all(data: &RankingDataset, features: Range<usize>, bins: u
     firsts.into_par_iter().flat_map_iter(Execution::current().bind(of_some)).collect()
 }
 
-/// The thresholds between at most `bins` bins; sorts the values.
+/// Returns the thresholds between at most `bins` bins, and sorts the values.
 fn cut(values: &mut [f32], bins: usize) -> Vec<f32> {
     values.sort_unstable_by(f32::total_cmp);
     let groups: Vec<(f32, usize)> = values.chunk_by(|a, b| a == b).map(|group| (group[0], group.len())).collect();
@@ -149,7 +150,7 @@ fn cut(values: &mut [f32], bins: usize) -> Vec<f32> {
     thresholds
 }
 
-/// A number `t` with `low <= t < high`, half-way where there is room.
+/// Returns a number `t` with `low <= t < high`, half-way between them if possible.
 fn between(low: f32, high: f32) -> f32 {
     let middle = ((f64::from(low) + f64::from(high)) / 2.0) as f32;
     if middle < high { middle } else { low }
@@ -173,7 +174,7 @@ mod tests {
     fn many_values_are_divided_evenly() {
         let mut values: Vec<f32> = (0..1000).map(|i| i as f32).collect();
         assert_eq!(cut(&mut values, 4), [249.5, 499.5, 749.5]);
-        // A value that most documents share takes one bin, and the rest still divide among the others.
+        // A value that most documents share takes one bin, and the other values are divided among the other bins.
         let mut mostly_zero: Vec<f32> = (0..1000).map(|i| if i < 900 { 0.0 } else { i as f32 }).collect();
         assert_eq!(cut(&mut mostly_zero, 3), [450.0, 949.5]);
     }

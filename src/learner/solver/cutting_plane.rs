@@ -1,11 +1,11 @@
-//! Minimization of `1/2 ||w||^2 + C R(w)` for a convex risk `R >= 0` by cutting planes (Joachims, 2006, one slack;
-//! with the line search of Franc and Sonnenburg, 2008).
+//! Minimizes `1/2 ||w||^2 + C R(w)` for a convex risk `R >= 0` by one-slack cutting planes (Joachims, 2006). The line
+//! search is from Franc and Sonnenburg (2008).
 //!
-//! A round adds planes under `R` and solves the quadratic program over all planes, which bounds the minimum from
-//! below. It then searches the segment from the best point so far to the program's solution. The difference between
-//! the best value and the highest bound is the duality gap: a certificate, not an estimate.
+//! A round adds planes under `R` and solves the quadratic program over all planes, which bounds the minimum from below.
+//! The round then searches the segment from the best point so far to the solution of this program. The duality gap is
+//! the difference between the best value and the highest bound, and certifies the accuracy.
 //!
-//! Cost of a round: a few evaluations of the risk and one quadratic program over the planes in use.
+//! A round costs a few evaluations of the risk and one quadratic program over the planes in use.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ use super::quadratic_program::{self, Plane};
 use super::solved::Solved;
 use super::vectors::{add_scaled, dot};
 
-/// Maximum number of evaluations of the risk along one segment.
+/// The maximum number of evaluations of the risk along one segment.
 const SEARCH_STEPS: usize = 6;
-/// Number of rounds for which a plane may have the multiplier 0 before it is dropped.
+/// The number of rounds for which a plane may have the multiplier 0 before it is dropped.
 const IDLE_ROUNDS: usize = 15;
 
 /// The value of a convex risk, with one subgradient.
@@ -40,16 +40,16 @@ struct Cut {
     idle: usize,
 }
 
-/// The state of a minimization.
+/// The progress of a minimization.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Standing {
-    /// Lowest objective so far.
+    /// The lowest objective so far.
     pub(crate) objective: f64,
-    /// Objective minus the highest lower bound.
+    /// The lowest objective minus the highest lower bound.
     pub(crate) gap: f64,
-    /// Number of planes in use.
+    /// The number of planes in use.
     pub(crate) planes: usize,
-    /// Number of rounds so far.
+    /// The number of rounds so far.
     pub(crate) rounds: usize,
 }
 
@@ -64,23 +64,24 @@ pub(crate) struct CuttingPlanes {
 }
 
 impl CuttingPlanes {
-    /// `cost` is `C > 0`.
+    /// Starts a minimization with the cost `C > 0`.
     pub(crate) fn new(cost: f64) -> Self {
         Self { cost, best: None, bound: 0.0, cuts: Vec::new(), rounds: 0 }
     }
 
-    /// The best weights so far.
+    /// Returns the best weights so far.
     pub(crate) fn weights(&self) -> &[f64] {
         self.best.as_ref().map_or(&[], |best| &best.weights)
     }
 
-    /// Objective, gap and planes.
+    /// Returns the objective, the gap and the numbers of planes and rounds so far.
     pub(crate) fn standing(&self) -> Standing {
         let objective = self.best.as_ref().map_or(f64::INFINITY, |best| best.objective);
         Standing { objective, gap: (objective - self.bound).max(0.0), planes: self.cuts.len(), rounds: self.rounds }
     }
 
-    /// Does one round, from `start` (the first) or from the best point so far. `risk` is evaluated at any weights.
+    /// Does one round, from `start` in the first round and from the best point in later ones. `risk` must accept any
+    /// weights.
     pub(crate) fn round(&mut self, start: &[f64], risk: &impl Fn(&[f64]) -> Risk) -> Result<Standing, String> {
         let best = match self.best.take() {
             Some(best) => best,
@@ -110,7 +111,7 @@ impl CuttingPlanes {
     }
 
     /// Does rounds from `start` until the gap is at most `tolerance` times the objective, `most` rounds are done,
-    /// `stop` asks for an end, or the solver fails. A failure is an error in the first round only.
+    /// `stop` returns true, or the solver fails. A failure is an error only in the first round.
     pub(crate) fn minimize(
         mut self,
         start: &[f64],
@@ -152,14 +153,14 @@ impl CuttingPlanes {
         Point { weights, objective, risk: value, slope }
     }
 
-    /// Adds the plane `R(v) >= risk + slope . (v - w)` of a point.
+    /// Adds the plane `R(v) >= risk + slope . (v - w)` of a point `w`.
     fn cut(&mut self, point: &Point) {
         let offset = point.risk - dot(&point.slope, &point.weights);
         self.cuts.push(Cut { plane: Plane { offset, slope: point.slope.clone() }, idle: 0 });
     }
 
-    /// Searches `from + t (to - from)`, `0 <= t <= 1`, for the lowest objective, and cuts at both ends of the last
-    /// bracket.
+    /// Searches `from + t (to - from)`, `0 <= t <= 1`, for the lowest objective, and adds planes at both ends of the
+    /// last bracket.
     fn search(&mut self, from: Point, to: Vec<f64>, risk: &impl Fn(&[f64]) -> Risk) -> Point {
         let mut direction = to.clone();
         add_scaled(&mut direction, -1.0, &from.weights);
@@ -193,8 +194,8 @@ impl CuttingPlanes {
     }
 }
 
-/// The minimizer of the maximum of two parabolas of curvature `length`, one through the value and slope at each end.
-/// The maximum is the objective along the segment if the risk is as its planes at both ends say.
+/// Returns the minimizer of the maximum of two parabolas of curvature `length`, each with the value and slope of one
+/// end. This maximum equals the objective along the segment if the risk equals the larger of the two end planes.
 fn model_minimum(at: [f64; 2], value: [f64; 2], slope: [f64; 2], length: f64) -> f64 {
     let own = [0, 1].map(|end| at[end] - slope[end] / length);
     // Both parabolas have the same curvature, so they cross at most once.
@@ -215,7 +216,7 @@ fn model_minimum(at: [f64; 2], value: [f64; 2], slope: [f64; 2], length: f64) ->
 mod tests {
     use super::*;
 
-    /// `R(w) = max(0, 1 - w_1) + |w_2 - 3| / 2`
+    /// The risk `R(w) = max(0, 1 - w_1) + |w_2 - 3| / 2`.
     fn risk(w: &[f64]) -> Risk {
         let hinge = (1.0 - w[0]).max(0.0);
         Risk {

@@ -1,4 +1,4 @@
-//! Numerical methods that know nothing of rankings.
+//! Numerical methods that do not depend on rankings.
 
 pub(crate) mod bins;
 pub(crate) mod cutting_plane;

@@ -1,4 +1,4 @@
-//! Weighted least squares with a penalty, in closed form.
+//! Solves weighted least squares with an L2 penalty in closed form.
 
 use nalgebra::{Cholesky, DMatrix, DVector};
 use rayon::prelude::*;
@@ -20,7 +20,7 @@ pub struct LinearSolution {
     pub bias: f64,
 }
 
-/// The normal equations of a weighted least-squares problem, solved for any lambda.
+/// The normal equations of a weighted least-squares problem, which can be solved for any lambda.
 #[derive(Debug, Clone)]
 pub struct NormalEquations {
     /// `sum_d c_d (x_d - mean) (x_d - mean)^T`
@@ -33,29 +33,30 @@ pub struct NormalEquations {
     target_variance: f64,
 }
 
-/// Number of documents in one block of the sums. It is fixed, so that the number of threads does not change a result.
+/// The number of documents in one block of the sums. It is fixed, so the number of threads does not change a result.
 const BLOCK: usize = 1024;
 
-/// Most blocks that are computed in parallel before they are added up.
+/// The maximum number of blocks that are computed in parallel before they are added.
 const BLOCKS_AT_ONCE: usize = 32;
 
-/// Bytes that these blocks may need, unless a single block needs more.
+/// The number of bytes that parallel blocks may need, unless a single block needs more.
 const BYTES_AT_ONCE: u64 = 256 << 20;
 
-/// Number of matrices of the products of all features, apart from the blocks: the sums, their parts and the solver's.
+/// The number of feature-by-feature matrices in memory in addition to the blocks: the sums, their parts and the
+/// solver's.
 const COPIES: usize = 4;
 
-/// Number of blocks, each the products of so many columns, that are computed in parallel.
+/// Returns the number of blocks to compute in parallel, if each holds the products of `columns` columns.
 fn blocks_at_once(columns: usize) -> usize {
     let bytes = memory::product([columns, columns, size_of::<f64>()]).max(1);
     ((BYTES_AT_ONCE / bytes) as usize).clamp(1, BLOCKS_AT_ONCE)
 }
 
 impl NormalEquations {
-    /// Asks for the memory of the products of so many features.
+    /// Checks that enough memory is free for the products of `features` features.
     ///
     /// # Errors
-    /// [`Refusal`] if they need more memory than is free.
+    /// [`Refusal`] if the products need more memory than is free.
     pub fn ask_memory(features: usize) -> Result<(), Refusal> {
         let copies = COPIES + blocks_at_once(features + 1);
         let bytes = memory::product([features + 1, features + 1, size_of::<f64>(), copies]);
@@ -68,11 +69,10 @@ impl NormalEquations {
         )
     }
 
-    /// Sums up documents with targets `t` and weights `c`, one per document, in parallel over blocks of documents. Each
-    /// process computes the sums of some features with all others, so every sum has the order that it has in one
-    /// process.
+    /// Sums over documents with targets `t` and weights `c`, in parallel over blocks of documents. Each process
+    /// computes the sums of some features with all others, so every sum is added in the same order as in one process.
     ///
-    /// Without an intercept the means count as 0.
+    /// Without an intercept, the means are taken as 0.
     pub fn new(
         data: &RankingDataset,
         targets: &[f64],
@@ -125,7 +125,8 @@ impl NormalEquations {
         }
     }
 
-    /// The minimizer; `None` when rounding leaves the matrix without a Cholesky factor (lambda too small).
+    /// Returns the minimizer, or `None` if lambda is so small that rounding leaves the matrix without a Cholesky
+    /// factor.
     pub fn solve(&self, lambda: f64) -> Option<LinearSolution> {
         let size = self.products.nrows();
         let factor = Cholesky::new(&self.products + DMatrix::identity(size, size) * lambda)?;
@@ -134,7 +135,7 @@ impl NormalEquations {
         Some(LinearSolution { weights: weights.as_slice().to_vec(), bias })
     }
 
-    /// The objective at the weights `w`, with the intercept at its optimum.
+    /// Returns the objective at the weights `w`, with the optimal intercept.
     pub fn objective(&self, weights: &[f64], lambda: f64) -> f64 {
         let w = DVector::from_column_slice(weights);
         w.dot(&(&self.products * &w)) - 2.0 * w.dot(&self.moments) + self.target_variance + lambda * w.norm_squared()

@@ -1,15 +1,17 @@
-//! The quadratic program behind every support vector learner here:
+//! The quadratic program that the support vector learners solve:
 //!
 //! ```text
 //! min over w, xi >= 0    1/2 ||w||^2 + C xi    such that    xi >= offset_p + slope_p . w    for every plane p
 //! ```
 //!
-//! It gives the best known bound on the minimum of `1/2 ||w||^2 + C R(w)` when the convex `R` is known through the
-//! planes under it. clarabel's interior-point method solves it. Its multipliers, made feasible (`alpha >= 0`,
-//! `sum alpha <= C`), give `w = -sum_p alpha_p slope_p` and the dual value `sum_p alpha_p offset_p - 1/2 ||w||^2`, a
-//! lower bound of the minimum whatever the accuracy of the solver.
+//! The minimum of this program is a lower bound on the minimum of `1/2 ||w||^2 + C R(w)`, if the planes lie under the
+//! convex `R`. The interior-point method of clarabel solves the program. Its multipliers are made feasible
+//! (`alpha >= 0`, `sum alpha <= C`). They then give `w = -sum_p alpha_p slope_p` and the dual value
+//! `sum_p alpha_p offset_p - 1/2 ||w||^2`. The dual value is a lower bound on the minimum whatever the accuracy of the
+//! solver.
 //!
-//! Cost: about `p f min(p, f)` per interior-point step for `p` planes of `f` features, with some ten steps.
+//! An interior-point step costs about `p f min(p, f)` for `p` planes of `f` features, and a solution takes some ten
+//! steps.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus};
@@ -17,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::vectors::{add_scaled, dot};
 
-/// The first cost tried, and the factor from one cost to the next, for slopes of at most 1.
+/// The first cost to try, and the factor between one cost and the next, for slopes of at most 1.
 const FIRST_COST: f64 = 1e8;
 
 /// A linear function `offset + slope . w` below a convex risk.
@@ -27,17 +29,17 @@ pub(crate) struct Plane {
     pub(crate) slope: Vec<f64>,
 }
 
-/// The solution over a set of planes.
+/// The solution of the program for a set of planes.
 pub(crate) struct Solution {
-    /// `w`
+    /// The weights `w`.
     pub(crate) weights: Vec<f64>,
-    /// `alpha`, one number per plane, 0 for a plane that is not touched.
+    /// The multipliers `alpha`, one per plane, which are 0 for inactive planes.
     pub(crate) multipliers: Vec<f64>,
-    /// The dual value: no `w` does better.
+    /// The dual value, below which no `w` brings the objective.
     pub(crate) bound: f64,
 }
 
-/// The scale of non-negative numbers: the largest of them, or 1 if all are 0.
+/// Returns the scale of non-negative numbers, which is the largest of them, or 1 if all are 0.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
     match values.fold(0.0, f64::max) {
         0.0 => 1.0,
@@ -45,11 +47,11 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// Solves the program; an error says how clarabel ended.
+/// Solves the quadratic program. An error says how clarabel ended.
 ///
-/// Slopes and offsets are scaled to at most 1, and the objective so that it is neither tiny nor huge, because the
-/// solver's tolerances are partly absolute. Instead of a large cost a smaller one is tried first. If the sum of the
-/// multipliers stays clearly below the smaller cost, no slack is needed, and every larger cost has the same solution.
+/// Slopes and offsets are scaled to at most 1, and the objective is scaled to a moderate size, because the solver's
+/// tolerances are partly absolute. Before a large cost, a smaller one is tried. If the sum of the multipliers stays
+/// clearly below the smaller cost, no slack is needed, and every larger cost has the same solution.
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     let steepest = largest(planes.iter().map(|plane| dot(&plane.slope, &plane.slope)));
     let highest = largest(planes.iter().map(|plane| plane.offset.abs()));
@@ -68,7 +70,7 @@ pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     }
 }
 
-/// The multipliers of the planes in `min 1/2 ||v||^2 + cost xi` under the scaled constraints.
+/// Returns the multipliers of the planes in `min 1/2 ||v||^2 + cost xi` under the scaled constraints.
 fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f64) -> Result<Vec<f64>, String> {
     let features = planes[0].slope.len();
     // With a small cost the objective is about as small, so all of it is multiplied.
@@ -83,7 +85,7 @@ fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f6
         max_threads: 1,
         tol_gap_rel: 1e-10,
         tol_feas: 1e-10,
-        // There is always a solution: an apparent certificate that there is none is a rounding error.
+        // A solution always exists, so an apparent certificate that there is none is a rounding error.
         tol_infeas_abs: 1e-30,
         tol_infeas_rel: 1e-30,
         reduced_tol_infeas_abs: 1e-30,
@@ -95,7 +97,7 @@ fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f6
         .map_err(|error| error.to_string())?;
     solver.solve();
     match solver.solution.status {
-        // Whatever accuracy was reached, the bound of the multipliers holds.
+        // The bound of the multipliers holds whatever accuracy was reached.
         SolverStatus::Solved
         | SolverStatus::AlmostSolved
         | SolverStatus::InsufficientProgress
@@ -106,13 +108,13 @@ fn scaled(planes: &[Plane], highest: f64, constraints: &CscMatrix<f64>, cost: f6
     }
 }
 
-/// `P` of `1/2 x' P x` for `x = (v, xi)`: `factor` on the diagonal, 0 for `xi`.
+/// Returns `P` of `1/2 x' P x` for `x = (v, xi)`, with `factor` on the diagonal and 0 for `xi`.
 fn half_square(features: usize, factor: f64) -> CscMatrix<f64> {
     let columns = (0..=features).chain([features]).collect();
     CscMatrix::new(features + 1, features + 1, columns, (0..features).collect(), vec![factor; features])
 }
 
-/// `A` of `A x <= limits`: `scale slope_p . v - xi <= -offset_p` for each plane, then `-xi <= 0`.
+/// Returns `A` of `A x <= limits`, with `scale slope_p . v - xi <= -offset_p` for each plane, then `-xi <= 0`.
 fn constraints(planes: &[Plane], scale: f64) -> CscMatrix<f64> {
     let features = planes[0].slope.len();
     let rows = planes.len() + 1;
@@ -124,7 +126,7 @@ fn constraints(planes: &[Plane], scale: f64) -> CscMatrix<f64> {
     CscMatrix::new(rows, features + 1, columns, row_of, values)
 }
 
-/// Makes multipliers feasible (`alpha >= 0`, `sum alpha <= cost`) and returns the solution that belongs to them.
+/// Makes multipliers feasible (`alpha >= 0`, `sum alpha <= cost`) and returns the corresponding solution.
 fn feasible(planes: &[Plane], cost: f64, mut multipliers: Vec<f64>) -> Solution {
     // The threshold is relative to the largest multiplier, not to the cost: if no slack is needed, the multipliers do
     // not depend on the cost.
@@ -152,7 +154,7 @@ mod tests {
         Plane { offset, slope: slope.to_vec() }
     }
 
-    /// One plane `1 - a w`: `w = min(C, 1 / |a|^2) a`, the support vector machine of one example.
+    /// The single plane `1 - a w` gives `w = min(C, 1 / |a|^2) a`, the support vector machine of one example.
     #[test]
     fn one_example_has_the_analytic_solution() {
         let planes = [plane(1.0, &[-2.0, 0.0])];
@@ -163,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Two orthogonal examples under one slack: the multipliers share `C` equally.
+    /// Two orthogonal examples share one slack, so their multipliers share `C` equally.
     #[test]
     fn planes_share_the_cost() {
         let planes = [plane(1.0, &[-1.0, 0.0]), plane(1.0, &[0.0, -1.0]), plane(-5.0, &[1.0, 1.0])];
@@ -173,7 +175,7 @@ mod tests {
         assert!((solution.bound - (0.8 - 0.16)).abs() < 1e-8);
     }
 
-    /// Slopes far from 1: the multiplier, 1 / |a|^2, is tiny compared with the cost.
+    /// With slopes far from 1, the multiplier `1 / |a|^2` is tiny compared with the cost.
     #[test]
     fn steep_planes_keep_their_multipliers() {
         for cost in [1e-3, 1.0, 1e3, 1e6, 1e10] {
@@ -191,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Slopes and costs so small that the minimum is 1e-14: `w = C a`.
+    /// With very small slopes and costs, the minimum is 1e-14 and `w = C a`.
     #[test]
     fn flat_planes_keep_their_digits() {
         let solution = solve(&[plane(1.0, &[-1e-3])], 1e-8).unwrap();

@@ -4,18 +4,18 @@
 pub(crate) struct Solved {
     pub(crate) weights: Vec<f64>,
     pub(crate) objective: f64,
-    /// Objective minus a lower bound of the minimum, if there is one.
+    /// The objective minus a lower bound of the minimum, if there is one.
     pub(crate) gap: Option<f64>,
     /// Whether the gap is within the tolerance.
     pub(crate) converged: bool,
-    /// Reason why the solver stopped early, if it did.
+    /// The reason why the solver stopped early, if it did.
     pub(crate) failure: Option<String>,
-    /// Figures of the solver, for the round.
+    /// Further figures that the solver reports for the round.
     pub(crate) figures: Vec<(String, f64)>,
 }
 
 impl Solved {
-    /// The gap as a figure of a round.
+    /// Returns the gap as a figure of a round.
     pub(crate) fn gap_figure(&self) -> Option<(String, f64)> {
         self.gap.map(|gap| ("duality_gap".to_owned(), gap))
     }

@@ -2,17 +2,17 @@
 
 use crate::interleaved;
 
-/// `a . b`
+/// Returns `a . b`.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     interleaved::sum(a.len().min(b.len()), |i| a[i] * b[i])
 }
 
-/// `target += factor * row`
+/// Adds `factor * row` to `target`.
 pub(crate) fn add_scaled(target: &mut [f64], factor: f64, row: &[f64]) {
     target.iter_mut().zip(row).for_each(|(t, &x)| *t += factor * x);
 }
 
-/// Documents `0..scores.len()` by descending score, equal scores in their given order.
+/// Returns the documents `0..scores.len()` by descending score, with equal scores in their given order.
 pub(crate) fn descending(scores: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
