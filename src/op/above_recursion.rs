@@ -1,5 +1,5 @@
 //! The expectation of any function of a rank, times a sum or product over the documents above, under noisy scores. A
-//! recursion over the documents computes this expectation; section III of softrank-directness covers only the rank.
+//! recursion over the documents computes the expectation; section III of softrank-directness covers only the rank.
 
 use burn::tensor::Tensor;
 

@@ -103,7 +103,7 @@ impl<B: Backend> Weight<B> {
 #[derive(Clone, Debug, ExtensionType)]
 #[extension_type(fusion: cfg(feature = "_cube"))]
 pub enum Call<B: Backend> {
-    /// See [`step_sum()`](crate::op::step_sum()). The sum is 1/2 at documents that are not needed.
+    /// See [`step_sum()`](crate::op::step_sum()). The step sum is 1/2 at documents that are not needed.
     StepSum {
         x: FloatTensor<B>,
         v: FloatTensor<B>,

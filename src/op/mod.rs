@@ -1,6 +1,6 @@
 //! The primitives, which are sums over one list from which nearly every loss is composed in a few lines. Sums over
 //! pairs of documents need most of the time. Once sums over pairs are fast, the backend's own operations dominate, so
-//! some of these are primitives, too.
+//! some of these operations are primitives, too.
 //!
 //! | primitive | value for document i |
 //! |---|---|
@@ -24,8 +24,8 @@
 //! same shape. A call with inputs of different shapes panics before it computes anything, with both shapes in its
 //! message.
 //!
-//! Some losses do their main work with the backend's own operations. Some of these losses hold tensors over pairs,
-//! `[B, N, N]`, outside the memory budget. ARCHITECTURE.md lists these losses under "Limits".
+//! Some losses compute most of their result with the backend's own operations. Some losses hold tensors over pairs,
+//! `[B, N, N]`, outside the memory budget. ARCHITECTURE.md lists losses with tensors over pairs under "Limits".
 
 // The layers, each below the one before: a call, who computes it, what it means, and the kernels.
 mod call;

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Returns `out_i = sum_{r < k} D_r p_i(r)`, or 0 at padding. The `k` entries of `discounts` are `D`, and `p_i` is the
-/// distribution of the rank of `i`, counted from 0. This rank counts the successes in one trial per document `j != i`,
+/// distribution of the rank of `i`, counted from 0. The rank counts the successes in one trial per document `j != i`,
 /// of probability `pi_ji = (1 + erf((x_j - x_i) / (2 sigma))) / 2`. The function is
 /// [`above_recursion`](super::above_recursion()) with [`Above::Nothing`].
 ///

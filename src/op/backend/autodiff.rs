@@ -15,8 +15,8 @@ use super::primitives::{Primitives, backward, forward};
 use crate::execution::Execution;
 use crate::op::call::{Call, Tensors};
 
-/// The autodiff node of a call with `N` differentiated inputs. The state of this node is the call and the outputs that
-/// the gradient needs.
+/// The autodiff node of a call with `N` differentiated inputs. The state of an autodiff node is the call and the
+/// outputs that its gradient needs.
 #[derive(Debug)]
 struct Node;
 

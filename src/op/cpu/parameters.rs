@@ -128,8 +128,8 @@ impl AboveExpectation {
     }
 }
 
-/// Any function of a document's rank times a sum or product over the documents above it. The expectation of this
-/// function is taken over noisy scores.
+/// Any function of a document's rank times a sum or product over the documents above it. The expectation of the product
+/// is taken over noisy scores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AboveRecursion {
     /// The noise with which documents are compared.
@@ -138,8 +138,8 @@ pub struct AboveRecursion {
     pub above: Above,
 }
 
-/// NeuralSort's matrix of a list of `n` documents, optionally with Sinkhorn's scaling. The entries of this matrix are
-/// `P_rj = softmax_j(((n + 1 - 2 r) x_j - sum_k |x_j - x_k|) / temperature)`.
+/// NeuralSort's matrix of a list of `n` documents, optionally with Sinkhorn's scaling. The entries of NeuralSort's
+/// matrix are `P_rj = softmax_j(((n + 1 - 2 r) x_j - sum_k |x_j - x_k|) / temperature)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NeuralSortMatrix {
     /// The temperature of the relaxed sort, in units of the score, above 0.
@@ -181,11 +181,11 @@ pub enum PairLoss {
         /// The difference of scores from which a pair costs nothing.
         margin: f64,
     },
-    /// `exp(-t)` (RankBoost). Below `t = -60` in float32 or `t = -680` in float64, its tangent replaces the
-    /// exponential, so the loss stays finite.
+    /// The exponential loss of RankBoost, `exp(-t)`. Below `t = -60` in float32 or `t = -680` in float64, its tangent
+    /// replaces the exponential, so the loss stays finite.
     Exponential,
     /// The fidelity loss of FRank, `1 - sqrt(sigmoid(t))`.
     Fidelity,
-    /// `sigmoid(-t)`, a smooth count of the pairs in the wrong order
+    /// The loss `sigmoid(-t)`, a smooth count of the pairs in the wrong order.
     SoftZeroOne,
 }

@@ -43,8 +43,8 @@ pub trait Real:
     /// The smallest factor for which a product of two remains a normal number.
     const SMALLEST_FACTOR: Self;
     /// The value of `-t` beyond which the tangent replaces
-    /// [`PairLoss::Exponential`](super::parameters::PairLoss::Exponential). With this bound, the sum over `10^8` pairs
-    /// of scores up to `10^4` remains finite.
+    /// [`PairLoss::Exponential`](super::parameters::PairLoss::Exponential). The sum over `10^8` pairs of scores up to
+    /// `10^4` then remains finite.
     const EXPONENTIAL_BOUND: Self;
 
     fn from_f64(value: f64) -> Self;
@@ -59,7 +59,8 @@ pub trait Real:
     fn digit(key: Self::Key, shift: u32, bits: u32) -> usize;
 
     /// The coefficients of [`exponential`](Self::exponential), [`scaled_erfc`](Self::scaled_erfc) and
-    /// [`log_1p`](Self::log_1p), highest degree first. Kernels that do not use this trait read these coefficients.
+    /// [`log_1p`](Self::log_1p), highest degree first. Kernels that do not use this trait read the coefficients
+    /// directly.
     #[cfg(feature = "_cube")]
     const COEFFICIENTS: Coefficients<Self>;
 

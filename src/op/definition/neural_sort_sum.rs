@@ -118,7 +118,7 @@ fn weigh<B: Backend>(e: &Array<B>, weights: Array<B>, slope: &Array<B>) -> [Arra
 }
 
 /// Returns the gradients with respect to `x` and `v`. Each scaling factor is `1` over a sum of entries, multiplied by
-/// factors of the other side. If the logarithm of an entry or of such a factor rises by one, the logarithm of the
+/// factors of the other side. If the logarithm of an entry or factor in the sum rises by one, the logarithm of the
 /// scaling factor falls by the scaled entry.
 pub fn gradient<B: Backend>(
     x: FloatTensor<B>,

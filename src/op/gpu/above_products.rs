@@ -35,7 +35,7 @@ pub(super) fn passes(b: f32, #[comptime] sum: bool) -> f32 {
 }
 
 /// The trials of a tile in shared memory. For each column and row, the scratch memory holds the probability that the
-/// column beats the row, and its complement. It also holds the value of each column.
+/// column beats the row, and its complement. The scratch memory also holds the value of each column.
 #[derive(CubeType)]
 pub(super) struct Scratch {
     pub ahead: Shared<[f32]>,

@@ -1,10 +1,10 @@
 //! Computes [`above_recursion`](crate::op::above_recursion()) on the device.
 //!
-//! A unit follows the trials of all columns against one row under one comparison; no other unit can share this work.
-//! Each unit holds a [window](super::rank_window) of ranks. More ranks need several windows, and only as many run as
-//! the function of a list needs. Neighboring windows exchange one number per trial. The gradient runs backward through
-//! the trials. The states before each block of trials are kept; the others are recomputed within their block. Units sum
-//! the gradient of their rows for every column, and a second kernel adds the tiles of rows.
+//! A unit follows the trials of all columns against one row under one comparison, which no other unit can share. Each
+//! unit holds a [window](super::rank_window) of ranks. More ranks need several windows, and only as many run as the
+//! function of a list needs. Neighboring windows exchange one number per trial. The gradient runs backward through the
+//! trials. The states before each block of trials are kept; the others are recomputed within their block. Units sum the
+//! gradient of their rows for every column, and a second kernel adds the tiles of rows.
 
 use burn::backend::TensorMetadata;
 use burn_cubecl::cubecl::{self, prelude::*};
@@ -62,8 +62,8 @@ fn kept(scratch: &[f32], slots: Slots, first: usize, rank: usize, #[comptime] fo
     }
 }
 
-/// Returns the numbers that a neighboring window left for trial `j`, in the slots from `first`. Beyond the windows,
-/// these numbers are 0.
+/// Returns the numbers that a neighboring window left for trial `j`, in the slots from `first`. Beyond the windows, a
+/// neighbor's numbers are 0.
 #[cube]
 fn take(scratch: &[f32], slots: Slots, first: usize, j: usize, is_there: bool, #[comptime] form: Form) -> Neighbor {
     let mut p = 0.0f32;
@@ -191,9 +191,9 @@ fn values(
 struct Layout {
     /// The states before the trials of one block.
     within: usize,
-    /// One number of each kind per trial, from the window below.
+    /// One `p`, and with a sum one `w`, for each trial, from the window below.
     below: usize,
-    /// One number of each kind per trial, from the window above.
+    /// One `p`, and with a sum one `w`, for each trial, from the window above.
     above: usize,
 }
 
@@ -215,11 +215,11 @@ fn slots_needed(documents: usize, block: usize, form: Form) -> usize {
 /// every column. `first` is the number of the first cube.
 ///
 /// For each comparison, and each window of ranks from the highest down, the kernel works in three steps:
-/// 1. It recomputes the windows below, because each trial needs a number from the window below.
-/// 2. It runs all trials once and stores the state before each block of trials.
-/// 3. From the last block to the first, it recomputes and stores the states before the trials of the block. After that,
-///    the derivatives run backward, trial by trial. Shared memory collects the flows of up to [`TILE`] trials, and one
-///    unit for each column adds them over the rows.
+/// 1. The kernel recomputes the windows below, because each trial needs a number from the window below.
+/// 2. The kernel runs all trials once and stores the state before each block of trials.
+/// 3. From the last block to the first, the kernel recomputes and stores the states before the trials of the block. The
+///    derivatives then run backward through the block, trial by trial. Shared memory collects the flows of up to
+///    [`TILE`] trials, and one unit for each column adds them over the rows.
 #[cube(launch)]
 fn flows(
     x: &[f32],

@@ -1,4 +1,5 @@
-//! Marks lists with a score that is not finite. All documents of such a list become NaN, so a diverged run is visible.
+//! Marks lists with a score that is not finite. All documents of a list with a score that is not finite become NaN, so
+//! a diverged run is visible.
 //!
 //! The minimum and maximum on a device ignore NaN, and pairs that do not count would hide it. A separate kernel runs
 //! after the others and checks the bits of the scores.

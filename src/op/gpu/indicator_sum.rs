@@ -135,7 +135,7 @@ fn sums<'a>(primitive: &'a str, x: &'a CubeTensor, mask: &'a CubeTensor, sigma: 
     }
 }
 
-/// Returns the sums and the denominators of their softmax, see [`indicator_sum`](crate::op::indicator_sum()).
+/// Returns the sums of [`indicator_sum`](crate::op::indicator_sum()) and the denominators of their softmax.
 pub fn indicator_sum(x: &CubeTensor, a: &CubeTensor, mask: &CubeTensor, sigma: f64) -> Option<[CubeTensor; 2]> {
     let rate = (-1.0 / sigma) as f32;
     let pairs = |batch: &Batch, order: &CubeTensor| {

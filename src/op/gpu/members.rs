@@ -38,8 +38,8 @@ pub(super) fn members(order: &[u32], list: usize, documents: usize) -> Members {
     }
 }
 
-/// Returns the number of columns for the rows of a cube. This number is the same for all units of the cube, since they
-/// wait for each other.
+/// Returns the number of columns for the rows of a cube. The number of columns is the same for all units of a cube,
+/// since they wait for each other.
 #[cube]
 pub(super) fn visited(place: Place, members: Members) -> usize {
     select(place.list_exists && place.first_row < members.row_count, members.column_count, 0usize)
@@ -83,7 +83,7 @@ fn is_column(of_rows: &[f32], of_columns: &[f32], cell: usize, #[comptime] rule:
 }
 
 /// Writes the rows of each list, beginning with those that count, and the number of rows that count. The kernel then
-/// writes the same for the columns. One cube per list.
+/// writes the columns in the same way. One cube per list.
 #[cube(launch)]
 fn partition(
     of_rows: &[f32],
@@ -172,7 +172,7 @@ pub(super) fn order(batch: &Batch, counting: Counting) -> CubeTensor {
     order
 }
 
-/// Adds a column of a tile over the rows of a cube. For the first tile of the column, the sum overwrites
+/// Adds up one column of a tile over the rows of a cube. For the first tile of the column, the sum overwrites
 /// `partials[entry]`; later tiles add to it.
 #[cube]
 pub(super) fn send(tile: &Shared<[f32]>, column: usize, partials: &mut [f32], entry: usize, is_first: bool) {

@@ -6,7 +6,7 @@
 //! columns cannot change the result, kernels skip them (see [`members`]).
 //!
 //! Long lists are sorted, and sums of smooth functions are computed in [`cells`] of the sorted list, in O(n log n). The
-//! device decides which lists these are (see [`cells::choice`]).
+//! device decides which lists are long (see [`cells::choice`]).
 //!
 //! All kernels start in the same way. [`launch::compute`] checks that the device can run the kernel, and marks lists
 //! that have diverged. [`launch::start!`] passes the tensors and numbers. The functions of a pair of scores are named

@@ -113,7 +113,7 @@ impl Term for SoftZeroOne {
     }
 }
 
-/// The numbers that the weight of a pair reads. A kernel is compiled for each form of the weight.
+/// The kinds of pair weights, which read different numbers. A kernel is compiled for each form of the weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Form {
     Unit,
@@ -287,7 +287,7 @@ impl<'a> Weighting<'a> {
     }
 
     /// Returns `gap (D(r) - D(r + 1))` by difference of ranks, with `D(r) = 1/log2(1 + r)`; the first two entries are
-    /// equal. The host computes these steps, since their difference cancels in single precision.
+    /// equal. The host computes the discount steps, since their difference cancels in single precision.
     fn steps(&self, documents: usize) -> Vec<f32> {
         if self.form != Form::Gap {
             return vec![0.0];

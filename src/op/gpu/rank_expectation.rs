@@ -1,11 +1,11 @@
 //! Computes [`above_expectation`](crate::op::above_expectation()) of independent ranks
 //! ([`of_independent_ranks`](crate::op::AboveExpectation::of_independent_ranks)) on the device.
 //!
-//! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`. Both probabilities come from `erfc`, which is
-//! precise for `pi` near 1. For a larger factor, a product `p` becomes `p - p pi (1 - z)`, where the host computes
-//! `1 - z`. Rounding errors then do not add up for the equal factors of many tied documents, or for `z` near 1. The
-//! units of a row share its terms, where unit `s` multiplies the terms `s, s + SLICES, ..` over all documents, in
-//! order.
+//! A factor `1 + pi (z - 1)` below 1/2 is computed as `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from
+//! `erfc`, which is precise for `pi` near 1. For a larger factor, a product `p` becomes `p - p pi (1 - z)`, where the
+//! host computes `1 - z`. Rounding errors then do not add up for the equal factors of many tied documents, or for `z`
+//! near 1. The units of a row share its terms, where unit `s` multiplies the terms `s, s + SLICES, ..` over all
+//! documents, in order.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 use burn_cubecl::tensor::CubeTensor;

@@ -1,10 +1,11 @@
 //! The trials against a row for a window of ranks, which a unit of [`above_recursion`](super::above_recursion) holds.
 //!
-//! `p(r)` is the probability of `r` documents above, times the mean of the product over them. `w(r)`, for a sum, is the
-//! probability times the mean of the sum. A trial changes `p(r)` to `p(r) behind + p(r - 1) ahead`, as in
-//! `cpu/ranks/trials.rs`. It changes `w(r)` to `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`. In a product, `ahead`
-//! includes the factor `1 - b`. Trials move probabilities to higher ranks and derivatives to lower ranks. A window
-//! therefore needs one number of each kind from its neighbor.
+//! `p(r)` is the probability of `r` documents above, times the mean of the product over them. For a sum, `w(r)` is the
+//! probability of `r` documents above, times the mean of the sum over them. A trial changes `p(r)` to
+//! `p(r) behind + p(r - 1) ahead`, as in `cpu/ranks/trials.rs`. A trial also changes `w(r)` to
+//! `w(r) behind + (w(r - 1) + p(r - 1) b) ahead`. In a product, `ahead` includes the factor `1 - b`. Trials move
+//! probabilities to higher ranks and derivatives to lower ranks. A window therefore needs one number of each kind from
+//! its neighbor.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 

@@ -13,8 +13,8 @@ use crate::op::cpu::{Coefficients, Real};
 
 const COEFFICIENTS: Coefficients<f32> = <f32 as Real>::COEFFICIENTS;
 
-/// The coefficients of `atan(t) / t` in `t^2` on [0, 1], highest degree first. The coefficients are those of a
-/// Chebyshev interpolant, exact to 1.3e-7.
+/// The coefficients of `atan(t) / t` in `t^2` on [0, 1], highest degree first. The coefficients of the arc tangent are
+/// those of a Chebyshev interpolant, exact to 1.3e-7.
 const ARC_TANGENT: &[f32] = &[
     2.766_283_5e-3,
     -0.015_731_249,

@@ -1,17 +1,17 @@
 //! Divides the work among cubes, which each compute [`ROWS`] rows of one list against all documents of the list.
 //!
 //! [`SLICES`] units share each row. Unit `s` of a row visits the documents `s, s + SLICES, ..` of each tile in shared
-//! memory. The partial sums are added in order. Expectations of exponentials divide the terms of a row among the units
-//! instead. Under exact noise, `above_recursion` divides its comparisons among them. The unit that visits a document
-//! depends only on the document's place, and nothing is added atomically. Results therefore have the same bits in every
-//! run and with any padding at the end of a list.
+//! memory. The partial sums are added in order. For expectations of exponentials, the units of a row share its terms,
+//! not its documents. Under exact noise, `above_recursion` divides its comparisons among the units. The unit that
+//! visits a document depends only on the document's place, and nothing is added atomically. Results therefore have the
+//! same bits in every run and with any padding at the end of a list.
 
 use burn_cubecl::cubecl::{self, prelude::*};
 
 /// The number of rows that a cube computes.
 pub(super) const ROWS: usize = 32;
-/// The distance between the columns of a tile of flows. This distance lets the units of neighboring columns read
-/// neighboring words.
+/// The distance between the columns of a tile of flows. A distance of one more than the rows lets the units of
+/// neighboring columns read neighboring words.
 pub(super) const STRIDE: usize = ROWS + 1;
 /// The number of units that share a row.
 pub(super) const SLICES: usize = 8;
@@ -44,9 +44,9 @@ pub(super) struct Place {
     pub first_row: usize,
     /// The index of the first document of the list in the batch.
     pub list: usize,
-    /// Whether the batch has this list.
+    /// Whether the batch has the list of this unit.
     pub list_exists: bool,
-    /// Whether the list has this row.
+    /// Whether the list has the row of this unit.
     pub exists: bool,
 }
 

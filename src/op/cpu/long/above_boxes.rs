@@ -21,8 +21,9 @@ use crate::op::cpu::{
 /// The number of differences whose probabilities are computed at once.
 const CHUNK: usize = 8;
 
-/// The width of a box that is small enough for its points to determine the logarithms and flows. These functions are
-/// singular about a third of a unit off the real line, where a small base exceeds the probability of staying behind.
+/// The width of a box that is small enough for its points to determine the logarithms and flows. The logarithms and
+/// flows are singular about a third of a unit off the real line, where a small base exceeds the probability of staying
+/// behind.
 const WIDTH: f64 = 0.5;
 
 /// Returns `1 + pi (z - 1)` from the probability to be ahead and the probability to stay behind.
@@ -363,8 +364,9 @@ impl Sum for Flows<'_> {
         2 * self.one_way()
     }
 
-    /// Returns the number of sums over the documents above and below a target. The sums over the documents above have
-    /// `h` and `k` of each term. The sums over the documents below are one for its level and one for its `b`.
+    /// Returns the number of sums over the documents above and below a target. For the documents above, there are sums
+    /// of `h` and `k` for each term. For the documents below, there is one sum for the target's level and one for its
+    /// `b`.
     fn sums(&self) -> usize {
         self.meeting.results() + Products(self.meeting).weights()
     }

@@ -101,9 +101,9 @@ where
 /// The distance beyond which `exp(-t^2)` counts as 0, as it does in `f32`.
 pub const BELL_REACH: f64 = 10.2;
 
-/// Returns whether the points of a box of this width determine a function that falls like `exp(-t^2)`. The relative
-/// error of such a function must be at most 1e-7 down to the distance `farthest`. At this distance, the function
-/// changes by the factor `exp(width farthest)` on either side of the middle of the box.
+/// Returns whether the points of a box of this width determine a function that falls like `exp(-t^2)`. A function that
+/// falls like `exp(-t^2)` must have a relative error of at most 1e-7 down to the distance `farthest`. At distance
+/// `farthest`, the function changes by the factor `exp(width farthest)` on either side of the middle of the box.
 pub fn bell_is_smooth(width: f64, farthest: f64) -> bool {
     width <= 1.25 && width * farthest.min(BELL_REACH) <= 3.75
 }

@@ -2,11 +2,11 @@
 //! noise](crate::op::cpu::ScoreNoise::Exact) in time proportional to the length of the list.
 //!
 //! Given its noisy score `u`, any document is beaten by `j` with probability `Phi(y_j - u)` (scores in standard
-//! deviations). Everything that depends on these probabilities is therefore computed once for each `u` of a grid, a
-//! *level*. Each document then removes its own part from the result of a level. The average over `u` is a trapezoidal
-//! rule with the weights `h phi(u - y_i)`, which converges faster than any power of its step `h`. Documents farther
-//! away than [`REACH`] are certainly above or below a level. A document is near at most `2 REACH / h` levels, so no
-//! cost grows with the square of the list.
+//! deviations). Everything that depends on the probabilities of being beaten is computed once for each `u` of a grid, a
+//! *level*. Each document removes its own part from the result of a level. The average over `u` is a trapezoidal rule
+//! with the weights `h phi(u - y_i)`, which converges faster than any power of its step `h`. Documents farther away
+//! than [`REACH`] are certainly above or below a level. A document is near at most `2 REACH / h` levels, so no cost
+//! grows with the square of the list.
 
 use std::ops::Range;
 
@@ -29,8 +29,8 @@ pub const STEP: f64 = 0.45;
 /// Returns the step of the trapezoidal rule over a noisy score, in standard deviations, for lists of `n` documents. The
 /// step shrinks with `n`, since the best of many tied documents is farther above them. For up to a million documents,
 /// the probabilities of being first add up to 1 with an error below 2e-7. The trapezoidal rule converges faster than
-/// any power of the step for a smooth function that vanishes at both ends. Here, it converges much faster than
-/// Gauss-Hermite quadrature.
+/// any power of the step for a smooth function that vanishes at both ends. For noisy scores, the trapezoidal rule
+/// converges much faster than Gauss-Hermite quadrature.
 pub fn step(n: usize) -> f64 {
     STEP / (1.0 + (n.max(1) as f64).ln()).sqrt()
 }
@@ -43,7 +43,7 @@ pub struct Levels {
     pub step: f64,
 }
 
-/// Levels around documents that are close together. Levels are measured from the first of these documents, so a large
+/// Levels around documents that are close together. Levels are measured from the first document near them, so a large
 /// distance to the rest of the list loses no digits.
 #[derive(Debug, Clone, PartialEq)]
 struct Segment {
@@ -190,7 +190,7 @@ pub struct Walk<'a> {
     segments: std::vec::IntoIter<Segment>,
     segment: Segment,
     level: u64,
-    /// The documents around the level; those before them are certainly above it.
+    /// The documents around the level; all documents before them are certainly above the level.
     pub places: Range<usize>,
     pub around: Around,
 }

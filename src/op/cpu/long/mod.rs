@@ -8,8 +8,8 @@
 //!   by one factor from one document to the next. Logistic and Laplace steps and pairwise losses are summed by walks.
 //! * **Windows** ([`pair_window`]) sum a hinge over the documents in a window of the sorted list, which only grows.
 //! * **Levels** ([`levels`]) fix a noisy score, which all documents of a list beat with probabilities that do not
-//!   depend on its owner. These probabilities are computed once for each level of a grid. Expectations under exact
-//!   noise are computed by levels, on lists of any length.
+//!   depend on its owner. The probabilities of beating a noisy score are computed once for each level of a grid.
+//!   Expectations under exact noise are computed by levels, on lists of any length.
 //!
 //! The name of a file combines a primitive and its method, as in `step_walk.rs`.
 

@@ -1,12 +1,12 @@
 //! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists in O(n log n), for results in `f32`.
 //!
 //! A loss is one function of the distance in score for correctly ordered pairs, and another function for the others.
-//! Both functions are sums of exponentials. A walk along the list sorted by score, with running sums for each label,
-//! therefore covers every pair. The weight of a pair is a factor of the more relevant document, or LambdaRank's
-//! `|g_i - g_j| |d_i - d_j|`. Gains grow with labels and discounts follow scores, so the signs of both differences are
-//! known. Lists with any other gains or discounts are computed pair by pair. LambdaLoss's discount step is a [sum of
-//! exponentials](super::rank_steps) of the difference of ranks. The running sums of each exponential also decay from
-//! one rank to the next.
+//! The functions for both orders are sums of exponentials. A walk along the list sorted by score, with running sums for
+//! each label, therefore covers every pair. The weight of a pair is a factor of the more relevant document, or
+//! LambdaRank's `|g_i - g_j| |d_i - d_j|`. Gains grow with labels and discounts follow scores, so the signs of both
+//! differences are known. Lists with any other gains or discounts are computed pair by pair. LambdaLoss's discount step
+//! is a [sum of exponentials](super::rank_steps) of the difference of ranks. The running sums of each exponential also
+//! decay from one rank to the next.
 
 use super::choice::is_fast;
 use super::rank_steps::{RankTerm, terms};
@@ -330,7 +330,7 @@ mod tests {
         values.iter().map(|&value| value as f32).collect()
     }
 
-    /// Returns the largest errors of losses and gradients, compared with a sum over all pairs in `f64`. The errors are
+    /// Returns the largest errors of losses and gradients, compared with a sum over all pairs in `f64`. Errors are
     /// relative to the loss and to the largest gradient.
     fn errors(x: &[f64], weight: &PairWeight<Vec<f64>>, loss: PairLoss) -> [f64; 2] {
         let labels: Vec<f64> = (0..N).map(|i| f64::from([0u8, 0, 1, 0, 2, 0, 4, 1, 0][i % 9])).collect();

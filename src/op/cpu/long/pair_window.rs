@@ -1,10 +1,10 @@
 //! Computes [`pair_loss`](crate::op::cpu::pair_loss()) of long lists for hinges and the exponential loss, for results
 //! in `f32`. Windows need O(L n + n log n) time for `L` labels.
 //!
-//! A hinge counts the pairs whose difference of scores is below the margin. Along the list sorted by score, these pairs
-//! form a window that only grows. The documents of the window are summed for each label, as powers of `margin - t`.
-//! From one document to the next, `margin - t` grows equally for all, so the sums are updated without a subtraction.
-//! The exponential loss of a pair is a product of one factor per document.
+//! A hinge counts the pairs whose difference of scores is below the margin. Along the list sorted by score, the pairs
+//! of a hinge form a window that only grows. The documents of the window are summed for each label, as powers of
+//! `margin - t`. From one document to the next, `margin - t` grows equally for all, so the sums are updated without a
+//! subtraction. The exponential loss of a pair is a product of one factor per document.
 
 use super::choice::is_fast;
 use super::walk::Sorted;

@@ -1,16 +1,16 @@
 //! Computes [`rank_recursion`](crate::op::cpu::ranks::rank_recursion) of long lists in O(k n) time if few rows count,
 //! for results in `f32`.
 //!
-//! Only documents near the top can be among the first `k`. The other documents are left out, since `f32` rounds their
-//! results to 0. The trials of a row near the top are of two kinds. The likely trials succeed with a probability of at
-//! least 1/5 ([`LIKELY`]). A row has at most about five times as many likely trials as it has documents above it on
-//! average. Likely trials are computed one by one, as in the recursion. The unlikely trials are combined by their odds
-//! `w = pi / (1 - pi) < 1/4`, in the series
+//! Only documents near the top can be among the first `k`. Documents far from the top are left out, since `f32` rounds
+//! their results to 0. The trials of a row near the top are of two kinds. The likely trials succeed with a probability
+//! of at least 1/5 ([`LIKELY`]). A row has at most about five times as many likely trials as it has documents above it
+//! on average. Likely trials are computed one by one, as in the recursion. The unlikely trials are combined by their
+//! odds `w = pi / (1 - pi) < 1/4`, in the series
 //!
 //! `prod_j (1 - pi_j + pi_j z) = exp(sum_j log(1 - pi_j) + sum_m (-1)^(m + 1) / m (sum_j w_j^m) z^m)`.
 //!
-//! The powers of `z` give the distribution after these trials. The sums of odds over documents use the points of
-//! [boxes](super::tree). The gradient removes a document's trial by the same series,
+//! The powers of `z` in this product give the distribution of the rank after the unlikely trials. The sums of odds over
+//! documents use the points of [boxes](super::tree). The gradient removes a document's trial by the same series,
 //! `1 / (1 - pi + pi z) = (1 + w) sum_m (-w z)^m`.
 
 use std::ops::Range;
@@ -69,7 +69,7 @@ enum Source {
 #[derive(Default)]
 struct Unlikely {
     sources: Vec<Source>,
-    /// The differences; `weights` tells how many documents each of them represents.
+    /// The differences of the unlikely trials; `weights` tells how many documents each of them represents.
     t: Vec<f64>,
     weights: Vec<f64>,
 }
@@ -77,7 +77,7 @@ struct Unlikely {
 /// The sums over the unlikely trials of one row.
 #[derive(Default)]
 struct Moments {
-    /// The sum `sum_j log(1 - pi_j)`, the logarithm of the probability that no trial succeeds.
+    /// The sum `sum_j log(1 - pi_j)`, which is the logarithm of the probability that no trial succeeds.
     none: f64,
     /// `sum_j w_j^m`, beginning with `m = 1`.
     powers: [f64; POWERS],
@@ -155,8 +155,8 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Returns the logarithm of Chernoff's bound on the probability of fewer than `k` documents above row `i`. The
-    /// bound is `z^(1 - k) prod_j (1 + pi_j (z - 1))` for any `z` in (0, 1).
+    /// Returns the logarithm of Chernoff's bound on the probability of fewer than `k` documents above row `i`.
+    /// Chernoff's bound is `z^(1 - k) prod_j (1 + pi_j (z - 1))` for any `z` in (0, 1).
     fn bound(&self, i: usize, unlikely: &mut Unlikely) -> f64 {
         let likely = self.likely(i);
         self.collect(i, likely, unlikely);
@@ -209,7 +209,7 @@ struct Row<'a, 'b> {
 }
 
 impl Row<'_, '_> {
-    /// Runs all trials of the row, after which the last distribution is that of its rank.
+    /// Runs all trials of the row; the last distribution is the distribution of its rank.
     #[inline(always)]
     fn advance<const FMA: bool>(self, scratch: &mut Scratch, keep: bool) {
         let list = self.list;

@@ -1,7 +1,7 @@
 //! Computes [`above_recursion`](crate::op::cpu::above_recursion()) under exact noise by [levels](super::levels), for
-//! results in `f32`. The [trials] of the documents around a level run once for all of these documents. If more
-//! documents are certainly above than there are ranks with a value, the result is 0. A long list therefore visits few
-//! levels.
+//! results in `f32`. The [trials] of the documents around a level run once for all documents. If more documents are
+//! certainly above than there are ranks with a value, the result is 0. A long list visits few levels, because documents
+//! with many others above them have the result 0.
 
 use super::levels::Part;
 use super::noisy_list::NoisyList;

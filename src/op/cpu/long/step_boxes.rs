@@ -87,7 +87,7 @@ impl Function for Lorentz {
     }
 }
 
-/// A step that boxes can sum.
+/// A step function whose sums boxes can compute.
 pub trait Smooth {
     type Value: Function;
     /// The slope of the step divided by [`SCALE`](Self::SCALE).

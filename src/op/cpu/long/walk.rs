@@ -2,7 +2,7 @@
 //! walk needs O(n) time after a sort, for results in `f32`.
 //!
 //! Consider a function `f(t) = constant + linear t + u p(u)` of the distance `t >= 0`, with `u = exp(-t)` and a
-//! polynomial `p`. This function is a sum of exponentials of the distance. A walk along the sorted list keeps one
+//! polynomial `p`. The function `f` is a sum of exponentials of the distance. A walk along the sorted list keeps one
 //! running sum for each exponential. From one document to the next, the sums decay by powers of one `u` and grow by the
 //! value that the document adds. Distant documents fade out and nothing overflows, so a list may have any span.
 //!
@@ -12,8 +12,8 @@
 //! The sum of a document far above a million others is thus as precise as the sum of one among them. The coefficients
 //! of the exponentials are below 10, so nothing cancels. Running sums are `f64`.
 //!
-//! A document without a value reads sums but adds nothing to them. Such a document does not change a bit in the sums of
-//! others, so padding changes nothing.
+//! A document without a value reads sums but adds nothing to them. Without a value, a document does not change a bit in
+//! the sums of others, so padding changes nothing.
 
 use std::ops::Range;
 
@@ -104,12 +104,12 @@ pub fn add_value(sums: &mut Sums, value: f64) {
 #[derive(Clone, Copy)]
 pub struct Stretch {
     length: f64,
-    /// The factors by which each of the [`Sums`] decays over this section.
+    /// The factors by which each of the [`Sums`] decays over a section of a walk.
     factors: Sums,
 }
 
 impl Stretch {
-    /// Creates a stretch of this length, with `u = exp(-length)`.
+    /// Creates a section of length `length`, with `u = exp(-length)`.
     #[inline(always)]
     fn new(length: f64, u: f64) -> Self {
         let square = u * u;
@@ -160,7 +160,7 @@ pub trait Walker: Sync {
     /// Returns whether the document at a place adds a value.
     fn adds(&self, place: usize) -> bool;
 
-    /// Updates running sums over a stretch in which this many documents add values.
+    /// Updates running sums over a section of a walk in which `_documents` documents add values.
     #[inline(always)]
     fn carry<const FMA: bool>(&self, sums: &mut [Sums], stretch: Stretch, _documents: usize) {
         carry::<FMA>(sums, stretch);

@@ -8,7 +8,7 @@ use crate::op::cpu::{
 };
 
 /// `W` numbers for each document that is paired with rows. The columns leave out only documents that add 0 to every
-/// row. The other documents remain in their blocks and pairs, so sums over them keep the same bits.
+/// row. The columns keep the other documents in their blocks and pairs, so sums over them have the same bits.
 pub struct Columns<'a, T: Real, const W: usize> {
     values: [Cow<'a, [T]>; W],
     /// The end of each block of documents.

@@ -66,8 +66,7 @@ impl Visit<0> for Found<'_> {
 }
 
 /// Computes the gradient that flows back from the results. Sums and moments are taken over the scaled entries times the
-/// row's gradient, and over these products times the row's value. Each row receives the product of its gradient and its
-/// value.
+/// row's gradient, and again times the row's value. Each row receives the product of its gradient and its value.
 struct FromFound<'a> {
     found: Found<'a>,
     gradient: &'a [f64],
@@ -159,8 +158,8 @@ fn value(matrix: &Matrix, v: &[f64], sort: &NeuralSortMatrix) -> Vec<f64> {
     found
 }
 
-/// The derivatives with respect to the logarithms of the entries, summed over rows. The moments weight these
-/// derivatives by the distance of the column from the row.
+/// The derivatives with respect to the logarithms of the entries, summed over rows. The moments weight the derivatives
+/// by the distance of the column from the row.
 struct Flow {
     sums: Vec<f64>,
     moments: Vec<f64>,

@@ -22,8 +22,8 @@ const KEPT: usize = 1 << 20;
 
 /// The work that a pass over the matrix does on each row.
 pub trait Visit<const K: usize>: Sync {
-    /// Visits the entries of row `r` in the columns `at`; the largest entry is 1. The visit may set the value of the
-    /// row and add to the `K` sums of these columns.
+    /// Visits the entries of row `r` in the columns `at`; the largest entry is 1. A visit may set the value of the row
+    /// and add to the `K` sums of its columns.
     fn row<const FMA: bool>(
         &self,
         r: usize,
@@ -40,7 +40,7 @@ pub struct Matrix {
     /// The document at each place in the order of scores.
     pub order: Vec<usize>,
     x: Vec<f64>,
-    /// `sum_k |x_i - x_k|`, minus this sum at the first place.
+    /// The sum `sum_k |x_i - x_k|` at each place, minus the sum at the first place.
     spread: Vec<f64>,
     temperature: f64,
     /// The visited columns of each computed row.
@@ -157,8 +157,8 @@ impl Matrix {
     }
 
     /// Returns the gradient with respect to the scores, in the order of the list. `sums` holds the derivatives with
-    /// respect to the logarithms of entries, summed over rows. `moments` holds the sums of these derivatives times the
-    /// distance of the column from the row.
+    /// respect to the logarithms of entries, summed over rows. `moments` holds the same derivatives times the distance
+    /// of the column from the row, summed over rows.
     pub fn to_scores(&self, sums: &[f64], moments: &[f64]) -> Vec<f64> {
         let n = self.documents();
         let total: f64 = sums.iter().sum();

@@ -1,5 +1,5 @@
 //! `pair_derivatives`, the logistic loss over the pairs of one list with first and second derivatives. Learners that
-//! take Newton steps use these derivatives.
+//! take Newton steps use the derivatives.
 //!
 //! Documents are sorted by score, the highest first. A document is paired with those after it, so `u = exp(x_j - x_i)`
 //! is at most 1. The number `u` is a ratio of two exponentials that are computed once. Two documents beyond the cut-off

@@ -32,7 +32,7 @@ pub enum PairWeight<V> {
 }
 
 /// The divisor `offset + |s_i - s_j|` of a pair's weight, in which the scores count as constants. LightGBM and XGBoost
-/// divide LambdaRank's weights by this difference of scores, with an offset of 0.01.
+/// divide LambdaRank's weights by the difference of scores, with an offset of 0.01.
 #[derive(Debug, Clone, Copy)]
 pub struct Distance<V> {
     /// The score of each document, a constant.
@@ -92,7 +92,7 @@ pub(in crate::op::cpu) fn swaps<T: Real>(
 }
 
 impl<T: Real> Distance<Vec<T>> {
-    /// Divides the weights of the pairs of document `i` with `others` by this distance.
+    /// Divides the weights of the pairs of document `i` with `others` by `offset + |s_i - s_j|`.
     #[inline(always)]
     pub(in crate::op::cpu) fn divide(&self, i: usize, others: Range<usize>, weights: &mut [T]) {
         let (s, offset) = (self.scores[i], T::from_f64(self.offset));

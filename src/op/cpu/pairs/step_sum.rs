@@ -1,12 +1,12 @@
 //! The fused kernel of [`step_sum`](crate::op::step_sum()).
 //!
 //! If the scores of a list span less than the exponent range, the logistic step needs one exponential per document.
-//! With `e_i = exp(alpha (x_i - center))`, this step is `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Other steps and
-//! wider lists use the difference of each pair. Long lists are summed by [walks](crate::op::cpu::long::step_walk) or,
-//! for other steps, in [boxes](crate::op::cpu::long::step_boxes).
+//! With `e_i = exp(alpha (x_i - center))`, the logistic step is `phi(alpha (x_j - x_i)) = e_j / (e_i + e_j)`. Other
+//! steps and wider lists use the difference of each pair. Long lists are summed by
+//! [walks](crate::op::cpu::long::step_walk) or, for other steps, in [boxes](crate::op::cpu::long::step_boxes).
 //!
 //! Pairs that certainly add 0 are not visited, such as rows whose sums are not needed and pairs with a gradient of 0.
-//! The remaining pairs are added in the usual order, so sums keep the same bits.
+//! Pairs that are visited are added in the usual order, so sums keep the same bits.
 
 use super::by_label::filled;
 use super::columns::Columns;
@@ -26,7 +26,7 @@ use crate::op::cpu::{
     tiles::{BLOCK, TILE, add, blocks},
 };
 
-/// A step and its slope at a difference, for lists without shared exponentials.
+/// A step function and its slope, evaluated at a difference of scores.
 trait Phi: Copy {
     fn value<T: Real, const FMA: bool>(self, t: T) -> T;
     fn slope<T: Real, const FMA: bool>(self, t: T) -> T;
@@ -175,8 +175,8 @@ impl<'a, T: Real> List<'a, T> {
     }
 
     /// Returns `exp(alpha (x_i - center))` of the first `rows`, if the members are so close that no ratio or product of
-    /// two overflows or underflows. The members alone decide this, so rows after them, such as padding, have no
-    /// influence.
+    /// two overflows or underflows. Only the members decide whether exponentials are used, so rows after them, such as
+    /// padding, have no influence.
     fn exponentials(&self, target: Target, rows: usize) -> Option<Exponentials<T>> {
         let members = &self.x[..self.members];
         let first = *members.first()?;

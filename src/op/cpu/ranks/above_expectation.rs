@@ -3,9 +3,9 @@
 //! Only documents with a nonzero weight are rows. Each row is compared with all documents of the list.
 //!
 //! A product `p` over documents is multiplied by the factor `1 + pi (z - 1)`. For a base `z` of at least 1/2, the
-//! kernel computes the new product as `p - p pi (1 - z)`. This form does not accumulate the rounding errors of `z` or
-//! of the equal factors of tied documents. For a smaller base, the kernel computes the factor as `(1 - pi) + pi z`.
-//! Both probabilities come from `erfc`, which is precise for `pi` near 1.
+//! kernel computes the new product as `p - p pi (1 - z)`. The subtraction does not accumulate the rounding errors of
+//! `z` or of the equal factors of tied documents. For a smaller base, the kernel computes the factor as
+//! `(1 - pi) + pi z`. The probabilities `pi` and `1 - pi` come from `erfc`, which is precise for `pi` near 1.
 //!
 //! The products of [independent ranks](AboveExpectation::of_independent_ranks) are kept for the gradient; other
 //! products are recomputed. Exact noise is computed by [levels](crate::op::cpu::long::above_levels), and other long
@@ -103,7 +103,7 @@ struct List<T> {
     work: usize,
     x: Vec<T>,
     b: Vec<T>,
-    /// The documents with a nonzero weight; the arrays after this one hold their weights, scores and `b`.
+    /// The documents with a nonzero weight; the next arrays hold their weights, scores and `b`.
     rows: Vec<usize>,
     weights: Vec<T>,
     row_x: Vec<T>,

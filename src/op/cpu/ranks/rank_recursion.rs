@@ -35,7 +35,7 @@ fn block(documents: usize) -> usize {
     documents.isqrt().max(1)
 }
 
-/// The documents of one list, and the rows of a tile.
+/// The documents of one list, and a tile of rows whose trials are computed.
 #[derive(Clone, Copy)]
 struct Trials<'a, T> {
     x: &'a [T],
@@ -135,8 +135,8 @@ struct Memory<T> {
     /// The distributions before every trial of one block, `[block, ranks, rows]`.
     before: Vec<T>,
     /// The derivative with respect to each rank's successor after a trial, minus the derivative with respect to the
-    /// rank itself, `[ranks, rows]`. These differences follow the same recursion as the derivatives, and lose no digits
-    /// when the derivatives are close.
+    /// rank itself, `[ranks, rows]`. The differences of derivatives follow the same recursion as the derivatives, and
+    /// lose no digits when the derivatives are close.
     rises: Vec<T>,
 }
 

@@ -9,10 +9,10 @@
 //!   `w(r) <- w(r) (1 - pi_j) + (w(r - 1) + p(r - 1) b_j) pi_j`.
 //!
 //! The expectation for document `i` is `sum_r f(r) p(r)`, or `sum_r f(r) (w(r) + b_i p(r))`, over all trials except its
-//! own. This expectation is linear in the state before the trial of `i`. A backward pass over the later trials gives
-//! the linear form, so the expectations of all documents need two passes. The gradient of all expectations needs two
-//! more passes, over the sums `P` and `W` that leave out one document each. The kernel divides by no probability. Only
-//! every `sqrt(n)`-th state is kept; the others are recomputed.
+//! own. The expectation for document `i` is linear in the state before the trial of `i`. A backward pass over the later
+//! trials gives the linear form, so the expectations of all documents need two passes. The gradient of all expectations
+//! needs two more passes, over the sums `P` and `W` that leave out one document each. The kernel divides by no
+//! probability. Only every `sqrt(n)`-th state is kept; the others are recomputed.
 
 use std::ops::Range;
 
@@ -117,8 +117,8 @@ impl Trials<'_> {
     }
 
     /// Computes the state after trial `j`, whose document has the weight `weight`. If the state has room for them, the
-    /// sums that leave out one document each are also computed. `weighted` tells whether these sums are nonzero before
-    /// the trial.
+    /// sums that leave out one document each are also computed. `weighted` tells whether the weighted sums are nonzero
+    /// before the trial.
     #[inline(always)]
     fn advance<const FMA: bool>(&self, j: usize, weight: f64, weighted: bool, state: &State, out: &mut State) {
         let (width, ahead, behind, b) = (self.width(), self.arrives(j), self.behind[j], self.b[j]);

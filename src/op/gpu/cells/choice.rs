@@ -14,8 +14,8 @@ use crate::op::gpu::launch::{Batch, compute, start};
 use crate::op::gpu::members::{Counting, order};
 use crate::op::gpu::tile::UNITS;
 
-/// Returns the smallest number of columns for the fast method. This number is `pays`, unless the execution decides
-/// otherwise. The result is `None` if no list of the batch has that many columns.
+/// Returns the smallest number of columns for the fast method. The smallest number is `pays`, unless the execution
+/// decides otherwise. The result is `None` if no list of the batch has that many columns.
 pub(in crate::op::gpu) fn least(batch_documents: usize, pays: usize) -> Option<usize> {
     match Execution::current().sums() {
         SumPath::Auto => (batch_documents >= pays).then_some(pays),
@@ -33,8 +33,8 @@ pub(in crate::op::gpu) enum Scores {
 }
 
 /// Selects the lists that have at least `least` columns and scores that `scores` accepts. The kernel writes the numbers
-/// of their columns and rows, and sets both to 0 in `order`, so kernels over pairs skip them. For all other lists, the
-/// kernel writes 0. One cube per list.
+/// of columns and rows of selected lists, and sets both to 0 in `order`, so kernels over pairs skip them. For all other
+/// lists, the kernel writes 0. One cube per list.
 #[cube(launch)]
 fn divide(
     x: &[f32],

@@ -204,8 +204,8 @@ impl<'a> Cells<'a> {
 pub(super) struct Reach {
     /// The distance to a source below from which the function is 0 in `f32`.
     pub below: f32,
-    /// The distance to a source above from which the function counts as 0, or as 1 for a step. The error of this
-    /// approximation is at most half a unit in the last place.
+    /// The distance to a source above from which the function counts as 0, or as 1 for a step. The error of taking 0 or
+    /// 1 is at most half a unit in the last place.
     pub above: f32,
     /// The width of a cell, in units of the function.
     pub width: f32,

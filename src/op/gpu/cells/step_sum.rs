@@ -87,8 +87,8 @@ fn highest_not_above(scores: &[f32], starts: &[u32], number: usize, documents: u
     low
 }
 
-/// Writes the sums of rows without a value. Such rows are in no cell and do not change the sums of others. One unit per
-/// row.
+/// Writes the sums of rows without a value. Rows without a value are in no cell and do not change the sums of others.
+/// One unit per row.
 #[cube(launch)]
 fn of_others<F: Function>(
     x: &[f32],

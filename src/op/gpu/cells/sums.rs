@@ -17,9 +17,9 @@ use crate::op::gpu::real::difference_of_products;
 /// The way in which a function is combined with the weights of a target and of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Form {
-    /// `f w`, with `f = 1` far above.
+    /// The product `f w`, where `f` is 1 far above the target.
     Step,
-    /// `f w`, for every weight `w`.
+    /// The product `f w` for every weight `w`.
     Plain,
     /// `f (v_i g_j - g_i v_j)` with the weights `v` and `g`.
     Exchange,
@@ -57,8 +57,8 @@ pub(super) struct Target {
     pub offset: f32,
 }
 
-/// Adds the nodes of a cell to the sums of a target. The sum `sums[width]` receives their terms, joined with the `own`
-/// weights.
+/// Adds the nodes of a cell to the sums of a target. The sum `sums[width]` receives the terms of the nodes, joined with
+/// the `own` weights.
 #[cube]
 fn meet<F: Function>(
     scores: &[f32],
