@@ -1,18 +1,18 @@
-//! The loss of each round, if one of its parameters moves.
+//! Sets the loss of each round if one of its parameters is annealed.
 
 use super::objective::Objective;
 use crate::learner::error::LearnerError;
 use crate::learner::shared::anneal::{AnnealConfig, AnnealState};
 use crate::loss::TrainingLoss;
 
-/// A parameter of the loss that moves over the rounds.
+/// A parameter of the loss that is annealed over the rounds.
 pub(super) struct Annealing<'a> {
     config: &'a AnnealConfig,
     loss: &'a TrainingLoss,
     parameter: String,
-    /// Number of rounds in which the parameter moves, if the configuration does not say.
+    /// The number of rounds over which the parameter is annealed, unless the configuration gives it.
     rounds: usize,
-    /// The value that the objective has, once one was set.
+    /// The current value of the parameter in the objective, once it was set.
     value: Option<f64>,
 }
 
@@ -21,7 +21,7 @@ impl<'a> Annealing<'a> {
         Ok(Self { config, loss, parameter: config.parameter(loss)?, rounds, value: None })
     }
 
-    /// Sets the loss of a round, counted from 1; returns whether it is another than before.
+    /// Sets the loss of a round, counted from 1. Returns whether the loss has changed.
     pub(super) fn set(
         &mut self,
         objective: &mut Objective,
@@ -37,12 +37,12 @@ impl<'a> Annealing<'a> {
         Ok(true)
     }
 
-    /// Takes note of a round: whether the selection measure rose.
+    /// Records whether the selection measure rose in a round.
     pub(super) fn observe(&self, state: &mut AnnealState, rose: bool) {
         state.observe(self.config, rose);
     }
 
-    /// The parameter and its value.
+    /// Returns the name and the value of the parameter.
     pub(super) fn figure(&self) -> Option<(String, f64)> {
         self.value.map(|value| (self.parameter.clone(), value))
     }

@@ -1,50 +1,50 @@
-//! The largest arrays of a tree under way, which the next tree uses again.
+//! The largest arrays that a growing tree needs, which the next tree reuses.
 
 use rayon::prelude::*;
 
 use super::derivatives::Derivatives;
 use super::sums::{FixedPoint, Sums};
 
-/// Number of documents that one thread handles at a time.
+/// The number of documents that one thread handles at a time.
 const CHUNK: usize = 1 << 14;
 
-/// Buffers that one tree leaves to the next, only to reuse their memory.
+/// Buffers whose memory one tree after another reuses.
 #[derive(Default)]
 pub(super) struct Buffers {
     /// The derivatives of every document.
     values: Vec<Sums>,
-    /// The derivatives of some documents, in their order.
+    /// The derivatives of some documents, in the order of the documents.
     gathered: Vec<Sums>,
-    /// The documents of a leaf while it is parted.
+    /// The documents of a leaf while the leaf is being split.
     parted: Vec<u32>,
 }
 
 impl Buffers {
-    /// Takes the derivatives of every document, in whole units.
+    /// Stores the derivatives of every document, rounded to whole units.
     pub(super) fn set(&mut self, derivatives: &Derivatives, units: &FixedPoint) {
         let all = derivatives.gradient.par_iter().zip(&derivatives.curvature).with_min_len(CHUNK);
         all.map(|(&gradient, &curvature)| units.of(gradient, curvature)).collect_into_vec(&mut self.values);
     }
 
-    /// The sums over some documents.
+    /// Returns the sums of the derivatives over some documents.
     pub(super) fn sum(&self, documents: &[u32]) -> Sums {
         let values = documents.par_iter().with_min_len(CHUNK).map(|&d| self.values[d as usize]);
         values.reduce(Sums::default, Sums::plus)
     }
 
-    /// Puts the derivatives of some documents side by side.
+    /// Copies the derivatives of some documents into one contiguous array.
     pub(super) fn gather(&mut self, documents: &[u32]) {
         let values = documents.par_iter().with_min_len(CHUNK).map(|&d| self.values[d as usize]);
         values.collect_into_vec(&mut self.gathered);
     }
 
-    /// The derivatives that were gathered last.
+    /// Returns the derivatives that were gathered last.
     pub(super) fn gathered(&self) -> &[Sums] {
         &self.gathered
     }
 
-    /// Moves the documents for which `is_left` holds before the others and keeps both in their order. Returns their
-    /// number.
+    /// Moves the documents for which `is_left` holds before the others, and keeps the order within both groups. Returns
+    /// the number of documents for which `is_left` holds.
     pub(super) fn part(&mut self, documents: &mut [u32], is_left: impl Fn(u32) -> bool + Sync) -> usize {
         if documents.is_empty() {
             return 0;
@@ -55,7 +55,7 @@ impl Buffers {
         let part = |(documents, parted): (&[u32], &mut [u32])| {
             let (mut left, mut right) = (0, parted.len());
             for &document in documents {
-                // Without a branch, which could not be foretold.
+                // There is no branch, since the processor could not predict it.
                 let is_left = is_left(document);
                 parted[if is_left { left } else { right - 1 }] = document;
                 left += usize::from(is_left);

@@ -15,91 +15,93 @@ use crate::text::counted;
 
 pub(super) const NAME: &str = "boosted_trees";
 
-/// Which leaf of a tree is split next.
+/// The rule that chooses the next leaf to split.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Growth {
-    /// The leaf whose split gains most.
+    /// Chooses the leaf whose split gains most.
     #[default]
     Leaf,
-    /// The same among the leaves that are nearest to the root.
+    /// Chooses the leaf whose split gains most among the leaves nearest to the root.
     Level,
 }
 
-/// The value of a leaf.
+/// How the value of a leaf is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Steps {
-    /// The Newton step of the loss: its slope over its second derivative. For losses that have second derivatives.
+    /// The value is a Newton step, the slope of the loss divided by its second derivative. Newton steps need a loss
+    /// with second derivatives.
     Newton,
-    /// The balance of the slopes of its documents, in spreads of the scores of their queries. For losses whose slopes
-    /// add up to 0 in each query. Only losses of single documents are excluded.
+    /// The value is the balance of the slopes of the leaf's documents, in spreads of the scores of their queries. The
+    /// balance suits losses whose slopes add up to 0 in each query, which excludes only losses of single documents.
     Balance,
-    /// The mean slope of its documents, times a factor that a line search finds for each tree.
+    /// The value is the mean slope of the leaf's documents, times a factor that a line search finds for each tree.
     LineSearch,
 }
 
-/// Factor from the default temperature of scorers to the default temperature of trees, in spreads of scores. Found on
+/// The default temperature of a loss for trees, relative to its default for other scorers. The factor was found on
 /// validation queries (benchmarks/trees.md).
 const WARMTH: f64 = 5.0;
 
-/// The default of `l2` with balanced leaves. Documents weigh by their slopes there, so that a few may decide a leaf of
-/// many. Found as [`WARMTH`].
+/// The default of `l2` with balanced leaves. Balanced leaves weight documents by their slopes, so a few documents may
+/// decide the value of a large leaf. The default was found like [`WARMTH`].
 const BALANCE_L2: f64 = 20.0;
 
-/// Most sums of trees: each has the scores of all documents.
+/// The maximum number of sums of trees, each of which stores the scores of all documents.
 const MOST_SEEDS: usize = 1000;
 
 /// Configuration of [`BoostedTrees`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BoostedTreesConfig {
-    /// Most rounds; each adds one tree.
+    /// The maximum number of rounds, each of which adds one tree.
     pub rounds: usize,
-    /// The factor of a tree, above 0, at most 1.
+    /// The factor of each tree, above 0 and at most 1.
     pub learning_rate: f64,
-    /// Most leaves of a tree, at least 2.
+    /// The maximum number of leaves of a tree, at least 2.
     pub leaves: usize,
-    /// Most splits from the root to a leaf; none for no limit.
+    /// The maximum number of splits from the root to a leaf, or `None` for no limit.
     pub max_depth: Option<usize>,
-    /// Which leaf is split next.
+    /// The rule that chooses the next leaf to split.
     pub growth: Growth,
-    /// Fewest documents of a leaf.
+    /// The minimum number of documents in a leaf.
     pub min_documents: usize,
-    /// Smallest curvature of a leaf, as `l2` counts it, 0 or above.
+    /// The minimum curvature of a leaf, in the units of `l2`, 0 or above.
     pub min_curvature: f64,
-    /// By how much the gradient of a leaf, summed over its documents, is drawn towards 0, 0 or above.
+    /// The amount, 0 or above, by which the summed gradient of a leaf is shrunk towards 0.
     pub l1: f64,
-    /// Number that is added to the curvature of a leaf, 0 or above. The curvature is the loss's, the balance's
-    /// ([`Steps::Balance`]), or the number of documents (line search). None for 1, or 20 with a balance.
+    /// A number, 0 or above, that is added to the curvature of a leaf. The curvature comes from the loss or from the
+    /// balance ([`Steps::Balance`]). With a line search, it is the number of documents. The default is 1, or 20 with a
+    /// balance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2: Option<f64>,
-    /// Gain below which a leaf is not split, 0 or above.
+    /// The gain below which a leaf is not split, 0 or above.
     pub min_gain: f64,
-    /// The value of a leaf; none for Newton steps if the loss has second derivatives, the balance if it has a
-    /// temperature, and a line search for others.
+    /// How the value of a leaf is computed. The default is a Newton step if the loss has second derivatives, else the
+    /// balance if the loss has a temperature, else a line search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Steps>,
-    /// Most bins of a feature, 2 to 256.
+    /// The maximum number of bins of a feature, 2 to 256.
     pub bins: usize,
-    /// Share of the queries that each tree is fitted to.
+    /// The share of the queries to which each tree is fitted.
     pub subsample: f64,
-    /// Share of the features that each tree may split.
+    /// The share of the features that each tree may use.
     pub colsample: f64,
-    /// Share of the tree's features that each split may take, drawn anew for each.
+    /// The share of the tree's features that each split may use, drawn anew for each split.
     pub colsample_by_node: f64,
-    /// Numbers of the features, from 1, in which the score may not fall.
+    /// The numbers, counted from 1, of the features in which the score must not fall.
     pub increasing: Vec<usize>,
-    /// Numbers of the features, from 1, in which the score may not rise.
+    /// The numbers, counted from 1, of the features in which the score must not rise.
     pub decreasing: Vec<usize>,
     /// The schedule of a parameter of the loss over the rounds, usually its temperature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anneal: Option<AnnealConfig>,
-    /// Stop after so many rounds without a better value of the selection measure.
+    /// The number of rounds without a better selection measure after which the fit stops.
     pub patience: Option<usize>,
-    /// Number of sums of trees, each with separate samples, whose mean is the ranker; none for one.
+    /// The number of sums of trees, each with its own samples, whose mean is the ranker. The default is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<usize>,
 }
@@ -132,13 +134,13 @@ impl Default for BoostedTreesConfig {
 }
 
 impl BoostedTreesConfig {
-    /// Whether a tree or a split sees a sample of the queries or of the features.
+    /// Returns whether a tree or a split uses only a sample of the queries or of the features.
     pub(super) fn samples(&self) -> bool {
         self.subsample.min(self.colsample).min(self.colsample_by_node) < 1.0
     }
 
-    /// Returns the advice for a fit in which no leaf is split: the parameters whose values prevent a split, or else the
-    /// ones that may.
+    /// Returns advice for a fit in which no leaf is split. The advice names the parameters that prevent a split, or may
+    /// prevent one.
     pub(super) fn what_hinders_splits(&self, documents: usize) -> String {
         let default = Self::default();
         if documents / 2 < self.min_documents {
@@ -173,7 +175,7 @@ impl BoostedTreesConfig {
         }
     }
 
-    /// Returns the value of the leaves of trees for a loss.
+    /// Returns how the values of leaves are computed for a loss.
     pub(super) fn steps_for(&self, loss: &dyn RankingLoss) -> Steps {
         self.steps.unwrap_or(match (loss.about().curvature, loss.about().smoothing) {
             (Some(_), _) => Steps::Newton,
@@ -182,7 +184,7 @@ impl BoostedTreesConfig {
         })
     }
 
-    /// The limits of trees on so many features.
+    /// Returns the limits of trees on `features` features.
     pub(super) fn tree(&self, features: usize, steps: Steps) -> Result<TreeParams, LearnerError> {
         let mut directions = vec![Direction::Any; features];
         for (key, numbers, direction) in [
@@ -258,17 +260,17 @@ impl LearnerConfig for BoostedTreesConfig {
         Ok(BoostedTrees { config: self.clone(), loss: loss.clone(), start: None })
     }
 
-    /// A line search does with the temperature of the papers.
+    /// Returns `None` with annealing, and with a line search, which works with the temperatures of the papers.
     fn relative_temperature(&self) -> Option<f64> {
         (self.steps != Some(Steps::LineSearch) && self.anneal.is_none()).then_some(WARMTH)
     }
 }
 
-/// Boosted trees, their parameters checked.
+/// The learner of boosted trees with checked parameters.
 #[derive(Debug, Clone)]
 pub struct BoostedTrees {
     pub(super) config: BoostedTreesConfig,
     pub(super) loss: TrainingLoss,
-    /// The trees that it starts from.
+    /// The trees from which the fit starts.
     pub(super) start: Option<TreeEnsemble>,
 }

@@ -23,7 +23,7 @@ use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use crate::text::counted;
 
-/// State that is kept between rounds.
+/// The state that is kept between rounds.
 #[derive(Serialize, Deserialize)]
 struct State {
     /// The trees of the first seed.
@@ -32,7 +32,7 @@ struct State {
     /// The trees of the other seeds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     others: Vec<Trees>,
-    /// The state of an annealing.
+    /// The state of the annealing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     anneal: Option<AnnealState>,
 }
@@ -47,12 +47,12 @@ impl State {
     }
 }
 
-/// Returns the seed of a member; the first has the seed of the fit.
+/// Returns the seed of a sum of trees. The first sum uses the seed of the fit.
 pub(super) fn member_seed(seed: u64, member: usize) -> u64 {
     if member == 0 { seed } else { seed_for(seed, "boosted_trees seeds", member as u64) }
 }
 
-/// The trees as they are built up: one sum of them per seed.
+/// The growing sums of trees, one per seed.
 struct Boosting<'a> {
     loss_name: &'a str,
     setting: Setting<'a>,
@@ -61,13 +61,13 @@ struct Boosting<'a> {
 }
 
 impl Boosting<'_> {
-    /// Sets the loss of a round; returns whether it is another than before.
+    /// Sets the loss of a round. Returns whether the loss has changed.
     fn anneal(&mut self, round: usize, state: &State) -> Result<bool, LearnerError> {
         let Some(annealing) = &mut self.annealing else { return Ok(false) };
         annealing.set(&mut self.setting.objective, state.anneal.unwrap_or_default(), round)
     }
 
-    /// The mean score of the members.
+    /// Returns the mean of the scores of all sums of trees.
     fn mean_scores(&self, set: Set) -> Cow<'_, [f64]> {
         let [only] = &self.members[..] else {
             let mut mean = self.members[0].scores.on(set).to_vec();
@@ -80,7 +80,7 @@ impl Boosting<'_> {
         only.scores.on(set).into()
     }
 
-    /// The loss of the mean scores.
+    /// Returns the loss at the mean scores.
     fn loss(&self) -> f64 {
         match &self.members[..] {
             [only] => only.loss,
@@ -106,7 +106,7 @@ impl Iterative for Boosting<'_> {
         if self.anneal(history.next(), state)? {
             self.members.iter_mut().for_each(|member| member.differentiate(&self.setting.objective));
         }
-        // Samples continue after those of the trees that it starts from.
+        // Samples are numbered after the trees from which the fit starts.
         let round = self.setting.start.map_or(0, TreeEnsemble::trees) + history.next();
         let (mut leaves, mut steps, mut found) = (0.0, 0.0, 0.0);
         for (member, trees) in self.members.iter_mut().zip(state.members_mut()) {
@@ -191,7 +191,7 @@ impl Iterative for Boosting<'_> {
     }
 }
 
-/// A tree with its leaves multiplied by a share.
+/// Returns a tree with its leaves multiplied by a share.
 fn scaled(tree: &[Node], share: f64) -> Vec<Node> {
     let scaled = |node: &Node| match node {
         Node::Leaf { value } => Node::Leaf { value: value * share },

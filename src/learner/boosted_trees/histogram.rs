@@ -1,9 +1,9 @@
-//! Histograms of derivatives: for each feature and bin, the sums over the documents of a leaf.
+//! Histograms of derivatives, which hold the sums over the documents of a leaf for each feature and bin.
 //!
-//! Features are taken in groups of [`LANES`], whose codes make one word per document, and whose histogram stays in the
-//! first-level cache. A block is a few groups. The words of a document are side by side, so one cache line serves them
-//! all if a leaf has few documents. Blocks are worked on in parallel, and sums are whole numbers, so that neither
-//! threads nor the size of a block change anything.
+//! Features are processed in groups of [`LANES`]. The codes of a group form one word per document, and the histogram of
+//! a group stays in the first-level cache. A block consists of a few groups. The words of a document in a block are
+//! adjacent, so one cache line serves them all if a leaf has few documents. Blocks are processed in parallel. Sums are
+//! whole numbers, so results do not depend on the number of threads or on the size of a block.
 
 use std::ops::Range;
 
@@ -15,46 +15,46 @@ use crate::distributed::Processes;
 use crate::learner::solver::bins::{Binned, MAX_BINS, bins_in_passes, bins_of};
 use crate::op::Execution;
 
-/// Number of features in a group: each has one byte of a 64-bit word.
+/// The number of features in a group, each of which has one byte of a 64-bit word.
 pub(super) const LANES: usize = 8;
 
-/// Groups of a block, at most.
+/// The maximum number of groups in a block.
 const MOST_GROUPS: usize = 6;
 
-/// Blocks for each thread, at least, so that no thread waits long for another.
+/// The minimum number of blocks for each thread, so that no thread waits long for another.
 const BLOCKS_PER_THREAD: usize = 3;
 
-/// Documents whose codes are read at once.
+/// The number of documents whose codes are read at once.
 const AHEAD: usize = 256;
 
-/// The sums of one group: the sum of feature `lane` in bin `b` is at `lane * MAX_BINS + b`.
+/// The sums of one group, with the sum of feature `lane` in bin `b` at `lane * MAX_BINS + b`.
 type Cells = [Sums; LANES * MAX_BINS];
 
-/// A block of features: the codes of every document, and the histograms of the leaves that may still be split.
+/// A block of features, with the codes of every document and the histograms of the leaves that may still be split.
 pub(super) struct Block {
     /// The features of the block.
     features: Range<usize>,
-    /// Thresholds of each of its features.
+    /// The thresholds of each feature of the block.
     thresholds: Vec<Vec<f32>>,
-    /// Whether each of its features has a bin of missing values, after the others.
+    /// For each feature of the block, whether it has a bin of missing values, which follows the other bins.
     missing: Vec<bool>,
-    /// Number of words of a document.
+    /// The number of words of a document.
     groups: usize,
-    /// Codes of each document, group by group; 0 in lanes beyond the last feature.
+    /// The codes of each document, group by group, with 0 in lanes beyond the last feature.
     codes: Vec<u64>,
-    /// Histograms of the groups by slot; a tree reuses the histograms of the tree before.
+    /// The histograms of the groups by slot. A tree reuses the histograms of the previous tree.
     slots: Vec<Vec<Cells>>,
 }
 
-/// Returns the number of groups of a block, from the number of all groups. It does not depend on threads if processes
-/// share the blocks.
+/// Returns the number of groups in a block, given the number of all groups. If several processes share the blocks, the
+/// result does not depend on the number of threads.
 fn groups_of_a_block(groups: usize, processes: &dyn Processes) -> usize {
     let blocks = BLOCKS_PER_THREAD * rayon::current_num_threads();
     if processes.count() > 1 { 1 } else { groups.div_ceil(blocks).min(MOST_GROUPS) }
 }
 
 impl Block {
-    /// Cuts the features of a dataset into at most `bins` bins, block by block; features that are streamed, in a few
+    /// Cuts the features of a dataset into at most `bins` bins, block by block. Streamed features are cut in a few
     /// passes ([`bins_in_passes`]).
     pub(super) fn of_data(data: &RankingDataset, bins: usize, processes: &dyn Processes) -> Vec<Self> {
         let width = data.feature_count;
@@ -75,14 +75,14 @@ impl Block {
         blocks
     }
 
-    /// A block of no features yet.
+    /// Creates a block without features.
     fn new(documents: usize, features: Range<usize>) -> Self {
         let groups = features.len().div_ceil(LANES);
         let codes = vec![0; groups * documents];
         Self { features, thresholds: Vec::new(), missing: Vec::new(), groups, codes, slots: Vec::new() }
     }
 
-    /// Takes the bins of the next feature.
+    /// Adds the bins of the next feature.
     fn push(&mut self, binned: Binned) {
         let (group, lane) = (self.thresholds.len() / LANES, self.thresholds.len() % LANES);
         let words = self.codes[group..].iter_mut().step_by(self.groups);
@@ -91,7 +91,7 @@ impl Block {
         self.missing.push(binned.has_missing);
     }
 
-    /// The features of the block with their sums in a slot.
+    /// Returns the features of the block with their sums in a slot.
     pub(super) fn features(&self, slot: usize) -> impl Iterator<Item = FeatureSums<'_>> {
         let groups = &self.slots[slot];
         self.thresholds.iter().zip(&self.missing).enumerate().map(move |(feature, (thresholds, &has_missing))| {
@@ -102,7 +102,7 @@ impl Block {
         })
     }
 
-    /// Makes the histogram of some documents, `values` one per document.
+    /// Computes the histogram of some documents, given one value per document.
     pub(super) fn fill(&mut self, slot: usize, documents: &[u32], values: &[Sums]) {
         while self.slots.len() <= slot {
             self.slots.push(vec![[Sums::default(); LANES * MAX_BINS]; self.groups]);
@@ -131,7 +131,7 @@ impl Block {
         cells.for_each(|(left, &taken)| *left = left.minus(taken));
     }
 
-    /// The bin of a document in a feature of the block.
+    /// Returns the bin of a document in a feature of the block.
     fn code(&self, feature: usize, document: u32) -> u8 {
         let feature = feature - self.features.start;
         let word = self.codes[document as usize * self.groups + feature / LANES];
@@ -144,29 +144,29 @@ pub(super) struct FeatureSums<'a> {
     pub feature: usize,
     /// The sums of each bin with a threshold above it, which is every bin except the last.
     pub bins: &'a [Sums],
-    /// The sums of the documents without a value.
+    /// The sums of the documents that lack the feature.
     pub missing: Sums,
 }
 
-/// The block of a feature. All except the last have the same number of groups.
+/// Returns the block of a feature. All blocks except the last have the same number of groups.
 fn block_of(blocks: &[Block], feature: usize) -> &Block {
     &blocks[feature / (LANES * blocks[0].groups)]
 }
 
-/// The bin of each document in a feature.
+/// Returns the bin of each document in a feature.
 pub(super) fn codes(blocks: &[Block], feature: usize) -> impl Fn(u32) -> u8 {
     let block = block_of(blocks, feature);
     move |document| block.code(feature, document)
 }
 
-/// The bin of missing values of a feature, if it has one.
+/// Returns the bin of missing values of a feature, if it has one.
 pub(super) fn missing_code(blocks: &[Block], feature: usize) -> Option<u8> {
     let block = block_of(blocks, feature);
     let feature = feature - block.features.start;
     block.missing[feature].then(|| (block.thresholds[feature].len() + 1) as u8)
 }
 
-/// The threshold above a bin of a feature; above the last bin of values, the largest number.
+/// Returns the threshold above a bin of a feature, or the largest number for the last bin of values.
 pub(super) fn threshold(blocks: &[Block], feature: usize, bin: usize) -> f32 {
     let block = block_of(blocks, feature);
     block.thresholds[feature - block.features.start].get(bin).copied().unwrap_or(f32::MAX)

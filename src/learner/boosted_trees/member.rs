@@ -1,4 +1,4 @@
-//! One sum of trees under way: its scores, the derivatives at them, and how a tree is added.
+//! One growing sum of trees, with its scores and their derivatives.
 
 use std::borrow::Cow;
 
@@ -21,18 +21,18 @@ use crate::loss::RankingLoss;
 use crate::measure::mean_of;
 use crate::ranker::{Node, NodeStatistics, TreeEnsemble};
 
-/// A loss counts as flat if its derivatives at equal scores are below this share of its derivatives at scores equal to
-/// the labels. The rest is rounding.
+/// A loss is flat if its derivatives at equal scores are below this share of its derivatives at scores equal to the
+/// labels. Smaller derivatives are rounding errors.
 const FLAT: f64 = 1e-3;
 
-/// Maximum number of doublings, and of halvings, of a step in one round.
+/// The maximum number of doublings, and of halvings, of a step in one round.
 const STEP_CHANGES: usize = 30;
 
-/// The share of the decrease predicted by the slope that a step has to reach. At the lowest point of a parabola it is
-/// half; this is a little less, because of rounding.
+/// The share of the predicted decrease that a step must achieve. The lowest point of a parabola achieves half, and this
+/// share is a little less because of rounding.
 const KEPT_PROMISE: f64 = 0.45;
 
-/// The state that all members of a fit share.
+/// The state that all sums of trees of a fit share.
 pub(super) struct Setting<'a> {
     pub config: &'a BoostedTreesConfig,
     pub objective: Objective<'a>,
@@ -40,26 +40,26 @@ pub(super) struct Setting<'a> {
     pub blocks: Vec<Block>,
     pub buffers: Buffers,
     pub params: TreeParams,
-    /// The trees that the fit starts from, if it does.
+    /// The trees from which the fit starts, if any.
     pub start: Option<&'a TreeEnsemble>,
     pub processes: &'a dyn Processes,
 }
 
-/// The trees of a member, kept between rounds.
+/// The trees of one sum, which are kept between rounds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Trees {
-    /// One per round; a single leaf of 0 if a round found no tree.
+    /// One tree per round, which is a single leaf of 0 if the round found no tree.
     pub trees: Vec<Vec<Node>>,
     /// The step of the last round.
     pub step: f64,
-    /// For each tree, feature and gain of every split.
+    /// For each tree, the feature and the gain of every split.
     pub gains: Vec<Vec<(u32, f64)>>,
-    /// Statistics of the nodes of each tree.
+    /// The statistics of the nodes of each tree.
     pub statistics: Vec<NodeStatistics>,
 }
 
 impl Trees {
-    /// Whether no round has found a tree.
+    /// Returns whether no round has found a tree.
     pub fn have_no_split(&self) -> bool {
         self.trees.iter().all(|tree| matches!(tree[..], [Node::Leaf { .. }]))
     }
@@ -77,7 +77,7 @@ pub(super) struct Added {
     pub step: f64,
 }
 
-/// A sum of trees under way.
+/// A growing sum of trees.
 pub(super) struct Member<'a> {
     seed: u64,
     pub scores: Additive<'a>,
@@ -98,8 +98,8 @@ fn add(
     Ok(())
 }
 
-/// Derivatives of a regression on the loss's gains at equal scores: the mean gain of the query minus the gain of the
-/// document, times its weight.
+/// Returns the derivatives of a regression on the loss's gains at equal scores. Each is the mean gain of the query
+/// minus the gain of the document, where document weights multiply the gains.
 pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
     let mut gains = start_gains(NAME, train, loss)?;
     gains.iter_mut().zip(&train.document_weights).for_each(|(gain, &weight)| *gain *= f64::from(weight));
@@ -112,7 +112,7 @@ pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> R
     Ok(Derivatives { curvature: vec![1.0; gradient.len()], gradient })
 }
 
-/// Sums trees.
+/// Sums trees into one ensemble.
 pub(super) fn ensemble<T: AsRef<[Node]>>(
     trees: impl IntoIterator<Item = T>,
     features: usize,
@@ -131,7 +131,7 @@ pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatis
 }
 
 impl<'a> Member<'a> {
-    /// Creates a member without trees. Its scores are 0, or the scores of `start`.
+    /// Creates an empty sum of trees. Its scores are 0, or the scores of `start`.
     pub(super) fn new(
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,
@@ -146,7 +146,7 @@ impl<'a> Member<'a> {
         Self { seed, scores, loss: 0.0, derivatives: Derivatives::default() }
     }
 
-    /// Takes up the trees of earlier rounds.
+    /// Adds the trees of earlier rounds.
     pub(super) fn resume(&mut self, setting: &Setting, trees: &Trees) -> Result<(), LearnerError> {
         for tree in &trees.trees {
             self.scores.add(|data, scores| add(tree, scores, data, setting.processes))?;
@@ -160,7 +160,7 @@ impl<'a> Member<'a> {
         (self.loss, self.derivatives) = objective.derivatives(self.scores.on_train());
     }
 
-    /// Adds the tree of a round; `None` if no tree lowers the loss.
+    /// Adds the tree of a round, or returns `None` if no tree lowers the loss.
     pub(super) fn grow(
         &mut self,
         setting: &mut Setting,
@@ -197,7 +197,7 @@ impl<'a> Member<'a> {
                 None => return Ok(None),
             }
         }
-        // The starting tree is not shrunk: a part of it may be no better than nothing.
+        // The starting tree is not shrunk, since a part of it may be no better than nothing.
         let shrinkage = if start.is_some() { 1.0 } else { setting.config.learning_rate };
         grown.scale(shrinkage * step);
         self.scores.add_to_train(|_, scores| {
@@ -218,7 +218,7 @@ impl<'a> Member<'a> {
         Ok(Some(Added { leaves, step }))
     }
 
-    /// Returns whether the loss is as good as flat at equal scores, compared with its slopes at scores equal to the
+    /// Returns whether the loss is practically flat at equal scores, compared with its slopes at scores equal to the
     /// labels.
     fn is_flat(&self, setting: &Setting) -> bool {
         let steepest =
@@ -227,16 +227,18 @@ impl<'a> Member<'a> {
         steepest(&self.derivatives) < FLAT * steepest(&setting.objective.derivatives(&labels).1)
     }
 
-    /// By how much the loss falls per unit of a step along the tree, by its gradient.
+    /// Returns the predicted decrease of the loss per unit of a step along the tree.
     fn descent(&self, objective: &Objective, tree: &[f64]) -> f64 {
         let slope: f64 = self.derivatives.gradient.iter().zip(tree).map(|(slope, value)| slope * value).sum();
         (-slope / objective.queries()).max(0.0)
     }
 
-    /// Searches the step along the tree: the last step times the best power of two, if any lowers the loss enough.
+    /// Searches for the step along the tree, which is the last step times the best power of two. Returns `None` if no
+    /// step lowers the loss enough.
     ///
-    /// Enough is [`KEPT_PROMISE`] of `promised` times the step. All surrogates level off once their documents are far
-    /// apart. The lowest value may then be beyond any step, and the slopes vanish on the way there.
+    /// A step must lower the loss by [`KEPT_PROMISE`] times `promised` times the step. All surrogates level off when
+    /// their documents are far apart. The lowest value may then be beyond any step, and the slopes vanish on the way
+    /// there.
     fn search(&self, objective: &Objective, tree: &[f64], last: f64, promised: f64) -> Option<f64> {
         let value = |step: f64| {
             let moved: Vec<f64> =
@@ -248,7 +250,7 @@ impl<'a> Member<'a> {
             let steps = std::iter::successors(Some(last), |step| Some(step * factor)).take(STEP_CHANGES + 1);
             steps.map(|step| (step, value(step))).find(|(_, value)| *value < self.loss)
         };
-        // Along a gradient a short step lowers the loss; along gains it may take a long one.
+        // Along a gradient, a short step lowers the loss. Along gains, only a long step may do so.
         let (mut step, mut lowest) = first(0.5).or_else(|| first(2.0))?;
         // Only a step that did not have to be halved may still grow.
         let factor = if step >= last && value(step * 2.0) < lowest { 2.0 } else { 0.5 };

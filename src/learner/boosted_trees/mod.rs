@@ -1,40 +1,41 @@
 //! Gradient boosting of regression trees on any registered loss.
 //!
-//! Friedman, Greedy function approximation, Annals of Statistics 29 (2001), as smoothrank (section 6) proposes for its
-//! surrogates: only the derivatives of the loss with respect to the scores are needed. In every round
+//! The method is Friedman's (Greedy function approximation, Annals of Statistics 29, 2001), which section 6 of
+//! smoothrank proposes for its surrogates. It needs only the derivatives of the loss with respect to the scores. Every
+//! round computes
 //!
 //! ```text
 //! tree  = fit of the derivatives at the scores f          (see `tree`)
 //! f    <- f + learning_rate * step * tree
 //! ```
 //!
-//! `steps` chooses the value of a leaf:
+//! The key `steps` chooses how the value of a leaf is computed:
 //!
-//! - `newton`: slope over second derivative, for a loss that has them (`lambda_ndcg`, with which this is LambdaMART,
-//!   `rank_net` and others). `step = 1`.
-//! - `balance`, the default of other losses with a temperature: how much the slopes of its documents agree in
-//!   direction, times two spreads of scores (see `derivatives`). `step = 1`. A smoothed measure is not convex, so its
-//!   second derivative does not tell how far to go. But the documents may move about as far as the scores are spread
-//!   out.
-//! - `line_search`, the default of the rest: the tree is a least-squares fit of the negative gradient. `step` is
-//!   searched along it in powers of two, starting from the step of the previous round. The loss then decreases by at
-//!   least half of the decrease that its slope predicts (see `member`).
+//! - `newton` divides the slope by the second derivative, for losses that have one, such as `rank_net` and
+//!   `lambda_ndcg` (LambdaMART). `step = 1`.
+//! - `balance`, the default of other losses with a temperature, moves a leaf by up to two spreads of the scores. The
+//!   distance depends on how much the slopes of the leaf's documents agree (see `derivatives`). `step = 1`. A smoothed
+//!   measure is not convex, so its second derivative does not tell how far to move. The spread of the scores is a
+//!   suitable distance instead.
+//! - `line_search`, the default of the remaining losses, fits the tree to the negative gradient by least squares. The
+//!   `step` along the tree is searched in powers of two, starting from the step of the previous round. It must decrease
+//!   the loss by about half of what the slope predicts (see `member`).
 //!
-//! Some surrogates (SmoothNDCG and its relatives, whose indicators are a softmax) are flat where all scores are equal,
-//! which is where boosting starts. For these the first tree is a regression on the loss's gains (`2^y - 1` if it has
-//! none), and its step is searched. In the same way smoothrank starts from ridge regression.
+//! Boosting starts where all scores are equal. Some surrogates, such as SmoothNDCG with its softmax indicators, are
+//! flat there. For a flat surrogate, the first tree is a regression on the loss's gains, or on `2^y - 1`, and its step
+//! is searched. SmoothRank starts from ridge regression in the same way.
 //!
-//! The loss decides the effect of weights of documents; in that regression they multiply the gains.
+//! The loss decides how the weights of documents act. In the regression of the first tree, they multiply the gains.
 //!
-//! With `anneal` a parameter of the loss moves over the rounds, as the temperature does over the rounds of SmoothRank.
-//! Every round takes the derivatives anew, and its objective is the loss at its own value.
+//! With `anneal`, a parameter of the loss changes over the rounds, like the temperature in SmoothRank. Every round
+//! computes the derivatives and the objective with the current value of the parameter.
 //!
-//! With `seeds`, that many sums of trees grow side by side, each with separate samples. Their mean is measured,
-//! selected and saved, as one sum of trees. A fit may start from the trees of another (`start_from`).
+//! With `seeds`, several sums of trees grow in parallel, each with its own samples. Their mean is measured, selected
+//! and saved as one sum of trees. A fit may start from the trees of another fit (`start_from`).
 //!
-//! Cost of a round: the derivatives, O(documents x features) per level of the tree (`histogram`), and a walk of every
-//! validation document through the tree. The fit ends early when no tree lowers the loss, or when the validation data have seen no better
-//! round for `patience` rounds.
+//! A round computes the derivatives, grows the tree in O(documents x features) per level (`histogram`), and passes
+//! every validation document through the tree. The fit ends early when no tree lowers the loss, or after `patience`
+//! rounds without a better selection measure.
 
 mod annealing;
 mod buffers;

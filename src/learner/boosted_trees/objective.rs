@@ -1,8 +1,7 @@
-//! The objective of the trees: a loss as a function of only the scores, with its derivatives.
+//! The objective of the trees, a loss and its derivatives as functions of the scores.
 //!
-//! Automatic differentiation gives the gradient of any loss. A loss with second derivatives
-//! ([`About::curvature`](crate::loss::About::curvature)) provides them too, and the leaves then take Newton steps, as
-//! in LambdaMART.
+//! Automatic differentiation gives the gradient of any loss. A loss may also provide second derivatives
+//! ([`About::curvature`](crate::loss::About::curvature)), and the leaves then take Newton steps, as in LambdaMART.
 
 use std::sync::Arc;
 
@@ -19,12 +18,12 @@ use crate::learner::shared::flat_loss::FlatLoss;
 use crate::loss::{Curved, RankingLoss};
 use crate::op::Execution;
 
-/// A loss of the scores of all documents: the mean over the queries with at least two different labels.
+/// The mean loss of the queries with at least two different labels, as a function of all scores.
 pub(super) struct Objective<'a> {
     loss: Arc<dyn RankingLoss>,
     data: &'a RankingDataset,
     queries: f64,
-    /// For automatic differentiation; `None` for Newton steps.
+    /// The loss for automatic differentiation, or `None` for Newton steps.
     flat: Option<FlatLoss<'a>>,
     steps: Steps,
     processes: &'a dyn Processes,
@@ -49,17 +48,17 @@ impl<'a> Objective<'a> {
         Ok(Self { loss, data, queries, flat, steps, processes })
     }
 
-    /// Returns the value of a leaf.
+    /// Returns how the value of a leaf is computed.
     pub(super) fn steps(&self) -> Steps {
         self.steps
     }
 
-    /// The loss of a list.
+    /// Returns the loss of a list.
     pub(super) fn loss(&self) -> &dyn RankingLoss {
         &*self.loss
     }
 
-    /// Continues with the same loss at another value of a parameter.
+    /// Replaces the loss by the same loss with another value of a parameter.
     pub(super) fn set_loss(&mut self, loss: Arc<dyn RankingLoss>) -> Result<(), LearnerError> {
         if self.steps == Steps::Newton && loss.about().curvature.is_none() {
             let reason = format!("{} has second derivatives at some values of its parameters only", loss.about().name);
@@ -69,12 +68,12 @@ impl<'a> Objective<'a> {
         Ok(())
     }
 
-    /// Number of queries that the loss is a mean over.
+    /// Returns the number of queries over which the loss is averaged.
     pub(super) fn queries(&self) -> f64 {
         self.queries
     }
 
-    /// The loss.
+    /// Returns the mean loss at the given scores.
     pub(super) fn value(&self, scores: &[f64]) -> f64 {
         match &self.flat {
             None => self.derivatives(scores).0,
@@ -82,7 +81,7 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// Returns the loss, and the derivatives of its sum over queries with respect to each score.
+    /// Returns the mean loss, and the derivatives of the sum over queries with respect to each score.
     pub(super) fn derivatives(&self, scores: &[f64]) -> (f64, Derivatives) {
         let (sum, derivatives) = match (&self.flat, self.loss.about().curvature) {
             (None, Some(curved)) => self.second_order(curved, scores),

@@ -1,4 +1,5 @@
-//! The sample of each tree: a share of the queries and of the features, drawn for each tree and split.
+//! Draws the sample of each tree, a share of the queries and of the features, and a share of the features for each
+//! split.
 
 use rand::SeedableRng;
 use rand::seq::index;
@@ -10,11 +11,11 @@ use crate::seed::seed_for;
 
 /// The sample of one tree.
 pub(super) struct Sample {
-    /// The documents that it is fitted to, ascending.
+    /// The documents to which the tree is fitted, in ascending order.
     pub documents: Vec<u32>,
-    /// All other training documents, ascending.
+    /// All other training documents, in ascending order.
     pub others: Vec<u32>,
-    /// Whether it may split each feature.
+    /// For each feature, whether the tree may use it.
     features: Vec<bool>,
     by_node: f64,
     seed: u64,
@@ -40,7 +41,7 @@ impl Sample {
         Self { documents, others, features, by_node: config.colsample_by_node, seed, round }
     }
 
-    /// Whether the split of a node may take each feature.
+    /// Returns for each feature whether the split of a node may use it.
     pub(super) fn features(&self, node: usize) -> Vec<bool> {
         if self.by_node >= 1.0 {
             return self.features.clone();
@@ -53,7 +54,7 @@ impl Sample {
     }
 }
 
-/// A share of `total` numbers from 0, at least one, ascending.
+/// Draws a random share of the numbers `0..total`, at least one, in ascending order.
 fn drawn(seed: u64, total: usize, share: f64) -> Vec<usize> {
     let count = ((total as f64 * share).round() as usize).clamp(1, total);
     let mut drawn = index::sample(&mut ChaCha8Rng::seed_from_u64(seed), total, count).into_vec();

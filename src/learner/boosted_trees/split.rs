@@ -1,13 +1,14 @@
-//! The merit of a leaf, the gain of a split, and the search for the best split of a leaf.
+//! Defines the merit of a leaf and the gain of a split, and finds the best split of a leaf.
 //!
-//! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` draws `G` towards
-//! 0 by `l1`, kept within the bounds that monotone features put on the leaf. Its merit, twice the decrease of the
-//! second-order model of the loss, is `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`, which is `T(G)^2 / (H + l2)` where no bound
-//! is met. The gain of a split is the merits of its children minus the merit of its leaf.
+//! A leaf with gradient sum `G` and curvature sum `H` has the value `v = -T(G) / (H + l2)`, where `T` shrinks `G`
+//! towards 0 by `l1`. The value is kept within the bounds that monotone features put on the leaf. The merit of a leaf
+//! is twice the decrease of the second-order model of the loss, `-(2 G v + (H + l2) v^2 + 2 l1 |v|)`. If no bound is
+//! met, the merit is `T(G)^2 / (H + l2)`. The gain of a split is the sum of the merits of its children minus the merit
+//! of its leaf.
 //!
-//! Documents without a value of the feature go together to the side where the split gains more, or to the right if both
-//! gain equally. A split may also separate them from all others. If no document of a leaf lacks the value, later
-//! documents without it go right.
+//! All documents that lack the feature go to the side where the split gains more, or to the right if both sides gain
+//! equally. A split may also separate the documents that lack the feature from all others. If no document of a leaf
+//! lacks the feature, later documents that lack it go right.
 
 use super::histogram::{Block, FeatureSums};
 use super::sums::{FixedPoint, Sums};
@@ -15,27 +16,27 @@ use super::sums::{FixedPoint, Sums};
 /// Limits of a tree.
 #[derive(Debug, Clone)]
 pub(super) struct TreeParams {
-    /// Maximum number of leaves.
+    /// The maximum number of leaves.
     pub leaves: usize,
-    /// Maximum number of splits from the root to a leaf.
+    /// The maximum number of splits from the root to a leaf.
     pub max_depth: usize,
-    /// Whether the leaves nearest to the root are split first, not the best ones.
+    /// Whether the leaves nearest to the root are split first, rather than the leaves with the largest gain.
     pub by_level: bool,
-    /// Minimum number of documents in a leaf.
+    /// The minimum number of documents in a leaf.
     pub min_documents: usize,
-    /// Minimum curvature sum of a leaf.
+    /// The minimum curvature sum of a leaf.
     pub min_curvature: f64,
-    /// By how much gradient sums are drawn towards 0.
+    /// The amount by which gradient sums are shrunk towards 0.
     pub l1: f64,
-    /// Added to every curvature sum.
+    /// The number that is added to every curvature sum.
     pub l2: f64,
-    /// Minimum gain of a split.
+    /// The minimum gain of a split.
     pub min_gain: f64,
-    /// Direction of each feature.
+    /// The direction of each feature.
     pub directions: Vec<Direction>,
 }
 
-/// The allowed direction of the score as a feature grows, with all others equal.
+/// The allowed direction of the score as a feature grows while all other features stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Any,
@@ -70,7 +71,7 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// As 64-bit words, for other processes.
+    /// Converts the split to 64-bit words for other processes.
     pub(super) fn to_bytes(self) -> Vec<u8> {
         let Self { gain, feature, bin, missing_left, direction, left } = self;
         let [gradient, curvature] = left.words();
@@ -79,7 +80,7 @@ impl Split {
         words.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 
-    /// Reads the result of [`to_bytes`](Self::to_bytes); none if there are no bytes.
+    /// Reads a split from the result of [`to_bytes`](Self::to_bytes), or returns `None` if there are no bytes.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         let [gain, feature, bin, missing_left, direction, gradient, curvature] = words.try_into().ok()?;
@@ -96,12 +97,12 @@ impl Split {
     }
 }
 
-/// The first of the best splits.
+/// Returns the first of the best splits.
 pub(super) fn best(splits: impl IntoIterator<Item = Option<Split>>) -> Option<Split> {
     splits.into_iter().flatten().reduce(|best, next| if next.gain > best.gain { next } else { best })
 }
 
-/// The parameters that the merit of a leaf depends on, apart from its sums.
+/// The parameters on which the merit of a leaf depends, in addition to its sums.
 #[derive(Clone, Copy)]
 pub(super) struct Worth<'a> {
     pub params: &'a TreeParams,
@@ -109,7 +110,7 @@ pub(super) struct Worth<'a> {
 }
 
 impl Worth<'_> {
-    /// `T(G)` and `H + l2`
+    /// Returns `T(G)` and `H + l2`.
     #[inline(always)]
     fn shrunk(&self, sums: Sums) -> (f64, f64) {
         let TreeParams { l1, l2, .. } = *self.params;
@@ -118,33 +119,33 @@ impl Worth<'_> {
         (if l1 > 0.0 { gradient.signum() * (gradient.abs() - l1).max(0.0) } else { gradient }, curvature)
     }
 
-    /// The value of a leaf.
+    /// Returns the value of a leaf.
     pub(super) fn value(&self, sums: Sums, bounds: Bounds) -> f64 {
         let (gradient, curvature) = self.shrunk(sums);
         (-gradient / curvature).clamp(bounds.low, bounds.high)
     }
 
-    /// The merit of a leaf that no bound concerns.
+    /// Returns the merit of a leaf whose value meets no bound.
     #[inline(always)]
     fn merit(&self, sums: Sums) -> f64 {
         let (gradient, curvature) = self.shrunk(sums);
         gradient * gradient / curvature
     }
 
-    /// The merits of two leaves without bounds, by one division.
+    /// Returns the sum of the merits of two leaves without bounds, with a single division.
     #[inline(always)]
     fn merits(&self, left: Sums, right: Sums) -> f64 {
         let ((left, left_curvature), (right, right_curvature)) = (self.shrunk(left), self.shrunk(right));
         (left * left * right_curvature + right * right * left_curvature) / (left_curvature * right_curvature)
     }
 
-    /// The merit of a leaf with a value.
+    /// Returns the merit of a leaf with the given value.
     fn merit_at(&self, sums: Sums, value: f64) -> f64 {
         let (gradient, curvature) = (self.units.gradient(sums), self.units.curvature(sums) + self.params.l2);
         -(2.0 * gradient * value + curvature * value * value + 2.0 * self.params.l1 * value.abs())
     }
 
-    /// The bounds of the children of a split.
+    /// Returns the bounds of the children of a split.
     pub(super) fn bounds(&self, split: Split, sums: Sums, bounds: Bounds) -> [Bounds; 2] {
         let [left, right] = [split.left, sums.minus(split.left)].map(|sums| self.value(sums, bounds));
         let middle = 0.5 * (left + right);
@@ -160,11 +161,11 @@ impl Worth<'_> {
 #[derive(Clone, Copy)]
 struct Places<'a> {
     feature: usize,
-    /// The sums of each bin after which it may be split.
+    /// The sums of each bin after which the leaf may be split.
     bins: &'a [Sums],
-    /// Number of the first of them.
+    /// The number of the first of these bins.
     first: usize,
-    /// The sums on the left before the first place: 0, or the sums of the documents without a value.
+    /// The sums of the documents that go left at every place, which are none or those that lack the feature.
     before: Sums,
     missing_left: bool,
     direction: Direction,
@@ -174,14 +175,14 @@ struct Places<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Scan<'a> {
     pub worth: Worth<'a>,
-    /// Whether the split may take each feature.
+    /// For each feature, whether the split may use it.
     pub features: &'a [bool],
     pub sums: Sums,
     pub bounds: Bounds,
 }
 
 impl Scan<'_> {
-    /// The best split among the features of a block.
+    /// Returns the best split among the features of a block.
     pub(super) fn best_split(&self, block: &Block, slot: usize) -> Option<Split> {
         let params = self.worth.params;
         let is_bounded = self.bounds.low > f64::NEG_INFINITY || self.bounds.high < f64::INFINITY;
@@ -211,7 +212,7 @@ impl Scan<'_> {
             scan(places);
             if missing != Sums::default() {
                 scan(Places { before: missing, missing_left: true, ..places });
-                // All values on one side: whether there is one has no order.
+                // All documents with a value are on one side, so no direction applies.
                 let values = [self.sums.minus(missing)];
                 scan(Places { bins: &values, first: bins.len(), direction: Direction::Any, ..places });
             }
@@ -219,7 +220,7 @@ impl Scan<'_> {
         best
     }
 
-    /// Looks for a split that gains more than `least`, at the bins after which both sides have enough.
+    /// Finds the best split that gains more than `least` and leaves enough documents and curvature on both sides.
     #[inline(always)]
     fn scan(&self, places: &Places, least: f64, gain: impl Fn(Sums, Sums) -> f64) -> Option<Split> {
         let TreeParams { min_documents, min_curvature, .. } = *self.worth.params;
@@ -253,8 +254,8 @@ impl Scan<'_> {
         best.map(|(bin, left)| Split { gain: most_gain, feature, bin, missing_left, direction, left })
     }
 
-    /// The merits of two children whose values are kept within their bounds; `None` if they violate the direction of
-    /// the feature.
+    /// Returns the merits of two children whose values are kept within their bounds, or `None` if they violate the
+    /// direction of the feature.
     fn bounded_merits(&self, left: Sums, right: Sums, direction: Direction) -> Option<f64> {
         let [low, high] = [left, right].map(|sums| self.worth.value(sums, self.bounds));
         let is_against = match direction {

@@ -1,8 +1,9 @@
-//! Sums of derivatives in fixed point: whole numbers, so that they are the same in whatever order they are added.
+//! Sums of derivatives in fixed point. Sums of whole numbers do not depend on the order of addition.
 //!
-//! A sum is two 64-bit words, which one vector instruction adds: the gradient in two's complement, and the curvature
-//! above the number of documents. The units are powers of two, chosen for each tree so that no sum over any of its
-//! documents overflows. With 100,000 documents that leaves 44 bits to a gradient and 29 to a curvature of mean size.
+//! A sum consists of two 64-bit words, which one vector instruction adds. One word holds the gradient in two's
+//! complement, and the other holds the curvature above the number of documents. The units are powers of two, chosen for
+//! each tree so that no sum over its documents overflows. With 100,000 documents, a gradient of mean size has 44 bits
+//! and a curvature of mean size has 29.
 
 use rayon::prelude::*;
 
@@ -14,12 +15,12 @@ use super::derivatives::Derivatives;
 pub(super) struct Sums([u64; 2]);
 
 impl Sums {
-    /// The two words.
+    /// Returns the two words.
     pub(super) fn words(self) -> [u64; 2] {
         self.0
     }
 
-    /// The sums that have these words.
+    /// Returns the sums that consist of these words.
     pub(super) fn of_words(words: [u64; 2]) -> Self {
         Self(words)
     }
@@ -38,7 +39,7 @@ impl Sums {
 /// The scale of the whole numbers of [`Sums`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FixedPoint {
-    /// Units per 1, powers of two.
+    /// The number of units per 1, a power of two.
     per_gradient: f64,
     per_curvature: f64,
     gradient_unit: f64,
@@ -46,13 +47,13 @@ pub(super) struct FixedPoint {
     count_bits: u32,
 }
 
-/// Number of documents whose magnitudes are added one after another.
+/// The number of documents whose magnitudes are added one after another.
 const CHUNK: usize = 1 << 16;
 
-/// Bits that the sum of all magnitudes of gradients fits in; one more is the sign.
+/// The number of bits for the sum of the magnitudes of all gradients, without the sign.
 const GRADIENT_BITS: i32 = 62;
 
-/// The power of two that scales a sum of `total` to at most `bits` bits.
+/// Returns the power of two that scales a sum of `total` to at most `bits` bits.
 fn scale(total: f64, bits: i32) -> f64 {
     // Rounding adds at most half a unit per document, for which one bit is left.
     let exponent = if total > 0.0 { bits - 1 - total.log2().ceil() as i32 } else { 0 };
@@ -65,10 +66,10 @@ fn rounded(x: f64) -> i64 {
 }
 
 impl FixedPoint {
-    /// Units for sums over any of `documents`.
+    /// Chooses the units for sums over any of `documents`.
     pub(super) fn new(derivatives: &Derivatives, documents: &[u32]) -> Self {
         let of_some = |documents: &[u32], values: &[f64]| documents.iter().map(|&d| values[d as usize].abs()).sum();
-        // Cut in the same places whatever the number of threads.
+        // The documents are cut in the same places for any number of threads.
         let total = |values: &[f64]| -> f64 {
             let sums: Vec<f64> = documents.par_chunks(CHUNK).map(|some| of_some(some, values)).collect();
             sums.into_iter().sum()
@@ -85,7 +86,7 @@ impl FixedPoint {
         }
     }
 
-    /// The derivatives of one document, rounded to whole units.
+    /// Returns the derivatives of one document, rounded to whole units.
     pub(super) fn of(&self, gradient: f64, curvature: f64) -> Sums {
         let gradient = rounded(gradient * self.per_gradient) as u64;
         let curvature = rounded(curvature * self.per_curvature) as u64;
@@ -103,7 +104,7 @@ impl FixedPoint {
         (sums.0[1] >> self.count_bits) as i64 as f64 * self.curvature_unit
     }
 
-    /// Number of documents.
+    /// Returns the number of documents.
     #[inline(always)]
     pub(super) fn documents(&self, sums: Sums) -> usize {
         (sums.0[1] & ((1 << self.count_bits) - 1)) as usize

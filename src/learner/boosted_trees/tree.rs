@@ -1,11 +1,11 @@
 //! One regression tree on binned features, grown best leaf first.
 //!
-//! `split` defines the merit of a leaf and the gain of a split. With curvature 1 for each document this is the
-//! least-squares tree on the negative gradient.
+//! The module `split` defines the merit of a leaf and the gain of a split. If every document has the curvature 1, the
+//! tree is the least-squares fit of the negative gradient.
 //!
-//! Cost: for each split, one pass over the documents of the smaller child, times features; the histogram of the other
-//! child is the difference from the parent. Sums are exact, so the number of threads changes nothing. Among equal gains
-//! the lowest feature wins, then the lowest threshold.
+//! Each split costs one pass over the features of the documents of its smaller child. The histogram of the larger child
+//! is the parent's histogram minus the smaller child's. Sums are exact, so results do not depend on the number of
+//! threads. Among splits with equal gains, the lowest feature is chosen, then the lowest threshold.
 
 use std::ops::Range;
 
@@ -23,20 +23,21 @@ use crate::ranker::{Node, NodeStatistics};
 
 /// A tree, and the leaf of each training document.
 pub(super) struct Grown {
-    /// Parents come before their children.
+    /// The nodes, with parents before their children.
     pub nodes: Vec<Node>,
-    /// Statistics of the nodes: counts of all training documents, and curvatures and gains of the sample.
+    /// The statistics of the nodes. Counts include all training documents, while curvatures and gains are of the
+    /// sample.
     pub statistics: NodeStatistics,
-    /// Feature and gain of each split, in the order in which they were made.
+    /// The feature and the gain of each split, in the order in which the splits were made.
     pub gains: Vec<(u32, f64)>,
-    /// The documents of the sample, and all others, leaf by leaf.
+    /// The documents of the sample and all other documents, leaf by leaf.
     documents: [Vec<u32>; 2],
-    /// Node of each leaf, and its documents of the sample and others.
+    /// The node of each leaf, with the ranges of its documents in the sample and outside it.
     leaves: Vec<(usize, [Range<usize>; 2])>,
 }
 
 impl Grown {
-    /// Adds the value of its leaf to the score of every training document.
+    /// Adds to the score of every training document the value of its leaf.
     pub(super) fn add_to(&self, scores: &mut [f64]) {
         for (node, ranges) in &self.leaves {
             if let Node::Leaf { value } = self.nodes[*node] {
@@ -46,7 +47,7 @@ impl Grown {
         }
     }
 
-    /// Multiplies the value of every leaf.
+    /// Multiplies the value of every leaf by `factor`.
     pub(super) fn scale(&mut self, factor: f64) {
         for node in &mut self.nodes {
             if let Node::Leaf { value } = node {
@@ -55,7 +56,7 @@ impl Grown {
         }
     }
 
-    /// Number of leaves.
+    /// Returns the number of leaves.
     pub(super) fn leaves(&self) -> usize {
         self.leaves.len()
     }
@@ -71,15 +72,15 @@ struct Leaf {
     others: Range<usize>,
     sums: Sums,
     bounds: Bounds,
-    /// The slot of its histograms.
+    /// The slot of the leaf's histograms.
     slot: usize,
-    /// The best split, if any may be made.
+    /// The best split, if the leaf may be split.
     split: Option<Split>,
 }
 
-/// Grows a tree on a sample of documents (ascending); the `others` only follow it. `features` says for each leaf, by
-/// its node, which features its split may take, one flag for each. Each process has the histograms of its blocks, and
-/// all get the best split.
+/// Grows a tree on a sample of documents, given in ascending order. The `others` are only assigned to its leaves. For
+/// the node of a leaf, `features` returns one flag per feature that says whether the split may use the feature. Each
+/// process holds the histograms of its blocks, and all processes get the best split.
 pub(super) fn grow(
     blocks: &mut [Block],
     buffers: &mut Buffers,
@@ -124,12 +125,13 @@ pub(super) fn grow(
     Grown { nodes, statistics, gains, documents: [grower.documents, grower.others], leaves }
 }
 
-/// The nearest finite 32-bit float.
+/// Returns the nearest finite 32-bit float.
 fn finite(number: f64) -> f32 {
     (number as f32).clamp(f32::MIN, f32::MAX)
 }
 
-/// The leaf to be split next: the best one. If trees grow by level, it is the best of the leaves nearest to the root.
+/// Returns the leaf to split next, whose split gains most. If trees grow by level, only the leaves nearest to the root
+/// are considered.
 fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
     let depth = |leaf: &Leaf| if by_level { leaf.depth } else { 0 };
     let candidates = leaves.iter().enumerate().filter_map(|(place, leaf)| Some((place, depth(leaf), leaf.split?)));
@@ -140,7 +142,7 @@ fn next(leaves: &[Leaf], by_level: bool) -> Option<(usize, Split)> {
     best.map(|(place, _, split)| (place, split))
 }
 
-/// For each of some leaves, the first of the best splits that the processes have found.
+/// Returns for each of some leaves the first of the best splits that the processes have found.
 fn best_of_all<const N: usize>(found: [Option<Split>; N], processes: &dyn Processes) -> [Option<Split>; N] {
     if processes.count() == 1 {
         return found;
@@ -156,13 +158,13 @@ struct Grower<'a> {
     worth: Worth<'a>,
     /// The documents of the sample, leaf by leaf.
     documents: Vec<u32>,
-    /// All others, leaf by leaf.
+    /// All other documents, leaf by leaf.
     others: Vec<u32>,
     processes: &'a dyn Processes,
 }
 
 impl Grower<'_> {
-    /// Adds a leaf to the nodes of the tree, with what is known about it.
+    /// Adds a leaf to the nodes of the tree, with its statistics.
     fn add(&self, leaf: &Leaf, nodes: &mut Vec<Node>, statistics: &mut NodeStatistics) {
         nodes.push(Node::Leaf { value: self.worth.value(leaf.sums, leaf.bounds) });
         statistics.count.push((leaf.documents.len() + leaf.others.len()) as u32);
@@ -170,13 +172,13 @@ impl Grower<'_> {
         statistics.gain.push(0.0);
     }
 
-    /// Whether a leaf may have children.
+    /// Returns whether a leaf may be split.
     fn may_split(&self, leaf: &Leaf) -> bool {
         let params = self.worth.params;
         leaf.depth < params.max_depth && leaf.documents.len() >= 2 * params.min_documents
     }
 
-    /// The root with its best split.
+    /// Returns the root with its best split.
     fn with_split(&mut self, mut root: Leaf) -> Leaf {
         if !self.may_split(&root) {
             return root;
@@ -195,8 +197,8 @@ impl Grower<'_> {
         root
     }
 
-    /// Splits a leaf. The smaller child takes `slot`, the other the leaf's slot; after the `last` split no further one
-    /// is searched for.
+    /// Splits a leaf. The smaller child gets `slot`, and the other child gets the leaf's slot. After the `last` split,
+    /// the children are not searched for further splits.
     fn split(&mut self, leaf: Leaf, split: Split, nodes: [usize; 2], slot: usize, last: bool) -> [Leaf; 2] {
         let (documents, others) = self.part(leaf.documents.clone(), leaf.others.clone(), split);
         let left_is_smaller = documents[0].len() <= documents[1].len();
@@ -236,8 +238,8 @@ impl Grower<'_> {
         children
     }
 
-    /// Moves the documents of the left child before the documents of the right, each in their order. Returns the ranges
-    /// of both children, in the sample and outside.
+    /// Moves the documents of the left child before the documents of the right child, and keeps their order. Returns
+    /// the ranges of both children, in the sample and outside it.
     fn part(
         &mut self,
         of_sample: Range<usize>,

@@ -12,9 +12,10 @@
 //! Everything else uses 32 bits (`precision.rs`). In f16 the loss is scaled, and each step reads one number back from
 //! the device. A step with gradients that are not finite advances only the schedule.
 //!
-//! The objective of a round is the mean loss of the epoch's queries. Each loss is computed before the query's own
-//! step. A query with nothing to learn has the loss 0 and counts in the mean. If queries have weights, each loss is multiplied by its query's weight relative to the mean weight. This factor applies to the objective and to
-//! the gradients, and a query of weight 0 is ignored. The loss decides how the weights of documents act
+//! The objective of a round is the mean loss of the epoch's queries. Each loss is computed before the query's own step.
+//! A query with nothing to learn has the loss 0 and counts in the mean. If queries have weights, each loss is
+//! multiplied by its query's weight relative to the mean weight. This factor applies to the objective and to the
+//! gradients, and a query of weight 0 is ignored. The loss decides how the weights of documents act
 //! ([`About::document_weights`](crate::loss::About::document_weights)).
 //!
 //! # Determinism

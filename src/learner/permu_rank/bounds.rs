@@ -1,7 +1,7 @@
-//! Type two bounds: upper bounds of `1 - E`, `E` a measure in [0, 1], over working sets of permutations
-//! (direct-optimization, section 4.2; PermuRank, SVM-MAP).
+//! Type two bounds, which bound `1 - E` from above for a measure `E` in [0, 1], over working sets of permutations.
+//! PermuRank and SVM-MAP use such bounds (direct-optimization, section 4.2).
 //!
-//! They compare perfect permutations `p` with imperfect ones `q`, with `d = E(p) - E(q)` and `m = F(p) - F(q)`:
+//! The bounds compare perfect permutations `p` with imperfect ones `q`, with `d = E(p) - E(q)` and `m = F(p) - F(q)`:
 //!
 //! | bound | term |
 //! |---|---|
@@ -10,22 +10,23 @@
 //! | logistic | `d log2(1 + exp(-m))` |
 //! | exponential | `d exp(-m)` |
 //!
-//! The loss of a query is the largest term or the sum. `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, with
-//! `z_kl = 1` if `p` has `k` ahead of `l` and -1 otherwise (equation 11), is linear in the scores, so any scorer can be
-//! trained through it. The document at position `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`. The
-//! other definition of the paper (as in SVM-MAP, for two levels) is over documents of different levels only:
+//! The loss of a query is the largest term or the sum of the terms. By equation 11,
+//! `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, where `z_kl` is 1 if `p` has `k` ahead of `l` and -1
+//! otherwise. `F` is linear in the scores, so any scorer can be trained through it. The document at position
+//! `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`. The other definition of the paper sums only over
+//! pairs of different levels, as in SVM-MAP for two levels. This definition is
 //! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, where `P` holds the pairs whose levels differ. The order
-//! inside a level then does not count.
+//! within a level then has no effect.
 //!
-//! Cost: O(n) per permutation (O(n + L) over documents of `L` levels) and O(1) per pair of permutations. A query
-//! without a perfect or without an imperfect permutation, or with a single document, has loss 0 and gradient 0.
+//! A permutation costs O(n), or O(n + L) with `L` levels, and a pair of permutations costs O(1). A query that lacks a
+//! perfect or an imperfect permutation, or has a single document, has the loss 0 and the gradient 0.
 
 use burn::tensor::{Tensor, TensorData, activation::softplus};
 use serde::{Deserialize, Serialize};
 
 use crate::op::shape::difference;
 
-/// Bound of `d [[m <= 0]]` for one pair of permutations (section 4.2).
+/// An upper bound of `d [[m <= 0]]` for one pair of permutations (section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TypeTwoBound {
@@ -41,7 +42,7 @@ pub enum TypeTwoBound {
 }
 
 impl TypeTwoBound {
-    /// The term of a pair of permutations at `d` and `m`, and its derivative with respect to `m`.
+    /// Returns the term of a pair of permutations at `d` and `m`, and its derivative with respect to `m`.
     pub fn at(self, d: f64, m: f64) -> (f64, f64) {
         let hinge = |missing: f64, weight: f64| if missing > 0.0 { (weight * missing, -weight) } else { (0.0, 0.0) };
         match self {
@@ -58,7 +59,7 @@ impl TypeTwoBound {
     }
 }
 
-/// How the terms of a query's pairs of permutations become its loss.
+/// How the terms of a query's pairs of permutations are combined into its loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairAggregation {
@@ -66,24 +67,24 @@ pub enum PairAggregation {
     Max,
     /// The sum of the terms (equation 7).
     Sum,
-    /// The sum divided by the number of perfect permutations (PermuRank, section 5.2).
+    /// The sum of the terms divided by the number of perfect permutations (PermuRank, section 5.2).
     #[default]
     SumPerPerfect,
 }
 
-/// Reason why permutations cannot be a working set.
+/// The reason why permutations cannot form a working set.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PermutationError {
-    /// Not an order of the query's documents.
+    /// The order does not name every document of the query exactly once.
     #[error("{found:?} is not an order of the documents 0 to {}", .documents - 1)]
     NotAPermutation {
-        /// The order given.
+        /// The order that was given.
         found: Vec<u32>,
-        /// Number of documents of the query.
+        /// The number of documents of the query.
         documents: usize,
     },
-    /// An imperfect permutation that is not worse than a perfect one.
+    /// The permutation was given as imperfect, but is not worse than a perfect one.
     #[error(
         "the measure of an imperfect permutation is {found}: expected a number below {perfect}, the measure of the perfect ones"
     )]
@@ -95,12 +96,12 @@ pub enum PermutationError {
     },
 }
 
-/// The working sets of one query. A permutation is an order: document indices, best first.
+/// The perfect and imperfect permutations of one query. A permutation lists document indices, best first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PermutationSet {
     documents: usize,
     perfect_measure: f64,
-    /// The level of each document, if `F` is over pairs of different levels.
+    /// The level of each document, if `F` sums over pairs of different levels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     levels: Option<Vec<u32>>,
     perfect: Vec<Vec<u32>>,
@@ -109,8 +110,8 @@ pub struct PermutationSet {
 }
 
 impl PermutationSet {
-    /// Empty sets of a query of `documents` documents whose perfect permutations have the measure `perfect_measure` (1
-    /// for a normalized measure).
+    /// Creates empty sets for a query of `documents` documents. `perfect_measure` is the measure of its perfect
+    /// permutations, which is 1 for a normalized measure.
     pub fn new(documents: usize, perfect_measure: f64) -> Self {
         Self {
             documents,
@@ -122,17 +123,18 @@ impl PermutationSet {
         }
     }
 
-    /// Empty sets with `F` over the pairs of documents whose levels differ; `levels` has one level per document.
+    /// Creates empty sets with `F` over the pairs of documents whose levels differ. `levels` holds one level per
+    /// document.
     pub fn over_levels(levels: Vec<u32>, perfect_measure: f64) -> Self {
         Self { levels: Some(levels.clone()), ..Self::new(levels.len(), perfect_measure) }
     }
 
-    /// Coefficient of each document's score in `F(order)`, indexed by document.
+    /// Returns the coefficient of each document's score in `F(order)`, indexed by document.
     pub fn coefficients(&self, order: &[u32]) -> Vec<f64> {
         self.levels.as_ref().map_or_else(|| score_coefficients(order), |levels| level_score_coefficients(order, levels))
     }
 
-    /// Returns whether `F` distinguishes the order from those in the set.
+    /// Returns whether `F` distinguishes the order from all orders in the set.
     fn is_new(&self, order: &[u32], set: &[Vec<u32>]) -> bool {
         match self.levels {
             None => set.iter().all(|other| other != order),
@@ -143,10 +145,11 @@ impl PermutationSet {
         }
     }
 
-    /// Adds a perfect permutation. Returns false if it, or one with the same `F` at all scores, was already there.
+    /// Adds a perfect permutation. Returns false if the set already had this permutation, or one with the same `F` at
+    /// all scores.
     ///
     /// # Errors
-    /// [`PermutationError::NotAPermutation`] where `order` does not name every document of the query once.
+    /// [`PermutationError::NotAPermutation`] if `order` does not name every document of the query once.
     pub fn insert_perfect(&mut self, order: Vec<u32>) -> Result<bool, PermutationError> {
         self.check(&order)?;
         let new = self.is_new(&order, &self.perfect);
@@ -156,12 +159,12 @@ impl PermutationSet {
         Ok(new)
     }
 
-    /// Adds an imperfect permutation with the given measure. Returns false if it, or one with the same `F` at all
-    /// scores, was already there.
+    /// Adds an imperfect permutation with the given measure. Returns false if the set already had this permutation, or
+    /// one with the same `F` at all scores.
     ///
     /// # Errors
-    /// [`PermutationError::NotAPermutation`] where `order` does not name every document of the query once;
-    /// [`PermutationError::NotImperfect`] where `measure` is NaN or not below the measure of the perfect permutations.
+    /// [`PermutationError::NotAPermutation`] if `order` does not name every document of the query once.
+    /// [`PermutationError::NotImperfect`] if `measure` is NaN or not below the measure of the perfect permutations.
     pub fn insert_imperfect(&mut self, order: Vec<u32>, measure: f64) -> Result<bool, PermutationError> {
         self.check(&order)?;
         if measure.is_nan() || measure >= self.perfect_measure {
@@ -184,28 +187,29 @@ impl PermutationSet {
         Err(PermutationError::NotAPermutation { found: order.to_vec(), documents: self.documents })
     }
 
-    /// The perfect permutations, in order of insertion.
+    /// Returns the perfect permutations, in the order of insertion.
     pub fn perfect(&self) -> &[Vec<u32>] {
         &self.perfect
     }
 
-    /// The imperfect permutations, in order of insertion.
+    /// Returns the imperfect permutations, in the order of insertion.
     pub fn imperfect(&self) -> &[Vec<u32>] {
         &self.imperfect
     }
 
-    /// The measure lost by each imperfect permutation, `E(p) - E(q) > 0`.
+    /// Returns the measure lost by each imperfect permutation, `E(p) - E(q) > 0`.
     pub fn measure_losses(&self) -> impl Iterator<Item = f64> {
         self.imperfect_measures.iter().map(|measure| self.perfect_measure - measure)
     }
 
-    /// Returns true when there is no pair to compare.
+    /// Returns whether there is no pair to compare.
     pub fn is_empty(&self) -> bool {
         self.perfect.is_empty() || self.imperfect.is_empty() || self.documents < 2
     }
 }
 
-/// Coefficient of each document's score in `F(order)`, indexed by document; all 0 for a single document.
+/// Returns the coefficient of each document's score in `F(order)`, indexed by document. All coefficients are 0 for a
+/// single document.
 pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
     let n = order.len() as f64;
     let mut coefficients = vec![0.0; order.len()];
@@ -217,8 +221,8 @@ pub fn score_coefficients(order: &[u32]) -> Vec<f64> {
     coefficients
 }
 
-/// Coefficient of each document's score in `F(order)` over the pairs of documents whose `levels` differ, indexed by
-/// document; all 0 if there is no such pair.
+/// Returns the coefficient of each document's score in `F(order)` over pairs of different `levels`, indexed by
+/// document. All coefficients are 0 if there is no such pair.
 pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
     let levels_count = levels.iter().max().map_or(0, |&highest| highest as usize + 1);
     let mut below = vec![0i64; levels_count];
@@ -241,7 +245,7 @@ pub fn level_score_coefficients(order: &[u32], levels: &[u32]) -> Vec<f64> {
     coefficients
 }
 
-/// `sum_d coefficient_d s_d` of each row of coefficients.
+/// Returns `sum_d coefficient_d s_d` for each row of coefficients.
 fn weighted_scores(scores: Tensor<2>, rows: impl ExactSizeIterator<Item = Vec<f64>>) -> Tensor<1> {
     let shape = [rows.len(), scores.dims()[1]];
     let options = (&scores.device(), scores.dtype());
@@ -252,22 +256,21 @@ fn weighted_scores(scores: Tensor<2>, rows: impl ExactSizeIterator<Item = Vec<f6
 /// A type two bound over given working sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TypeTwoLoss {
-    /// Term of a pair of permutations.
+    /// The term of a pair of permutations.
     pub bound: TypeTwoBound,
-    /// The function that combines the terms into the query's loss.
+    /// The function that combines the terms into the loss of a query.
     pub aggregation: PairAggregation,
 }
 
 impl TypeTwoLoss {
-    /// Loss of one query.
+    /// Returns the loss of one query.
     ///
     /// # Shapes
-    /// - `scores`: `[1, documents]`, beginning with the documents that `sets` orders; further (padded) places do not
-    ///   matter
+    /// - `scores`: `[1, documents]`, where the documents of `sets` come first and further (padded) places are ignored
     /// - output: `[1]`
     ///
     /// # Panics
-    /// Scores of more than one query, or of fewer documents than `sets` orders.
+    /// If `scores` has more than one query, or fewer documents than `sets`.
     #[track_caller]
     pub fn forward(&self, scores: Tensor<2>, sets: &PermutationSet) -> Tensor<1> {
         let shape = scores.dims();

@@ -12,14 +12,15 @@ use crate::scorer::ScorerConfig;
 
 pub(super) const NAME: &str = "permu_rank";
 
-/// The pairs of documents that `F` of a permutation sums over (section 3 of the paper gives both).
+/// The pairs of documents over which `F` of a permutation sums. Section 3 of the paper gives both definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pairs {
     /// Every pair.
     #[default]
     All,
-    /// Pairs that the measure distinguishes: for average precision, relevant and irrelevant documents, as in SVMmap.
+    /// Only pairs that the measure distinguishes, such as relevant and irrelevant documents for average precision (as
+    /// in SVMmap).
     Different,
 }
 
@@ -27,27 +28,27 @@ pub enum Pairs {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PermuRankConfig {
-    /// Measure `E`, with values in `[0, 1]`; the selection measure when absent.
+    /// The measure `E`, with values in `[0, 1]`, by default the selection measure.
     pub measure: Option<Measure>,
-    /// Convention of the measure; absent for the convention of the selection.
+    /// The convention of the measure, by default the convention of the selection.
     pub convention: Option<Convention>,
-    /// The pairs of documents that `F` of a permutation sums over.
+    /// The pairs of documents over which `F` of a permutation sums.
     pub pairs: Pairs,
     /// The type two bound of a pair of permutations.
     pub bound: TypeTwoBound,
-    /// How the pairs of permutations of a query become its loss.
+    /// How the terms of the pairs of permutations are combined into the loss of a query.
     pub aggregation: PairAggregation,
-    /// `C`, above 0: one value, or several to choose from on validation data.
+    /// The cost `C` above 0, as one value or as several from which validation data choose.
     pub c: Candidates,
-    /// Maximum number of rounds for one `C`, at least 1.
+    /// The maximum number of rounds for one `C`, at least 1.
     pub rounds: usize,
-    /// Largest duality gap of a round, relative to its objective, above 0.
+    /// The largest duality gap of a round, relative to its objective, at which the solver stops. It must be above 0.
     pub tolerance: f64,
-    /// Maximum number of rounds of cutting planes in one round of a linear scorer, at least 1.
+    /// The maximum number of cutting-plane rounds in one round of a linear scorer, at least 1.
     pub max_steps: usize,
-    /// Adam steps in one round of any other scorer, at least 1.
+    /// The number of Adam steps in one round of a scorer that is not linear, at least 1.
     pub gradient_steps: usize,
-    /// Learning rate of these steps, above 0.
+    /// The learning rate of the Adam steps, above 0.
     pub learning_rate: f64,
 }
 
@@ -91,7 +92,7 @@ impl LearnerConfig for PermuRankConfig {
     }
 }
 
-/// PermuRank, with checked parameters.
+/// The learner PermuRank with checked parameters.
 #[derive(Debug, Clone)]
 pub struct PermuRank {
     pub(super) costs: Vec<f64>,

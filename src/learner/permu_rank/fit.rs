@@ -22,17 +22,17 @@ use crate::seed::seed_for;
 
 #[derive(Default, Serialize, Deserialize)]
 struct State {
-    /// Parameters after each round at the current cost, from which the working sets are built again.
+    /// The parameters after each round at the current cost, from which a resumed fit rebuilds the working sets.
     path: Vec<Vec<f64>>,
-    /// Position of the current cost in the grid.
+    /// The position of the current cost in the grid.
     cost: usize,
     best: Option<Vec<f64>>,
     best_converged: bool,
-    /// Whether the sets became stable at every cost so far.
+    /// Whether the working sets became stable at every cost so far.
     all_stable: bool,
 }
 
-/// Minimizes the bound and enlarges the working sets in turn (Figure 7).
+/// Alternates between minimizing the bound and enlarging the working sets (Figure 7).
 struct Alternation<'a, B> {
     learner: &'a PermuRank,
     bound: B,
@@ -48,7 +48,7 @@ struct Alternation<'a, B> {
 }
 
 impl<B: Bound> Alternation<'_, B> {
-    /// Enlarges the sets at the given parameters. Returns whether none of them grew.
+    /// Enlarges the working sets at the given parameters. Returns whether no set grew.
     fn are_stable(&mut self, parameters: &[f64]) -> bool {
         !self.sets.grow(&self.bound.scores(parameters, self.train))
     }

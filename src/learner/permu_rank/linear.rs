@@ -1,5 +1,5 @@
-//! The bound of a linear scorer: `F` is linear in the weights, so a round is a convex problem, solved by cutting planes
-//! over a quadratic program to a duality gap.
+//! Minimizes the bound of a linear scorer. `F` is linear in the weights, so each round is a convex problem. Cutting
+//! planes over a quadratic program solve this problem to a given duality gap.
 
 use rayon::prelude::*;
 
@@ -24,7 +24,7 @@ pub(super) struct LinearBound<'a> {
     queries: Vec<Features>,
 }
 
-/// `Phi` of the permutations of one query, by feature.
+/// The feature vectors `Phi` of the permutations of one query.
 #[derive(Default)]
 struct Features {
     perfect: Vec<Vec<f64>>,
@@ -36,7 +36,7 @@ impl<'a> LinearBound<'a> {
         Self { data, config, context, queries: Vec::new() }
     }
 
-    /// The mean over queries of their risks.
+    /// Returns the mean of the risks of the queries.
     fn risk(&self, sets: &WorkingSets, weights: &[f64]) -> Risk {
         let loss = self.config.loss();
         let of = |(features, query): (&Features, &Query)| features.risk(loss, query.set.measure_losses(), weights);
@@ -94,8 +94,8 @@ impl Features {
         self.imperfect.extend(query.set.imperfect()[self.imperfect.len()..].iter().map(features));
     }
 
-    /// The loss of the query and its slope, over pairs of a perfect permutation `b` and an imperfect one `r`, with
-    /// `d_r` from `losses` and `m = w . (Phi_b - Phi_r)`.
+    /// Returns the loss of the query and its slope, over pairs of a perfect permutation `b` and an imperfect one `r`.
+    /// For such a pair, `d_r` comes from `losses`, and `m = w . (Phi_b - Phi_r)`.
     fn risk(&self, loss: TypeTwoLoss, losses: impl Iterator<Item = f64>, weights: &[f64]) -> Risk {
         let score = |phi: &Vec<f64>| dot(phi, weights);
         let perfect: Vec<f64> = self.perfect.iter().map(score).collect();

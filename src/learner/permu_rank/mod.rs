@@ -1,4 +1,4 @@
-//! PermuRank: a type two bound of one minus any measure, over growing working sets of permutations
+//! PermuRank minimizes a type two bound of one minus a measure, over growing working sets of permutations
 //! (direct-optimization, section 5.2 and Figure 7).
 //!
 //! ```text
@@ -9,20 +9,20 @@
 //! F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l),    z_kl = 1 if p has k ahead of l, else -1
 //! ```
 //!
-//! over the `m` queries with an imperfect permutation. `E` is any measure in [0, 1] in any convention; a perfect
-//! permutation is one whose measure no other exceeds. The first sets are found at `w = 0`. For a linear scorer each
-//! round is a convex problem, solved by cutting planes over a quadratic program. Any other scorer takes gradient steps
-//! on the same bound.
+//! The sum is over the `m` queries with an imperfect permutation. `E` is any measure in [0, 1] in any convention. A
+//! permutation is perfect if no other permutation has a higher measure. The first working sets are found at `w = 0`.
+//! For a linear scorer, each round is a convex problem, which cutting planes over a quadratic program solve. Any other
+//! scorer takes gradient steps on the same bound.
 //!
-//! This is equation 7, averaged as in section 5.2, and the default. It does not settle if the labels cannot be
-//! separated. `F` of the order by score is at least `F` of any perfect order. So every new term of a sum moves away
-//! from the weights at which it was found. `aggregation = "max"` takes the largest term of a query instead of the sum,
-//! as in equation 6 and in SVMmap. `bound` names another function of section 4.2. `pairs = "different"` restricts `F`
-//! to pairs that the measure distinguishes (the other definition of section 3). Otherwise a perfect order by ascending
-//! score inside each label pulls the scores there towards each other.
+//! This default is equation 7, averaged as in section 5.2. It does not converge if the labels cannot be separated. `F`
+//! of the order by score is at least `F` of any perfect order. Every new term of a sum therefore pushes the weights
+//! away from the point where it was found. With `aggregation = "max"`, the largest term of a query replaces the sum, as
+//! in equation 6 and in SVMmap. The key `bound` selects another function of section 4.2. With `pairs = "different"`,
+//! `F` sums only over pairs that the measure distinguishes (the other definition of section 3). With all pairs, a
+//! perfect order by ascending score within each label pulls the scores of equal labels towards each other.
 //!
-//! A round costs O(n log n) per query for the searches, and O(|B| |R|) for each evaluation of the bound. `C` may be a
-//! grid: each value starts afresh, and the selection measure chooses among all rounds.
+//! A round costs O(n log n) per query for the searches, and O(|B| |R|) for each evaluation of the bound. If `C` is a
+//! grid, the fit restarts for each value, and the selection measure chooses among all rounds.
 
 mod bounds;
 mod config;

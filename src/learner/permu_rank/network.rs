@@ -1,6 +1,7 @@
-//! The bound of any scorer: Adam steps on `1/2 ||w - w_0||^2 + C / m sum_q loss_q`, where `w_0` are the initial
-//! parameters and `loss_q` is the configured type two bound (hinge, margin hinge, logistic or exponential), by
-//! automatic differentiation. There is no duality gap. The parameters with the lowest objective so far are returned.
+//! Minimizes the bound of any scorer by Adam steps on `1/2 ||w - w_0||^2 + C / m sum_q loss_q`, with automatic
+//! differentiation. `w_0` are the initial parameters, and `loss_q` is the configured type two bound (hinge, margin
+//! hinge, logistic or exponential). There is no duality gap. The result is the parameters with the lowest objective so
+//! far.
 
 use super::config::PermuRankConfig;
 use super::objective::Bound;
@@ -16,10 +17,10 @@ use crate::scorer::Scorer;
 const FIRST_MOMENT: f64 = 0.9;
 const SECOND_MOMENT: f64 = 0.999;
 
-/// A scorer of any kind.
+/// The bound for a scorer of any kind.
 pub(super) struct NetworkBound<'a> {
     network: FlatScorer,
-    /// `w_0`: the parameters it was initialized with.
+    /// The initial parameters `w_0`.
     center: Vec<f64>,
     /// One batch for each query of the dataset, on the training device.
     batches: Vec<RankingBatch>,
@@ -39,7 +40,7 @@ impl<'a> NetworkBound<'a> {
         Self { center: network.parameters(), network, batches, config }
     }
 
-    /// The objective and its gradient.
+    /// Returns the objective and its gradient.
     fn objective(&self, sets: &WorkingSets, cost: f64, parameters: &[f64]) -> (f64, Vec<f64>) {
         let loss = self.config.loss();
         let mut away = parameters.to_vec();

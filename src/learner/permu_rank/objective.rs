@@ -1,13 +1,13 @@
-//! The interface that PermuRank requires of a scorer: to minimize the bound over given working sets.
+//! The interface that PermuRank requires of a scorer, which minimizes the bound over given working sets.
 
 use super::working_sets::WorkingSets;
 use crate::data::RankingDataset;
 use crate::learner::solver::solved::Solved;
 use crate::ranker::Model;
 
-/// A scorer and how it minimizes the bound over given working sets.
+/// A scorer that can minimize the bound over given working sets.
 pub(super) trait Bound {
-    /// The parameters that every cost starts from.
+    /// Returns the parameters from which the fit at every cost starts.
     fn start(&self) -> Vec<f64>;
 
     /// Forgets the permutations of the previous cost.
@@ -16,9 +16,9 @@ pub(super) trait Bound {
     /// Minimizes the bound from `start`.
     fn minimize(&mut self, sets: &WorkingSets, cost: f64, start: &[f64]) -> Result<Solved, String>;
 
-    /// The score of every document.
+    /// Returns the score of every document.
     fn scores(&self, parameters: &[f64], data: &RankingDataset) -> Vec<f64>;
 
-    /// The model with these parameters.
+    /// Returns the model with the given parameters.
     fn model(&self, parameters: &[f64]) -> Model;
 }

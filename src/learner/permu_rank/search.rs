@@ -1,22 +1,23 @@
-//! The perfect permutation that scores lowest and the imperfect one that scores highest, for any measure.
+//! Finds the perfect permutation with the lowest `F` and the imperfect one with the highest `F`, for any measure.
 //!
-//! `F` of a permutation falls by a constant times `s_i - s_j` for every pair that it sums over and that the permutation
-//! ranks against the scores, so the search is over pairs. The measure depends only on the `level` of a document (its
-//! gain, or its relevance).
+//! For every pair that a permutation ranks against the scores, its `F` falls by a constant times `s_i - s_j`. The
+//! searches therefore compare pairs. The measure depends only on the `level` of each document, which is its gain or its
+//! relevance.
 //!
-//! * Perfect: by descending level, and inside each level by ascending score. If the measure looks at the first places
-//!   only (a cut-off, reciprocal rank), the places below are by ascending score whatever the level; the number of
-//!   places that must be in order is found by bisection. Two more orders are candidates. One has the first two places
-//!   by ascending score, for conventions that do not discount the second. The other is for measures of the set above a
-//!   cut-off (precision, recall, success). The set has the fewest documents of the highest levels that it must have,
-//!   and is ordered by ascending score. The lowest `F` of the candidates that are perfect is taken.
-//! * Imperfect: the order by score, if it is imperfect. Otherwise the levels are in blocks, and the cheapest change of
-//!   the measure moves a document across the border of two blocks. It moves by one place, a swap of neighbors. It moves
-//!   further if the measure does not change with that swap (below a cut-off, or between places with the same discount).
-//!   If no single move is enough (success with several relevant documents above the cut-off), the fewest documents of
-//!   the lowest levels come first.
+//! * The perfect permutation is sorted by descending level, and within each level by ascending score. If the measure
+//!   uses only the first places (a cut-off, reciprocal rank), the remaining places are sorted by ascending score,
+//!   whatever the level. Bisection finds the number of places that must be sorted by level. There are two more
+//!   candidates. One sorts the first two places by ascending score, for conventions that do not discount the second
+//!   place. The other serves measures of the set above a cut-off (precision, recall, success). It puts as few documents
+//!   of the highest levels above the cut-off as necessary, and sorts this set by ascending score. Among the perfect
+//!   candidates, the one with the lowest `F` is chosen.
+//! * The imperfect permutation is the order by score, if that order is imperfect. Otherwise the levels form blocks, and
+//!   the cheapest change of the measure moves a document across the border of two blocks. The document usually moves by
+//!   one place. It moves further if a swap of neighbors does not change the measure (below a cut-off, or between places
+//!   with the same discount). A single move is not enough for success with several relevant documents above the
+//!   cut-off. In this case, as few documents of the lowest levels as necessary come first.
 //!
-//! Cost: O(n log n), plus O(log n) evaluations of the measure.
+//! The searches cost O(n log n), plus O(log n) evaluations of the measure.
 
 use std::cmp::Reverse;
 
@@ -24,17 +25,19 @@ use super::bounds::{PermutationSet, level_score_coefficients, score_coefficients
 use super::config::Pairs;
 use crate::learner::solver::vectors::descending;
 
-/// Measures above this share of the perfect one are perfect: sums in another order may differ in the last digits.
+/// The share of the perfect measure above which a measure counts as perfect, since sums in another order may differ in
+/// the last digits.
 const PERFECT: f64 = 1.0 - 1e-9;
 
 /// Computes the measure of an order of the documents, best first.
 type OrderMeasure<'a> = Box<dyn Fn(&[u32]) -> f64 + Send + Sync + 'a>;
 
-/// One query as the searches see it.
+/// One query in the form that the searches use.
 pub(super) struct Target<'a> {
-    /// Level of each document: equal for documents that the measure does not distinguish, higher for better ones.
+    /// The level of each document. Documents that the measure does not distinguish have equal levels, and better
+    /// documents have higher ones.
     level: Vec<u32>,
-    /// The pairs that `F` sums over.
+    /// The pairs over which `F` sums.
     pairs: Pairs,
     /// The cut-off of the measure.
     cutoff: Option<usize>,
@@ -57,7 +60,7 @@ impl<'a> Target<'a> {
         Self { level, pairs, cutoff, measure: Box::new(measure), perfect }
     }
 
-    /// Working sets of the query, empty.
+    /// Returns empty working sets of the query.
     pub(super) fn empty_set(&self) -> PermutationSet {
         match self.pairs {
             Pairs::All => PermutationSet::new(self.level.len(), self.perfect),
@@ -65,12 +68,12 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The measure of an order.
+    /// Returns the measure of an order.
     pub(super) fn measure(&self, order: &[u32]) -> f64 {
         (self.measure)(order)
     }
 
-    /// The documents by ascending level: the measure of any order is at least this one's.
+    /// Returns the documents by ascending level, which is an order with the lowest measure.
     pub(super) fn worst(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.level.len() as u32).collect();
         order.sort_by_key(|&document| self.level[document as usize]);
@@ -81,7 +84,7 @@ impl<'a> Target<'a> {
         self.measure(order) >= PERFECT * self.perfect
     }
 
-    /// `F` of an order at `scores`.
+    /// Returns `F` of an order at `scores`.
     fn f(&self, order: &[u32], scores: &[f64]) -> f64 {
         let coefficients = match self.pairs {
             Pairs::All => score_coefficients(order),
@@ -90,8 +93,8 @@ impl<'a> Target<'a> {
         coefficients.iter().zip(scores).map(|(coefficient, score)| coefficient * score).sum()
     }
 
-    /// Returns the order that `with` gives for the fewest `places`, up to `most`, at which `wanted` accepts it. The
-    /// search is by bisection: `wanted` must accept every larger number of places, too.
+    /// Returns the order that `with` gives for the smallest number of places, up to `most`, that `wanted` accepts. The
+    /// search is a bisection, so `wanted` must also accept every larger number of places.
     fn fewest(most: usize, with: impl Fn(usize) -> Vec<u32>, wanted: impl Fn(&[u32]) -> bool) -> Vec<u32> {
         let (mut low, mut high) = (0, most);
         while low < high {
@@ -101,7 +104,7 @@ impl<'a> Target<'a> {
         with(high)
     }
 
-    /// The perfect order with the lowest `F` at `scores`.
+    /// Returns the perfect order with the lowest `F` at `scores`.
     pub(super) fn lowest_perfect(&self, scores: &[f64]) -> Vec<u32> {
         let mut ascending = descending(scores);
         ascending.reverse();
@@ -132,7 +135,7 @@ impl<'a> Target<'a> {
         found
     }
 
-    /// The imperfect order with the highest `F` at `scores`; `None` when no order is imperfect.
+    /// Returns the imperfect order with the highest `F` at `scores`, or `None` if no order is imperfect.
     pub(super) fn highest_imperfect(&self, scores: &[f64]) -> Option<Vec<u32>> {
         let sorted: Vec<u32> = descending(scores).into_iter().map(|document| document as u32).collect();
         if !self.is_perfect(&sorted) {
@@ -174,7 +177,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The documents of `head`, then the others in their order in `all`.
+/// Returns the documents of `head`, then the others in their order in `all`.
 fn head_first(head: &[u32], all: &[u32]) -> Vec<u32> {
     let mut in_head = vec![false; all.len()];
     head.iter().for_each(|&document| in_head[document as usize] = true);

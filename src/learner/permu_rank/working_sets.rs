@@ -1,4 +1,4 @@
-//! The working sets of all queries: their contents, and how a round's scores enlarge them.
+//! The working sets of all queries, which the scores of each round enlarge.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::op::Execution;
 /// One query with an imperfect permutation.
 #[derive(Clone)]
 pub(super) struct Query<'a> {
-    /// Index of the query in the dataset.
+    /// The index of the query in the dataset.
     pub(super) index: usize,
-    /// First document of the query in the dataset.
+    /// The first document of the query in the dataset.
     pub(super) first: usize,
-    /// Number of documents.
+    /// The number of documents.
     pub(super) documents: usize,
     /// The perfect and imperfect permutations found so far.
     pub(super) set: PermutationSet,
@@ -36,7 +36,7 @@ pub(super) struct WorkingSets<'a> {
 
 impl<'a> WorkingSets<'a> {
     /// Makes empty sets for the queries of `data`. Queries that the convention leaves out, and queries without an
-    /// imperfect permutation, take no part.
+    /// imperfect permutation, are ignored.
     pub(super) fn new(
         data: &'a RankingDataset,
         measure: Measure,
@@ -72,8 +72,8 @@ impl<'a> WorkingSets<'a> {
         Ok(Self { queries })
     }
 
-    /// Adds to each query the perfect permutation that scores lowest and the imperfect one that scores highest. Returns
-    /// false if all were already there.
+    /// Adds to each query the perfect permutation with the lowest `F` and the imperfect one with the highest `F`.
+    /// Returns false if no set has grown.
     pub(super) fn grow(&mut self, scores: &[f64]) -> bool {
         let of_query = |query: &mut Query| {
             let scores = &scores[query.first..query.first + query.documents];
@@ -89,7 +89,7 @@ impl<'a> WorkingSets<'a> {
         grown.collect::<Vec<bool>>().contains(&true)
     }
 
-    /// Mean number of perfect and of imperfect permutations per query.
+    /// Returns the mean numbers of perfect and of imperfect permutations per query.
     pub(super) fn mean_sizes(&self) -> [f64; 2] {
         let mean = |size: fn(&PermutationSet) -> usize| {
             self.queries.iter().map(|query| size(&query.set) as f64).sum::<f64>() / self.queries.len() as f64
@@ -98,8 +98,8 @@ impl<'a> WorkingSets<'a> {
     }
 }
 
-/// A query's labels in the form that the searches need; `None` if the convention leaves the query out. Orders have no
-/// ties, so a convention that breaks ties by document identifier needs no identifiers.
+/// Returns the labels of a query in the form that the searches need, or `None` if the convention leaves the query out.
+/// Orders have no ties, so even a convention that breaks ties by document identifier needs no identifiers.
 pub(super) fn target<'a>(
     labels: &'a [f32],
     measure: Measure,
@@ -125,7 +125,7 @@ pub(super) fn target<'a>(
     Ok(Some(Target::new(levels, pairs, measure.cutoff(), value)))
 }
 
-/// Levels of the documents: the distinct values of their labels for the measure, as ranks.
+/// Returns the levels of the documents, which rank the distinct values that the measure gives to their labels.
 fn levels(labels: &[f32], measure: Measure, convention: &Convention) -> Vec<u32> {
     let seen = |label: f64| match measure {
         Measure::Ndcg(_) | Measure::Dcg(_) => convention.gain.of(label),
