@@ -1,13 +1,13 @@
 //! Average precision (AP), whose mean over queries is MAP.
 //!
-//! Average precision is `AP@k = 1/R sum_{r <= k} l_r (1/r) sum_{t <= r} l_t`. R is the number of relevant documents or,
-//! by convention, `min(k, R)`.
+//! Average precision is `AP@k = 1/R sum_{r <= k} l_r (1/r) sum_{t <= r} l_t`. The divisor R is the number of relevant
+//! documents or, by convention, `min(k, R)`.
 //!
 //! Consider a group of m tied documents, c of them relevant, that follows `a` documents, H of them relevant. Position j
-//! of the group is relevant with probability c/m; if it is, the expected number of relevant documents before it in the
-//! group is (j - 1)(c - 1)/(m - 1). The expectation is therefore
+//! of the group is relevant with probability c/m. If it is, the expected number of relevant documents before it in the
+//! group is (j - 1)(c - 1)/(m - 1). The expected contribution of the group is therefore
 //! `sum_j (c/m) (H + 1 + (j - 1)(c - 1)/(m - 1)) / (a + j)`. Average precision costs O(n). For a query without a
-//! relevant document it is 0/0.
+//! relevant document, average precision is 0/0.
 
 use super::convention::{AveragePrecisionDenominator, AveragePrecisionTies, Convention};
 use super::ranking::{Group, RankedList};
@@ -37,8 +37,8 @@ pub(super) fn average_precision(list: &RankedList, k: Option<usize>, convention:
     Some(sum / denominator as f64)
 }
 
-/// Computes the expected sum of the precisions at those relevant documents that are among the first `inside` of a
-/// group.
+/// Computes the expected sum of the precisions at a group's relevant documents, counting only the first `inside`
+/// positions of the group.
 fn expected_precisions(group: &Group, before: usize, inside: usize) -> f64 {
     let others = match group.len() {
         1 => 0.0,
@@ -48,7 +48,7 @@ fn expected_precisions(group: &Group, before: usize, inside: usize) -> f64 {
     group.relevant_share() * (0..inside).map(precision).sum::<f64>()
 }
 
-/// Computes the same sum as [`expected_precisions`] if the whole group is retrieved at once.
+/// Computes the same sum as [`expected_precisions`] for a whole group that is retrieved at once.
 fn precisions_at_end(group: &Group, before: usize, inside: usize) -> f64 {
     let precision = (before + group.relevant) as f64 / group.end as f64;
     group.relevant_share() * inside as f64 * precision

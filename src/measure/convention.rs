@@ -1,10 +1,10 @@
-//! Conventions: the choices that determine the value of a measure for given scores and labels.
+//! Conventions, which are the choices that determine the value of a measure for given scores and labels.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Discount, Gain, MeasureError};
 
-/// How documents with equal scores are ordered.
+/// The order of documents with equal scores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ties {
@@ -17,28 +17,29 @@ pub enum Ties {
     DocumentIdDescending,
 }
 
-/// How a query without a relevant document is treated.
+/// The treatment of a query without a relevant document.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EmptyQuery {
     /// Leaves the query out of the mean and counts it in the report.
     #[default]
     Exclude,
-    /// Includes the query in the mean. It counts as this value if the measure would divide by zero, as NDCG, AP,
-    /// recall, R-precision and the pairwise measures do. Other measures count it as 0, the value of their formula.
+    /// Includes the query in the mean. The query counts as this value if the measure would divide by zero, as NDCG, AP,
+    /// recall, R-precision and the pairwise measures do. Measures that do not divide by zero count the query as 0, the
+    /// value of their formula.
     Value(f64),
 }
 
-/// What a label below 0 means.
+/// The meaning of a label below 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NegativeLabel {
-    /// The label is an error that names the document.
+    /// Refuses the label with an error that names the document.
     #[default]
     Refuse,
-    /// The document is not relevant, as with label 0.
+    /// Treats the document as not relevant, as with label 0.
     Zero,
-    /// The document is padding and does not exist.
+    /// Treats the document as padding that does not exist.
     Absent,
 }
 
@@ -64,14 +65,14 @@ pub enum AveragePrecisionDenominator {
     CutoffOrRelevant,
 }
 
-/// How average precision treats tied documents.
+/// The treatment of tied documents in average precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AveragePrecisionTies {
-    /// Orders tied documents as all other measures do, by the convention's [`Ties`].
+    /// Orders tied documents by the convention's [`Ties`], as in all other measures.
     #[default]
     AsOrdered,
-    /// Retrieves all documents with the same score at once, like scikit-learn: each gets the precision at the end of
+    /// Retrieves all documents with the same score at once, like scikit-learn. Each gets the precision at the end of
     /// its group.
     GroupEnd,
 }
@@ -80,7 +81,7 @@ pub enum AveragePrecisionTies {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KendallTau {
-    /// The number of pairs with different labels; a pair with equal scores still counts in the denominator.
+    /// The number of pairs with different labels, including pairs with equal scores.
     #[default]
     LabelPairs,
     /// All pairs (tau-a).
@@ -92,8 +93,8 @@ pub enum KendallTau {
 /// The choices that determine the value of a measure for given scores and labels.
 ///
 /// [`Convention::preset`] returns a named convention; a custom convention replaces some fields of a preset. A
-/// convention that equals a preset is written as the preset's name, any other with all its fields. A convention can be
-/// read from either form.
+/// convention that equals a preset is written as the preset's name; any other is written with all its fields. A
+/// convention can be read in either form.
 ///
 /// ```
 /// use burn_rank::prelude::*;
@@ -113,17 +114,17 @@ pub struct Convention {
     pub discount: Discount,
     /// The order of documents with equal scores.
     pub ties: Ties,
-    /// How a query without a relevant document is treated.
+    /// The treatment of a query without a relevant document.
     pub empty: EmptyQuery,
     /// The lowest label of a relevant document, for binary measures.
     pub relevant_from: f64,
-    /// What a label below 0 means.
+    /// The meaning of a label below 0.
     pub negative_label: NegativeLabel,
     /// The denominator of precision at a cut-off.
     pub precision_denominator: PrecisionDenominator,
     /// The denominator of average precision at a cut-off.
     pub average_precision_denominator: AveragePrecisionDenominator,
-    /// How average precision treats tied documents.
+    /// The treatment of tied documents in average precision.
     pub average_precision_ties: AveragePrecisionTies,
     /// The denominator of Kendall's tau.
     pub kendall_tau: KendallTau,

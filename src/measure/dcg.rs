@@ -3,9 +3,9 @@
 //! DCG is `DCG@k = sum_{r <= k} G(y_r) x D(r)`, with the gain G of a label and the discount D of a rank. NDCG is
 //! `DCG@k / max over all orders of DCG@k` (Järvelin and Kekäläinen 2002).
 //!
-//! Tied documents share the mean discount of their ranks (McSherry and Najork 2008). This is the expectation over their
-//! orders, because the sum is linear in the gains. NDCG costs O(n log n), for the ideal order. Without a positive label
-//! it is 0/0.
+//! Tied documents share the mean discount of their ranks (McSherry and Najork 2008). The shared discount gives the
+//! expectation over their orders, because DCG is linear in the gains. Computing NDCG takes O(n log n), because the
+//! ideal order needs sorting. Without a positive label, NDCG is 0/0.
 
 use std::cmp::Reverse;
 
@@ -45,7 +45,7 @@ fn ideal_dcg(list: &RankedList, k: Option<usize>, convention: &Convention) -> f6
         }
         _ => {}
     }
-    // Gains are 0 or above, so their bits have the same order.
+    // Gains are 0 or above, so their bits sort in the same order.
     gains.sort_unstable_by_key(by_falling_gain);
     gains.iter().enumerate().map(|(at, gain)| gain * list.discounts.at_position(at)).sum()
 }

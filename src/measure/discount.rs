@@ -26,7 +26,7 @@ pub enum Discount {
     Zipf,
     /// `2^-r`
     Exponential,
-    /// `table[r - 1]`, 0 beyond
+    /// `table[r - 1]`, or 0 beyond the end of the table
     Table(Vec<f64>),
 }
 
@@ -61,8 +61,8 @@ impl Discount {
     }
 }
 
-/// The requirements on a table of discounts, in words. Without them the ideal ranking would not be the one sorted by
-/// label.
+/// The requirements on a table of discounts, as text for error messages. A table that violates them could make another
+/// ranking than the one sorted by label ideal.
 pub(crate) const DISCOUNTS: &str = "finite discounts, 0 or above, that start above 0 and never rise";
 
 /// Returns whether a table meets the requirements on discounts.
@@ -71,7 +71,7 @@ pub(crate) fn is_discount(table: &[f64]) -> bool {
     falls && table.iter().all(|d| d.is_finite() && *d >= 0.0) && table.first().is_some_and(|d| *d > 0.0)
 }
 
-/// The discounts of the first ranks, which are computed only once.
+/// The discounts of the first ranks, which are computed once and stored.
 #[derive(Debug, Clone)]
 pub(super) struct Discounts {
     discount: Discount,

@@ -1,4 +1,4 @@
-//! Errors of measures, of conventions and of the rankings that are measured.
+//! Errors of measures, of conventions, and of the rankings that are evaluated.
 
 use std::fmt::Display;
 
@@ -9,7 +9,7 @@ use crate::text::{counted, did_you_mean, shown};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// No measure has this name.
+    /// There is no measure with this name.
     #[error("unknown measure `{}`: expected one of {known}{}", shown(found), did_you_mean(nearest))]
     UnknownMeasure {
         /// The name as found.
@@ -24,10 +24,10 @@ pub enum MeasureError {
     MeasureParameter {
         /// The measure as found.
         found: String,
-        /// The form that the name should have.
+        /// The form that the measure's name should have.
         expected: String,
     },
-    /// No preset has this name.
+    /// There is no preset with this name.
     #[error("unknown convention `{}`: expected one of {known}{}", shown(found), did_you_mean(nearest))]
     UnknownPreset {
         /// The name as found.
@@ -52,7 +52,7 @@ pub enum MeasureError {
         /// The score.
         found: f32,
     },
-    /// The convention gives the label no meaning.
+    /// The label has no meaning under the convention.
     #[error("document {document} of query {query} has the label {found}: expected {expected}")]
     Label {
         /// The number of the query, counted from 1.
@@ -77,7 +77,7 @@ pub enum MeasureError {
     /// Two arrays that belong together have different lengths.
     #[error("found {found} {what} for {expected} documents")]
     Length {
-        /// What the array contains, in the plural.
+        /// The contents of the array, as a noun in the plural.
         what: &'static str,
         /// Length of the array.
         found: usize,
@@ -89,7 +89,7 @@ pub enum MeasureError {
         "query offsets {found}: expected offsets that start at 0, never fall and end at {documents}, the number of documents"
     )]
     Offsets {
-        /// A description of the fault.
+        /// A description of what is wrong with the offsets.
         found: String,
         /// Number of documents.
         documents: usize,
@@ -112,7 +112,7 @@ pub enum MeasureError {
         convention: String,
         /// Number of queries.
         queries: usize,
-        /// What a query needs for the measure to have a value.
+        /// The property that a query needs for the measure to have a value.
         needed: &'static str,
     },
 }

@@ -1,5 +1,5 @@
-//! Measures of many queries. Each list is sorted once for all measures, and queries run in parallel. Means are summed
-//! in the order of the queries, so they have the same bits with any number of threads.
+//! Measures of many queries. Each list is sorted once for all measures, and queries are evaluated in parallel. Means
+//! are summed in the order of the queries, so they have the same bits with any number of threads.
 
 use std::ops::Range;
 
@@ -145,8 +145,8 @@ impl Evaluator {
     /// Computes all measures of all queries, in parallel.
     ///
     /// # Errors
-    /// Returns the errors of [`Evaluator::first_measure`], and [`MeasureError::NoQueries`] if every query is excluded
-    /// from a measure.
+    /// Returns the errors of [`Evaluator::first_measure`], and [`MeasureError::NoQueries`] if a measure has no value
+    /// for any query.
     pub fn evaluate(&self, rankings: &Rankings) -> Result<Evaluation, MeasureError> {
         let (values, empty_queries) = self.values(rankings)?;
         let count = self.measures.len();
@@ -154,13 +154,13 @@ impl Evaluator {
         self.evaluation(rankings.queries(), empty_queries, per_query)
     }
 
-    /// Computes all measures of one query, for [`Evaluator::summary`].
+    /// Computes all measures of one query, as input for [`Evaluator::summary`].
     ///
     /// # Errors
-    /// Returns [`MeasureError::Length`] if arrays differ in length, and [`MeasureError::NoDocumentIds`] if the
-    /// convention breaks ties by missing identifiers. Returns [`MeasureError::Score`] for NaN or +inf,
+    /// Returns [`MeasureError::Length`] if arrays differ in length. Returns [`MeasureError::NoDocumentIds`] if the
+    /// convention breaks ties by identifier and there are none. Returns [`MeasureError::Score`] for NaN or +inf,
     /// [`MeasureError::Label`] for a label that the convention refuses, and [`MeasureError::Grade`] for a label above
-    /// the maximum grade of ERR. Errors give the query the number 1.
+    /// the maximum grade of ERR. Errors refer to the query as number 1.
     pub fn query(&self, ranking: &Ranking) -> Result<QueryValues, MeasureError> {
         let mut values = Vec::with_capacity(self.measures.len());
         let empty = self.append(ranking, 1, &mut Workspace::default(), &mut values)?;
@@ -170,7 +170,7 @@ impl Evaluator {
     /// Combines the values of single queries into an evaluation, in the given order.
     ///
     /// # Errors
-    /// Returns [`MeasureError::NoQueries`] if every query is excluded from a measure.
+    /// Returns [`MeasureError::NoQueries`] if a measure has no value for any query.
     pub fn summary(&self, queries: &[&QueryValues]) -> Result<Evaluation, MeasureError> {
         let of_measure = |m: usize| queries.iter().map(|query| query.values[m]).collect();
         let per_query = (0..self.measures.len()).map(of_measure).collect();
@@ -198,7 +198,7 @@ impl Evaluator {
     /// Computes the first measure for every query, in order.
     ///
     /// # Errors
-    /// Returns [`MeasureError::Length`] or [`MeasureError::Offsets`] if the arrays do not match. Otherwise returns the
+    /// Returns [`MeasureError::Length`] or [`MeasureError::Offsets`] if the arrays do not match each other. Returns the
     /// error of the first query that [`Evaluator::query`] refuses, with the query's number counted from 1. All measures
     /// are computed, so any of them can cause an error.
     pub fn first_measure(&self, rankings: &Rankings) -> Result<Vec<Option<f64>>, MeasureError> {
@@ -226,7 +226,7 @@ impl Evaluator {
             .collect();
         let mut values = Vec::with_capacity(queries * self.measures.len());
         let mut empty_queries = 0;
-        // Returns the first error in query order, whichever thread met one first.
+        // Returns the first error in the order of the queries, whichever thread met one first.
         for task in tasks {
             let (of_task, empty) = task?;
             values.extend(of_task);
@@ -277,7 +277,7 @@ pub fn evaluate(
 }
 
 impl Measure {
-    /// Describes what a query needs for the measure not to be 0/0.
+    /// Describes the property that a query needs for the measure not to be 0/0.
     fn needs(self) -> &'static str {
         match self {
             Measure::Ndcg(_) | Measure::Dcg(_) | Measure::Err(_) => "a label above 0",
@@ -303,7 +303,7 @@ impl Measure {
         value(self, &list, convention, 1)
     }
 
-    /// Computes the mean of this measure over all queries, in parallel. Model selection and boosting use this function.
+    /// Computes the mean of this measure over all queries, in parallel. Model selection and boosting use this mean.
     ///
     /// # Errors
     /// Returns the errors of [`Evaluator::new`] and [`Evaluator::evaluate`].
@@ -318,8 +318,8 @@ mod tests {
     use super::*;
     use crate::measure::testing::assert_close;
 
-    /// Creates 300 queries of 0 to 39 documents with tied scores and labels from 0 to 3. Some queries have no relevant
-    /// document.
+    /// Creates 300 queries of 0 to 39 documents with tied scores and labels from 0 to 3. Some of the queries have no
+    /// relevant document.
     fn many() -> (Vec<f32>, Vec<f32>, Vec<usize>) {
         let mut offsets = vec![0];
         for query in 0..300 {

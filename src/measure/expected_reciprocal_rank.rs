@@ -1,13 +1,14 @@
-//! Expected reciprocal rank (ERR): the expected reciprocal of the rank where a user who reads from the top stops.
+//! Expected reciprocal rank (ERR), the expected value of 1 / r for a user who reads from the top and stops at rank r.
 //!
-//! ERR is `ERR@k = sum_{r <= k} R_r / r x prod_{t < r} (1 - R_t)` (Chapelle, Metzler, Zhang and Grinspan 2009). A user
-//! stops at a document with label y with probability `R = (2^y - 1) / 2^g`, where g is the maximum grade of the
+//! ERR is `ERR@k = sum_{r <= k} R_r / r x prod_{t < r} (1 - R_t)` (Chapelle, Metzler, Zhang and Grinspan 2009). At a
+//! document with label y, the user stops with probability `R = (2^y - 1) / 2^g`, where g is the maximum grade of the
 //! convention.
 //!
 //! For a tied group, let q = 1 - R, and let E_j be the mean over all j-subsets of the product of q. The expected
 //! probability of stopping at position j is E_(j-1) - E_j. For i documents, `E_j` is `(i - j)/i E_j + j/i q_i E_(j-1)`,
-//! where the values on the right belong to i - 1 documents. This is a convex combination, so no digits cancel. ERR
-//! costs O(n) without ties, and O(m min(m, k)) for a tied group of m documents. If all labels are 0, ERR is 0.
+//! where the values on the right belong to i - 1 documents. This recursion is a convex combination, so no digits
+//! cancel. ERR costs O(n) without ties, and O(m min(m, k)) for a tied group of m documents. If all labels are 0, ERR is
+//! 0.
 
 use super::convention::Convention;
 use super::error::MeasureError;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::MeasureError;
 
-/// The largest label of an exponential gain. With larger labels, the sum over a list could overflow an `f64`.
+/// The largest label of an exponential gain. A larger label could make the sum over a list overflow an `f64`.
 const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 
 /// The gain of a label.
@@ -16,13 +16,14 @@ const MAX_EXPONENTIAL_LABEL: f64 = 960.0;
 /// | [`Linear`](Gain::Linear) | a finite number, 0 or above | the same |
 /// | [`Table`](Gain::Table) of m gains | a whole number from 0 to m - 1 | the same |
 ///
-/// A measure computes in `f64` and accepts the labels that other tools accept if sums of their gains are finite. This
-/// holds for gains up to 2^960. A loss usually computes in `f32`, where sums and products of gains up to 2^30 are
-/// finite. With an exponential gain, a loss accepts only whole labels. A fraction is nearly always a label that was
-/// scaled earlier, and the exponential would silently distort it.
+/// A measure computes in `f64` and accepts every label that other tools accept, as long as sums of gains stay finite.
+/// In `f64`, sums stay finite for gains up to 2^960. A loss usually computes in `f32`, where sums and products of gains
+/// up to 2^30 are finite. With an exponential gain, a loss accepts only whole labels. A fraction is nearly always a
+/// label that was scaled earlier, and the exponential would silently distort it.
 /// [`RankingLoss::try_forward`](crate::loss::RankingLoss::try_forward) and
-/// [`About::check_labels`](crate::loss::About::check_labels) refuse other labels, but `forward` does not check values.
-/// In a measure, the convention decides what a negative label means ([`NegativeLabel`](super::NegativeLabel)).
+/// [`About::check_labels`](crate::loss::About::check_labels) refuse labels that a loss does not accept, but `forward`
+/// does not check values. In a measure, the convention decides what a negative label means
+/// ([`NegativeLabel`](super::NegativeLabel)).
 ///
 /// ```
 /// use burn_rank::prelude::*;
@@ -45,15 +46,15 @@ pub enum Gain {
     Table(Vec<f64>),
 }
 
-/// Returns `2^y` for `y >= 0`. For whole labels, the bits of the float are set directly, which is faster, since
-/// measures call this once per document.
+/// Returns `2^y` for `y >= 0`. For whole labels, the function sets the bits of the float directly, which is faster,
+/// since measures call it once per document.
 fn power_of_two(y: f64) -> f64 {
     let is_normal = y < 1024.0 && y.fract() == 0.0;
     if is_normal { f64::from_bits((y as u64 + 1023) << 52) } else { y.exp2() }
 }
 
 impl Gain {
-    /// Returns the gain of label `y >= 0`. A label beyond the table has the gain NaN, so check labels first.
+    /// Returns the gain of label `y >= 0`. A label beyond the end of the table has the gain NaN, so check labels first.
     pub fn of(&self, y: f64) -> f64 {
         match self {
             Gain::Exp2 => power_of_two(y) - 1.0,

@@ -7,7 +7,7 @@ pub fn mean(values: &[Option<f64>]) -> Option<f64> {
 
 /// Returns the mean of values added in order; `None` without values.
 pub fn mean_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    // Starts from -0, as `sum` does: a mean of -0 stays -0.
+    // Starts from -0, as `sum` does, so a mean of -0 stays -0.
     let add = |(sum, count): (f64, usize), value| (sum + value, count + 1);
     let (sum, count) = values.into_iter().fold((-0.0, 0), add);
     (count > 0).then(|| sum / count as f64)

@@ -1,6 +1,6 @@
-//! Exact measures of a ranked list, and the conventions that define their values. This module does not use burn.
+//! Exact measures of a ranked list, and the conventions that define their values. The measures do not use burn.
 //!
-//! The value of a measure depends on its [`Convention`]: for the same ranking, different tools report different NDCGs.
+//! The value of a measure depends on its [`Convention`]: different tools report different NDCGs for the same ranking.
 //! In this crate, the convention is a single value that is chosen by name ([`Convention::PRESETS`]) and reported with
 //! every result.
 //!
@@ -23,7 +23,7 @@
 //! ```
 //!
 //! # One ranking, six NDCGs
-//! The example measures two queries: one with tied scores and graded labels, and one without a relevant document.
+//! The example measures two queries, one with tied scores and graded labels, and one without a relevant document.
 //!
 //! ```
 //! use burn_rank::measure::{Convention, Measure, Rankings};
@@ -49,9 +49,10 @@
 //! ```
 //!
 //! `standard` averages over the orders of tied documents and leaves out the query without a relevant document. `letor`
-//! does not discount rank 2 and counts that query as 0. `trec_eval` and `sklearn` use the label itself as gain.
-//! `trec_eval` breaks ties by identifier, and `sklearn` averages over them. The presets of LightGBM and XGBoost count a
-//! query without a relevant document as 1, those of Rax and TensorFlow Ranking as 0.
+//! does not discount rank 2, and counts a query without a relevant document as 0. `trec_eval` and `sklearn` use the
+//! label itself as gain. `trec_eval` breaks ties by identifier, and `sklearn` averages over the orders of tied
+//! documents. The presets of LightGBM and XGBoost count a query without a relevant document as 1; those of Rax and
+//! TensorFlow Ranking count it as 0.
 //!
 //! To add a measure, implement [`ListMeasure`] and turn it into a [`Measure`] with [`Measure::own`].
 
@@ -146,19 +147,21 @@ pub enum Measure {
     KendallTau,
     /// Ordered pair accuracy.
     PairAccuracy,
-    /// A user-defined measure, created with [`Measure::own`]. It is written as its name and cannot be read back.
+    /// A user-defined measure, created with [`Measure::own`]. The measure is written as its name and cannot be read
+    /// back.
     Own(OwnMeasure),
 }
 
 impl Measure {
     /// Makes a [`Measure`] from a [`ListMeasure`]. The measure is kept until the program ends, so it can be copied
-    /// freely. Create it once rather than for every evaluation, or keep a `static` and use [`OwnMeasure::new`].
+    /// freely. Create the measure once rather than for every evaluation, or keep a `static` and use
+    /// [`OwnMeasure::new`].
     pub fn own(measure: impl ListMeasure + 'static) -> Self {
         Self::Own(OwnMeasure::new(Box::leak(Box::new(measure))))
     }
 
-    /// Returns whether the measure uses graded labels, not just relevance. A user-defined measure is assumed to use
-    /// them.
+    /// Returns whether the measure depends on the grades of labels, not only on relevance. A user-defined measure is
+    /// assumed to depend on grades.
     pub(crate) fn is_graded(&self) -> bool {
         matches!(
             self,

@@ -17,19 +17,19 @@ const PERSISTENCE: f64 = 0.8;
 enum Parameter {
     /// Nothing.
     None(Measure),
-    /// Optionally `@k`, k = 1, 2, ...
+    /// An optional cut-off `@k`, with k = 1, 2, ...
     Cutoff(fn(Option<usize>) -> Measure),
-    /// Optionally `@p=persistence`, 0 < p < 1.
+    /// An optional persistence `@p=persistence`, with 0 < p < 1.
     Persistence,
 }
 
-/// A family of measures with the same name and any parameter.
+/// A family of measures that share a name and differ in their parameter.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct MeasureFamily {
     /// The name as printed.
     pub name: &'static str,
-    /// Other names that are accepted.
+    /// Other names that are accepted for the family.
     pub aliases: &'static [&'static str],
     /// One-line description.
     pub description: &'static str,

@@ -1,4 +1,4 @@
-//! The orders of documents that share positions: all of them if there are few, otherwise a fixed random sample.
+//! The orders of documents that share positions. If there are too many, a fixed random sample stands for all.
 
 use std::ops::Range;
 
@@ -18,13 +18,13 @@ pub(super) struct Orders {
 impl Orders {
     pub(super) fn new(labels: &[f64], ties: Vec<Range<usize>>) -> Self {
         let mut labels = labels.to_vec();
-        // The first of all orders, whatever the order was.
+        // Starts from the first of all orders, whatever the order was.
         ties.iter().for_each(|tied| labels[tied.clone()].sort_unstable_by(f64::total_cmp));
         Self { labels, ties }
     }
 
-    /// Returns the mean of `value` over the orders of the documents. Orders with the same label at every position count
-    /// once, since each of them stands for the same number of document orders.
+    /// Returns the mean of `value` over the orders of the documents. Orders with the same labels at every position
+    /// count once, since each stands for equally many orders of documents.
     pub(super) fn mean(mut self, mut value: impl FnMut(&[f64]) -> f64) -> f64 {
         let mut sum = 0.0;
         if let Some(count) = self.count() {
@@ -49,7 +49,7 @@ impl Orders {
         for tied in &self.ties {
             let mut placed = 0;
             for equal in self.labels[tied.clone()].chunk_by(|a, b| a == b) {
-                // C(placed + taken, taken), which is whole after every factor.
+                // Computes C(placed + taken, taken), which is an integer after every factor.
                 let mut ways = 1usize;
                 for taken in 1..=equal.len() {
                     ways = ways.checked_mul(placed + taken)? / taken;
@@ -64,13 +64,13 @@ impl Orders {
         Some(count)
     }
 
-    /// Moves to the next order; returns `false` after the last order and starts again from the first.
+    /// Moves to the next order. After the last order, returns `false` and starts again from the first.
     fn advance(&mut self) -> bool {
         self.ties.iter().any(|tied| next_permutation(&mut self.labels[tied.clone()]))
     }
 }
 
-/// Moves to the next order in the lexicographic sense; returns `false` after the last order and starts again from the
+/// Moves to the next order in lexicographic sequence. After the last order, returns `false` and starts again from the
 /// first.
 fn next_permutation(values: &mut [f64]) -> bool {
     let Some(fall) = (1..values.len()).rev().find(|&at| values[at - 1] < values[at]) else {

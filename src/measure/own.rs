@@ -8,8 +8,8 @@ use super::error::MeasureError;
 use super::orders::Orders;
 use super::ranking::{RankedList, Ranking};
 
-/// An exact measure of a ranked list, which is larger for a better list. [`Measure::own`](super::Measure::own) turns it
-/// into a [`Measure`](super::Measure) that can be used like the measures of this crate.
+/// An exact measure of a ranked list, which is larger for better lists. [`Measure::own`](super::Measure::own) turns
+/// such a measure into a [`Measure`](super::Measure) that works like the measures of this crate.
 ///
 /// ```
 /// use burn_rank::measure::{Convention, ListMeasure, Measure, RankedDocuments, Rankings, evaluate};
@@ -37,28 +37,28 @@ use super::ranking::{RankedList, Ranking};
 /// # Ok::<(), burn_rank::measure::MeasureError>(())
 /// ```
 pub trait ListMeasure: Debug + Send + Sync {
-    /// Returns the name of the measure with its parameters, such as `ndcg@10`. The name is printed and written to
-    /// files, and identifies the measure. It must differ from the names of this crate's measures.
+    /// Returns the name of the measure with its parameters, such as `ndcg@10`. The measure is identified by its name,
+    /// which is printed and written to files. The name must differ from those of this crate's measures.
     fn name(&self) -> &str;
 
     /// Returns the value of one query as a finite number. `None` means that the query has nothing to find. The
-    /// convention then excludes the query or gives it a value ([`EmptyQuery`](super::EmptyQuery)).
+    /// convention excludes such a query or gives it a value ([`EmptyQuery`](super::EmptyQuery)).
     fn value(&self, list: &RankedDocuments) -> Option<f64>;
 
-    /// Returns whether all values lie in `[0, 1]`, which learners that bound a measure require. The default is `true`.
+    /// Returns whether all values lie in `[0, 1]`; learners that bound a measure require this.
     fn in_unit_interval(&self) -> bool {
         true
     }
 
-    /// Describes the valid labels if `label`, which is 0 or above, is not one of them. The default is `None`, which
-    /// accepts every label that the convention's gain accepts.
+    /// Describes the labels that the measure accepts, if `label` (0 or above) is not one of them. The default is
+    /// `None`, which accepts every label that the convention's gain accepts.
     fn expected_label(&self, _label: f64) -> Option<String> {
         None
     }
 }
 
-/// The content of [`Measure::Own`](super::Measure::Own): a [`ListMeasure`] that all copies share. Two measures with the
-/// same name are equal.
+/// The content of [`Measure::Own`](super::Measure::Own): a [`ListMeasure`] that all copies share. Two user-defined
+/// measures with the same name are equal.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnMeasure(&'static dyn ListMeasure);
 
@@ -73,7 +73,7 @@ impl OwnMeasure {
         self.0
     }
 
-    /// Refuses the first label that the measure does not accept. The number `query` counts from 1.
+    /// Refuses the first label that the measure does not accept. The number `query` is counted from 1.
     pub(super) fn check_labels(&self, ranking: &Ranking, query: usize) -> Result<(), MeasureError> {
         for (document, &label) in ranking.labels.iter().enumerate().filter(|(_, label)| **label >= 0.0) {
             if let Some(expected) = self.0.expected_label(f64::from(label)) {
@@ -94,9 +94,9 @@ impl PartialEq for OwnMeasure {
 /// 1.
 ///
 /// If the convention averages over ties ([`Ties::Average`](super::Ties::Average)), documents with equal scores share
-/// their positions. [`gains`](Self::gains) and [`relevance`](Self::relevance) then give the mean of these documents at
-/// each shared position, so sums over positions are exact. A measure that combines several documents, such as average
-/// precision, uses [`mean_over_orders`](Self::mean_over_orders) instead.
+/// their positions. In that case [`gains`](Self::gains) and [`relevance`](Self::relevance) give the mean of the tied
+/// documents at each shared position, so sums over positions are exact. A measure that combines several documents, such
+/// as average precision, uses [`mean_over_orders`](Self::mean_over_orders) instead.
 pub struct RankedDocuments<'a> {
     list: &'a RankedList<'a>,
     convention: &'a Convention,
@@ -117,7 +117,7 @@ impl<'a> RankedDocuments<'a> {
         self.list.labels.len()
     }
 
-    /// Returns the labels by position. The labels of tied documents, which share their positions, are in no particular
+    /// Returns the labels by position. Tied documents share their positions, and their labels are in no particular
     /// order.
     pub fn labels(&self) -> &[f64] {
         self.list.labels
@@ -138,13 +138,14 @@ impl<'a> RankedDocuments<'a> {
         self.list.groups.iter().filter(|group| group.len() > 1).map(|group| group.start..group.end)
     }
 
-    /// Returns the gain of the document at each position. Documents that share a position give their mean gain.
+    /// Returns the gain of the document at each position. At positions that several documents share, returns their mean
+    /// gain.
     pub fn gains(&self) -> impl Iterator<Item = f64> {
         self.at_positions(|label| self.convention.gain.of(label))
     }
 
-    /// Returns 1 for each position with a relevant document, otherwise 0. Documents that share a position give the
-    /// share of relevant ones.
+    /// Returns 1 for each position with a relevant document, otherwise 0. At positions that several documents share,
+    /// returns the share of relevant ones.
     pub fn relevance(&self) -> impl Iterator<Item = f64> {
         self.at_positions(|label| f64::from(u8::from(label >= self.convention.relevant_from)))
     }
@@ -165,8 +166,8 @@ impl<'a> RankedDocuments<'a> {
     }
 
     /// Returns the mean of `value`, a function of the labels by position, over the orders of the documents that share
-    /// positions. The mean is exact for up to 120 different orders of labels. Beyond, it covers 120 random orders, the
-    /// same in every evaluation.
+    /// positions. The mean is exact for up to 120 different orders of labels. For more orders, the mean covers 120
+    /// random ones, the same in every evaluation.
     pub fn mean_over_orders(&self, value: impl FnMut(&[f64]) -> f64) -> f64 {
         Orders::new(self.list.labels, self.ties().collect()).mean(value)
     }
@@ -213,8 +214,8 @@ mod tests {
         }
     }
 
-    /// A second implementation of average precision. It compares relevant documents, so it needs all orders of tied
-    /// documents.
+    /// A second implementation of average precision. Average precision compares relevant documents, so it needs all
+    /// orders of tied documents.
     #[derive(Debug)]
     struct OwnAp;
 

@@ -1,15 +1,16 @@
 //! Measures of pairs of documents: Kendall's tau and ordered pair accuracy.
 //!
-//! Let C be the number of document pairs that scores and labels put in the same order, and D the number of pairs that
-//! they put in opposite orders. Kendall's tau is `tau = (C - D) / P`. The convention decides what P counts: the pairs
-//! with different labels, or all pairs (tau-a). In tau-b, P is the geometric mean of the number of pairs with different
-//! labels and the number of pairs with different scores. `Ordered pair accuracy = C / pairs with different labels`.
+//! Let C be the number of document pairs that scores and labels put in the same order. Let D be the number of pairs
+//! that they put in opposite orders. Kendall's tau is `tau = (C - D) / P`, where P is a number of pairs. By convention,
+//! P counts the pairs with different labels, or all pairs (tau-a). In tau-b, P is the geometric mean of the number of
+//! pairs with different labels and the number of pairs with different scores. Ordered pair accuracy is
+//! `C / pairs with different labels`.
 //!
-//! If the convention averages over ties, a pair with equal scores is in each order half of the time. Such a pair counts
-//! as 0 in tau and as 1/2 in the accuracy. Otherwise tau uses the convention's order of the pair, except that tau-b
-//! always leaves it out. The accuracy then counts the pair as 0, like Rax and TensorFlow Ranking. Both measures cost
-//! O(n log n), because a Fenwick tree counts the smaller labels before each document. Documents that were not retrieved
-//! are ignored. If all labels are equal, both measures are 0/0.
+//! If the convention averages over ties, a pair with equal scores is in each order half of the time. A tied pair then
+//! counts as 0 in tau and as 1/2 in the accuracy. If the convention orders ties, tau uses that order, except that tau-b
+//! always ignores tied pairs. The accuracy then counts a tied pair as 0, like Rax and TensorFlow Ranking. Both measures
+//! cost O(n log n), because a Fenwick tree counts the smaller labels before each document. Documents that were not
+//! retrieved are ignored. If all labels are equal, tau and the accuracy are 0/0.
 
 use super::convention::{Convention, KendallTau, Ties};
 use super::ranking::{Group, RankedList};
@@ -42,7 +43,7 @@ pub(super) fn pair_accuracy(list: &RankedList, convention: &Convention) -> Optio
     (with_different_labels > 0.0).then(|| right / with_different_labels)
 }
 
-/// Numbers of pairs; `f64` holds them exactly for lists of up to 10^8 documents.
+/// Numbers of pairs, which `f64` holds exactly for lists of up to 10^8 documents.
 #[derive(Debug, PartialEq)]
 struct Pairs {
     all: f64,

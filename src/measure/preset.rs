@@ -109,7 +109,8 @@ impl Convention {
     /// Returns the convention of the preset with a given name.
     ///
     /// # Errors
-    /// Returns [`MeasureError::UnknownPreset`] if no preset has this name, with all names and the nearest one.
+    /// Returns [`MeasureError::UnknownPreset`] if no preset has this name. The error lists all names and the nearest
+    /// one.
     pub fn preset(name: &str) -> Result<Self, MeasureError> {
         let preset = Self::PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
             let names: Vec<&str> = Self::PRESETS.iter().map(|preset| preset.name).collect();
@@ -152,15 +153,15 @@ impl Default for Convention {
     }
 }
 
-/// Generates the code that writes and the code that reads a convention from one list of fields. So no field is written
-/// but not read.
+/// Generates the code for writing and for reading a convention from one list of fields. A single list ensures that no
+/// field is written but not read.
 macro_rules! written_fields {
     ($($field:ident: $type:ty),* $(,)?) => {
-        /// A convention with all its fields, or with those in which it differs from a preset.
+        /// A convention as written: with all its fields, or with those in which it differs from a preset.
         #[derive(Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Fields {
-            /// The preset from which the convention starts; `standard` if absent.
+            /// The preset from which the convention starts; `standard` if it is absent.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             preset: Option<String>,
             #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,7 +171,7 @@ macro_rules! written_fields {
 
         impl Fields {
             fn from_convention(convention: &Convention) -> Self {
-                // A preset with changed fields must not pass for the preset.
+                // A preset with changed fields must not appear under the name of the preset.
                 let changed = Convention::preset(&convention.name).is_ok();
                 Self {
                     preset: None,

@@ -1,7 +1,8 @@
 //! Rank-biased precision (RBP), which models a user who continues to the next document with probability p.
 //!
-//! `RBP = (1 - p) sum_r l_r p^(r - 1)` (Moffat and Zobel 2008). Tied documents share the mean weight of their ranks,
-//! which is the expectation over their orders. RBP costs O(n). For a query without a relevant document it is 0.
+//! RBP is `RBP = (1 - p) sum_r l_r p^(r - 1)` (Moffat and Zobel 2008). Tied documents share the mean weight of their
+//! ranks, which is the expectation over their orders. RBP costs O(n). For a query without a relevant document, RBP is
+//! 0.
 
 use super::ranking::RankedList;
 

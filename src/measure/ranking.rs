@@ -14,12 +14,12 @@ pub struct Ranking<'a> {
     pub scores: &'a [f32],
     /// One label per document.
     pub labels: &'a [f32],
-    /// One identifier per document, needed if the convention breaks ties by identifier.
+    /// One identifier per document, which is needed if the convention breaks ties by identifier.
     pub ids: Option<&'a [String]>,
 }
 
-/// Documents whose order the convention leaves open. They share the positions `start..end`, and `relevant` of them are
-/// relevant.
+/// A group of documents whose order the convention leaves open. The documents share the positions `start..end`, and
+/// `relevant` of them are relevant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) start: usize,
@@ -48,10 +48,11 @@ impl Group {
 pub(super) struct RankedList<'a> {
     /// Labels by position, in no particular order within a group.
     pub(super) labels: &'a [f64],
-    /// Consecutive groups that cover all positions. Each has one document unless the convention averages over ties.
+    /// Consecutive groups of tied documents that together cover all positions. Each group has one document unless the
+    /// convention averages over ties.
     pub(super) groups: &'a [Group],
-    /// Groups of equal scores, however the convention treats ties. If it averages over them, this is the same slice as
-    /// `groups`.
+    /// Groups of documents with equal scores, regardless of the convention. If the convention averages over ties, this
+    /// is the same slice as `groups`.
     pub(super) equal_scores: &'a [Group],
     /// Labels of documents that were not retrieved.
     pub(super) unranked: &'a [f64],
@@ -95,8 +96,8 @@ pub(super) struct Workspace {
     equal_scores: Vec<Group>,
 }
 
-/// Returns the key that a document is sorted by. The upper half rises as the score falls; the lower half is the
-/// document's position in the file.
+/// Returns the key by which a document is sorted. The upper half of the key rises as the score falls; the lower half is
+/// the document's position in the file.
 pub(super) fn sort_key(score: f32, document: usize) -> u64 {
     u64::from(descending_key(score)) << 32 | document as u64
 }
@@ -176,8 +177,8 @@ impl Workspace {
         Ok(self.list(convention, discounts))
     }
 
-    /// Builds a list whose order is known. `labels` are the labels by position; the other labels belong to documents
-    /// that were not retrieved.
+    /// Builds a ranked list from documents whose order is known. `labels` are the labels by position, and `unranked`
+    /// the labels of documents that were not retrieved.
     pub(super) fn in_order<'a>(
         &'a mut self,
         labels: impl Iterator<Item = f64>,
@@ -229,7 +230,7 @@ impl Workspace {
     }
 }
 
-/// Returns the label as the convention interprets it, or `None` for padding. The error for a label without a meaning
+/// Returns the label as the convention interprets it, or `None` for padding. If a label has no meaning, the error
 /// describes the labels that are expected.
 fn meaning(label: f32, convention: &Convention) -> Result<Option<f64>, String> {
     let label = f64::from(label);

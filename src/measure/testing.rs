@@ -13,7 +13,7 @@ pub(super) fn assert_close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1.0), "found {found}, expected {expected}");
 }
 
-/// Lists of up to seven documents with tied groups of every size, including lists whose scores are all equal.
+/// Lists of up to seven documents with tied groups of every size, including lists with constant scores.
 const LISTS: &[(&[f32], &[f32])] = &[
     (&[1.0, 1.0], &[0.0, 1.0]),
     (&[0.0, 0.0, 0.0], &[1.0, 2.0, 0.0]),
@@ -25,8 +25,8 @@ const LISTS: &[(&[f32], &[f32])] = &[
     (&[1.0, 1.0, 1.0, 1.0, 1.0, 0.0, f32::NEG_INFINITY], &[0.0, 0.0, 2.0, 0.0, 1.0, 1.0, 1.0]),
 ];
 
-/// Compares the closed form under averaged ties with the plain mean over all orders of the documents. Every order of a
-/// tied group occurs equally often in that mean.
+/// Compares the closed form under averaged ties with the plain mean over all orders of the documents. In that mean,
+/// every order of a tied group occurs equally often.
 #[track_caller]
 pub(super) fn assert_expectation_is_the_mean_of_all_orders(measure: Measure) {
     let averaged = Convention::default();

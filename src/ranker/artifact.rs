@@ -1,4 +1,4 @@
-//! `Ranker`: a trained model together with its normalizer and a record of its training.
+//! `Ranker` is a trained model, together with its normalizer and a record of its training.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ pub enum RankerError {
         /// The reason.
         reason: String,
     },
-    /// The arrays in the file do not match the model that its header declares.
+    /// The arrays in the file do not match the model that the file's header declares.
     #[error("{path}: {source}")]
     Model {
         /// The file.
@@ -89,7 +89,7 @@ pub enum RankerError {
          use data with the same features, or train a ranker on these data"
     )]
     Features {
-        /// Number of the highest feature in the data.
+        /// Number of the highest feature in the data, counted from 1.
         found: usize,
         /// Number of features of the model.
         expected: usize,
@@ -161,7 +161,7 @@ pub struct Metadata {
     pub versions: Versions,
 }
 
-/// The estimated quality of a ranker that was trained on all queries of a cross-validation. Cross-validation chooses
+/// The estimated quality of a ranker that was trained on all queries of a cross-validation. Cross-validation selects
 /// and trains other rankers in the same way on parts of the queries. The estimate averages the measures of those
 /// rankers on their test queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -199,7 +199,7 @@ pub struct Contributions {
     /// The contributions as a row-major matrix `[documents x features]`, with one column for each feature of the
     /// ranker.
     pub values: Vec<f64>,
-    /// The mean score of the background documents. A document's score is this mean plus its contributions.
+    /// The mean score of the background documents. A document's score is this mean plus the document's contributions.
     pub expected: f64,
 }
 
@@ -241,8 +241,9 @@ impl Ranker {
         self.model.takes_missing() || self.normalizer.fills_missing()
     }
 
-    /// Returns a name for each column of the model's input. Columns of features come first, with the features' names or
-    /// else their numbers from 1. The [columns](Normalizer::indicated) that mark missing values follow.
+    /// Returns a name for each column of the model's input. The first columns are the features, under their names or
+    /// else their numbers from 1. After the features come the [columns](Normalizer::indicated) that mark missing
+    /// values.
     pub fn column_names(&self) -> Vec<String> {
         let numbers = || (1..=self.features()).map(|feature| feature.to_string()).collect();
         let mut names = self.metadata.feature_names.clone().unwrap_or_else(numbers);
@@ -273,15 +274,15 @@ impl Ranker {
         self
     }
 
-    /// Returns one score per document, in the order of the data. The data must be raw, because the ranker normalizes
-    /// them itself. Large data are normalized and scored in blocks of queries.
+    /// Returns one score per document, in the order of the data. The data must be raw, because the ranker itself
+    /// normalizes them. Large data are normalized and scored in blocks of queries.
     ///
     /// If the data have fewer features than the model, the missing features count as 0. SVMlight files leave out zeros,
-    /// even at the end of a line.
+    /// even at the end of a line, so a missing feature is not an error.
     ///
     /// # Errors
     /// Returns [`RankerError::Features`] if the data have a feature beyond the model's. Rankers imported from RankLib
-    /// ignore such features instead, since their files do not state the number of features. Returns
+    /// ignore surplus features instead, since RankLib's files do not state the number of features. Returns
     /// [`RankerError::Missing`] for a missing value that the ranker does not [accept](Self::takes_missing).
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Result<Vec<f32>, RankerError> {
         data.check_values()?;
@@ -297,7 +298,7 @@ impl Ranker {
         Ok(scores)
     }
 
-    /// Scores data as [`predict`](Self::predict) does, but consumes and normalizes them in place.
+    /// Scores data like [`predict`](Self::predict), but takes ownership of the data and normalizes them in place.
     ///
     /// # Errors
     /// Returns the same errors as [`predict`](Self::predict).
@@ -307,7 +308,7 @@ impl Ranker {
     }
 
     /// Returns what each feature contributes to the scores of a sum of trees, relative to the mean score of background
-    /// documents ([`TreeShap`]). Both data sets must be raw, as for [`predict`](Self::predict).
+    /// documents ([`TreeShap`]). Data and background must both be raw, as for [`predict`](Self::predict).
     ///
     /// # Errors
     /// Returns the errors of [`predict`](Self::predict), [`RankerError::NotTrees`] if the model is not a sum of trees,
@@ -352,11 +353,11 @@ impl Ranker {
         file::encode(&Parts::from_model(&self.model), crate::json::to_value(saved).expect("plain values"))
     }
 
-    /// Writes the file atomically: writes a temporary file, syncs it and renames it.
+    /// Writes the file atomically, by writing a temporary file, syncing it and renaming it.
     ///
     /// # Errors
-    /// Returns [`RankerError::File`] if the file cannot be written; an earlier file of the same name then remains as it
-    /// was.
+    /// Returns [`RankerError::File`] if the file cannot be written. An earlier file of the same name then stays
+    /// unchanged.
     pub fn save(&self, path: &Path) -> Result<(), RankerError> {
         atomic_file::write(path, &self.to_bytes()).map_err(|source| RankerError::File { path: path.into(), source })
     }
@@ -386,10 +387,10 @@ impl Ranker {
     }
 }
 
-/// The largest number of values (documents x features) that are normalized and scored at a time, which need 64 MiB.
+/// The largest number of values (documents x features) that are normalized and scored at a time; they take 64 MiB.
 const BLOCK: usize = 1 << 24;
 
-/// Returns the data with exactly `features` features: zeros are added, or surplus features are dropped.
+/// Returns the data with exactly `features` features, by adding zeros or dropping surplus features.
 ///
 /// # Errors
 /// [`RankerError::Memory`]: a file may state any number of features.
@@ -417,7 +418,7 @@ fn resized(data: &RankingDataset, features: usize) -> Result<RankingDataset, Ran
         document_ids: data.document_ids.clone(),
         query_weights: data.query_weights.clone(),
         document_weights: data.document_weights.clone(),
-        // Names of features that are not there are not known.
+        // Added features have no known names.
         feature_names: Vec::new(),
         read_order: data.read_order.clone(),
     })
@@ -543,7 +544,7 @@ mod tests {
         }
     }
 
-    /// Creates a ranker of a scorer, and data with some missing values.
+    /// Creates a ranker with a scorer, and data in which some values are missing.
     fn filling(scorer: ScorerConfig, kind: NormalizerKind) -> (Ranker, RankingDataset) {
         let mut train = data();
         (0..train.features.len()).step_by(7).for_each(|at| train.features.to_mut_slice()[at] = f32::NAN);

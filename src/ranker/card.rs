@@ -1,4 +1,4 @@
-//! Model cards: Markdown descriptions of a ranker for people to read.
+//! Model cards, which describe a ranker in Markdown for people to read.
 
 use std::fmt::Write;
 
@@ -7,14 +7,14 @@ use super::model::Model;
 use crate::scorer::Scorer;
 use crate::text::{acts_on_terminal, counted, escape_markdown, markdown_code};
 
-/// The text of a card between its table and the configuration.
+/// The text between the table and the configuration in a model card.
 const BETWEEN: &str = "\n\nScores order the documents of one query; they are not comparable between queries, nor \
     probabilities. Data must have the features it was trained on, in the same order and scale, not normalized.\n\n\
     ## Configuration\n\n```json\n";
 
 impl Ranker {
-    /// Returns a model card in Markdown with the model, its training, its measures and their convention, versions and
-    /// limits.
+    /// Returns a model card in Markdown, which covers the model, its training, its measures and their convention,
+    /// versions and limits.
     pub fn card(&self, name: &str) -> String {
         let metadata = self.metadata();
         let mut card = format!("# {}\n\n{}\n", escape_markdown(name), describe(self.model()));
@@ -50,7 +50,7 @@ impl Ranker {
             card.push_str(&about(estimate));
         }
         card.push_str(BETWEEN);
-        // JSON leaves some characters as they are that a terminal acts on.
+        // JSON does not escape some characters that control a terminal.
         for c in serde_json::to_string_pretty(&metadata.config).unwrap_or_default().chars() {
             let _ = match c {
                 c if c != '\n' && acts_on_terminal(c) => write!(card, "\\u{:04x}", u32::from(c)),
@@ -62,7 +62,7 @@ impl Ranker {
     }
 }
 
-/// Returns a sentence on how the ranker treats missing values and which features have a column that marks them.
+/// Describes how the ranker treats missing values, and which features have a column that marks them.
 fn missing_values(indicated: &[usize], names: &[String]) -> String {
     let columns: Vec<String> = indicated.iter().map(|&feature| markdown_code(&names[feature - 1])).collect();
     match &columns[..] {
@@ -71,7 +71,7 @@ fn missing_values(indicated: &[usize], names: &[String]) -> String {
     }
 }
 
-/// Returns the paragraph that says where the figures of a ranker without test queries come from.
+/// Describes where the figures of a ranker without test queries come from.
 fn about(estimate: &Estimate) -> String {
     let Estimate { queries, folds, seeds, report, .. } = estimate;
     let place = match report {

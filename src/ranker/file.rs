@@ -1,9 +1,10 @@
-//! The file of a ranker is one safetensors file, so other languages can read the arrays. Everything else is JSON in the
-//! header.
+//! The file of a ranker is a safetensors file, so other languages can read the model's arrays. All other contents of
+//! the file are JSON in its header.
 //!
 //! The header's `__metadata__` has one entry, `burn_rank`, which is the JSON object
 //! `{"format", "kind", "config", "metadata", "sha256"}`. The checksum covers the other four fields, and the name, type,
-//! shape and bytes of every array. So a truncated or altered file causes an error, never a wrong score.
+//! shape and bytes of every array. The checksum turns a truncated or altered file into an error, never into a wrong
+//! score.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use super::parts::{Array, Parts, Values};
 use crate::file_kind::FileKind;
 use crate::text::hexadecimal;
 
-/// The version of the file format that this crate writes, which is also the newest it reads.
+/// The newest version of the file format that this crate reads, and the one that it writes.
 pub const FORMAT: u32 = 1;
 
 const KEY: &str = "burn_rank";
@@ -28,9 +29,9 @@ pub enum FileError {
     /// The file is of another kind.
     #[error("found {found}, expected {expected}")]
     Kind {
-        /// The kind of the file.
+        /// The kind of file that was found.
         found: &'static str,
-        /// The kinds of files that rankers are read from.
+        /// The kinds of file that can hold a ranker.
         expected: &'static str,
     },
     /// The file is cut off, or its parts contradict each other.
@@ -47,7 +48,7 @@ pub enum FileError {
     Checksum,
 }
 
-/// Returns the error for a file of another kind.
+/// Returns the error for a file that holds something other than a ranker.
 fn other_kind(kind: FileKind) -> FileError {
     let expected = match kind {
         FileKind::Onnx => "a ranker of burn-rank; ONNX is written and not read",
@@ -67,7 +68,7 @@ struct Header {
     sha256: Option<String>,
 }
 
-/// Returns the bytes of a file that holds a model and its metadata; the same input gives the same bytes.
+/// Returns the bytes of a file that holds a model and its metadata. The same input always gives the same bytes.
 pub(super) fn encode(parts: &Parts, metadata: Value) -> Vec<u8> {
     let mut header =
         Header { format: FORMAT, kind: parts.kind.clone(), config: parts.config.clone(), metadata, sha256: None };
@@ -95,7 +96,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Parts, Value), FileError> {
         .map_err(|error| not_a_ranker(format!("it is cut off or damaged ({error})")))?;
     let text = info.metadata().as_ref().and_then(|metadata| metadata.get(KEY));
     let text = text.ok_or_else(|| not_a_ranker(format!("its header has no `{KEY}`")))?;
-    // The format is read first: the other fields may look different in a newer one.
+    // The format is read first, because the other fields may look different in a newer format.
     #[derive(Deserialize)]
     struct Format {
         format: u32,

@@ -37,7 +37,7 @@ pub enum ImportError {
     Syntax {
         /// The format.
         format: ImportFormat,
-        /// The fault and where it is.
+        /// What is wrong with the file, and where.
         reason: String,
     },
     /// The file has a value that the format does not allow.
@@ -59,7 +59,7 @@ pub enum ImportError {
         format: ImportFormat,
         /// The unsupported property of the file.
         found: String,
-        /// The values that can be imported.
+        /// The values that can be imported instead.
         expected: String,
     },
     /// The nodes in the file do not form valid trees.

@@ -1,7 +1,7 @@
-//! `KernelExpansion`: a score that is a weighted sum of Gaussian kernels.
+//! `KernelExpansion` is a model whose score is a weighted sum of Gaussian kernels.
 //!
-//! The score of a document `x` is `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)`, summed over landmark documents `x_l`. A
-//! document costs O(landmarks x features).
+//! The score of a document `x` is `s(x) = sum_l a_l exp(-gamma ||x - x_l||^2)`, summed over landmark documents `x_l`.
+//! Scoring a document costs O(landmarks x features).
 
 use rayon::prelude::*;
 

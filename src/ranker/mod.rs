@@ -1,9 +1,9 @@
-//! A trained ranker that is saved as one file.
+//! Trained rankers, each saved as one file.
 //!
 //! [`Ranker`] consists of a normalizer, a [`Model`] and [`Metadata`]. A ranker is saved as one safetensors file.
-//! Python's `safetensors` can read the arrays of the model. Everything else is JSON in the header, and a checksum
-//! protects the whole file. With the feature `export`, `Ranker::export` writes rankers for other systems; with
-//! `import`, `Ranker::open` also reads the rankers of other systems.
+//! Python's `safetensors` can read the arrays of the model. The rest of a ranker is JSON in the header of its file, and
+//! a checksum protects the whole file. With the feature `export`, `Ranker::export` writes rankers for other systems;
+//! with `import`, `Ranker::open` also reads the rankers of other systems.
 
 mod artifact;
 mod card;

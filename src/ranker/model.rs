@@ -1,4 +1,4 @@
-//! `Model`: a fitted model that turns normalized features into scores.
+//! `Model` is a fitted model that turns normalized features into scores.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -43,16 +43,16 @@ impl Model {
         }
     }
 
-    /// Returns whether the model accepts missing values (NaN), as trees do. Other models return NaN if a value is
-    /// missing.
+    /// Returns whether the model accepts missing values (NaN), as trees do. Models other than trees return NaN if a
+    /// value is missing.
     pub fn takes_missing(&self) -> bool {
         matches!(self, Model::Trees(_))
     }
 
-    /// Checks that there is enough memory to score the longest list, for a model that scores lists as a whole.
+    /// Checks that there is enough memory to score the longest list, if the model scores lists as a whole.
     ///
     /// # Errors
-    /// Returns [`Refusal`] if scoring needs more memory than is free.
+    /// Returns [`Refusal`] if scoring the longest list needs more memory than is free.
     pub(crate) fn ask_memory(&self, data: &RankingDataset) -> Result<(), Refusal> {
         let scorer = match self {
             Model::Scorer(scorer) => scorer,
@@ -69,7 +69,7 @@ impl Model {
     /// batches of bounded size.
     ///
     /// # Panics
-    /// Panics if the number of features of the (normalized) data is not [`features`](Self::features);
+    /// Panics if the (normalized) data do not have as many features as the model;
     /// [`Ranker::predict`](super::Ranker::predict) checks this.
     pub fn predict(&self, data: &RankingDataset, device: &Device) -> Vec<f32> {
         assert_eq!(data.feature_count, self.features(), "feature counts of the data and of the model");
@@ -93,7 +93,7 @@ impl Model {
 
 #[cfg(feature = "learners")]
 impl Model {
-    /// Does the work of [`predict`](Self::predict) in several processes together, if they can share it.
+    /// Scores data like [`predict`](Self::predict), in several processes together if they can share the work.
     pub(crate) fn predict_in(&self, data: &RankingDataset, device: &Device, processes: &dyn Processes) -> Vec<f32> {
         match self {
             Model::Scorer(scorer) if processes.count() > 1 => {
@@ -106,7 +106,7 @@ impl Model {
     }
 }
 
-/// Does the check of [`Model::ask_memory`] for a scorer.
+/// Performs the check of [`Model::ask_memory`] for a scorer.
 fn ask_memory(config: &ScorerConfig, data: &RankingDataset) -> Result<(), Refusal> {
     if !config.sees_lists() {
         return Ok(());
@@ -127,9 +127,9 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
 #[cfg(feature = "learners")]
 const KEPT: usize = 1 << 24;
 
-/// Data that are prepared for repeated scoring. Each process scores a part of the chunks: the chunks of its own shards,
-/// if the data were split into shards. As many chunks as [`KEPT`] allows stay on the device. The remaining chunks are
-/// sent to the device each time, so large data are not held twice.
+/// Data that are prepared for repeated scoring. Each process scores some of the chunks, namely those of its own shards
+/// if the data were split into shards. As many chunks as [`KEPT`] allows stay on the device. Chunks that do not stay
+/// there are sent to the device each time, so large data are not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,
@@ -217,7 +217,8 @@ impl Chunk {
     }
 }
 
-/// Puts chunks on the device one after the other. Meanwhile, the rows of the next chunk are read from the file.
+/// Puts chunks on the device one after the other. While one chunk is on the device, the rows of the next one are read
+/// from the file.
 fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Iterator<Item = Chunk> {
     let mut chunks = chunks.into_iter().peekable();
     std::iter::from_fn(move || {
@@ -229,15 +230,15 @@ fn put(chunks: Vec<Padding>, data: &RankingDataset, device: &Device) -> impl Ite
     })
 }
 
-/// The largest number of documents, with padding, in a chunk; it bounds the memory of the layers.
+/// The largest number of documents in a chunk, including padding, which bounds the memory of the layers.
 const CELLS: usize = 1 << 15;
-/// The largest number of bytes that the layers may need for a chunk. Wide layers therefore make chunks smaller.
+/// The largest number of bytes that the layers may need for a chunk. Chunks are therefore smaller for wide layers.
 const BYTES: u64 = 1 << 30;
-/// The largest number of document pairs in a chunk; it bounds the memory of attention.
+/// The largest number of document pairs in a chunk, which bounds the memory of attention.
 const PAIRS: usize = 1 << 22;
 
-/// Splits each part of the data into chunks for a scorer. Attention gets whole lists of similar length; other scorers
-/// get any documents, so nothing is padded.
+/// Splits each part of the data into chunks for a scorer. Attention needs whole lists, of similar length; other scorers
+/// can score any documents together, so nothing is padded.
 fn chunks(data: &RankingDataset, scorer: &Scorer) -> Vec<Vec<Padding>> {
     let bytes = scorer.config().bytes_in_use([1, 1]).saturating_add(product([data.feature_count, size_of::<f32>()]));
     let cells = (BYTES / bytes.max(1)).clamp(1, CELLS as u64) as usize;

@@ -1,20 +1,20 @@
-//! Partial dependence: the mean score of a set of documents as one feature changes and all others keep their values.
+//! Partial dependence is the mean score of a set of documents as one feature changes and all others keep their values.
 //!
-//! Partial dependence is defined in Friedman, Greedy function approximation, Annals of Statistics 29 (2001), section
-//! 8.2. A document passes through each tree once for all values of the feature. A split on the feature separates the
-//! values; any other split sends all of them the same way. Every leaf adds its value to the scores of the feature
-//! values that reach it. The result is the same as scoring the documents again for each value. A document costs O(T D)
-//! for T trees of depth D, plus the number of leaves that its values reach.
+//! Partial dependence was introduced by Friedman, Greedy function approximation, Annals of Statistics 29 (2001),
+//! section 8.2. A document passes through each tree once for all values of the feature. A split on the feature
+//! separates its values; any other split sends all of them the same way. Every leaf adds its value to the scores of the
+//! feature values that reach it. The result equals the mean of scores that are computed again for each value. A
+//! document takes O(T D) for T trees of depth D, plus the number of leaves that the feature's values reach.
 
 use rayon::prelude::*;
 
 use super::tree_ensemble::{LEAF, TreeEnsemble};
 
-/// The number of documents whose scores one thread sums, in order.
+/// The number of documents whose scores one thread adds up, in order.
 const AT_ONCE: usize = 64;
 
 impl TreeEnsemble {
-    /// Returns the mean score of the documents for each of `values` in place of their `feature` (counted from 0).
+    /// Returns the mean score of the documents when their `feature` (counted from 0) is replaced by each of `values`.
     /// Without documents, every mean is 0. NaN stands for a missing value.
     ///
     /// ```
@@ -60,7 +60,7 @@ impl TreeEnsemble {
         means
     }
 
-    /// Adds a document's scores to `sums`, one for each of the ascending `values` in place of the feature.
+    /// Adds a document's scores to `sums`, one for each of the ascending `values` that replace the feature.
     fn add_walks(&self, row: &[f32], feature: u32, values: &[f32], sums: &mut [f64]) {
         let arrays = self.arrays();
         let mut waiting = Vec::new();

@@ -1,4 +1,4 @@
-//! `Parts`: the form in which a model is saved, with a kind, a JSON configuration and named arrays.
+//! `Parts` is the form in which a model is saved, made of a kind, a JSON configuration and named arrays.
 //!
 //! A new kind of model needs an arm in [`Parts::from_model`] and one in [`Parts::build`]; the file format stays the
 //! same.
@@ -74,7 +74,7 @@ pub struct Parts {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartsError {
-    /// The kind is unknown to this version; a newer version may know it.
+    /// This version does not know the kind of model, but a newer version may.
     #[error("model of kind `{0}`: expected `scorer`, `ensemble`, `kernel` or `trees`")]
     Kind(String),
     /// The configuration does not describe a model.
@@ -258,7 +258,7 @@ fn build_scorer(
 struct Arrays(Vec<Array>);
 
 impl Arrays {
-    /// Checks the arrays of a file and stores them.
+    /// Takes the arrays of a file and checks their shapes.
     ///
     /// # Errors
     /// Returns [`PartsError::Array`] if an array does not have as many values as its shape says.
@@ -280,7 +280,7 @@ impl Arrays {
         index.map(|index| self.0.swap_remove(index)).ok_or_else(|| PartsError::Missing(name.into()))
     }
 
-    /// Removes and returns an array that only some files have; empty if it is missing.
+    /// Removes and returns an array that only some files have. Returns an empty array if it is missing.
     fn if_there<T>(
         &mut self,
         name: &str,

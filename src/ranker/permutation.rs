@@ -1,12 +1,13 @@
-//! Permutation importance: how much a measure drops when the values of one feature are shuffled. Breiman, Random
-//! forests (2001), section 10, introduced it; this version accepts any ranking measure and works query by query.
+//! Permutation importance tells how much a measure drops when the values of one feature are shuffled. Breiman, Random
+//! forests (2001), section 10, introduced permutation importance; this version works with any ranking measure, query by
+//! query.
 //!
-//! Permutation importance trains no new ranker. It therefore describes this ranker, not the data: of two features with
+//! Permutation importance trains no new ranker. Importances describe this ranker, not the data: of two features with
 //! the same information, the ranker may use only one. When values are shuffled within queries, a feature that is
-//! constant within each query has an importance of 0. When values are shuffled across queries, such a feature can
-//! matter if the ranker combines it with other features.
+//! constant within each query has an importance of 0. When values are shuffled across queries, a feature that is
+//! constant within queries can matter in combination with others.
 //!
-//! The data are scored once for each feature and repeat.
+//! To compute importances, the data are scored once for each feature and repeat.
 
 use std::num::NonZeroUsize;
 
@@ -20,10 +21,10 @@ use crate::data::RankingDataset;
 use crate::measure::{Convention, Measure, MeasureError, evaluate};
 use crate::seed::seed_for;
 
-/// How the importance of each feature is computed.
+/// The settings for computing the importance of each feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PermutationImportance {
-    /// How often each feature is shuffled; the losses of the repeats are averaged.
+    /// The number of times that each feature is shuffled; the losses of these repeats are averaged.
     pub repeats: NonZeroUsize,
     /// The seed of the shuffles. The shuffles of a feature do not depend on which other features there are.
     pub seed: u64,
@@ -37,8 +38,8 @@ pub struct PermutationImportance {
 pub struct FeatureLoss {
     /// The number of the feature, counted from 1.
     pub feature: usize,
-    /// For each query, its measure minus the mean of the measure over the shuffles; `None` if the convention excludes
-    /// the query.
+    /// The loss of each query: its measure minus the mean of the measure over the shuffles. `None` if the convention
+    /// excludes the query.
     pub losses: Vec<Option<f64>>,
 }
 
@@ -84,7 +85,7 @@ impl PermutationImportance {
             let mut sums = vec![0.0; whole.len()];
             for repeat in 0..self.repeats.get() {
                 place(&mut shuffled, feature, self.shuffle(column.clone(), &data.offsets, feature, repeat));
-                // Differences are added, so that a feature that changes nothing loses exactly 0.
+                // The code adds differences, so a feature that changes nothing loses exactly 0.
                 for (sum, (whole, value)) in sums.iter_mut().zip(whole.iter().zip(values(&shuffled)?)) {
                     *sum += whole.unwrap_or_default() - value.unwrap_or_default();
                 }
@@ -145,8 +146,8 @@ mod tests {
         Ranker::new(Normalizer::fit(&data(), NormalizerKind::None), Model::Trees(trees), metadata).unwrap()
     }
 
-    /// Creates three queries. In the first two, the second feature marks the relevant document; the third has no
-    /// relevant document.
+    /// Creates three queries. In the first two queries, the second feature marks the relevant document; the third has
+    /// no relevant document.
     fn data() -> RankingDataset {
         let features = vec![1.0, 1.0, 0.3, 0.0, 0.0, 0.1, 0.0, 1.0, 0.2, 1.0, 0.0, 0.9, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
         RankingDataset::builder()

@@ -1,4 +1,4 @@
-//! `TreeEnsemble`: a sum of regression trees whose splits compare single features with thresholds.
+//! `TreeEnsemble` is a sum of regression trees whose splits compare single features with thresholds.
 //!
 //! All trees are stored in five parallel arrays with one entry per node. The model can therefore be saved as named
 //! arrays and scored without following pointers. The cost of scoring a document is the sum of the depths of the trees.
@@ -42,8 +42,8 @@ fn goes_right(missing_left: &bool) -> bool {
     !missing_left
 }
 
-/// The named arrays of a [`TreeEnsemble`]. `roots` has one entry per tree, and `missing_left` and `zero_missing` list
-/// nodes. All other arrays have one entry per node.
+/// The named arrays of a [`TreeEnsemble`]. `roots` has one entry per tree, while `missing_left` and `zero_missing`
+/// contain numbers of nodes. All arrays except these have one entry per node.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TreeArrays {
@@ -71,15 +71,15 @@ pub struct TreeArrays {
     pub statistics: NodeStatistics,
 }
 
-/// Statistics of the nodes of trees, recorded in training. Each list has one entry per node, or is empty if the ranker
-/// lacks it.
+/// Statistics of the nodes of trees, which were recorded in training. Each list of statistics has one entry per node,
+/// or is empty if the ranker lacks it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeStatistics {
     /// The number of training documents that reach each node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub count: Vec<u32>,
-    /// The sum over the documents of each node of the second derivatives that the tree was fitted to. In rankers from
-    /// CatBoost, the sum of their weights.
+    /// For each node, the sum of the second derivatives over its documents, to which the tree was fitted. Rankers from
+    /// CatBoost have the sum of document weights instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<f32>,
     /// The gain of each split; 0 at a leaf.
@@ -103,8 +103,8 @@ impl NodeStatistics {
         Self { count: select(count, nodes), weight: select(weight, nodes), gain: select(gain, nodes) }
     }
 
-    /// Appends the statistics of `more` nodes to the statistics of the first `nodes`. A list that either side lacks is
-    /// dropped.
+    /// Appends the statistics of `more` nodes to the statistics of the first `nodes`. A list of statistics that either
+    /// side lacks is dropped.
     pub(super) fn extend(&mut self, nodes: usize, added: Self, more: usize) {
         fn extend<T>(list: &mut Vec<T>, nodes: usize, mut added: Vec<T>, more: usize) {
             if list.len() == nodes && added.len() == more { list.append(&mut added) } else { list.clear() }
@@ -132,7 +132,7 @@ pub enum TreeError {
         /// Length expected.
         expected: usize,
     },
-    /// A root, child, feature or number is out of range.
+    /// A root, a child, a feature or a number is out of range.
     #[error("tree ensemble: {array}[{index}] = {found}: expected {expected}")]
     Entry {
         /// Name of the array.
@@ -161,7 +161,7 @@ pub struct TreeEnsemble {
     sums: Sums,
 }
 
-/// The precision in which leaf values are added up.
+/// The precision in which the values of the leaves are added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sums {
@@ -225,7 +225,7 @@ impl TreeEnsemble {
         Ok(Self { feature_count, arrays, sums: Sums::default() })
     }
 
-    /// Returns the ensemble with leaf values added up in another precision.
+    /// Returns the same ensemble, with leaf values added up in the given precision.
     pub fn with_sums(self, sums: Sums) -> Self {
         Self { sums, ..self }
     }
@@ -250,7 +250,8 @@ impl TreeEnsemble {
         self.arrays.roots.len()
     }
 
-    /// Adds a tree whose nodes list parents before children. The ensemble then has no [statistics](NodeStatistics).
+    /// Adds a tree whose nodes list parents before children. After that, the ensemble has no
+    /// [statistics](NodeStatistics).
     ///
     /// # Errors
     /// Returns the errors of [`from_arrays`](Self::from_arrays), in which case the ensemble is unchanged.
@@ -421,7 +422,7 @@ impl TreeEnsemble {
     }
 }
 
-/// The number of documents that all trees score before moving on, so their features stay in the cache.
+/// The number of documents that all trees score before the next documents, so their features stay in the cache.
 const ROWS: usize = 64;
 
 /// The number of documents that walk through a tree at the same time.
@@ -431,7 +432,7 @@ const SIDE_BY_SIDE: usize = 16;
 struct WalkStep {
     feature: u32,
     threshold: f32,
-    /// The next node for a value at or below the threshold, and the next node for a value above it.
+    /// The next node for a value at or below the threshold, and the one for a value above it.
     children: [u32; 2],
     missing_left: bool,
 }

@@ -1,25 +1,27 @@
-//! `TreeShap`: how much each feature contributes to the scores of a sum of trees.
+//! `TreeShap` computes how much each feature contributes to the scores of a sum of trees.
 //!
-//! The algorithm is path-dependent TreeSHAP: Lundberg et al., From local explanations to global understanding with
-//! explainable AI for trees, Nature Machine Intelligence 2 (2020), algorithm 2. TreeSHAP first defines a document's
+//! The algorithm is path-dependent TreeSHAP (Lundberg et al., From local explanations to global understanding with
+//! explainable AI for trees, Nature Machine Intelligence 2, 2020, algorithm 2). TreeSHAP first defines a document's
 //! score when only the features of a set `S` are known. At a split of a feature in `S`, a walk through the tree follows
-//! the document. At any other split, it takes the mean of both sides, weighted by the numbers of background documents
-//! that go to each. The contribution of a feature is its Shapley value in the game with these scores. A document's
-//! contributions and the expected value, which is the mean score of the background, add up to the document's score.
+//! the document. At a split of any other feature, the walk takes the mean of both sides, weighted by the numbers of
+//! background documents that go there. The contribution of a feature is its Shapley value in the game whose payoffs are
+//! these scores. The expected value is the mean score of the background. Adding a document's contributions to it gives
+//! the document's score.
 //!
-//! Take a leaf whose path splits the features `j`. Let `o_j` be 1 if the document continues on the path at feature `j`,
-//! and `z_j` the share of the background that does. The weights of all sets of features then add up to an integral:
+//! Consider a leaf whose path from the root splits the features `j`. Let `o_j` be 1 if the document continues on the
+//! path at feature `j`, and `z_j` the share of the background that does. The weights of all sets of features then add
+//! up to this integral:
 //!
 //! ```text
 //! contribution of i = value (o_i - z_i) * integral over t in [0, 1] of prod_{j != i} (o_j t + z_j (1 - t))
 //! ```
 //!
 //! The integrand is a polynomial, which Gauss-Legendre quadrature integrates exactly with half as many nodes as there
-//! are features. All terms of the quadrature have the same sign, so deep trees lose no digits. An algorithm that adds
-//! and removes one feature at a time would lose digits.
+//! are features. All terms of the quadrature have the same sign, so no digits are lost for deep trees. An algorithm
+//! that adds and removes one feature at a time would lose digits there.
 //!
-//! The caller provides the background, so rankers of any age can be explained. A document costs O(T L D^2) for T trees
-//! of L leaves that are at most D splits deep.
+//! The caller provides the background data, so even rankers saved by old versions can be explained. Explaining a
+//! document costs O(T L D^2) for T trees of L leaves that are at most D splits deep.
 
 use rayon::prelude::*;
 
@@ -43,16 +45,16 @@ use crate::quadrature::gauss_legendre;
 #[derive(Debug)]
 pub struct TreeShap<'a> {
     trees: &'a TreeEnsemble,
-    /// The share of each node in the background documents of its parent; 1 for a root.
+    /// For each node, the share of its parent's background documents that reach it; 1 for a root.
     shares: Vec<f64>,
-    /// Nodes of a quadrature that is exact for the longest path.
+    /// The nodes of a quadrature that is exact for the longest path.
     nodes: Vec<Node>,
     expected: f64,
 }
 
 impl<'a> TreeShap<'a> {
-    /// Counts the background documents at each node of the trees. A split that no background document reaches is
-    /// assumed to send half of them either way.
+    /// Counts the background documents at each node of the trees. If no background document reaches a split, half of
+    /// them are assumed to go each way.
     ///
     /// # Shapes
     /// - `background`: `[documents x features]`, row-major
@@ -137,12 +139,12 @@ impl<'a> TreeShap<'a> {
                 }
                 continue;
             }
-            // A feature is on a path once, with all its splits.
+            // A feature appears on a path only once, with all its splits combined.
             let (zero, one) = self.take(feature, &mut path);
             let taken = self.trees.child(node, row);
             for child in [arrays.right[node], arrays.left[node]].map(|child| child as usize) {
                 let (zero, one) = (zero * self.shares[child], if child == taken { one } else { 0.0 });
-                // No set of features leads to a child that has neither.
+                // A child with neither share is reached by no set of features.
                 if zero > 0.0 || one > 0.0 {
                     let mut longer = path.clone();
                     self.add(Step { feature, zero, one }, &mut longer);
@@ -159,7 +161,7 @@ impl<'a> TreeShap<'a> {
     }
 
     /// Removes a feature from a path and returns its shares. If the feature is not on the path, returns the shares of a
-    /// feature without splits.
+    /// feature that was never split.
     fn take(&self, feature: u32, path: &mut Path) -> (f64, f64) {
         let Some(place) = path.steps.iter().position(|step| step.feature == feature) else { return (1.0, 1.0) };
         let step = path.steps.remove(place);
@@ -167,8 +169,8 @@ impl<'a> TreeShap<'a> {
         (step.zero, step.one)
     }
 
-    /// The share of documents that follow the whole path without one feature. It averages over all sets of the other
-    /// features, with their weights in the Shapley value.
+    /// Returns the share of documents that follow the whole path, without one feature. The share is an average over all
+    /// sets of the other features, with their weights in the Shapley value.
     fn weight_without(&self, step: &Step, path: &Path) -> f64 {
         let terms = path.products.iter().zip(&self.nodes);
         terms.map(|(product, node)| node.weight * product / step.factor(node)).sum()
@@ -199,8 +201,8 @@ struct Step {
 }
 
 impl Step {
-    /// Returns the share that continues on the path if the feature is known with the probability that a quadrature node
-    /// gives.
+    /// Returns the share that continues on the path if the feature is known with the probability given by a quadrature
+    /// node.
     fn factor(&self, node: &Node) -> f64 {
         self.one * node.at + self.zero * (1.0 - node.at)
     }

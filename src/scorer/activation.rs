@@ -13,7 +13,7 @@ pub enum Activation {
     /// `max(0, x)`
     #[default]
     Relu,
-    /// `x` for inputs above 0, `x / 100` below
+    /// `x` above 0, and `x / 100` below
     LeakyRelu,
     /// `x Phi(x)`, where `Phi` is the normal distribution function
     Gelu,

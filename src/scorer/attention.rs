@@ -6,8 +6,8 @@
 //! permutation-equivariant. In a list of one document, the document attends to itself.
 //!
 //! Scoring a list of n documents with width d takes O(n^2 d + n d^2) time and O(n d) memory. If the attention matrices
-//! would exceed the memory budget ([`Execution`]), their rows are computed in blocks. Training keeps an `n x n` matrix
-//! for each head and block.
+//! would exceed the memory budget ([`Execution`]), scoring computes their rows in blocks. Training keeps an `n x n`
+//! attention matrix for each head and block.
 
 use burn::module::Module;
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
@@ -22,8 +22,8 @@ use super::norm::layer_norm;
 use crate::execution::Execution;
 use crate::refusal::Refusal;
 
-/// The bytes for each pair of documents while a row of attention is computed: logits, exponentials and the padding
-/// mask.
+/// The number of bytes for each pair of documents while a row of attention is computed, for logits, exponentials and
+/// the padding mask.
 pub(super) const BYTES_PER_PAIR: usize = 12;
 
 /// The smallest number of attention rows that are computed together.
@@ -199,7 +199,7 @@ impl Block {
         x + dropout.apply(fed, config.dropout)
     }
 
-    /// Computes multi-head attention of each document to the documents that are not padding.
+    /// Computes multi-head attention between the documents of each list, without padding.
     fn attend(
         &self,
         x: Tensor<3>,
@@ -227,7 +227,7 @@ impl Block {
         dense(&self.merge, mixed.swap_dims(1, 2).reshape([batch, documents, width]), Output::Sum)
     }
 
-    /// Computes, for some documents, the mean of all values weighted by attention, without padding.
+    /// Computes the attention-weighted mean of all values, for some of the documents, without padding.
     ///
     /// # Shapes
     /// - `query`, output: `[batch, heads, rows, size]`
@@ -248,13 +248,13 @@ impl Block {
         // Sums over the documents of a list need more than 16 bits.
         let logits = query.matmul(key).cast(self.query.weight.dtype()) / (size as f64).sqrt();
         let padded = padded.expand([batch, heads, rows, documents]);
-        // Finite, so that a list without documents gives no NaN; low enough for a weight of exactly 0.
+        // The value is finite, so a list without documents gives no NaN, and low enough for a weight of exactly 0.
         let weights = activation::softmax(logits.mask_fill(padded, f32::MIN / 2.0), 3);
         dropout.apply(weights.cast(dtype), config.dropout).matmul(value)
     }
 }
 
-/// Returns the number of attention rows that are computed together, for a shape `[batch, heads, documents]`.
+/// Returns the number of attention rows that fit the memory budget, for a shape `[batch, heads, documents]`.
 fn rows_at_once(shape: [usize; 3], budget: usize) -> usize {
     let row = shape.iter().fold(BYTES_PER_PAIR, |bytes, &number| bytes.saturating_mul(number));
     (budget / row.max(1)).max(FEWEST_ROWS)

@@ -1,5 +1,4 @@
-//! Seeded building blocks of scorers: layers with random weights, and dropout with random masks, both drawn from a
-//! generator.
+//! Seeded building blocks of scorers, namely layers with random weights and dropout with random masks.
 
 use burn::module::Param;
 use burn::nn::{Initializer, Linear, LinearConfig};
@@ -25,7 +24,7 @@ pub(super) fn linear_parameters(inputs: usize, outputs: usize) -> usize {
     inputs.saturating_add(1).saturating_mul(outputs)
 }
 
-/// Dropout whose masks are drawn on the host, so they are the same on every device and independent of other threads.
+/// Dropout whose masks are drawn on the host. They are the same on every device and do not depend on other threads.
 pub(super) struct Dropout(Option<ChaCha8Rng>);
 
 impl Dropout {
@@ -58,7 +57,8 @@ impl Dropout {
     }
 }
 
-/// Creates the error for a scorer parameter that is out of range, named by its key in a configuration.
+/// Creates the error for a scorer parameter that is out of range. The error names the parameter's key in a
+/// configuration.
 pub(super) fn refusal(parameter: impl Into<String>, found: impl ToString, expected: impl Into<String>) -> Refusal {
     Refusal::new(parameter, found.to_string(), expected).under("scorer")
 }

@@ -1,8 +1,8 @@
 //! Transformations of the features before the first layer of a scorer: a logarithm, and noise in training (Qin et al.,
 //! "Are Neural Rankers still Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, sections 4.1 and 4.2).
 //!
-//! Noise is drawn on the host, with a separate seed for each query. It is therefore the same on every device, whichever
-//! queries share a batch.
+//! Noise is drawn on the host, with a separate seed for each query. The noise is therefore the same on every device,
+//! whichever queries share a batch.
 
 use std::f64::consts::TAU;
 
@@ -16,7 +16,7 @@ use super::init::refusal;
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
-/// The transformation of a document's features before the first layer, which by default changes nothing.
+/// The transformation of a document's features before the first layer, which does nothing by default.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InputConfig {
@@ -62,7 +62,7 @@ pub(crate) fn noise_seeds(seed: u64, queries: impl IntoIterator<Item = usize>) -
     queries.into_iter().map(|query| seed_for(seed, "noise", query as u64)).collect()
 }
 
-/// Draws standard Gaussian numbers. The numbers of a document do not depend on how many documents follow it.
+/// Draws standard Gaussian numbers. The random numbers of a document do not depend on how many documents follow it.
 fn gaussian(seeds: &[u64], [queries, documents, features]: [usize; 3]) -> Vec<f32> {
     let mut drawn = vec![0.0; queries * documents * features];
     drawn.par_chunks_mut((documents * features).max(1)).zip(seeds).for_each(|(query, &seed)| {

@@ -1,12 +1,12 @@
-//! Latent cross of a perceptron and self-attention, the scorer of DASALC (Qin et al., "Are Neural Rankers still
-//! Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, section 4.3). Beutel et al., "Latent Cross", 2018,
-//! introduced the cross.
+//! The latent cross of a perceptron and self-attention, which is the scorer of DASALC (Qin et al., "Are Neural Rankers
+//! still Outperformed by Gradient Boosted Decision Trees?", ICLR 2021, section 4.3). The latent cross itself comes from
+//! Beutel et al., "Latent Cross", 2018.
 //!
-//! The score of a document is `s = w . (h * (1 + W a)) + b`, where `*` multiplies neuron by neuron. Here `h` is the
-//! last hidden layer of a perceptron for the document, and `a` is the document's self-attention in its list. The
-//! perceptron and self-attention read the same input. A list of n documents with width d costs O(n^2 d + n d^2) time
-//! plus the perceptron's cost; it needs as much memory as self-attention. In a list of one document, the document
-//! attends to itself.
+//! The score of a document is `s = w . (h * (1 + W a)) + b`, where `*` multiplies neuron by neuron. In the formula, `h`
+//! is the last hidden layer of a perceptron for the document, and `a` is the document's self-attention in its list. The
+//! perceptron and self-attention read the same input. For a list of n documents with width d, self-attention costs
+//! O(n^2 d + n d^2) time, and the perceptron's cost is added. The scorer needs as much memory as self-attention. In a
+//! list of one document, the document attends to itself.
 
 use burn::module::Module;
 use burn::tensor::{Bool, Device, Tensor};
@@ -92,8 +92,8 @@ impl LatentCrossScorerConfig {
         MlpScorerConfig { hidden: self.hidden.clone(), activation, dropout, norm, input: InputConfig::default() }
     }
 
-    /// Returns the configuration of self-attention. Its output layer is as wide as the last hidden layer of the
-    /// perceptron.
+    /// Returns the configuration of self-attention. The output layer of self-attention is as wide as the last hidden
+    /// layer of the perceptron.
     pub(super) fn attention(&self) -> AttentionScorerConfig {
         let Self { width, heads, blocks, feed_forward, dropout, .. } = *self;
         AttentionScorerConfig { width, heads, blocks, feed_forward, dropout, input: InputConfig::default() }

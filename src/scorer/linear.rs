@@ -53,7 +53,7 @@ impl LinearScorer {
     /// - output: `[batch, documents]`
     pub fn forward(&self, features: Tensor<3>) -> Tensor<2> {
         let [batch, documents, count] = features.dims();
-        // One product over all documents: a batch of narrow products is several times slower.
+        // Uses one product over all documents, because a batch of narrow products is several times slower.
         dense::plain(&self.linear, features.reshape([batch * documents, count])).reshape([batch, documents])
     }
 

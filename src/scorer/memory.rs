@@ -1,4 +1,4 @@
-//! Estimates of the memory that a scorer needs, so too large a request is refused before anything is allocated.
+//! Estimates the memory that a scorer needs, so too large a request is refused before anything is allocated.
 
 use super::attention::{BYTES_PER_PAIR, FEWEST_ROWS};
 use super::{AttentionScorerConfig, MlpScorerConfig, ScorerConfig};
@@ -7,19 +7,20 @@ use crate::execution::Execution;
 /// Bytes of a number.
 const NUMBER: u64 = 4;
 
-/// How many copies of the parameters training holds: the parameters, gradients, two moments of the optimizer, the best
-/// and the average parameters.
+/// The number of copies of the parameters in training: the parameters, gradients, two moments of the optimizer, and the
+/// best and average parameters.
 const COPIES: u64 = 6;
 
-/// The bytes for each pair of documents in training, per head and block: what the gradient needs, and the dropout mask.
+/// The number of bytes for each pair of documents in training, per head and block, for the gradient and the dropout
+/// mask.
 const BYTES_PER_PAIR_IN_TRAINING: u64 = 24;
 
-/// How many numbers the layers hold per document, and per pair of documents and head.
+/// The numbers that the layers hold for each document, and for each pair of documents and head.
 #[derive(Debug, Clone, Copy, Default)]
 struct Layers {
-    /// Numbers per document in the largest layer and its input.
+    /// The numbers per document in the largest layer and its input.
     widest: u64,
-    /// Numbers per document that training keeps for the gradient.
+    /// The numbers per document that training keeps for the gradient.
     kept: u64,
     /// The number of self-attention heads in all blocks.
     heads: u64,
@@ -32,7 +33,7 @@ impl Layers {
         let hidden = || config.hidden.iter().map(|&neurons| neurons as u64);
         let neighbors = hidden().zip(hidden().skip(1).chain([1]));
         let widest = neighbors.map(|(from, to)| from.saturating_add(to)).max().unwrap_or(1);
-        // The sum of a layer, what its norm and activation make of it, and dropout.
+        // Counts the sum of a layer, the result of its norm and activation, and dropout.
         let kept = hidden().fold(0, u64::saturating_add).saturating_mul(3);
         Self { widest: widest.saturating_mul(2), kept, ..Self::default() }
     }

@@ -1,8 +1,8 @@
-//! Multi-layer perceptron, which scores each document separately. Each hidden layer is
-//! `linear -> norm -> activation -> dropout`, and a linear output layer follows.
+//! A multi-layer perceptron, which scores each document separately. Each hidden layer is
+//! `linear -> norm -> activation -> dropout`. A linear output layer follows the hidden layers.
 //!
-//! A document costs the sum of the products of neighboring layer widths. Without hidden layers, the perceptron is a
-//! linear scorer.
+//! Scoring a document costs the sum of the products of neighboring layer widths. Without hidden layers, the perceptron
+//! is a linear scorer.
 
 use burn::module::Module;
 use burn::nn::Linear;

@@ -1,4 +1,4 @@
-//! Scorers: burn modules that compute scores of documents from their features.
+//! Scorers, which are burn modules that compute the scores of documents from their features.
 //!
 //! | kind | score of a document | file |
 //! |---|---|---|
@@ -7,14 +7,14 @@
 //! | `attention` | self-attention over the list: each document in the context of the others | `attention.rs` |
 //! | `latent_cross` | a perceptron whose last neurons are scaled by self-attention | `latent_cross.rs` |
 //!
-//! Features of 16 bits are scored in 16 bits, and the parameters of layers are cast to their type. Norms and attention
-//! weights are computed in the type of the parameters.
+//! Features of 16 bits are scored in 16 bits; to this end, the parameters of layers are cast to 16 bits. Norms and
+//! attention weights are computed in the type of the parameters.
 //!
 //! All scorers except the linear one can take the logarithm of their input and, in training, add noise to it
 //! (`input.rs`).
 //!
-//! Every scorer is permutation-equivariant over the documents of a list. A padded document never changes the score of
-//! another document, whatever its features.
+//! Every scorer is permutation-equivariant over the documents of a list. Whatever the features of a padded document,
+//! they never change the score of another document.
 
 mod activation;
 mod attention;
@@ -23,7 +23,7 @@ mod init;
 mod input;
 mod latent_cross;
 mod linear;
-// The estimates serve learners and rankers.
+// Learners and rankers use the estimates.
 #[cfg_attr(not(feature = "learners"), allow(dead_code))]
 mod memory;
 mod mlp;
@@ -54,7 +54,7 @@ use crate::refusal::Refusal;
 use crate::seed::seed_for;
 use init::{Dropout, refusal};
 
-/// The largest number of weights of a scorer, which takes 1 GiB; training holds several copies of the weights.
+/// The largest number of weights of a scorer, which take 1 GiB; training holds several copies of them.
 const MOST_PARAMETERS: usize = 1 << 28;
 
 tagged! {
@@ -104,7 +104,7 @@ impl ScorerConfig {
     }
 
     /// Returns the first parameter, with its value, that makes training scores random or dependent on the batch.
-    /// Returns `None` if a document has the same score in training and outside it.
+    /// Returns `None` if a document always has the same score in training as outside it.
     #[cfg(feature = "learners")]
     pub(crate) fn changes_in_training(&self) -> Option<(&'static str, String)> {
         let (norm, dropout) = match self {
@@ -134,8 +134,8 @@ impl ScorerConfig {
         }
     }
 
-    /// Returns the number of values of a scorer for documents with `features` features, including running statistics;
-    /// at most `usize::MAX`.
+    /// Returns the number of values in a scorer for documents with `features` features, including running statistics,
+    /// or `usize::MAX` if there are more.
     pub fn parameters(&self, features: usize) -> usize {
         match self {
             Self::Linear(config) => features.saturating_add(usize::from(config.bias)),
@@ -180,7 +180,7 @@ pub enum Scorer {
     Mlp(MlpScorer),
     /// Self-attention, which scores each document in the context of its list.
     Attention(AttentionScorer),
-    /// A perceptron whose last hidden layer is scaled by the context of the document's list.
+    /// A perceptron whose last hidden layer is scaled by self-attention over the list.
     LatentCross(LatentCrossScorer),
 }
 
@@ -207,7 +207,7 @@ impl Scorer {
     }
 
     /// Scores a batch as [`forward`](Self::forward) does, but assumes that padded features are 0, as in a
-    /// [`RankingBatch`](crate::data::RankingBatch). This saves a pass over the features.
+    /// [`RankingBatch`](crate::data::RankingBatch). Skipping this step saves a pass over the features.
     #[cfg(feature = "ranker")]
     pub(crate) fn forward_clean(&self, features: Tensor<3>, mask: Tensor<2, Bool>) -> Tensor<2> {
         self.score(features, mask, &mut Dropout::off(), None, None)

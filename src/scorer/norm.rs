@@ -1,5 +1,6 @@
-//! Normalization inside a scorer: layer norm, and batch norm that ignores padding. Both compute in the type of their
-//! parameters, because sums over many numbers need more than 16 bits. The result has the type of the input.
+//! Normalization inside a scorer, either layer norm or a batch norm that ignores padding. Both normalizations compute
+//! in the type of their parameters, because sums over many numbers need more than 16 bits. The normalized values have
+//! the type of the input.
 
 use burn::module::{Module, Param, RunningState};
 use burn::nn::{LayerNorm, LayerNormConfig};
@@ -25,9 +26,9 @@ pub enum NormKind {
 
 /// Batch normalization that ignores padding in both mean and variance.
 ///
-/// It computes `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`. In training, mean and (biased) variance are those
-/// of the batch. Outside training, it uses exponential averages over batches, with momentum 0.1 and the unbiased
-/// variance. A batch without documents leaves the averages unchanged.
+/// Batch normalization computes `y = gamma (x - mean) / sqrt(variance + 1e-5) + beta`. In training, the mean and the
+/// (biased) variance come from the batch. Outside training, they are exponential averages over batches, with momentum
+/// 0.1 and the unbiased variance. A batch without documents does not change the averages.
 #[derive(Module, Debug)]
 pub struct MaskedBatchNorm {
     gamma: Param<Tensor<1>>,

@@ -1,4 +1,4 @@
-//! Properties that every scorer must have.
+//! Tests of properties that every scorer must have.
 
 use burn::tensor::{Bool, Device, Tensor, TensorData};
 
@@ -205,7 +205,7 @@ fn attention_sees_the_list_and_the_others_do_not() {
     }
 }
 
-/// Without context, the cross multiplies by 1 and only the perceptron remains; otherwise the scores match the formula.
+/// Without a context, the cross multiplies by 1 and leaves the perceptron; with one, the scores match the formula.
 #[test]
 fn the_latent_cross_scales_the_last_hidden_neurons() {
     let device = Device::flex();

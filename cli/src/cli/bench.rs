@@ -1,5 +1,6 @@
 //! `burn-rank bench` times the forward and backward passes of losses. `bench train` measures documents per second of
-//! gradient training, `bench trees` seconds and memory of boosted trees, and `bench serving` the latency of one query.
+//! gradient training, `bench trees` measures the time and memory of boosted trees, and `bench serving` measures the
+//! latency of one query.
 
 use std::io::Write;
 
@@ -29,10 +30,10 @@ pub struct BenchArgs {
     #[arg(long, value_delimiter = ',', default_value = "flex", global = true)]
     devices: Vec<String>,
     /// Losses, by name, or as measure and relaxation, such as ap:rank_indicators or ndcg@10:expected_ranks.
-    /// Temperatures are the ones given in the papers
+    /// Temperatures have the values given in the papers
     #[arg(long, value_delimiter = ',', default_value = "approx_ndcg,smooth_ndcg,lambda_ndcg,soft_ndcg,list_net")]
     losses: Vec<String>,
-    /// Shapes of the lists, BATCHxDOCUMENTS
+    /// Shapes of the lists as BATCHxDOCUMENTS
     #[arg(long, value_delimiter = ',', default_value = "64x128,16x256,4x1024")]
     shapes: Vec<String>,
     /// How the primitives are computed: by kernels, or by their tensor definition [default: both for losses, fused for
@@ -54,10 +55,10 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 enum BenchCommand {
-    /// Measure documents per second of training epochs on generated data, for a linear scorer and a perceptron of
-    /// 256,128,64 neurons
+    /// Measure documents per second of training epochs on generated data, for a linear scorer and for a perceptron with
+    /// hidden layers 256,128,64
     Train {
-        /// Loss, by name, or as measure and relaxation
+        /// Loss, by name or as measure and relaxation
         #[arg(long, default_value = "approx_ndcg")]
         loss: String,
         /// Number of queries
@@ -67,7 +68,7 @@ enum BenchCommand {
         #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..))]
         batch: u32,
     },
-    /// Measure the microseconds that every kind of ranker needs to normalize and score one query at a time
+    /// Measure the microseconds that each kind of ranker needs to normalize and score one query
     Serving {
         /// Documents of the query
         #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(1..=100_000))]
@@ -79,7 +80,7 @@ enum BenchCommand {
         #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
         requests: u32,
     },
-    /// Measure the seconds and memory of boosted trees on generated data
+    /// Measure the time and memory of training boosted trees on generated data
     Trees {
         /// Loss, by name
         #[arg(long, default_value = "lambda_ndcg")]
@@ -144,7 +145,7 @@ impl BenchArgs {
     }
 
     fn losses(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        // A kernel's time depends on the temperature, which other programs count in scores.
+        // The time of a kernel depends on the temperature, so losses keep the temperatures of their papers.
         let at_papers = |loss: &String| LossSpec::parse(loss).with_default_temperature(None);
         let bench = LossBench {
             losses: self.losses.iter().map(at_papers).collect::<Result<_, _>>()?,
@@ -258,7 +259,7 @@ impl BenchArgs {
         if self.paths.is_empty() { default.to_vec() } else { self.paths.clone() }
     }
 
-    /// Creates the rows of a benchmark, whose table has the columns device and path and these columns.
+    /// Creates the rows of a benchmark, whose table has the given columns as well as device and path.
     fn rows<const N: usize>(&self, bench: &'static str, columns: [&str; N]) -> Rows {
         let mut header = vec![columns[0], "device", "path"];
         header.extend(&columns[1..]);
@@ -266,7 +267,7 @@ impl BenchArgs {
     }
 }
 
-/// The rows of a benchmark in a form that all benchmarks share: subject, device, path and measurements.
+/// The rows of a benchmark, in the form that all benchmarks share: subject, device, path and measurements.
 struct Rows {
     bench: &'static str,
     json: bool,

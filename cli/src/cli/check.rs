@@ -1,4 +1,4 @@
-//! `burn-rank check`: looks for faults in data.
+//! `burn-rank check` looks for faults in data.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ infinite values, queries that occur twice in a set.";
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct CheckArgs {
-    /// Data files, each of which is a set; `-` is standard input. Or a folder with folds
+    /// Data files, each of which is a set, or a folder with folds; `-` is standard input
     #[arg(required = true)]
     data: Vec<PathBuf>,
     /// Number of the fold to check in a folder with folds
@@ -54,14 +54,14 @@ pub struct CheckArgs {
     reading: input::ReadArgs,
 }
 
-/// A set that the command will read.
+/// A data set that the command will read.
 #[derive(Debug)]
 pub(super) struct Set {
     pub name: String,
     pub files: Vec<PathBuf>,
 }
 
-/// Returns the sets in files and folders: each file is a set, and a folder holds the sets of a fold.
+/// Returns the sets in files and folders. Each file is a set; a folder holds the sets of a fold.
 pub(super) fn sets(data: &[PathBuf], fold: usize) -> Result<Vec<Set>, Failure> {
     let mut sets = Vec::new();
     for path in data {
@@ -99,13 +99,13 @@ pub(super) fn read(
     }
 }
 
-/// Returns whether an error is about the number that marks missing values in Istella's data.
+/// Returns whether a reading error is about the number that marks missing values in Istella's data.
 fn is_istellas(error: &anyhow::Error) -> bool {
     let found = match error.downcast_ref() {
         Some(DataError::Syntax { found, .. } | DataError::Cell { found, .. }) => found.trim_matches('`'),
         _ => return false,
     };
-    // Their text is rounded up, beyond the largest 64-bit float.
+    // Istella's number is rounded up in the text, beyond the largest 64-bit float.
     found.starts_with("1.797693") && found.parse::<f64>().is_ok_and(|value| value >= 0.999_999 * ISTELLA_MISSING)
 }
 

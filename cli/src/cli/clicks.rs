@@ -1,4 +1,4 @@
-//! `burn-rank clicks`: generates click sessions on logged rankings, with inverse propensities as weights.
+//! `burn-rank clicks` generates click sessions on logged rankings, with inverse propensities as weights.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -40,7 +40,7 @@ What is written:
 #[derive(Debug, Args)]
 #[command(after_long_help = MODEL)]
 pub struct ClicksArgs {
-    /// MODEL and DATA files; with --scores or --run, only DATA files
+    /// MODEL and DATA files, or only DATA files with --scores or --run
     #[arg(value_name = "MODEL DATA", required = true)]
     files: Vec<PathBuf>,
     /// File with one score per line, in the order of the documents of DATA
@@ -49,7 +49,7 @@ pub struct ClicksArgs {
     /// TREC run for the queries of DATA, with documents named as by `predict --run-id`
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
-    /// File to write, next to which FILE.weight is written; existing files are replaced, either both or neither
+    /// File to write; the weights go to FILE.weight, and both files are replaced if they exist
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
     /// Position bias: a user examines rank r with probability r^-eta
@@ -123,7 +123,7 @@ impl ClicksArgs {
         Ok(())
     }
 
-    /// Returns the data and the scores that determine the order in which documents were shown.
+    /// Returns the data and the scores that decided the order in which documents were shown.
     fn logged(&self) -> Result<(RankingDataset, Vec<f32>), Failure> {
         if let Some(run) = &self.run {
             let data = self.reading.read(&self.files, None)?;

@@ -1,4 +1,4 @@
-//! `burn-rank cv CONFIG`: runs folds x grid or trials x seeds, and prints one table.
+//! `burn-rank cv CONFIG` runs folds x grid or trials x seeds, and prints one table.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ use crate::experiment::{
 };
 use crate::report::write_reports;
 
-/// Which fits a process runs.
+/// The share of the fits that a process runs.
 #[derive(Debug, Clone, Copy)]
 enum Work {
     /// Every fit.
     Whole,
-    /// The fits of one part, whose results stay in the folder.
+    /// Runs only the fits of its part and leaves the results in the folder.
     Part(Part),
-    /// No fits: the process merges the parts.
+    /// Runs no fits, but merges the results of the parts.
     Merge,
 }
 
@@ -41,13 +41,13 @@ enum Work {
 pub struct CvArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Folder for the results: new, empty, or the folder of an earlier run; without it, nothing is saved
+    /// Folder for the results: new, empty, or the folder of an earlier run; without --out, nothing is saved
     #[arg(long)]
     out: Option<PathBuf>,
     #[command(flatten)]
     folder: FolderArgs,
-    /// Keep files of each fold's selected fit below kept/ in the folder: `rankers`, `scores` of the test documents, or
-    /// `runs` in TREC form; separated by commas
+    /// Keep files of each fold's selected fit in the subfolder kept/: `rankers`, `scores` of the test documents, or
+    /// `runs` in TREC form, separated by commas
     #[arg(long, value_name = "WHAT")]
     keep: Option<String>,
     /// Run every N-th fit, starting with the I-th, and write no report. Meant for scheduler jobs that share one --out
@@ -57,15 +57,15 @@ pub struct CvArgs {
     /// Merge the results of the parts in the folder --out
     #[arg(long, conflicts_with = "overwrite")]
     merge: bool,
-    /// Afterwards train once more on the queries of all folds, with the setting that has the best mean validation value
-    /// over folds and seeds, for the median of its best rounds. Write this run to OUT: a new or empty folder, or with
-    /// --resume or --overwrite the folder of an earlier refit
+    /// Afterwards train a final ranker on the queries of all folds. It uses the setting with the best mean validation
+    /// value over folds and seeds, and the median of that setting's best rounds. This run goes to OUT: a new or empty
+    /// folder, or with --resume or --overwrite the folder of an earlier refit
     #[arg(long, value_name = "OUT", conflicts_with = "part")]
     refit: Option<PathBuf>,
     /// Number of fits that run at the same time [default: as many as cores and memory allow]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Print only warnings, errors, and what --json asks for, without progress or table. The result goes to --out or
+    /// Print no progress and no table, only warnings, errors and what --json asks for. The result goes to --out or
     /// --json
     #[arg(long, short)]
     quiet: bool,
@@ -98,7 +98,7 @@ impl CvArgs {
         }
         together(|processes| {
             let opened = self.run.open()?;
-            // Before a folder is made.
+            // Checks the folds before a folder is made.
             opened.config.check_folds().map_err(ExperimentError::from)?;
             if let Some(refit) = self.refit.as_ref().filter(|_| processes.leads()) {
                 check_folder(refit, self.folder.claim())?;
@@ -133,7 +133,7 @@ impl CvArgs {
         }
         agree(processes, &opened.config, &[]).map_err(Failure::from)?;
         if processes.leads() {
-            // Refuses an occupied folder, and makes the folder in which the parts work.
+            // Refuses an occupied folder, and makes the folder that the parts share.
             let resolved = resolved_toml(&opened.document, &opened.config)?;
             drop(self.open(&resolved, self.folder.claim())?);
         }
@@ -166,7 +166,7 @@ impl CvArgs {
             Work::Part(part) => Claim::Part { of: part.of() },
             Work::Merge => Claim::Merge,
         };
-        // A folder that is in the way is told before the data are read, and data that cannot be read leave none behind.
+        // An occupied folder is reported before the data are read, and data that cannot be read leave no folder behind.
         let resolved = resolved_toml(document, config)?;
         if let (Some(path), Some(_)) = (&self.out, &self.refit) {
             OutputFolder::check(path, RunKind::CrossValidation, &resolved, claim)?;
@@ -265,7 +265,7 @@ impl CvArgs {
         }
     }
 
-    /// Prints the result of the cross-validation and the files that were kept.
+    /// Prints the result of the cross-validation, and which files were kept.
     fn print(
         &self,
         result: &CrossValidation,
@@ -307,9 +307,10 @@ impl CvArgs {
     }
 }
 
-/// Refuses a folder that a refit may not write to, before any work starts.
+/// Refuses a folder that a refit may not use, before any work starts.
 fn check_folder(path: &Path, claim: Claim) -> Result<(), Failure> {
-    // The configuration is known when the fits are made. A run that is continued must have the folder's configuration.
+    // The configuration is known when the fits are made. A run that is resumed must have the configuration of the
+    // folder.
     let there = match claim {
         Claim::Resume => std::fs::read_to_string(path.join(CONFIG)).unwrap_or_default(),
         _ => String::new(),
@@ -337,9 +338,9 @@ fn refitted(chosen: &Chosen, result: &CrossValidation, queries: usize, path: &Pa
     wrapped(&line, 80).join("\n") + "\n"
 }
 
-/// The files that were kept.
+/// The files that a cross-validation kept.
 struct Kept {
-    /// Paths relative to the folder of the run.
+    /// The paths of the kept files, relative to the folder of the run.
     files: Vec<String>,
     bytes: u64,
     /// The folder that holds the kept files.
@@ -360,7 +361,7 @@ impl Kept {
 /// The number of trials that are printed for each fold.
 const TRIALS: usize = 5;
 
-/// Formats the best trials of each fold in a search.
+/// Formats the best trials of each fold of a hyperparameter search.
 fn trials(result: &CrossValidation) -> String {
     let mut text = String::new();
     for fold in result.folds.iter().filter(|fold| !fold.trials.is_empty()) {

@@ -1,4 +1,4 @@
-//! How a command runs: the instructions of the fused kernels, and the threads.
+//! Options for how a command runs, namely the instructions of the fused kernels and the threads.
 
 use burn_rank::op::{Execution, Instructions};
 use clap::Args;
@@ -14,16 +14,16 @@ pub struct ExecutionArgs {
 }
 
 impl ExecutionArgs {
-    /// Runs `f` with the chosen instructions.
+    /// Runs `f` with the selected CPU instructions.
     pub fn scope<R>(&self, f: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
         let Some(name) = &self.instructions else { return f() };
         Execution::current().with_instructions(name.parse::<Instructions>()?)?.scope(f)
     }
 }
 
-/// Makes the calling thread one of rayon's. Short parallel work then starts on it at once instead of waiting for
-/// another thread to wake up. Call this only in commands that start no other threads, which would have to share the
-/// remaining ones.
+/// Makes the calling thread part of rayon's thread pool. Short parallel work then starts at once on the calling thread
+/// instead of waiting for another thread to wake up. Only commands that start no other threads may call this, because
+/// such threads would have to share the remaining ones.
 pub(super) fn work_on_this_thread() {
     // An error means that the pool exists already, which is fine.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();

@@ -1,4 +1,4 @@
-//! Failures of a command: exit code 2 for bad usage or bad input, and 1 for everything else.
+//! Failures of a command, with exit code 2 for bad usage or bad input, and exit code 1 for everything else.
 
 use std::fmt::Display;
 use std::io;
@@ -19,14 +19,14 @@ use crate::experiment::{ConfigError, ExperimentError, KeptError, OutputError};
 /// The meaning of the exit codes.
 pub(super) const EXIT_CODES: &str = "0 done, 1 failed, 2 bad usage or bad input, 130 stopped at once by Ctrl-C.";
 
-/// Why a command did not succeed: the error, including its causes.
+/// The reason why a command failed, with the error and its causes.
 #[derive(Debug)]
 pub enum Failure {
-    /// Bad usage or bad input, with exit code 2.
+    /// Bad usage or bad input, which gives exit code 2.
     Input(Error),
-    /// The work itself failed, with exit code 1.
+    /// A failure of the work itself, which gives exit code 1.
     Work(Error),
-    /// Nobody reads the output any more, so nothing is reported.
+    /// The reader of the output has closed it, so nothing is reported.
     ClosedPipe,
 }
 
@@ -41,8 +41,8 @@ impl Failure {
         Failure::Work(Error::msg(message.to_string()))
     }
 
-    /// Creates the failure for a file that cannot be written. It counts as bad input if the location cannot be used,
-    /// and as failed work if the system fails, as with a full disk.
+    /// Creates the failure for a file that cannot be written. The failure counts as bad input if the location is
+    /// unusable, and as failed work if the system fails, as with a full disk.
     pub fn unwritable(error: impl Into<Error>) -> Self {
         use io::ErrorKind::{
             AlreadyExists, InvalidInput, IsADirectory, NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem,
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// Adds what the command was doing, or where.
+    /// Adds a description of what the command was doing, or where.
     pub fn context(self, what: impl Display) -> Self {
         let what = what.to_string();
         match self {
@@ -80,8 +80,8 @@ impl<T, E: Into<Failure>> Context<T> for Result<T, E> {
     }
 }
 
-/// Formats an error and its causes as one line. A cause whose text is already in the line is not repeated, because many
-/// errors of this crate end with the message of their cause.
+/// Formats an error and its causes as one line. A cause whose text the line already contains is not repeated, since
+/// many errors end with the message of their cause.
 pub(super) fn one_line(error: &Error) -> String {
     let mut line = error.to_string();
     for cause in error.chain().skip(1).map(|cause| cause.to_string()) {

@@ -1,5 +1,5 @@
-//! Writes the files of commands. A file is either replaced completely or left unchanged, and files that belong together
-//! are replaced together.
+//! Functions that write the files of commands. A file is replaced as a whole or not at all, and files that belong
+//! together are replaced together.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
     written.map_err(|error| unwritable(path, error))
 }
 
-/// Writes a file that receives its name only in [`commit`]; `None` if the path is not a regular file.
+/// Writes a file under a temporary name until [`commit`] renames it; `None` if the path is not a regular file.
 ///
 /// # Errors
 /// Returns the same errors as [`write`].
@@ -31,7 +31,7 @@ pub(super) fn prepare(
     prepared.map_err(|error| unwritable(path, error))
 }
 
-/// Gives files that belong together their names: either all of them or none.
+/// Renames files that belong together to their final names, either all or none.
 ///
 /// # Errors
 /// Returns an error if a file cannot be renamed.
@@ -42,7 +42,7 @@ pub(super) fn commit(files: impl IntoIterator<Item = Option<Pending>>) -> Result
 
 fn unwritable(path: &Path, error: io::Error) -> Failure {
     match error.kind() {
-        // Not the fault of the file.
+        // The content is at fault, not the file.
         io::ErrorKind::InvalidData => Failure::Input(error.into()),
         _ => Failure::unwritable(error).context(format!("{}: cannot write", path.display())),
     }

@@ -1,4 +1,4 @@
-//! `burn-rank importance`: shows how much a measure drops when a feature is shuffled.
+//! `burn-rank importance` shows how much a measure drops when the values of a feature are shuffled.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
@@ -43,7 +43,7 @@ pub struct ImportanceArgs {
     /// The measure
     #[arg(short, long, default_value = "ndcg@10")]
     measure: Measure,
-    /// Convention: standard, letor, trec_eval, ... [default: the model's]
+    /// Convention, such as standard, letor or trec_eval [default: the model's]
     #[arg(short, long)]
     convention: Option<String>,
     /// Number of shuffles of each feature
@@ -135,7 +135,7 @@ impl ImportanceArgs {
     }
 }
 
-/// Adds a confidence interval, the name and the weight to the loss of a feature.
+/// Adds a confidence interval, a name and a weight to the losses of a feature.
 fn row(ranker: &Ranker, FeatureLoss { feature, losses, .. }: FeatureLoss) -> Result<Row, Failure> {
     let losses: Vec<f64> = losses.into_iter().flatten().collect();
     let interval = bootstrap(&losses, &ComparisonConfig { resamples: 10_000, ..ComparisonConfig::default() })?;

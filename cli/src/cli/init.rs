@@ -1,4 +1,4 @@
-//! `burn-rank init`: writes a first configuration for data.
+//! `burn-rank init` writes a first configuration for the user's data.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -46,7 +46,7 @@ pub struct InitArgs {
     reading: input::ReadArgs,
 }
 
-/// Returns the set to which a file belongs by its name: 0 for training, 1 for validation, 2 for test.
+/// Returns the data set to which a file belongs, judging by its name: 0 for training, 1 for validation, 2 for test.
 fn set_of(file: &Path) -> usize {
     let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     match () {
@@ -139,9 +139,9 @@ impl InitArgs {
         Ok(Seen { source, train, relevant, missing, features, read: keys })
     }
 
-    /// Returns the source of the data as written in the configuration, and the three sets to inspect.
+    /// Returns the data source for the configuration, and the three sets to inspect.
     fn source(&self, out: &Path) -> Result<(Source, Vec<Set>), Failure> {
-        // Paths of a configuration start at its folder.
+        // Paths in a configuration are relative to its folder.
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty() && *folder != Path::new("."));
         let from_there = |path: &PathBuf| match folder {
             Some(_) => std::path::absolute(path).unwrap_or_else(|_| path.clone()),
@@ -156,7 +156,7 @@ impl InitArgs {
             return Ok((Source::Folds(from_there(folder), count), sets(&self.data, 1)?));
         }
         let of = |set: usize| -> Vec<PathBuf> {
-            // One file is the training file, whatever its name.
+            // A single file is the training file, whatever its name.
             let is_of = |file: &&PathBuf| if self.data.len() == 1 { set == 0 } else { set_of(file) == set };
             self.data.iter().filter(is_of).cloned().collect()
         };
@@ -172,7 +172,7 @@ fn exists(path: &Path) -> Failure {
     Failure::input(format!("{}: {message}", path.display()))
 }
 
-/// Returns the command line that runs the configuration.
+/// Returns the command line that runs the new configuration.
 fn command(seen: &Seen, path: &Path) -> String {
     let path = if is_standard_stream(path) { "FILE.toml".to_string() } else { path.display().to_string() };
     match seen.cross_validates() {
@@ -181,10 +181,10 @@ fn command(seen: &Seen, path: &Path) -> String {
     }
 }
 
-/// The width of the first column of the summary.
+/// The width of the first column of the summary, in characters.
 const WORDS: usize = 21;
 
-/// Describes the data in a few lines.
+/// Describes the data in the lines of the summary.
 fn summary(seen: &Seen) -> Vec<String> {
     let train = &seen.train;
     let (least, median, most) = train.length_range;
@@ -230,7 +230,7 @@ fn summary(seen: &Seen) -> Vec<String> {
     lines
 }
 
-/// Returns `word` followed by `words`, which are wrapped at 80 columns and indented.
+/// Returns a line of the summary, `word` followed by `words`, wrapped at 80 columns.
 fn continued(word: &str, words: &str) -> Vec<String> {
     let lines = super::table::wrapped(words, 80 - WORDS);
     let word = |at: usize| if at == 0 { word } else { "" };

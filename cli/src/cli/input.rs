@@ -1,4 +1,4 @@
-//! Input that commands share: data files, score files and names of measures.
+//! Reads the input that commands share, such as data files, score files and names of measures.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use super::progress::during;
 use super::terminal;
 use crate::experiment::{self, RANKER, from_toml, written_value};
 
-/// The bytes of a mapped file that stay in memory while a command reads the file block by block.
+/// The number of bytes of a mapped file that a command keeps in memory while it reads the file block by block.
 const RESIDENT: ByteSize = ByteSize::mib(256);
 
 /// Opens a file, or standard input for `-`.
@@ -40,7 +40,7 @@ pub fn text(path: &Path) -> Result<Input, Failure> {
     Ok(Input::from_reader("standard input", io::stdin()))
 }
 
-/// Refuses standard input as two of the files, since it can be read only once; nothing has been read by then.
+/// Refuses standard input for two of the files, because it can be read only once. The check comes before any reading.
 pub fn once<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Result<(), Failure> {
     match files.into_iter().filter(|path| is_standard_stream(path.as_ref())).count() {
         0 | 1 => Ok(()),
@@ -78,24 +78,24 @@ enum MissingArg {
 }
 
 impl ReadArgs {
-    /// Reads files as one set. If a ranker scores them, uses the columns of its training data.
+    /// Reads files as one set. If a ranker scores the files, they are read with the columns of its training data.
     pub fn read(&self, files: &[PathBuf], ranker: Option<&Ranker>) -> Result<RankingDataset, Failure> {
         self.read_for(files, ranker, ranker, false)
     }
 
-    /// Reads documents whose labels are not needed, so a table may lack the column of labels.
+    /// Reads documents whose labels are not needed, so a table may lack a label column.
     pub fn read_to_score(&self, files: &[PathBuf], ranker: &Ranker) -> Result<RankingDataset, Failure> {
         self.read_for(files, Some(ranker), Some(ranker), true)
     }
 
     /// Reads files as one set that several rankers score, with the columns of the first ranker. Missing values are
-    /// treated as in the rankers' training data, if these agree.
+    /// treated as in the rankers' training data if all rankers agree.
     pub fn read_for_all(&self, files: &[PathBuf], rankers: &[&Ranker]) -> Result<RankingDataset, Failure> {
         let of_missing = |ranker: &Ranker| {
             let read = &ranker.metadata().config["data"]["read"];
             OF_MISSING.map(|key| {
                 read.get(key).cloned().map(|value| match value.as_str() {
-                    // The reader keeps missing values for both.
+                    // The reader keeps missing values for `indicator` as for `keep`.
                     Some("indicator") => json!("keep"),
                     _ => value,
                 })
@@ -126,8 +126,8 @@ impl ReadArgs {
         Self::read_with(files, &self.options_after(config)?, &like)
     }
 
-    /// Reads files as one set. Missing values stay missing unless an option says otherwise. `number` also stands for a
-    /// missing value. If there are `feature_names`, the features of a table are the columns with these names.
+    /// Reads files as one set. Missing values stay missing unless an option says otherwise. `number` counts as a
+    /// missing value too. If `feature_names` is not empty, the features of a table are the columns with these names.
     pub fn read_as_it_is(
         &self,
         files: &[PathBuf],
@@ -169,7 +169,7 @@ impl ReadArgs {
         Ok(keys)
     }
 
-    /// Returns whether no reading option was given.
+    /// Returns whether the user gave no option for reading.
     pub fn is_default(&self) -> bool {
         self.missing.is_none() && self.options.is_empty()
     }
@@ -188,7 +188,7 @@ impl ReadArgs {
         self.options_after(None)
     }
 
-    /// Returns the assignments of `--read`, preceded by the settings for missing values that a ranker was trained with.
+    /// Returns the assignments of `--read`, preceded by the ranker's own settings for missing values.
     fn assigned(&self, trained: Option<&Value>) -> Result<Map, Failure> {
         let asked = assignments("--read", &self.options)?;
         let says = self.missing.is_some() || OF_MISSING.iter().any(|key| asked.contains_key(*key));
@@ -197,8 +197,8 @@ impl ReadArgs {
         Ok(trained.chain(asked).collect())
     }
 
-    /// Returns the options for reading. If none of them concerns missing values, these are read as in the training data
-    /// of a ranker with this configuration.
+    /// Returns the options for reading data. If no option concerns missing values, they are read as in the training
+    /// data of the ranker with this configuration.
     fn options_after(&self, trained: Option<&Value>) -> Result<ReadOptions, Failure> {
         let refuse = |refusal: Refusal| Failure::input(format!("--read {}", refusal.with_key()));
         let (mut asked, mut columns) = (Map::new(), Map::new());
@@ -225,11 +225,11 @@ impl ReadArgs {
     }
 }
 
-/// The keys of `[data.read]` that say what counts as missing and how it is treated.
+/// The keys of `[data.read]` that decide which values are missing and how they are treated.
 const OF_MISSING: [&str; 3] = ["missing", "absent", "missing_value"];
 
-/// Returns the columns of a ranker's training data from its configuration. The column that split the data is not a
-/// feature.
+/// Returns the columns of a ranker's training data from its configuration. The column by which the data were split is
+/// not a feature.
 fn columns_of(config: &Value) -> Columns {
     let mut columns: Columns = from_value(config["data"]["columns"].clone()).unwrap_or_default();
     for by in [&config["data"]["split"]["by"], &config["cv"]["split"]["by"]] {
@@ -282,8 +282,8 @@ pub fn convention(text: &str) -> Result<Convention, Failure> {
     given.and_then(from_value).map_err(|refusal| refuse(&refusal.with_key()))
 }
 
-/// Refuses to overwrite a file that the command reads or that must be kept; `what` completes the message, as in "this
-/// one is read".
+/// Refuses to overwrite a file that the command reads or that must be kept. `what` completes the error message, as in
+/// "this one is read".
 pub fn not_over<P: AsRef<Path>>(flag: &str, out: &Path, others: &[P], what: &str) -> Result<(), Failure> {
     // Two paths may lead to the same file through links. A pipe or a terminal may be both read and written.
     let whole = |path: &Path| path.canonicalize().ok().filter(|path| path.is_file());
@@ -305,7 +305,7 @@ pub fn ranker(path: &Path, device: &Device) -> Result<Ranker, Failure> {
     opened.map_err(|error| Failure::Input(error.into()))
 }
 
-/// The largest length of a line in a score file, in bytes.
+/// The maximum length of a line in a score file, in bytes.
 const LONGEST_SCORE: usize = 1 << 10;
 
 /// Reads one score per line from a file, which may be compressed, or from standard input if the path is `-`.
@@ -363,7 +363,7 @@ pub fn scores(path: &Path, documents: usize) -> Result<Vec<f64>, Failure> {
     }
 }
 
-/// Returns what was expected of a line in a score file, with a hint if the line looks like part of a TREC run.
+/// Describes what a line in a score file should contain, with a hint if the line looks like part of a TREC run.
 fn expected(line: &[u8]) -> &'static str {
     match line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()).count() {
         6.. => "a number (a TREC run is read with --qrels)",

@@ -1,5 +1,4 @@
-//! Evaluates TREC runs against relevance judgments: the trec_eval options that affect values, and the measures of every
-//! query.
+//! Evaluates TREC runs against relevance judgments, with the trec_eval options that affect values.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,14 +13,14 @@ use super::failure::Failure;
 use super::input;
 use super::progress::during;
 
-/// Options for judging a run.
+/// Options for judging a TREC run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of TREC runs")]
 pub struct JudgingArgs {
     /// Count every query of the qrels, with 0 for queries that the run lacks (trec_eval's -c)
     #[arg(long, requires = "qrels")]
     pub complete: bool,
-    /// Lowest relevance level of a relevant document; the gains of NDCG ignore it
+    /// Lowest relevance level of a relevant document; NDCG's gains ignore it
     #[arg(short = 'l', long, value_name = "N", default_value_t = 1, requires = "qrels", value_parser = value_parser!(i32).range(1..))]
     pub level: i32,
     /// Evaluate only the first N documents of each query
@@ -59,7 +58,7 @@ impl<'a> Judgments<'a> {
         Ok(convention)
     }
 
-    /// Calls `of_query` for every evaluated query. Refuses a run without any judged query.
+    /// Calls `of_query` for every evaluated query. Refuses a run in which no query was judged.
     pub fn each<T: Send>(
         &self,
         run: &Path,

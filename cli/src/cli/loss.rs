@@ -1,4 +1,4 @@
-//! `burn-rank loss NAME`: computes the value, loss and gradient of lists given as JSON lines.
+//! `burn-rank loss NAME` computes the value, loss and gradient of a loss function on lists given as JSON lines.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ use super::input;
 /// Arguments of `loss`.
 #[derive(Debug, Args)]
 pub struct LossArgs {
-    /// Name of the loss (see `burn-rank models --losses`), or measure and relaxation, as in ap:rank_indicators. Leave
-    /// it out if --set gives a measure or a relaxation
+    /// Name of the loss (see `burn-rank models --losses`), or a measure and a relaxation, as in ap:rank_indicators.
+    /// Omit it if --set gives a measure or a relaxation
     #[arg(required_unless_present = "set")]
     name: Option<String>,
     /// Set a parameter of the loss, as in alpha=10
@@ -32,7 +32,7 @@ pub struct LossArgs {
     /// Device, as listed by `burn-rank devices`
     #[arg(long, default_value = "flex")]
     device: String,
-    /// Read no lists; show how the loss is evaluated in lists of N documents, with its measured errors
+    /// Read no lists; instead, show how the loss is evaluated on lists of N documents, with its measured errors
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     approximation: Option<u32>,
     /// File with one JSON object {"scores": [..], "labels": [..]} per line; `-` is standard input. A list with nothing
@@ -66,7 +66,7 @@ impl LossArgs {
         let mut params = input::assignments("--set", &self.set)?;
         let joined = ["measure", "relaxation"].iter().any(|part| params.contains_key(*part));
         let given = self.name.as_deref().map(|name| (LossSpec::parse(name), name));
-        // With a measure by --set the only argument is the file.
+        // If --set gives the measure, the only argument is the file.
         let alone = self.file == Path::new("-");
         match given {
             None if !joined => Err(Failure::input("expected the name of a loss, or --set measure=NAME")),
@@ -123,7 +123,7 @@ impl LossArgs {
     }
 }
 
-/// Returns the same failure or, for a file that is not JSON, one that names the kind of the file.
+/// Returns the same failure or, if the file is not JSON, a failure that names the kind of the file.
 fn or_kind(failure: Failure, file: &Path) -> Failure {
     match FileKind::of_file(file) {
         Some(kind) if kind != FileKind::Json && !kind.is_plain() && matches!(failure, Failure::Input(_)) => {
@@ -134,13 +134,13 @@ fn or_kind(failure: Failure, file: &Path) -> Failure {
     }
 }
 
-/// Returns serde's message without the position that it adds.
+/// Returns the message of a JSON error without the position that serde adds.
 fn without_place(error: &serde_json::Error) -> String {
     let (message, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
     message.strip_suffix(&place).unwrap_or(&message).to_string()
 }
 
-/// A loss, together with the device and precision that compute it.
+/// A loss, with the device and the precision for computing it.
 struct Evaluation<'a> {
     loss: &'a dyn RankingLoss,
     dtype: DType,
@@ -151,7 +151,7 @@ impl Evaluation<'_> {
     fn explain_line(&self, file: &Path, number: usize, line: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
         let refuse = |message: String| Failure::input(format!("{}:{number}: {message}", file.display()));
         let list: List = serde_json::from_slice(line).map_err(|error| {
-            // The columns are serde's, the words ours where the text is JSON.
+            // The column numbers come from serde; the words are ours if the text is valid JSON.
             let message = match serde_json::from_slice::<Value>(line).map(from_value::<List>) {
                 Ok(Err(refusal)) => refusal.message(),
                 _ => without_place(&error),
@@ -175,7 +175,7 @@ impl Evaluation<'_> {
         Ok(())
     }
 
-    /// Returns a message that the loss or the gradient of a list is not finite.
+    /// Returns an error message about a list whose loss or gradient is not finite.
     fn overflow(&self, what: &str, scores: &[f64]) -> String {
         let (name, largest) =
             (self.loss.about().name, scores.iter().fold(0.0f64, |largest, score| largest.max(score.abs())));
@@ -189,7 +189,7 @@ impl Evaluation<'_> {
     }
 }
 
-/// Returns the name of a result that is not finite, if there is one.
+/// Returns the name of the result that is not finite, if any.
 fn not_finite(loss: f64, grad: &[f64]) -> Option<&'static str> {
     match (loss.is_finite(), grad.iter().all(|slope| slope.is_finite())) {
         (false, _) => Some("loss"),

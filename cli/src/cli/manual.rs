@@ -1,4 +1,4 @@
-//! `burn-rank completions` and `burn-rank man`, which are generated from the same definitions as `--help`.
+//! `burn-rank completions` and `burn-rank man` generate their output from the same definitions as `--help`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -36,14 +36,14 @@ pub struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    /// Writes the completion script for `command`, the whole command line.
+    /// Writes a completion script for `command`, the whole command line.
     pub(super) fn run(self, mut command: Command, out: &mut dyn Write) -> Result<(), Failure> {
-        // Written to memory first, because the generator panics if a write fails.
+        // The script is written to memory first, because the generator panics if a write fails.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, NAME, &mut script);
         if self.shell == Shell::Bash {
-            // clap_complete 4.6 writes the hyphen of the program's name in two ways, so that bash would not find the
-            // options of any command.
+            // clap_complete 4.6 writes the hyphen of the program's name in two ways, so bash would not find the options
+            // of any command.
             script = String::from_utf8_lossy(&script).replace("burn__subcmd__rank", "burn__rank").into_bytes();
         }
         Ok(out.write_all(&script)?)
@@ -54,9 +54,10 @@ impl CompletionsArgs {
 #[derive(Debug, Args)]
 #[command(after_help = WHERE_PAGES_GO)]
 pub struct ManArgs {
-    /// The command whose page is printed, as in `train` or `models show`; without one, the page of burn-rank
+    /// Command whose page is printed, such as `train` or `models show`; without it, the page of burn-rank
     command: Vec<String>,
-    /// Write the pages of all commands to this folder instead of printing a page; files of the same names are replaced
+    /// Write the pages of all commands to this folder instead of printing one; existing files of the same names are
+    /// replaced
     #[arg(short, long, value_name = "DIR", conflicts_with = "command")]
     out: Option<PathBuf>,
 }
@@ -64,7 +65,7 @@ pub struct ManArgs {
 impl ManArgs {
     /// Writes man pages for `command`, the whole command line.
     pub(super) fn run(self, command: Command, out: &mut dyn Write) -> Result<(), Failure> {
-        // `burn-rank help` gets no page, since it repeats what the pages say.
+        // `burn-rank help` gets no page, since it only repeats the other pages.
         let mut root = command.disable_help_subcommand(true);
         root.build();
         match &self.out {
@@ -83,7 +84,7 @@ impl ManArgs {
     }
 }
 
-/// Finds a command and its parent by a path of names.
+/// Finds a command and its parent by the names that lead to the command.
 fn find<'a>(root: &'a Command, path: &[String]) -> Result<(&'a Command, Option<&'a Command>), Failure> {
     path.iter().try_fold((root, None), |(command, _), name| {
         let child = command.find_subcommand(name).ok_or_else(|| {
@@ -114,8 +115,8 @@ fn pages_below(command: &Command, parent: Option<&Command>, pages: &mut Vec<(Str
     shown.try_for_each(|child| pages_below(child, Some(command), pages))
 }
 
-/// Writes a page whose sections are in the order of man-pages(7). The help after the options is formatted by hand, so
-/// its line breaks are kept.
+/// Writes a page whose sections are in the order of man-pages(7). The help text that follows the options is formatted
+/// by hand, so its line breaks are kept.
 fn write_page(command: &Command, parent: Option<&Command>, out: &mut dyn Write) -> io::Result<()> {
     let man = Man::new(command.clone()).source(concat!("burn-rank ", env!("CARGO_PKG_VERSION"))).manual("burn-rank");
     man.render_title(out)?;

@@ -1,5 +1,5 @@
-//! The command line: it parses and validates arguments, calls the library and prints results. Each command has one file
-//! or folder.
+//! The command line, which parses and validates arguments, calls the library and prints results. Each command is in its
+//! own file or folder.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -46,7 +46,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use failure::EXIT_CODES;
 pub use failure::Failure;
 
-/// The commands that a newcomer runs first.
+/// The commands that a new user runs first.
 const FIRST_STEPS: &str = "\
 First steps:
   burn-rank train configs/quickstart.toml   a ranker on generated data, in seconds
@@ -114,13 +114,13 @@ pub fn main() -> ExitCode {
 }
 
 /// Runs a command line, whose first argument is the name of the program, and returns its exit code. Programs that embed
-/// the command, such as the Python package, call this. It uses the standard streams, sets the panic hook and, in
-/// commands that stop on Ctrl-C, handles that signal.
+/// the command, such as the Python package, call this function. It uses the standard streams and sets the panic hook;
+/// commands that stop on Ctrl-C also handle that signal.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        // Help and the version are printed like errors, with code 0.
+        // Help and the version are printed like errors, but with code 0.
         Err(error) => return terminal::refuse::<Cli>(error, &arguments),
     };
     warnings::show();
@@ -147,7 +147,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Completions(args) => args.run(Cli::command(), &mut *out),
         Command::Man(args) => args.run(Cli::command(), &mut *out),
     };
-    // Results stand above what is said of them.
+    // Results come before messages about them.
     let flushed = out.flush().map_err(Failure::from);
     match done.and(flushed) {
         Ok(()) | Err(Failure::ClosedPipe) => 0,
@@ -156,7 +156,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
     }
 }
 
-/// Prints the error in one line, without a backtrace even if `RUST_BACKTRACE` is set. Users need to know what to
+/// Prints the error on one line, without a backtrace even if `RUST_BACKTRACE` is set. Users need to know what to
 /// correct, not where the code failed.
 fn report(error: &anyhow::Error, code: u8) -> u8 {
     terminal::say(format_args!("error: {}", failure::one_line(error)));

@@ -1,4 +1,4 @@
-//! `burn-rank models`: lists losses, learners and measures, and describes a saved ranker.
+//! `burn-rank models` lists losses, learners and measures, and describes a saved ranker.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use super::input;
 use super::table::Table;
 use crate::experiment::linear_weights;
 
-/// Which loss to start with, depending on the learner.
+/// Advice on which loss to start with, for each learner.
 const START: &str = "\
 Start with:
   boosted trees               lambda_ndcg
@@ -32,27 +32,27 @@ Start with:
 pub struct ModelsArgs {
     #[command(subcommand)]
     command: Option<ModelsCommand>,
-    /// List losses with name, formula, parameters, cost and source
+    /// List losses with their names, formulas, parameters, costs and sources
     #[arg(long)]
     losses: bool,
-    /// List learners with name, parameters and source
+    /// List learners with their names, parameters and sources
     #[arg(long)]
     learners: bool,
     /// Measures and conventions
     #[arg(long)]
     measures: bool,
-    /// One JSON object per line
+    /// Print one JSON object per line
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum ModelsCommand {
-    /// Show the kind, training and test figures of a saved ranker
+    /// Show a saved ranker: its kind, its training and its test figures
     Show {
         /// The ranker
         ranker: PathBuf,
-        /// Number of features shown of a linear ranker, largest weights first
+        /// Number of features shown for a linear ranker, largest weights first
         #[arg(long, default_value_t = 20)]
         features: usize,
     },
@@ -181,11 +181,11 @@ fn cell_value(cell: Cell) -> Value {
         "loss": cell.named()})
 }
 
-/// Formats a table of every measure with every relaxation, and their costs.
+/// Formats tables of every measure with every relaxation and their costs.
 fn cells() -> String {
     let part = |relaxations: &[RelaxationName]| {
         let row = |first: &str, cells: Vec<String>| [first.to_string()].into_iter().chain(cells);
-        // The two words of a name stand above each other.
+        // The two words of a name are printed one above the other.
         let words = |word: usize| -> Vec<String> {
             let names = relaxations.iter().map(|relaxation| relaxation.name().split('_').nth(word));
             names.map(|word| word.unwrap_or_default().to_string()).collect()
@@ -201,7 +201,7 @@ fn cells() -> String {
         }
         table.render_left()
     };
-    // All of them side by side are wider than a terminal.
+    // All relaxations next to each other would be wider than a terminal.
     let tables: Vec<String> = RelaxationName::ALL.chunks(4).map(part).collect();
     let legend = CellCost::ALL.map(|cost| format!("{}  {cost}\n", cost.mark()));
     format!(
@@ -212,7 +212,7 @@ fn cells() -> String {
     )
 }
 
-/// Prints default parameters as lines of TOML.
+/// Prints default parameters as TOML lines.
 fn parameters(defaults: &Map, out: &mut dyn Write) -> Result<(), Failure> {
     let mut title = "parameters";
     for (key, value) in defaults {

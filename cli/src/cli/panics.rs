@@ -1,4 +1,4 @@
-//! The panic hook of the command. If a missing driver panics, its message is not printed, since the error made from it
+//! The panic hook of the command. If a missing driver panics, its message is not printed, since the resulting error
 //! says the same.
 
 use std::cell::Cell;
@@ -10,17 +10,17 @@ use burn_rank::workbench::text::harmless_lines;
 
 use super::terminal;
 
-/// Prefixes of the names of a GPU backend's threads (cubecl's device services), which load drivers.
+/// Name prefixes of the threads of a GPU backend (cubecl's device services), which load drivers.
 const BACKEND_THREADS: [&str; 2] = ["DSU-", "DSD-"];
 
-/// The number of threads whose panics are not reported at the moment.
+/// The number of threads whose panics are currently not reported.
 static QUIET_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Installs the hook once in the process of the command. Panics are reported as before, except those under [`quietly`].
+/// Installs the hook, once per process. Panics are reported as before, except those under [`quietly`].
 pub(super) fn install() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -53,7 +53,7 @@ pub(super) fn quietly<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns whether a panic of this thread, called `name`, is to go unreported.
+/// Returns whether a panic of this thread, called `name`, should go unreported.
 fn is_quiet(name: Option<&str>) -> bool {
     let of_backend = || BACKEND_THREADS.iter().any(|prefix| name.is_some_and(|name| name.starts_with(prefix)));
     IS_QUIET.get() || (QUIET_THREADS.load(Ordering::SeqCst) > 0 && of_backend())

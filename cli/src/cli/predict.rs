@@ -1,4 +1,4 @@
-//! `burn-rank predict`: writes a score for every document, or a TREC run.
+//! `burn-rank predict` writes a score for every document, or a TREC run.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -19,23 +19,23 @@ use super::scored::warn_of_missing_features;
 /// Arguments of `predict`.
 #[derive(Debug, Args)]
 pub struct PredictArgs {
-    /// A saved ranker, the folder of a `train` run, or a ranker of LightGBM, XGBoost, CatBoost or RankLib
+    /// A saved ranker, the folder of a `train` run, or a file of LightGBM, XGBoost, CatBoost or RankLib
     model: PathBuf,
-    /// LETOR text or tables; `-` is standard input. A table needs no column of labels unless --qrels is given
+    /// LETOR text or tables; `-` is standard input. A table needs no label column unless --qrels is given
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// File to write; an existing file is replaced. Without it, or with `-`, standard output
+    /// File to write instead of standard output; an existing file is replaced
     #[arg(short, long)]
     out: Option<PathBuf>,
-    /// Write a TREC run with this tag instead of one score per line; documents are named by their identifiers, or
+    /// Write a TREC run with this tag instead of one score per line. Documents are named by their identifiers, or
     /// numbered within a query if these are missing, repeated, or contain blanks or control characters
     #[arg(long, value_name = "TAG")]
     run_id: Option<String>,
     /// Write the labels of DATA to FILE as TREC qrels, with the same document names
     #[arg(long, value_name = "FILE", requires = "run_id")]
     qrels: Option<PathBuf>,
-    /// Write instead what each feature contributes to the score of a ranker of trees (TreeSHAP): for each document, a
-    /// tab-separated line with one number per feature and the mean score of the background, which sum to the score
+    /// Write what each feature contributes to the scores of a ranker of trees (TreeSHAP), instead of scores. Each line
+    /// has a document's contributions and the mean score of the background, separated by tabs; they sum to the score
     #[arg(long, conflicts_with_all = ["run_id", "qrels"])]
     contributions: bool,
     /// LETOR files whose mean score is the baseline of the contributions, such as the training data [default: DATA]
@@ -101,7 +101,7 @@ impl PredictArgs {
         };
         let judgments = |mut out: &mut dyn Write| write_qrels(&mut out, &data).map_err(to_io);
         let qrels = self.qrels.as_ref().map(|path| Some(path).filter(|path| !is_standard_stream(path)));
-        // A run and its judgments belong together: files have their names once standard output has its part.
+        // A run and its judgments belong together, so files get their names only after standard output is written.
         let mut prepared = Vec::new();
         if let Some(Some(path)) = qrels {
             prepared.push(files::prepare(path, judgments)?);
@@ -116,7 +116,7 @@ impl PredictArgs {
         files::commit(prepared)
     }
 
-    /// Writes what the features contribute to scores.
+    /// Writes the contributions of the features to scores.
     fn explain(
         &self,
         ranker: &Ranker,

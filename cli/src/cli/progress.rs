@@ -1,5 +1,5 @@
-//! Shows progress on a terminal: lines that scroll by, and below them one line that is redrawn. All of it goes to
-//! standard error, and only if that is a terminal.
+//! Shows progress on a terminal, as lines that scroll by and, below them, one line that is redrawn. Everything goes to
+//! standard error, and only if it is a terminal.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -16,21 +16,21 @@ use super::screen::{DRAWN, columns};
 use super::terminal;
 use crate::experiment::{JobDone, JobProgress};
 
-/// How long work runs before its progress is shown. Shorter work needs no progress display.
+/// The time that work must take before its progress is shown. Shorter work needs no progress display.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// The time between two redraws of the current work.
 const TICK: Duration = Duration::from_millis(200);
 
 /// The number of columns below which there is no room for a bar.
 const NARROW: usize = 60;
-/// Runs work that may take long, and shows its name on the terminal.
+/// Runs work that may take long, and meanwhile shows its name on the terminal.
 pub(super) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let _shown = Work::new(what);
     work()
 }
 
-/// Progress of work, shown on one line once it has run for a while: its name and duration, then the finished steps and
-/// the time left. The line disappears when this is dropped. Nothing is shown without a terminal.
+/// The progress of work, shown on one line after a while: its name and duration, the finished steps, and the time left.
+/// The line disappears when this value is dropped. Nothing is shown without a terminal.
 #[derive(Debug)]
 pub(super) struct Work(Option<Shown>);
 
@@ -56,7 +56,7 @@ impl Work {
             if waits.recv_timeout(SHOWN_AFTER) == Err(RecvTimeoutError::Timeout) {
                 DRAWN.add(drawn.clone());
                 drawn.enable_steady_tick(TICK);
-                // Until the work is over.
+                // Waits until the work is over.
                 let _ = waits.recv();
                 drawn.finish_and_clear();
                 DRAWN.remove(&drawn);
@@ -110,13 +110,13 @@ impl Drop for Work {
     fn drop(&mut self) {
         if let Some(shown) = &mut self.0 {
             shown.over = None;
-            // The line is gone before anything else is printed.
+            // The line must be gone before anything else is printed.
             let _ = shown.drawer.take().map(JoinHandle::join);
         }
     }
 }
 
-/// Returns the columns that remain next to a bar, the position and the time left.
+/// Returns the number of columns that remain next to a bar, the position and the time left.
 fn room() -> usize {
     let columns = columns();
     columns.saturating_sub(if columns < NARROW { 22 } else { 30 }).max(10)
@@ -160,13 +160,13 @@ fn fitted(mut parts: Vec<Part>, columns: usize) -> String {
     harmless(&texts.join("  ")).into_owned()
 }
 
-/// Progress lines: some scroll by at a rate that people can follow, and the newest one is redrawn.
+/// Progress lines, some of which scroll by at a rate that people can follow; the newest one is redrawn.
 #[derive(Debug)]
 struct Lines(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// The display, or `None` after the end, or if something else draws or nothing should be drawn.
+    /// The display; `None` after the end, and if progress is hidden.
     work: Option<Work>,
     begun: Instant,
     /// The number of steps that were finished before the display began.
@@ -191,24 +191,24 @@ impl Lines {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the name of the current work that is shown before the first step.
+    /// Changes the name of the work that is shown before the first step.
     fn now(&self, what: &str) {
         self.state().work.iter().for_each(|work| work.now(what));
     }
 
-    /// Starts counting steps, whose total number is given if it is known.
+    /// Starts the count of steps, whose total number is given if it is known.
     fn begin(&self, all: Option<usize>) {
         let mut state = self.state();
         (state.begun, state.before, state.all) = (Instant::now(), None, all);
     }
 
-    /// Shows how many steps are finished and the figures of the last one.
+    /// Shows the number of finished steps and the figures of the last one.
     fn show(&self, done: usize, figures: impl Fn() -> Vec<Part>) {
         let state = &mut *self.state();
         let Some(work) = &state.work else { return };
         let (now, columns) = (Instant::now(), columns());
         let elapsed = now - state.begun;
-        // A run that is resumed did not take its time for the steps of before.
+        // The steps that were done before a run was resumed took no time of this run.
         let own = done - (*state.before.get_or_insert(done.saturating_sub(1))).min(done);
         let each = elapsed.div_f64(own.max(1) as f64);
         let mut parts = figures();
@@ -221,7 +221,7 @@ impl Lines {
         }
         let line = fitted(parts, columns);
         match state.all {
-            // Position and time left stand before what is drawn.
+            // The display itself shows the position and the time left.
             Some(all) => {
                 work.steps(all);
                 work.done(done);
@@ -239,7 +239,7 @@ impl Lines {
         }
     }
 
-    /// Prints the newest line and ends.
+    /// Prints the newest line and stops drawing.
     fn end(&self) {
         let mut state = self.state();
         state.work = None;
@@ -249,7 +249,7 @@ impl Lines {
     }
 }
 
-/// Describes the rate of steps that take this long each.
+/// Describes the speed of steps that take `each` on average.
 fn rate(each: Duration) -> String {
     let seconds = each.as_secs_f64();
     match 1.0 / seconds.max(1e-6) {
@@ -269,13 +269,13 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// Creates the display, which shows nothing if `hidden`, as when something else draws. `measure` is the measure
-    /// that selects rounds.
+    /// Creates the display of a fit, which shows nothing if `hidden`, as when a dashboard draws. `measure` is the
+    /// measure that selects rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         Self { lines: Lines::new(hidden, "reading the data"), measure, best: Mutex::new(None) }
     }
 
-    /// Notes that the data have been read.
+    /// Shows that the data have been read.
     pub fn read(&self) {
         self.lines.now("preparing the data");
     }
@@ -324,7 +324,8 @@ pub struct Fits {
 }
 
 impl Fits {
-    /// Creates the display, which shows nothing if `hidden`. `measure` is the measure that selects rounds.
+    /// Creates the display of a cross-validation, which shows nothing if `hidden`. `measure` is the measure that
+    /// selects rounds.
     pub fn new(hidden: bool, measure: Measure) -> Self {
         let lines = Lines::new(hidden, "reading the data, then the first fits");
         Self { lines, measure, warnings: Mutex::default() }

@@ -1,4 +1,4 @@
-//! `burn-rank report RUN`: writes the HTML page of a run from `report.json` and `run.json`.
+//! `burn-rank report RUN` writes the HTML page of a run from `report.json` and `run.json`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::report::page;
 pub struct ReportArgs {
     /// Folder of a finished train or cv run
     run: PathBuf,
-    /// File of the page; an existing file is replaced, and `-` is standard output [default: report.html in the folder]
+    /// File for the page, which is replaced if it exists; `-` is standard output [default: report.html in the folder]
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The arguments of every command that runs a configuration, and code that opens the configuration.
+//! Arguments that every command with a configuration accepts, and code that opens the configuration.
 
 use std::path::PathBuf;
 
@@ -62,20 +62,20 @@ impl RunArgs {
     }
 }
 
-/// What to do if the folder already holds a run.
+/// Options for a folder that already holds a run.
 #[derive(Debug, Clone, Args)]
 pub struct FolderArgs {
     /// Continue a run that was stopped
     #[arg(long)]
     pub resume: bool,
-    /// Replace the run in the folder once the new one is complete; a run that was stopped while replacing it is deleted
-    /// at once. Files that no run wrote there stay
+    /// Replace the run in the folder once the new one is complete; partial results of an earlier replacement are
+    /// deleted at once. Files that belong to no run stay
     #[arg(long, conflicts_with = "resume")]
     overwrite: bool,
 }
 
 impl FolderArgs {
-    /// Returns how the command claims the folder.
+    /// Returns how the command may use the folder.
     pub fn claim(&self) -> Claim {
         match (self.resume, self.overwrite) {
             (true, _) => Claim::Resume,

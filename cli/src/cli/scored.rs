@@ -1,4 +1,4 @@
-//! The scores of LETOR documents, given by a saved ranker or read from a file.
+//! The scores of LETOR documents, either from a saved ranker or from a file.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use super::{input, terminal};
 pub struct Scored {
     /// One score per document.
     scores: Vec<f32>,
-    /// Each document's position in the order of its query, for scores that are equal only as `f32`.
+    /// The position of each document in its query's ranking, for scores that are equal only when rounded to `f32`.
     places: Option<Vec<f32>>,
     /// The convention by which the ranker was selected.
     pub convention: Option<Convention>,
@@ -66,8 +66,8 @@ impl Scored {
     }
 }
 
-/// Replaces scores by numbers in the same order that differ in `f32`; equal scores stay equal. Infinite scores are
-/// kept, since -inf means that a document was not retrieved.
+/// Replaces scores by `f32` numbers in the same order; equal scores stay equal, and different scores stay different.
+/// Infinite scores are kept, since -inf means that a document was not retrieved.
 fn places(scores: &[f64]) -> Vec<f32> {
     let mut ascending: Vec<f64> = scores.to_vec();
     ascending.sort_by(f64::total_cmp);
@@ -76,8 +76,8 @@ fn places(scores: &[f64]) -> Vec<f32> {
     scores.iter().map(|&score| if score.is_infinite() { score as f32 } else { place(score) }).collect()
 }
 
-/// Warns if the data have fewer features than the ranker. This is not an error, since LETOR text leaves out features
-/// that are 0.
+/// Warns if the data have fewer features than the ranker. Having fewer features is not an error, since LETOR text
+/// leaves out features that are 0.
 pub fn warn_of_missing_features(path: &Path, ranker: &Ranker, data: &RankingDataset) {
     let (found, expected) = (data.feature_count, ranker.features());
     if found < expected {

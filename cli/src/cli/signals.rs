@@ -1,4 +1,4 @@
-//! Signals that stop a run at once, or after the current round.
+//! Handles signals, which stop a run after the current round or at once.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -12,8 +12,8 @@ use super::terminal;
 /// The exit code of a command that a second Ctrl-C stopped at once.
 pub(super) const STOPPED_AT_ONCE: i32 = 130;
 
-/// Returns an interrupt that signals trigger: the first signal stops the run after the current round, and a second one
-/// ends the process. The signals are Ctrl-C, SIGTERM, and the hang-up of a terminal.
+/// Returns an interrupt that signals trigger. The first signal stops the run after the current round; a second one ends
+/// the process. The signals are Ctrl-C, SIGTERM, and the hang-up of a terminal.
 pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
     static INTERRUPT: OnceLock<Interrupt> = OnceLock::new();
     if let Some(interrupt) = INTERRUPT.get() {
@@ -28,7 +28,7 @@ pub fn interrupt_on_signal() -> Result<Interrupt, Failure> {
     Ok(interrupt)
 }
 
-/// Requests a stop after the current round. If that was requested before, ends the process.
+/// Requests a stop after the current round. If a stop was requested before, ends the process.
 fn stop(interrupt: &Interrupt, again: &str, code: i32) {
     if interrupt.requested() {
         std::process::exit(code);
@@ -59,7 +59,7 @@ fn hear_the_end(interrupt: Interrupt) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Redirects output from a terminal that is gone. Otherwise the dashboard would end the process when it cannot write.
+/// Redirects output away from a terminal that is gone. A dashboard that cannot write would otherwise end the process.
 #[cfg(unix)]
 fn let_go([output, error]: [bool; 2]) {
     let Ok(nowhere) = std::fs::File::options().write(true).open("/dev/null") else { return };

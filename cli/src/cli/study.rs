@@ -1,4 +1,4 @@
-//! `burn-rank study NAME`: tests the theorems of a paper on rankings.
+//! `burn-rank study NAME` checks the theorems of a paper on rankings.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ const PAGE: &str = "study.html";
 /// The name that selects every study.
 const ALL: &str = "all";
 
-/// The largest length of a line about a claim.
+/// The maximum length of a line about a claim.
 const LINE: usize = 110;
 
 const READING: &str = "\
@@ -68,9 +68,9 @@ How to read it:
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct StudyArgs {
-    /// The study to run, or `all`; without it, all studies are listed
+    /// The study to run, or `all`; without a name, all studies are listed
     name: Option<String>,
-    /// MODEL and DATA files; only DATA files with --scores; folders of `cv` runs; no files for generated data
+    /// MODEL and DATA files, only DATA files with --scores, or folders of `cv` runs; without files, data are generated
     #[arg(value_name = "MODEL DATA")]
     files: Vec<PathBuf>,
     /// File with one score per line, in the order of the documents of DATA
@@ -79,23 +79,23 @@ pub struct StudyArgs {
     /// A second ranking of the same data: a model or, with --scores, a file of scores
     #[arg(long, value_name = "FILE", requires = "files")]
     against: Option<PathBuf>,
-    /// A configuration of `train` whose data the study trains on
+    /// A configuration of `train`; the study trains on its data
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     config: Option<PathBuf>,
-    /// Values of a parameter, ascending and separated by commas, as in beta=1,10; without a name, values of the first
-    /// parameter; may be repeated
+    /// Values of a parameter in ascending order, as in beta=1,10; without a name, values of the first parameter; may be
+    /// repeated
     #[arg(long, value_name = "VALUES")]
     over: Vec<String>,
     /// Run a quick version with fewer values, epochs and samples
     #[arg(long)]
     quick: bool,
-    /// Number of generated queries to rank, at most 40 with --quick; studies that train rankers generate their own sets
+    /// Number of generated queries to rank, at most 40 with --quick; studies that train rankers generate other data
     #[arg(long, default_value_t = 200, conflicts_with_all = ["files", "config"], value_parser = clap::value_parser!(u32).range(1..=100_000))]
     queries: u32,
     /// Seed of generated data
     #[arg(long, default_value_t = 1, conflicts_with_all = ["files", "config"])]
     seed: u64,
-    /// Folder for study.json and for study.html, the page with plots: new, empty, or the folder of an earlier study or
+    /// Folder for study.json and study.html, a page with plots; the folder is new, empty, or from an earlier study or
     /// run
     #[arg(short, long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -104,14 +104,14 @@ pub struct StudyArgs {
     json: bool,
     #[command(flatten)]
     reading: input::ReadArgs,
-    /// Device of a saved ranker
+    /// Device on which saved rankers score
     #[arg(long, default_value = "flex")]
     device: String,
     #[command(flatten)]
     execution: ExecutionArgs,
 }
 
-/// The values of a parameter; without a name, they belong to the first parameter.
+/// The values of a parameter, by its name; without a name, of the first parameter.
 type Over = (Option<String>, Vec<f64>);
 
 fn over(text: &str) -> Result<Over, Failure> {
@@ -250,7 +250,7 @@ impl StudyArgs {
         self.files.iter().chain(&self.against)
     }
 
-    /// Returns one ranking, or two rankings with `--against`.
+    /// Returns one ranking, or two if `--against` is given.
     fn rankings(&self, first: &Path, by: impl Fn(&Path) -> Result<Subject, Failure>) -> Result<Source, Failure> {
         Ok(match &self.against {
             None => Source::Ranking(by(first)?),
@@ -264,14 +264,14 @@ fn subject(ranking: &Path, files: &[PathBuf], data: &RankingDataset, scored: &Sc
     Subject::new(format!("{} on {}", ranking.display(), files.join(" ")), data, scored.as_float32())
 }
 
-/// Reads the data of a configuration.
+/// Reads the training data of a configuration.
 fn training(path: &Path) -> Result<Source, Failure> {
     let config = ExperimentConfig::from_document(&Document::read(path, &[])?)?;
     let split = config.data.split(config.seed)?;
     Ok(Source::Training(Box::new(Training { origin: path.display().to_string(), config, split })))
 }
 
-/// Shows the steps of a study as progress.
+/// Reports the steps of a study as progress.
 impl StudyProgress for Work {
     fn step(&self, what: &str, done: usize, all: usize) {
         self.steps(all);

@@ -1,4 +1,4 @@
-//! `burn-rank synth`: generates data in the shape of MSLR-WEB, as LETOR text or as a table.
+//! `burn-rank synth` generates data in the shape of MSLR-WEB, as LETOR text or as a table.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;

@@ -12,7 +12,7 @@ use super::screen;
 
 /// Returns standard output for a command: escaped on a terminal, and unchanged in a file or a pipe.
 pub(super) fn output() -> Box<dyn Write> {
-    // Not locked, because the dashboard draws on standard output from a separate thread.
+    // The stream is not locked, because the dashboard draws on standard output from another thread.
     let output = BufWriter::new(io::stdout());
     if io::stdout().is_terminal() { Box::new(Harmless::new(output)) } else { Box::new(output) }
 }
@@ -20,7 +20,7 @@ pub(super) fn output() -> Box<dyn Write> {
 /// Prints a message as one line on standard error, above the progress that is drawn there. If the terminal is gone,
 /// this is not a failure.
 pub(super) fn say(message: impl Display) {
-    // Written at once: what ends all processes of an MPI program may cut off the rest of a line.
+    // The line is written at once, since the end of all processes of an MPI program may cut off the rest.
     let line = format!("{}\n", harmless(&message.to_string()));
     screen::above(|| {
         let _ = io::stderr().write_all(line.as_bytes());
@@ -36,7 +36,7 @@ pub(super) fn show_cursor() {
 
 /// Prints clap's message about a command line that `C` does not accept, or the requested help. Returns the exit code.
 pub(super) fn refuse<C: Parser>(mut error: Error, arguments: &[std::ffi::OsString]) -> u8 {
-    // clap quotes arguments as they are. It is given them again, harmless, so that its message keeps its colors.
+    // clap quotes arguments unchanged. To keep the colors of its message, it is called again with escaped arguments.
     let shown: Vec<_> = arguments.iter().map(|argument| harmless(&argument.to_string_lossy()).into_owned()).collect();
     if arguments.iter().zip(&shown).any(|(argument, shown)| argument.to_str() != Some(shown)) {
         match C::try_parse_from(&shown) {

@@ -1,4 +1,4 @@
-//! `burn-rank train CONFIG`: runs one fit, and writes its ranker, log and report.
+//! `burn-rank train CONFIG` runs one fit, and writes its ranker, log and report.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ impl TrainArgs {
         let FinishedRun { folder: path, fit, report } = done;
 
         if !processes.leads() {
-            // The first process speaks for all.
+            // Only the first process prints the result.
         } else if self.json {
             let mut summary = json!({
                 "out": path, "best_round": fit.best_round, "rounds": fit.history.len(), "stop": fit.stop,

@@ -18,7 +18,7 @@ impl Log for Warnings {
         if self.enabled(record.metadata()) {
             terminal::say(format_args!("warning: {}", record.args()));
         } else if record.target().starts_with(KILLED.0) && record.args().to_string() == KILLED.1 {
-            // The dashboard has left the terminal already.
+            // The dashboard has already left the terminal.
             terminal::show_cursor();
             terminal::say("stopped at once; --resume continues from what was saved last");
             std::process::exit(signals::STOPPED_AT_ONCE);

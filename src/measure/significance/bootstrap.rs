@@ -1,5 +1,5 @@
 //! Percentile bootstrap interval of the mean difference (Efron and Tibshirani 1993). Queries are drawn with
-//! replacement, and the interval lies between two percentiles of the means of the samples. Each sample costs O(n), and
+//! replacement, and the interval lies between percentiles of the sample means. Each bootstrap sample costs O(n), and
 //! samples are drawn in parallel.
 
 use rand::{RngExt, SeedableRng};
@@ -27,7 +27,7 @@ pub struct Bootstrap {
 /// Computes a confidence interval for the mean of one or more differences.
 ///
 /// # Errors
-/// Returns [`SignificanceError::TooFew`] without differences, and the errors of [`ComparisonConfig::check`].
+/// Returns [`SignificanceError::TooFew`] if there are no differences, and the errors of [`ComparisonConfig::check`].
 pub fn bootstrap(differences: &[f64], config: &ComparisonConfig) -> Result<Bootstrap, SignificanceError> {
     bootstrap_telling(differences, config, &|_| {})
 }
@@ -64,7 +64,7 @@ pub(super) fn bootstrap_telling(
     })
 }
 
-/// Interpolates linearly between the two sorted values nearest to a percentile.
+/// Interpolates linearly between the sorted values nearest to a percentile.
 fn percentile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let below = place.floor() as usize;

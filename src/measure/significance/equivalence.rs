@@ -1,8 +1,9 @@
-//! A test of whether two systems are the same within a margin. It runs two one-sided tests on paired differences of
-//! queries and seeds (Schuirmann, A comparison of the two one-sided tests procedure and the power approach, 1987).
+//! A test of whether two systems are the same within a margin. The test consists of two one-sided tests on paired
+//! differences of queries and seeds (Schuirmann, A comparison of the two one-sided tests procedure and the power
+//! approach, 1987).
 //!
-//! Let `D_qs` be the difference on query `q` of `Q` for seed `s` of `S`. Both queries and seeds vary, and each gives a
-//! standard error of the mean difference. The test uses the larger one:
+//! Let `D_qs` be the difference on query `q` for seed `s`, with `Q` queries and `S` seeds. Both queries and seeds vary,
+//! and each gives a standard error of the mean difference. The test uses the larger of the two standard errors:
 //!
 //! ```text
 //! SE = max(sd_q(mean_s D) / sqrt(Q), sd_s(mean_q D) / sqrt(S))
@@ -21,13 +22,13 @@ const LEAST_ERROR: f64 = 1e-6;
 /// The largest number of seeds that is considered for a decision.
 const MOST_SEEDS: usize = 1000;
 
-/// The verdict on two systems, drawn from their differences.
+/// A verdict on two systems, based on their differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EquivalenceVerdict {
-    /// With every seed, both systems gave the same bytes.
+    /// Both systems gave the same bytes with every seed.
     Identical,
-    /// The 90% interval of the difference lies within the margin, as in two one-sided tests at .05.
+    /// The 90% interval of the difference lies within the margin, which amounts to two one-sided tests at .05.
     Same,
     /// The 95% interval of the difference excludes 0, and the systems are not the same within the margin.
     Different,
@@ -53,18 +54,18 @@ impl EquivalenceVerdict {
 pub struct Equivalence {
     /// The verdict on the two systems.
     pub verdict: EquivalenceVerdict,
-    /// The largest difference at which two systems count as the same.
+    /// The largest difference at which two systems still count as the same.
     pub margin: f64,
     /// The mean of the second system minus the mean of the first.
     pub difference: f64,
-    /// The 90% interval of the difference, as its lower and upper end.
+    /// The lower and upper end of the 90% interval of the difference.
     pub interval: [f64; 2],
     /// The standard error of the difference.
     pub standard_error: f64,
     /// Degrees of freedom.
     pub freedom: usize,
-    /// The number of seeds at which the systems would be the same if the difference and its scatter do not change.
-    /// `None` if the verdict is decided already, or if even 1,000 seeds would not be enough.
+    /// The number of seeds after which the verdict would be `Same`, if the difference and its scatter do not change.
+    /// `None` if the verdict is already decided, or if even 1,000 seeds would not be enough.
     pub seeds_to_decide: Option<usize>,
 }
 
@@ -126,7 +127,8 @@ pub fn equivalence(differences: &[Vec<f64>], margin: f64) -> Result<Equivalence,
     } else {
         EquivalenceVerdict::NotDecided
     };
-    // Differences of equal systems are noise of their seeds, which shrinks with the root of their number.
+    // Differences of equal systems are noise from their seeds, which shrinks with the square root of the number of
+    // seeds.
     let after = |more: usize| reach(0.9, more, standard_error * (seeds as f64 / more as f64).sqrt());
     let seeds_to_decide = (verdict == EquivalenceVerdict::NotDecided)
         .then(|| (seeds + 1..=MOST_SEEDS).find(|&more| same(after(more))))

@@ -1,10 +1,10 @@
 //! Tests of whether one system is better than another, computed from the values of a measure for each query.
 //!
-//! [`compare`] compares two systems on the same queries. It runs a paired t-test and Fisher's randomization test, and
-//! reports a bootstrap interval, the effect size, wins and losses. For more than two systems, [`tukey_hsd`] keeps the
-//! probability of any false difference at the level of a single test. [`compare_all`] runs both. These tests are
-//! two-sided, and one seed determines all random samples. [`equivalence`] tests the opposite: whether two systems are
-//! the same within a margin.
+//! [`compare`] compares two systems on the same queries. The comparison runs a paired t-test and Fisher's randomization
+//! test, and reports a bootstrap interval, the effect size, wins and losses. For more than two systems, [`tukey_hsd`]
+//! keeps the probability of any false difference at the level of a single test. [`compare_all`] runs both. The tests
+//! for a better system are two-sided, and one seed determines all random samples. [`equivalence`] tests the opposite:
+//! whether two systems are the same within a margin.
 
 mod bootstrap;
 mod equivalence;
@@ -30,11 +30,11 @@ use crate::refusal::Refusal;
 use bootstrap::bootstrap_telling;
 use randomization::randomization_telling;
 
-/// The number of resamples that one task draws from its own generator. It is fixed, so the number of threads does not
-/// change results.
+/// The number of resamples that each task draws from its own random generator. This number is fixed, so the number of
+/// threads does not change results.
 const RESAMPLES_PER_TASK: usize = 1000;
 
-/// The bytes that a resample needs: its mean, and a copy of it while the resamples of all tasks are merged.
+/// The bytes that a resample needs, for its mean and a copy while the resamples of all tasks are merged.
 const BYTES_PER_RESAMPLE: usize = 16;
 
 /// The reason why systems could not be compared.
@@ -52,7 +52,7 @@ pub enum SignificanceError {
     /// There are too few queries, systems or samples to compare.
     #[error("found {found} {what}: expected {expected} or more")]
     TooFew {
-        /// What there are too few of, in the plural.
+        /// The things of which there are too few, as a noun in the plural.
         what: &'static str,
         /// Number found.
         found: usize,
@@ -86,8 +86,8 @@ pub enum SignificanceError {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ComparisonConfig {
-    /// The number of samples of the bootstrap and of the randomization test. The latter uses all 2^n assignments
-    /// instead if there are no more of them.
+    /// The number of samples of the bootstrap and of the randomization test. If there are no more than this many sign
+    /// assignments (2^n), the randomization test uses all of them.
     pub resamples: usize,
     /// The level of the confidence intervals, in 0..1.
     pub confidence: f64,
@@ -125,7 +125,7 @@ impl ComparisonConfig {
     }
 }
 
-/// The comparison of two systems on the same queries. Differences are the second system minus the first.
+/// The comparison of two systems on the same queries. Each difference is the second system's value minus the first's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
@@ -137,7 +137,7 @@ pub struct Comparison {
     pub second_mean: f64,
     /// The mean of the differences.
     pub mean_difference: f64,
-    /// The mean difference, measured in standard deviations of the differences (Cohen's d for paired samples); 0 if no
+    /// The mean difference in units of the differences' standard deviation (Cohen's d for paired samples); 0 if no
     /// query differs.
     pub cohen_d: f64,
     /// The number of queries on which the second system is better.
@@ -154,16 +154,16 @@ pub struct Comparison {
     pub bootstrap: Bootstrap,
 }
 
-/// A function that is called, on any thread, with the number of newly drawn samples.
+/// A callback that receives the number of newly drawn samples, on any thread.
 pub type Tell<'a> = &'a (dyn Fn(usize) + Sync);
 
-/// Compares two systems by the values of one measure for the same queries in the same order. A query that the
-/// convention excludes (`None`) for either system is left out.
+/// Compares two systems by the values of one measure for the same queries in the same order. A query is left out if the
+/// convention excludes it (`None`) for either system.
 ///
 /// # Errors
 /// Returns [`SignificanceError::Queries`] if the systems differ in length, and [`SignificanceError::TooFew`] if fewer
-/// than two queries have a value for both. Returns [`SignificanceError::Value`] for a difference that is not finite,
-/// with the query's number among those that have both values. Also returns the errors of [`ComparisonConfig::check`].
+/// than two queries have a value for both. Returns [`SignificanceError::Value`] for a difference that is not finite; it
+/// numbers the query among those with both values. Returns the errors of [`ComparisonConfig::check`] as well.
 pub fn compare(
     first: &[Option<f64>],
     second: &[Option<f64>],
@@ -172,8 +172,8 @@ pub fn compare(
     compare_telling(first, second, config, &|_| {})
 }
 
-/// Does the same as [`compare`] and reports progress in samples. Two tests draw samples, so the total is twice the
-/// requested number.
+/// Does the same as [`compare`] and reports progress in samples. Progress counts twice the requested number of samples,
+/// because two tests draw them.
 fn compare_telling(
     first: &[Option<f64>],
     second: &[Option<f64>],

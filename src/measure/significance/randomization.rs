@@ -1,9 +1,10 @@
-//! Fisher's randomization test. If the systems do not differ, each difference is as likely to be positive as negative.
-//! The p-value is therefore the share of sign assignments whose mean is at least as far from 0 as the observed mean.
+//! Fisher's randomization test. If two systems do not differ, each difference between them is as likely to be positive
+//! as negative. The p-value is therefore the share of sign assignments whose mean is at least as far from 0 as the
+//! observed mean.
 //!
-//! If there are at most as many assignments (2^n) as requested samples, all are examined and the p-value is exact.
-//! Otherwise it is `(hits + 1) / (samples + 1)` over random assignments (Smucker, Allan and Carterette 2007). Each
-//! sample costs O(n), and samples are drawn in parallel.
+//! If the number of assignments, 2^n, is at most the number of requested samples, all are examined and the p-value is
+//! exact. Otherwise the p-value is `(hits + 1) / (samples + 1)` over random assignments (Smucker, Allan and Carterette
+//! 2007). Each random assignment costs O(n), and assignments are drawn in parallel.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -33,7 +34,7 @@ pub fn randomization(differences: &[f64], config: &ComparisonConfig) -> Result<R
     randomization_telling(differences, config, &|_| {})
 }
 
-/// Runs the same test as [`randomization`] and reports progress every few samples, or only once if all assignments are
+/// Runs the same test as [`randomization`] and reports progress every few samples, or once if all assignments are
 /// examined.
 pub(super) fn randomization_telling(
     differences: &[f64],
@@ -72,7 +73,7 @@ pub(super) fn randomization_telling(
     Ok(Randomization { p_value, exact: false, samples: config.resamples })
 }
 
-/// Sums the sizes of the differences with random signs.
+/// Sums the absolute differences with random signs.
 fn random_sum(sizes: &[f64], random: &mut ChaCha8Rng) -> f64 {
     let of_chunk = |chunk: &[f64]| {
         let signs = random.next_u64();

@@ -1,4 +1,4 @@
-//! Comparisons of several systems on the same queries: each pair separately, and all pairs together.
+//! Compares several systems on the same queries, both each pair separately and all pairs together.
 
 use serde::Serialize;
 
@@ -21,13 +21,13 @@ pub struct SystemPair {
 }
 
 /// Compares every pair of two or more systems, given as `systems[system][query]` with the same queries in the same
-/// order. A query that the convention excludes (`None`) for any system is left out for all systems. Pairs are in the
-/// order 0-1, 0-2, 1-2, ...
+/// order. A query that the convention excludes (`None`) for any system is left out for all systems. The pairs are in
+/// the order 0-1, 0-2, 1-2, and so on.
 ///
 /// # Errors
 /// Returns [`SignificanceError::TooFew`] for fewer than two systems, or fewer than two queries with a value for all
 /// systems. Returns [`SignificanceError::Queries`] if systems differ in length, and [`SignificanceError::Value`] for a
-/// value or difference that is not finite. Also returns the errors of [`ComparisonConfig::check`].
+/// value or difference that is not finite. Returns the errors of [`ComparisonConfig::check`] as well.
 pub fn compare_all(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,
@@ -35,8 +35,8 @@ pub fn compare_all(
     compare_all_telling(systems, config, &|_| {})
 }
 
-/// Does the same as [`compare_all`] and reports progress in samples. For each pair, the total is twice the requested
-/// number.
+/// Does the same as [`compare_all`] and reports progress in samples. Progress counts twice the requested number of
+/// samples for each pair.
 pub fn compare_all_telling(
     systems: &[&[Option<f64>]],
     config: &ComparisonConfig,

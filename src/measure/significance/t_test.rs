@@ -1,5 +1,5 @@
-//! Student's paired t-test. For the differences d, the statistic is `t = mean(d) / (s / sqrt n)` with n - 1 degrees of
-//! freedom.
+//! Student's paired t-test. For paired differences d, the statistic is `t = mean(d) / (s / sqrt n)` with n - 1 degrees
+//! of freedom.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -22,7 +22,8 @@ pub struct TTest {
     pub high: f64,
 }
 
-/// Tests whether the mean of two or more paired differences is 0. `confidence` is the level of the interval, in 0..1.
+/// Tests whether the mean of two or more paired differences is 0. `confidence` is the level of the confidence interval,
+/// in 0..1.
 ///
 /// # Errors
 /// Returns [`SignificanceError::TooFew`] for fewer than two differences.

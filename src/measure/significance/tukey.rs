@@ -1,10 +1,10 @@
-//! Tukey's test of the honestly significant difference (HSD) among several systems.
+//! Tukey's honestly significant difference (HSD) test for several systems.
 //!
-//! For every pair, the statistic is `q = |mean_i - mean_j| / sqrt(E / n)`. The p-value `P(Q > q)` from the studentized
-//! range holds for all pairs together. For systems on the same queries, E is the residual mean square of systems x
-//! queries with (systems - 1)(queries - 1) degrees of freedom. This removes differences in how difficult the queries
-//! are (Carterette 2012). For independent samples, E is the variance within the systems. The distribution is evaluated
-//! O(systems^2) times.
+//! For every pair of systems, the statistic is `q = |mean_i - mean_j| / sqrt(E / n)`. The p-value `P(Q > q)` from the
+//! studentized range holds for all pairs together. For systems on the same queries, E is the residual mean square of
+//! systems x queries with (systems - 1)(queries - 1) degrees of freedom. This form of E removes differences in how
+//! difficult the queries are (Carterette 2012). For independent samples, E is the variance within the systems. The test
+//! evaluates the distribution O(systems^2) times.
 
 use rayon::prelude::*;
 use serde::Serialize;

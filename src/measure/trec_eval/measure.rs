@@ -12,7 +12,7 @@ const CUTOFFS: &[f64] = &[5.0, 10.0, 15.0, 20.0, 30.0, 100.0, 200.0, 500.0, 1000
 const RECALL_LEVELS: &[f64] = &[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 const MULTIPLES: &[f64] = &[0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0];
 
-/// A measure of trec_eval 10.0, identified by the name that trec_eval prints.
+/// A measure of trec_eval 10.0, with the name that trec_eval prints.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TrecMeasure {
     /// The identifier of the run.
@@ -79,7 +79,7 @@ pub enum TrecMeasure {
     Unjudged(usize),
 }
 
-/// A name of trec_eval with its default parameters, and the measure for one parameter.
+/// A name of trec_eval with its default parameters, and the function that makes the measure for a parameter.
 struct Named {
     name: &'static str,
     parameters: &'static [f64],
@@ -92,7 +92,7 @@ const fn named(name: &'static str, official: bool, measure: fn(f64) -> TrecMeasu
     Named { name, parameters: &[], measure, official }
 }
 
-/// All measures, in the order in which trec_eval prints `all_trec`.
+/// All supported measures, in the order in which trec_eval prints `all_trec`.
 const NAMED: &[Named] = &[
     named("runid", true, |_| TrecMeasure::RunId),
     named("num_q", true, |_| TrecMeasure::NumQ),
@@ -163,8 +163,8 @@ impl TrecMeasure {
     }
 
     /// Reads names separated by commas and returns their measures in order. An item that begins with a digit, a point
-    /// or a minus sign, and is not a name, is another parameter of the preceding name. For example, `map,P.5,10` means
-    /// MAP and precision at two cut-offs.
+    /// or a minus sign, and is not a name, is a further parameter of the name before it. For example, `map,P.5,10`
+    /// means MAP and precision at two cut-offs.
     ///
     /// # Errors
     /// Returns the error of [`TrecMeasure::parse`] for the first name that it refuses.
@@ -185,14 +185,14 @@ impl TrecMeasure {
         Ok(measures.concat())
     }
 
-    /// Reads a name as trec_eval's `-m` accepts it: a measure with its default parameters (`P`) or with given ones
-    /// (`P.5,10`), or a set of measures (`official`, `all_trec`). Also reads a [`Measure`] to which trec_eval gives
-    /// another name (`ndcg@10`, `mrr`).
+    /// Reads a name as trec_eval's `-m` accepts it. The name is a measure with default parameters (`P`) or with given
+    /// ones (`P.5,10`), or a set of measures (`official`, `all_trec`). A [`Measure`] to which trec_eval gives another
+    /// name is accepted too (`ndcg@10`, `mrr`).
     ///
     /// # Errors
-    /// Returns [`MeasureError::UnknownMeasure`] if trec_eval has no measure of this name, with all names and the
-    /// nearest one. Returns [`MeasureError::MeasureParameter`] for a parameter that is out of range or that the measure
-    /// does not have.
+    /// Returns [`MeasureError::UnknownMeasure`] if trec_eval has no measure of this name. The error lists all names and
+    /// the nearest one. Returns [`MeasureError::MeasureParameter`] for a parameter that is out of range or that the
+    /// measure does not have.
     pub fn parse(found: &str) -> Result<Vec<Self>, MeasureError> {
         match found {
             "official" => return Ok(Self::official()),

@@ -1,14 +1,14 @@
-//! The measures that trec_eval 10.0 computes from a run and relevance judgments (qrels), exact to the last digit that
-//! it prints.
+//! The measures that trec_eval 10.0 computes from a run and relevance judgments (qrels), exact to the last printed
+//! digit.
 //!
 //! Documents are ordered by descending score, stored as `f32`, with ties broken by descending document identifier. The
-//! ranks in the run are ignored. A document is relevant if its judgment is at least the relevance level (`-l`), except
-//! that the gains of NDCG ignore this level. Documents that are unjudged, or judged below 0, are not relevant, and
-//! bpref leaves them out. Means cover the evaluated queries: the queries in both files or, with `-c`, all queries of
-//! the qrels. With `-c`, a query that is missing from the run counts as an empty ranking.
+//! ranks that the run file states are ignored. A document is relevant if its judgment is at least the relevance level
+//! (`-l`), except that the gains of NDCG ignore this level. Documents that are unjudged, or judged below 0, are not
+//! relevant, and bpref leaves them out. Means cover the evaluated queries: the queries in both files or, with `-c`, all
+//! queries of the qrels. With `-c`, a query that is missing from the run counts as an empty ranking.
 //!
-//! Queries are joined with their judgments, sorted and measured one at a time, so the longest query bounds the memory.
-//! [`TrecEvaluator::query`] may run in parallel, but [`TrecSummary::add`] needs the values in order.
+//! Queries are joined with their judgments, sorted and measured one at a time, so memory depends on the longest query
+//! only. [`TrecEvaluator::query`] may run in parallel, but [`TrecSummary::add`] needs the values in order.
 
 mod measure;
 mod query;
@@ -34,7 +34,7 @@ pub struct TrecReport<'a> {
     queries: usize,
 }
 
-/// Sums over queries, from which the `all` lines of the measures are computed.
+/// Sums over queries, from which the `all` line of every measure is computed.
 #[derive(Debug, Clone)]
 pub struct TrecSummary {
     measures: Vec<TrecMeasure>,
@@ -130,7 +130,8 @@ impl fmt::Display for TrecReport<'_> {
     }
 }
 
-/// Writes `{"map": 0.25, "num_ret": 3}`: the same values under the same names, in full precision.
+/// Writes the values of the report as JSON such as `{"map": 0.25, "num_ret": 3}`, under trec_eval's names and in full
+/// precision.
 impl Serialize for TrecReport<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

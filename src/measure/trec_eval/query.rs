@@ -1,4 +1,4 @@
-//! One query of a run, joined with its judgments.
+//! A query of a TREC run, joined with its relevance judgments.
 
 use std::collections::HashMap;
 
@@ -31,7 +31,7 @@ pub struct Judgment<'a> {
     pub relevance: i32,
 }
 
-/// The documents of one query: those retrieved, in any order, and those judged.
+/// The documents of one query, both those retrieved (in any order) and those judged.
 #[derive(Debug, Clone, Copy)]
 pub struct TrecQuery<'a> {
     /// The retrieved documents; empty for a query that is missing from the run (`-c`).
@@ -43,8 +43,8 @@ pub struct TrecQuery<'a> {
 /// The retrieved and judged documents of one query, in a form that every convention accepts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrecDocuments {
-    /// One score per document. Retrieved documents come first, in the order of the run; documents judged but not
-    /// retrieved follow, with -inf.
+    /// One score per document. Retrieved documents come first, in the order of the run. Judged documents that were not
+    /// retrieved follow, with the score -inf.
     pub scores: Vec<f32>,
     /// One label per document: its relevance level, or 0 if it was not judged.
     pub labels: Vec<f32>,
@@ -64,8 +64,8 @@ impl<'a> TrecQuery<'a> {
     /// ties broken by descending identifier.
     ///
     /// # Errors
-    /// Returns [`MeasureError::Score`] for a score of NaN. The error numbers the document by its position in the run,
-    /// counted from 1, and the query as 1.
+    /// Returns [`MeasureError::Score`] for a score of NaN. The error states the document's position in the run, counted
+    /// from 1, and the query number 1.
     pub fn order(&self, depth: Option<usize>) -> Result<Vec<usize>, MeasureError> {
         let run = self.run;
         if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
@@ -78,8 +78,8 @@ impl<'a> TrecQuery<'a> {
         Ok(keys.into_iter().map(document_of).collect())
     }
 
-    /// Returns the documents for conventions other than trec_eval's. Documents of the run beyond `depth` count as not
-    /// retrieved.
+    /// Returns the documents in a form for conventions other than trec_eval's. Retrieved documents after the first
+    /// `depth` count as not retrieved.
     ///
     /// # Errors
     /// Returns the error of [`TrecQuery::order`].
@@ -96,7 +96,7 @@ impl<'a> TrecQuery<'a> {
         for RunDocument { id, score } in retrieved.into_iter().map(|at| self.run[at]) {
             add(id, score, judgments.remove(id).unwrap_or(0));
         }
-        // In the order of the judgments, not of a hash map.
+        // Keeps the order of the judgments, which a hash map would lose.
         for Judgment { id, .. } in self.qrels {
             if let Some(relevance) = judgments.remove(id) {
                 add(id, f32::NEG_INFINITY, relevance);
@@ -213,7 +213,7 @@ impl TrecEvaluator {
             TrecMeasure::Success(k) => shared(Measure::Success(Some(k)))?,
             TrecMeasure::RelativeP(k) => ratio(hits(k), k.min(list.relevant)),
             TrecMeasure::RprecMult(multiple) => {
-                // As trec_eval rounds: up from a fraction of one tenth.
+                // Rounds like trec_eval, up from a fraction of one tenth.
                 let k = (multiple * list.relevant as f64 + 0.9) as usize;
                 ratio(hits(k), k)
             }
@@ -256,8 +256,8 @@ impl TrecEvaluator {
     }
 }
 
-/// Returns the weight of the ranks without a judgment. Like other measures, it is 0 for a query that is missing from
-/// the run.
+/// Returns the total weight of the ranks without a judgment. For a query that is missing from the run, this weight is
+/// 0, like all other measures.
 fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
     if relevance.is_empty() {
         return 0.0;
@@ -272,7 +272,7 @@ fn rank_biased_residual(relevance: &[Option<i32>]) -> f64 {
 }
 
 /// Returns the highest precision at any rank where at least the share `level` of the relevant documents has been
-/// retrieved. The share is rounded to whole documents.
+/// retrieved. The number of documents in that share is rounded to the nearest integer.
 fn interpolated_precision(list: &RankedList, level: f64) -> f64 {
     let wanted = (level * list.relevant as f64).round() as usize;
     let mut hits = 0;

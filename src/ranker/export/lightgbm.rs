@@ -1,11 +1,11 @@
 //! Export as LightGBM's text model (version 4), which has one block of named lists for each tree.
 //!
-//! Splits and leaves are numbered separately: a child is the number of a split, or `-1 - leaf` for a leaf. A split's
-//! decision type says what it treats as missing, and on which side missing values go. In types 8 and 10 only NaN is
-//! missing, as in a [`TreeEnsemble`]: type 8 sends it right, type 10 left. In types 4 and 6 a value of 0 is missing
-//! too. LightGBM and this crate both add leaf values in double precision and in the order of the trees, so their sums
-//! have the same bits. This crate then rounds the sums to single precision. A normalizer is folded into the thresholds
-//! (see [`raw_threshold`]).
+//! Splits and leaves are numbered separately, and a child is either the number of a split, or `-1 - leaf` for a leaf. A
+//! split's decision type says what it treats as missing, and on which side missing values go. In decision types 8 and
+//! 10, only NaN is missing, as in a [`TreeEnsemble`]; type 8 sends it right, and type 10 left. In decision types 4 and
+//! 6, a value of 0 is missing too. LightGBM and this crate both add leaf values in double precision and in the order of
+//! the trees, so their sums have the same bits. After summing, this crate rounds scores to single precision. A
+//! normalizer is folded into the thresholds (see [`raw_threshold`]).
 //!
 //! LightGBM uses the document counts of the splits to compute contributions, and sums their gains for importances.
 //!
@@ -19,8 +19,8 @@ use crate::data::Normalizer;
 use crate::ranker::artifact::Ranker;
 use crate::ranker::tree_ensemble::{LEAF, TreeArrays};
 
-/// Decision types of a numerical split that sends missing values right: NaN only, or NaN and 0. Adding `LEFT` sends
-/// them left.
+/// Decision types of a numerical split that sends missing values right, where the missing values are NaN only, or NaN
+/// and 0. Adding `LEFT` to a decision type sends missing values left.
 const NAN_IS_MISSING: u8 = 8;
 const ZERO_IS_MISSING: u8 = 4;
 const LEFT: u8 = 2;
@@ -72,7 +72,7 @@ struct Tree {
 impl Tree {
     fn from_arrays(arrays: &TreeArrays, root: u32, normalizer: &Normalizer) -> Result<Self, ExportError> {
         let mut tree = Self::default();
-        // Nodes to place, with the split and the side that they belong to.
+        // Nodes to place, with the split and the side to which each belongs.
         let mut waiting = vec![(root as usize, None)];
         while let Some((node, parent)) = waiting.pop() {
             if tree.splits.len() + tree.leaves.len() >= arrays.feature.len() {
@@ -139,8 +139,7 @@ fn list(values: impl IntoIterator<Item = impl Display>) -> String {
     values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the shortest text that reads back as the same number, in scientific notation if the number is very large or
-/// small.
+/// Returns the shortest text that reads back as the same number, with an exponent if the number is very large or small.
 fn number_text(value: &f64) -> String {
     format!("{value:?}")
 }
@@ -158,7 +157,7 @@ mod tests {
         SynthConfig { queries: 20, features: 3, seed: 5, ..SynthConfig::default() }.generate().unwrap()
     }
 
-    /// Creates a tree of three leaves and a tree that is a single leaf.
+    /// Creates an ensemble of a tree with three leaves and a tree that is a single leaf.
     fn trees() -> TreeEnsemble {
         let mut trees = TreeEnsemble::new(3);
         let tree = [

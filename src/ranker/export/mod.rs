@@ -1,4 +1,4 @@
-//! Export of rankers to the formats of other systems.
+//! Exports rankers to the formats of other systems.
 //!
 //! | format | models | normalizers | scores |
 //! |---|---|---|---|
@@ -10,7 +10,7 @@
 //! | [Solr](ExportFormat::Solr) JSON | trees as in RankLib XML, linear without a constant | trees: as above; linear: `none`, `z_score` | single precision |
 //! | [weights](ExportFormat::PluginLinear) | linear without a constant | `none` | within rounding |
 //!
-//! Exporting a ranker that the format cannot hold is an error; the ranker is never replaced by an approximation.
+//! If the format cannot hold a ranker, the export fails; it never writes an approximation of the ranker.
 
 mod lightgbm;
 mod onnx;
@@ -36,16 +36,16 @@ use crate::scorer::Scorer;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ExportFormat {
-    /// An ONNX graph of operator set 17 for the documents of one query. Its input `features` is
-    /// `[documents, features]`, the raw features as 32-bit floats. Its output `scores` is `[documents]`.
+    /// An ONNX graph of operator set 17 for the documents of one query. The graph's input `features` is
+    /// `[documents, features]`, the raw features as 32-bit floats. The graph's output `scores` is `[documents]`.
     Onnx,
     /// The text format of RankLib's linear regression, `0:BIAS 1:WEIGHT 2:WEIGHT ...`.
     RankLib,
     /// LightGBM's text model for features in 32-bit floats, where column 0 of LightGBM's matrix is feature 1.
     LightGbm,
-    /// An ONNX graph like [`Onnx`](Self::Onnx), but for many queries at a time. Its inputs are `features`,
-    /// `[queries, documents, features]`, and `mask`, `[queries, documents]`, which is true for a document. Its output
-    /// `scores` is `[queries, documents]`, with 0 for padding.
+    /// An ONNX graph like [`Onnx`](Self::Onnx), but for many queries at a time. The graph's inputs are `features`,
+    /// `[queries, documents, features]`, and `mask`, `[queries, documents]`, which is true for a document. The graph's
+    /// output `scores` is `[queries, documents]`, with 0 for padding.
     OnnxBatch,
     /// The XML format of RankLib's LambdaMART.
     RankLibTrees,
@@ -107,7 +107,7 @@ pub enum ExportError {
         format: ExportFormat,
         /// The model, in words.
         found: &'static str,
-        /// The models that the format can hold, and the format that can hold this model.
+        /// The models that the format can hold, and a format that can hold this model.
         expected: &'static str,
     },
     /// The format cannot hold the normalizer.
@@ -127,10 +127,10 @@ pub enum ExportError {
         format: ExportFormat,
         /// The splits, in words.
         found: &'static str,
-        /// The splits that the format can hold, and the formats that can hold the splits found.
+        /// The splits that the format can hold, and the formats that can hold the offending splits.
         expected: &'static str,
     },
-    /// The other system cannot represent a threshold, whatever number the file contains.
+    /// The other system cannot represent a threshold, whatever number the file states.
     #[error(
         "{format} cannot hold the threshold {threshold:?}: expected one that is the sum of 1e-6 and a 32-bit float"
     )]
@@ -210,8 +210,9 @@ impl Ranker {
         }
     }
 
-    /// Returns notes for the reader of an [export](Self::export), one sentence each. LightGBM and XGBoost explain trees
-    /// with statistics of the nodes from training ([`NodeStatistics`]), which rankers from some systems lack.
+    /// Returns notes for the reader of an [export](Self::export), each of which is one sentence. LightGBM and XGBoost
+    /// explain trees with statistics of the nodes from training ([`NodeStatistics`]), which rankers from some systems
+    /// lack.
     pub fn export_notes(&self, format: ExportFormat) -> Vec<String> {
         let Model::Trees(trees) = self.model() else { return Vec::new() };
         let arrays = trees.arrays();

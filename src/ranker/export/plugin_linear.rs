@@ -1,5 +1,6 @@
-//! Export as `model/linear` of the learning-to-rank plug-ins of OpenSearch and Elasticsearch. The file is a JSON object
-//! from the names of features to their weights. The file has no constant and no normalizer.
+//! Exports a linear ranker as `model/linear` for the learning-to-rank plug-ins of OpenSearch and Elasticsearch. The
+//! file is a JSON object that maps the names of features to their weights. A `model/linear` file has no constant and no
+//! normalizer.
 
 use super::raw_trees::{feature_names, quoted};
 use super::{ExportError, ExportFormat};

@@ -1,8 +1,8 @@
-//! Export as RankLib's linear regression: two comment lines, the first of which names the model, and then
-//! `0:BIAS 1:WEIGHT ...`.
+//! Exports a linear ranker as RankLib's linear regression. Two comment lines, the first of which names the model,
+//! precede `0:BIAS 1:WEIGHT ...`.
 //!
-//! The weights absorb a normalizer that is linear in each feature. With `z = (x - mean) scale`, `w . z + b` equals
-//! `(w scale) . x + (b - sum w scale mean)`. Weights are written in double precision without loss.
+//! The exported weights absorb a normalizer that is linear in each feature. With `z = (x - mean) scale`, `w . z + b`
+//! equals `(w scale) . x + (b - sum w scale mean)`. Weights are written in double precision without loss.
 
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
         }
     }
     let mut text = "## Linear Regression\n## Written by burn-rank; takes raw features\n".to_string();
-    // `{:?}` is the shortest text of the same number, with an exponent where it is long.
+    // `{:?}` writes the shortest text that reads back as the same number, with an exponent if it is long.
     let _ = write!(text, "0:{bias:?}");
     for (feature, weight) in (1..).zip(&weights) {
         let _ = write!(text, " {feature}:{weight:?}");

@@ -1,8 +1,9 @@
-//! Export as RankLib's XML of LambdaMART, which the plug-ins of OpenSearch and Elasticsearch read as `model/ranklib`.
-//! Comment lines precede an `ensemble` of `tree`s of `split`s.
+//! Exports trees as RankLib's XML of LambdaMART, which the plug-ins of OpenSearch and Elasticsearch read as
+//! `model/ranklib`. Comment lines precede an `ensemble` element, which contains `tree` elements made of `split`
+//! elements.
 //!
-//! A split sends `x <= threshold` left, in single precision, and cannot send a missing value anywhere else. RankLib
-//! stores and adds leaf values in single precision. Like the data, it numbers features from 1.
+//! A split sends `x <= threshold` left, in single precision, and cannot treat missing values separately. RankLib stores
+//! and adds leaf values in single precision. RankLib numbers features from 1, as the data do.
 
 use super::raw_trees::{RawTree, raw_trees};
 use super::{ExportError, ExportFormat};
@@ -24,9 +25,9 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(text.into_bytes())
 }
 
-/// Returns the splits of a tree as XML, each split on its own lines.
+/// Returns the splits of a tree as XML, each on separate lines.
 fn nodes(tree: &RawTree) -> String {
-    // A node opens before its parent names its side, so that the side stands in the text around it.
+    // A node's text opens before its side is named, so the surrounding text names the side.
     let inner = tree.nested(
         |_, split, _| {
             let before = format!(

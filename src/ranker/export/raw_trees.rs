@@ -1,10 +1,10 @@
-//! Code that all formats of trees share: trees that split raw features, and nested text that describes such trees.
+//! Code that all formats of trees share. It creates trees that split raw features, and nested text for them.
 //!
 //! The trees of a ranker split normalized features; the trees of other systems split raw ones. A normalizer that treats
-//! each feature separately is monotone: its result never falls as the raw value grows. So `normalized(x) <= threshold`
-//! is the same as `x <= raw threshold`, where the raw threshold is the largest 32-bit float whose normalized value is
-//! at most `threshold`. Bisection over the floats finds the raw threshold, so every 32-bit float goes the same way in
-//! both trees.
+//! each feature separately is monotone, so its result never falls as the raw value grows. So
+//! `normalized(x) <= threshold` is the same as `x <= raw threshold`. The raw threshold is the largest 32-bit float
+//! whose normalized value is at most `threshold`. Bisection over the floats finds the raw threshold, so every 32-bit
+//! float goes the same way in both trees.
 
 use super::{ExportError, ExportFormat};
 use crate::data::{Normalizer, NormalizerKind};
@@ -24,7 +24,7 @@ pub(super) enum RawNode {
 pub(super) struct RawSplit {
     /// Counted from 0.
     pub feature: u32,
-    /// The largest value that goes left, always finite; the largest finite float if all values go left.
+    /// The largest value that goes left, which is the largest finite float if all values go left.
     pub at_most: f32,
     pub missing_left: bool,
     pub left: usize,
@@ -39,17 +39,17 @@ pub(super) struct RawTree {
     pub places: Vec<usize>,
 }
 
-/// Statistics of the nodes of an ensemble that files of other systems contain and that scores do not depend on. Each
-/// list has one entry per node, 0 if the ranker lacks it.
+/// Statistics of the nodes of an ensemble, which do not affect scores but are part of other systems' files. Each list
+/// of statistics has one entry per node, which is 0 if the ranker lacks it.
 pub(super) struct Known {
     /// The number of training documents at the node.
     pub count: Vec<u32>,
     /// The total weight of the training documents at the node.
     pub weight: Vec<f32>,
     pub gain: Vec<f32>,
-    /// The weight of the node in contributions: its number of documents, or else their total weight.
+    /// The weight of the node in contributions: its number of documents or, if unknown, their total weight.
     pub cover: Vec<f32>,
-    /// The value of a leaf, or at a split the mean of its two sides, weighted by their cover.
+    /// The value of a leaf. At a split, the mean of the two sides, weighted by their cover.
     pub value: Vec<f64>,
 }
 
@@ -74,7 +74,7 @@ impl Known {
     }
 }
 
-/// Returns the trees of a ranker, or an error if the ranker is not a sum of trees that the format can hold.
+/// Returns the trees of a ranker, or an error if the format cannot hold the ranker.
 pub(super) fn trees_of(ranker: &Ranker, format: ExportFormat) -> Result<&TreeEnsemble, ExportError> {
     let Model::Trees(trees) = ranker.model() else {
         return Err(ExportError::model(ranker.model(), format, "a sum of trees"));
@@ -89,7 +89,7 @@ pub(super) fn trees_of(ranker: &Ranker, format: ExportFormat) -> Result<&TreeEns
     Ok(trees)
 }
 
-/// Refuses splits that treat 0 as missing.
+/// Refuses trees with splits that treat 0 as missing.
 pub(super) fn check_zeros(
     trees: &TreeEnsemble,
     format: ExportFormat,
@@ -101,7 +101,7 @@ pub(super) fn check_zeros(
     Err(ExportError::Splits { format, found: "splits at which 0 is missing", expected })
 }
 
-/// Returns the trees of a ranker for a format whose splits have a threshold and a side for missing values.
+/// Returns the trees of a ranker in the form for formats whose splits have a threshold and a side for missing values.
 pub(super) fn raw_trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
     let trees = trees_of(ranker, format)?;
     check_zeros(
@@ -148,7 +148,7 @@ impl RawTree {
                 let missing_left = arrays.missing_left.binary_search(&(node as u32)).is_ok();
                 let sides = [arrays.left[node], arrays.right[node]].map(|child| child as usize);
                 let raw = raw_threshold(normalizer, feature as usize, arrays.threshold[node]);
-                // A split that sends no value left is written the other way round.
+                // A split that sends no value left is written with its sides exchanged.
                 let (sides, missing_left) =
                     if raw.is_some() { (sides, missing_left) } else { ([sides[1], sides[0]], !missing_left) };
                 let at_most = raw.unwrap_or(f32::MAX);
@@ -164,7 +164,7 @@ impl RawTree {
         Ok(Self { nodes, places })
     }
 
-    /// Refuses a tree in which a missing value goes left, for a format that cannot express this.
+    /// Refuses a tree in which a missing value goes left, for a format that cannot express it.
     pub fn check_missing(&self, format: ExportFormat) -> Result<(), ExportError> {
         if self.nodes.iter().any(|node| matches!(node, RawNode::Split(split) if split.missing_left)) {
             let expected = "missing values that go right; LightGBM text, XGBoost JSON and ONNX hold both ways";
@@ -173,8 +173,8 @@ impl RawTree {
         Ok(())
     }
 
-    /// Writes the tree as nested text. `split` receives the position of a split and its depth. It returns the text
-    /// before its left child, between its children, and after its right child. `leaf` returns the text of a leaf.
+    /// Writes the tree as nested text. `split` receives the position of a split and its depth. `split` returns the text
+    /// before the left child, between the children, and after the right child. `leaf` returns the text of a leaf.
     pub fn nested(
         &self,
         mut split: impl FnMut(usize, &RawSplit, usize) -> [String; 3],
@@ -185,7 +185,7 @@ impl RawTree {
             Text(String),
         }
         let mut text = String::new();
-        // Not a recursion, since a file may hold a tree of any depth.
+        // The loop avoids recursion, since a file may hold a tree of any depth.
         let mut waiting = vec![Step::Node(0, 0)];
         while let Some(step) = waiting.pop() {
             match step {
@@ -209,8 +209,8 @@ impl RawTree {
     }
 }
 
-/// Returns the largest 32-bit float whose normalized value is at most `threshold`; `None` if there is none. If the
-/// condition holds for every float, returns the largest finite one.
+/// Returns the largest 32-bit float whose normalized value is at most `threshold`, or the largest finite float if all
+/// are. Returns `None` if every float has a normalized value above `threshold`.
 pub(super) fn raw_threshold(normalizer: &Normalizer, feature: usize, threshold: f32) -> Option<f32> {
     if normalizer.kind() == NormalizerKind::None {
         return Some(threshold);

@@ -1,10 +1,11 @@
-//! Export as Solr's JSON: a `MultipleAdditiveTreesModel` for trees, a `LinearModel` for linear rankers.
+//! Exports rankers as Solr's JSON, with a `MultipleAdditiveTreesModel` for trees and a `LinearModel` for linear
+//! rankers.
 //!
 //! Solr adds 1e-6 to every threshold, in single precision, and then sends `x <= threshold` left and a missing value
-//! right. The exported file therefore contains the float that gives the threshold after this addition. Some thresholds
-//! near 0 have no such float; a ranker with one of them is refused. A linear model has no constant; the normalizer
-//! `z_score` becomes Solr's normalizer of each feature. Features are identified by name: `feature_1` and so on if the
-//! ranker has no names.
+//! right. The exported file therefore contains the float that becomes the threshold after Solr's addition. Some
+//! thresholds near 0 cannot result from this addition; a ranker with one of them is refused. A linear model in Solr has
+//! no constant; the normalizer `z_score` becomes Solr's normalizer of each feature. Features are identified by name, or
+//! by `feature_1` and so on if the ranker has no names.
 
 use super::raw_trees::{feature_names, quoted, raw_trees};
 use super::{ExportError, ExportFormat};
@@ -74,7 +75,7 @@ fn linear(ranker: &Ranker, scorer: &LinearScorer) -> Result<Vec<u8>, ExportError
         FeatureMap::None => names.iter().map(|name| format!("{{\"name\":{name}}}")).collect(),
         FeatureMap::ZScore { mean, scale } => {
             let feature = |((name, mean), scale): ((&String, &f64), &f64)| {
-                // A constant feature counts for nothing, and 0 is no deviation to Solr.
+                // A constant feature has no effect, and Solr refuses a deviation of 0.
                 let deviation = if *scale == 0.0 { 1.0 } else { 1.0 / scale };
                 format!(
                     "{{\"name\":{name},\"norm\":{{\"class\":\"org.apache.solr.ltr.norm.StandardNormalizer\",\

@@ -1,4 +1,4 @@
-//! Tests of the names of formats, and of the contents of every format of trees.
+//! Tests the names of formats, and the contents of every format of trees.
 
 use burn::tensor::Device;
 
@@ -23,7 +23,7 @@ fn names_choose_formats() {
     assert_eq!(error, "b.pt: expected a name that ends in .onnx, .txt or .xml");
 }
 
-/// Creates a tree of three leaves whose second split sends missing values left if asked.
+/// Creates a tree of three leaves whose second split sends missing values left if requested.
 fn trees(missing_left: bool) -> Model {
     let mut trees = TreeEnsemble::new(4);
     let tree = [
@@ -37,7 +37,7 @@ fn trees(missing_left: bool) -> Model {
     Model::Trees(trees)
 }
 
-/// The tree of [`trees`], and what training knew of its nodes.
+/// Returns the tree of [`trees`] with training statistics of its nodes.
 fn counted() -> TreeEnsemble {
     let Model::Trees(trees) = trees(true) else { panic!("trees") };
     let statistics = NodeStatistics {
@@ -213,7 +213,7 @@ fn what_a_format_cannot_hold_is_refused_by_name() {
     );
 }
 
-/// Creates a split of feature 1 at which 0 is missing, and one at which it is not.
+/// Creates two splits of feature 1. The first treats 0 as missing; with `of_both`, the second does too.
 fn zeros(of_both: bool) -> Model {
     Model::Trees(
         TreeEnsemble::from_arrays(

@@ -1,13 +1,13 @@
-//! Export as XGBoost's two kinds of JSON. The first is the model that `save_model` writes and `load_model` reads. The
-//! second is the dump of `get_dump(dump_format="json")`, which the learning-to-rank plug-ins of OpenSearch and
-//! Elasticsearch read as `model/xgboost+json`.
+//! Exports trees as XGBoost's JSON, of which there are two kinds. The first kind is the model that `save_model` writes
+//! and `load_model` reads. The second kind is the dump of `get_dump(dump_format="json")`, which the learning-to-rank
+//! plug-ins of OpenSearch and Elasticsearch read as `model/xgboost+json`.
 //!
 //! XGBoost sends `x < condition` left, so the condition is the next float above the largest value that goes left.
-//! XGBoost stores and adds leaf values in single precision. Both files number the nodes in the same way.
+//! XGBoost stores and adds leaf values in single precision. The model and the dump number the nodes in the same way.
 //!
-//! In its contributions, XGBoost weighs the two sides of a split by `sum_hessian`. If the ranker knows its document
-//! counts, the model stores them as `sum_hessian`, as XGBoost does for squared errors. Contributions are then relative
-//! to the mean score of the training documents.
+//! To compute contributions, XGBoost weighs the two sides of a split by `sum_hessian`. If the ranker knows its document
+//! counts, the model stores them as `sum_hessian`, as XGBoost does for squared errors. With these counts, contributions
+//! are relative to the mean score of the training documents.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::ranker::artifact::Ranker;
 /// The version of the file, which all later versions of XGBoost can read.
 const VERSION: [u32; 3] = [2, 1, 4];
 
-/// The mark that a leaf has no child, and that a root has no parent.
+/// The value that marks a missing child of a leaf, and the value that marks the missing parent of a root.
 const NO_CHILD: i32 = -1;
 const NO_PARENT: i32 = i32::MAX;
 
@@ -64,12 +64,12 @@ pub(super) fn encode(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
         },
         "version": VERSION,
     });
-    // A value would hold the numbers in double precision, whose text is longer.
+    // A JSON value would hold the numbers in double precision, whose text is longer.
     let trees = serde_json::to_string(&trees).expect("numbers are serializable");
     Ok(file.to_string().replacen("\"trees\":[]", &format!("\"trees\":{trees}"), 1).into_bytes())
 }
 
-/// Returns the dump for the plug-ins: a list of trees made of nested nodes that name their features.
+/// Returns the dump for the plug-ins, a list of trees made of nested nodes that name their features.
 pub(super) fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     let names: Vec<String> = feature_names(ranker).iter().map(|name| quoted(name)).collect();
     let dump = |tree: &RawTree| {
@@ -90,14 +90,14 @@ pub(super) fn encode_dump(ranker: &Ranker) -> Result<Vec<u8>, ExportError> {
     Ok(format!("[{}]\n", trees.join(",\n")).into_bytes())
 }
 
-/// Returns the trees, with splits whose condition is above all values that go left.
+/// Returns the trees, with conditions that are above all values that go left.
 fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportError> {
     let mut trees = raw_trees(ranker, format)?;
     let splits = trees.iter_mut().flat_map(|tree| &mut tree.nodes).filter_map(|node| match node {
         RawNode::Split(split) => Some(split),
         RawNode::Leaf(_) => None,
     });
-    // No finite condition is above all floats, and none is below the least: the split is turned round.
+    // No finite condition is above all floats, and none is below the smallest, so the sides of the split are exchanged.
     for split in splits.filter(|split| split.at_most == f32::MAX) {
         std::mem::swap(&mut split.left, &mut split.right);
         split.missing_left = !split.missing_left;
@@ -110,7 +110,7 @@ fn trees(ranker: &Ranker, format: ExportFormat) -> Result<Vec<RawTree>, ExportEr
     Ok(trees.iter().map(in_pairs).collect())
 }
 
-/// Numbers the nodes so that each right child directly follows its left sibling. XGBoost expects this, whatever
+/// Numbers the nodes so that each right child directly follows its left sibling. XGBoost expects this order, whatever
 /// children its file lists.
 fn in_pairs(tree: &RawTree) -> RawTree {
     // Positions in the tree, in the new order.

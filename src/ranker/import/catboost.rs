@@ -1,8 +1,9 @@
-//! Import of CatBoost's JSON model: oblivious trees, which use the same split at every node of a level, or trees of
+//! Imports CatBoost's JSON model. Its trees are oblivious, with the same split at every node of a level, or made of
 //! nested nodes.
 //!
-//! A split sends `x > border` right, in single precision. A missing value (NaN) counts as above every border if the
-//! feature treats NaN `AsTrue`, and as below every border otherwise. The score is `scale x sum of the leaves + bias`.
+//! A split sends `x > border` right, in single precision. For a feature that treats NaN `AsTrue`, a missing value
+//! counts as above every border; otherwise it counts as below every border. The score of a document is
+//! `scale x sum of the leaves + bias`.
 
 use std::collections::HashMap;
 
@@ -165,7 +166,7 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     })
 }
 
-/// Maps the number of each numerical feature to its column, and to whether NaN is above its borders.
+/// Maps the number of each numerical feature to its column, and to whether NaN counts as above its borders.
 fn places(features: &[FloatFeature]) -> Result<HashMap<u32, (u32, bool)>, ImportError> {
     let place = |feature: &FloatFeature| {
         let is_high = match feature.nan_value_treatment.as_str() {
@@ -233,7 +234,7 @@ impl Reader {
             let expected = "a split with `left` and `right`, or one value";
             Err(ImportError::content(FORMAT, format!("tree {tree}"), found, expected))
         };
-        // Breadth first: a node's children come to stand after all nodes that wait.
+        // The search is breadth-first, so a node's children are placed after all nodes that wait.
         let mut waiting = std::collections::VecDeque::from([root]);
         let (mut nodes, mut weights) = (Vec::new(), Vec::new());
         while let Some(node) = waiting.pop_front() {
@@ -260,8 +261,8 @@ impl Reader {
     }
 }
 
-/// Computes the statistics of a tree's nodes from the weights of its leaves. The weights are numbers of documents if
-/// the documents had no weights. Gains are missing, since CatBoost does not write them.
+/// Computes the statistics of a tree's nodes from the weights of its leaves. CatBoost's leaf weights are numbers of
+/// documents if the documents had no weights. The statistics have no gains, since CatBoost does not write them.
 fn statistics(nodes: &[ForeignNode], leaves: &[f64]) -> NodeStatistics {
     if leaves.len() != nodes.len().div_ceil(2) {
         return NodeStatistics::default();

@@ -1,10 +1,11 @@
-//! Import of LightGBM's text model, versions 2 to 4, which has a header of `name=value` lines and one block of named
+//! Imports LightGBM's text model, versions 2 to 4. The file has a header of `name=value` lines and one block of named
 //! lists per tree.
 //!
-//! A split sends `x <= threshold` left, in double precision. Its decision type says which values are missing: none (NaN
-//! then counts as 0), only NaN, or NaN and 0 (`zero_as_missing`). LightGBM treats values within 1e-35 of 0 as 0, so
-//! imported thresholds are moved to send these values the same way. Sums are in double precision. A random forest
-//! (`average_output`) is a mean of trees, so its leaf values are divided by the number of trees.
+//! A split sends `x <= threshold` left, in double precision. The decision type of a split says which values are
+//! missing: none (NaN then counts as 0), only NaN, or NaN and 0 (`zero_as_missing`). LightGBM treats values within
+//! 1e-35 of 0 as 0, so imported thresholds are moved to send these values the same way. Leaf values are added up in
+//! double precision. A random forest (`average_output`) is a mean of trees, so the leaf values are divided by the
+//! number of trees.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -20,11 +21,11 @@ const FORMAT: ImportFormat = ImportFormat::LightGbm;
 /// The line that follows the last tree.
 const END: &str = "end of trees";
 
-/// Objectives whose predictions are the plain sums of the trees.
+/// Objectives whose predictions are plain sums of the trees.
 const OBJECTIVES: [&str; 9] =
     ["lambdarank", "rank_xendcg", "regression", "regression_l1", "huber", "fair", "quantile", "mape", "custom"];
 
-/// Bits of a decision type: one for a categorical split, one for missing values that go left, and two that say what is
+/// Bits of a decision type: one for a categorical split, one for sending missing values left, and two for what is
 /// missing.
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
@@ -62,7 +63,7 @@ pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
     })
 }
 
-/// A block of `name=value` lines, up to the line that begins the next tree or ends the list of trees.
+/// A block of `name=value` lines, up to the line that begins the next tree or ends the trees.
 struct Block<'a> {
     /// Number of the block's first line, counted from 1.
     line: usize,
@@ -139,7 +140,8 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Reads the nodes of a tree, splits first and then leaves. Leaf values are divided by `share`.
+    /// Reads the nodes of a tree, splits first and then leaves. Leaf values are divided by `share`, the number of trees
+    /// over which scores are averaged.
     fn tree(&self, share: f64) -> Result<Vec<ForeignNode>, ImportError> {
         let leaves: usize = self.number("num_leaves")?;
         let splits = leaves.saturating_sub(1);
@@ -182,12 +184,12 @@ impl<'a> Block<'a> {
     }
 
     /// Reads the training statistics of the nodes, in the same order as [`tree`](Self::tree). Some versions of LightGBM
-    /// write only some of them.
+    /// write only some of these statistics.
     fn statistics(&self) -> NodeStatistics {
         let leaves: usize = self.number("num_leaves").unwrap_or_default();
         let splits = leaves.saturating_sub(1);
         if splits == 0 {
-            // LightGBM writes no weight of a sole leaf.
+            // LightGBM writes no weight for a tree's only leaf.
             let count = self.list("leaf_count", leaves).unwrap_or(vec![0; leaves]);
             return NodeStatistics { count, weight: vec![0.0; leaves], gain: vec![0.0; leaves] };
         }
@@ -209,7 +211,7 @@ fn decision(threshold: f64, kind: u8) -> Option<(Option<f32>, bool, bool)> {
     }
     let default_left = kind & DEFAULT_LEFT != 0;
     let at_most = largest_at_most(threshold);
-    // Values near 0 go the way of 0.
+    // Values near 0 go the same way as 0.
     let at_most = at_most.map(|most| if threshold >= 0.0 { most.max(ZERO) } else { most.min((-ZERO).next_down()) });
     match kind >> 2 {
         0 => Some((at_most, threshold >= 0.0, false)),

@@ -1,4 +1,4 @@
-//! Import of rankers that other systems trained.
+//! Imports rankers that other systems trained.
 //!
 //! | format | decision | sums |
 //! |---|---|---|
@@ -7,10 +7,10 @@
 //! | [CatBoost](ImportFormat::CatBoost) JSON | right where `x > t`, 32 bits | 64 bits |
 //! | [RankLib](ImportFormat::RankLib) XML of MART and LambdaMART | `x <= t`, 32 bits | 32 bits |
 //!
-//! Each file becomes a [sum of trees](Model::Trees) without a normalizer. Its thresholds are moved to neighboring
+//! Each imported file becomes a [sum of trees](Model::Trees) without a normalizer. Thresholds are moved to neighboring
 //! 32-bit floats that split all 32-bit floats in the same way. Feature 1 is column 0 of the other system's matrix. A
-//! file is rejected, with an error that names the cause, if it is of an unknown version, has several outputs or
-//! categorical splits, or transforms scores by its objective. The import never changes how a ranker scores.
+//! file is rejected if its version is unknown, if it has several outputs or categorical splits, or if its objective
+//! transforms scores. The error names the cause. The import never changes how a ranker scores.
 
 mod catboost;
 mod lightgbm;
@@ -36,7 +36,7 @@ use crate::file_kind::FileKind;
 use crate::json::{Value, json};
 use crate::measure::Convention;
 
-/// How features that the file does not name are treated, if the file does not state the number of features.
+/// The treatment of features that the file does not name, if it does not state the number of features.
 pub(super) const IGNORED: &str = "ignored";
 
 /// The files that can be read as rankers.
@@ -55,7 +55,7 @@ fn parse<T: DeserializeOwned>(format: ImportFormat, text: &str) -> Result<T, Imp
     serde_json::from_str(text).map_err(|error| ImportError::Syntax { format, reason: error.to_string() })
 }
 
-/// Formats that are recognized but not supported, each with its name and a supported alternative.
+/// Formats that are recognized but not supported, each with its name and a supported format.
 const OTHER_NOTATIONS: [(FileKind, &str, &str); 4] = [
     (FileKind::CatBoostBinary, "its binary notation", "save_model(NAME, format=\"json\")"),
     (FileKind::XgBoostBinary, "its binary notation (UBJSON)", "save_model(\"NAME.json\")"),
@@ -69,7 +69,7 @@ impl ImportFormat {
         Self::of_kind(FileKind::of(bytes))
     }
 
-    /// Detects the format of the file at `path`, like [`detect`](Self::detect); `None` if the file cannot be read.
+    /// Detects the format of the file at `path`; `None` if the file cannot be read or its format is unknown.
     pub fn of_file(path: &Path) -> Option<Self> {
         FileKind::of_file(path).and_then(Self::of_kind)
     }
@@ -128,7 +128,8 @@ impl Ranker {
         Ok(ranker.expect("normalizer and names have the features of the model"))
     }
 
-    /// Reads a ranker that this crate or another system saved. The first bytes of the file decide its format.
+    /// Reads a ranker that this crate or another system saved. The format of the ranker follows from the first bytes of
+    /// its file.
     ///
     /// # Errors
     /// Returns the errors of [`load`](Self::load), and [`RankerError::Import`] if the file of another system cannot be

@@ -1,9 +1,9 @@
-//! Import of RankLib's XML of MART and LambdaMART. Comment lines, the first of which names the learner, precede an
-//! `ensemble` of `tree`s with weights.
+//! Imports RankLib's XML of MART and LambdaMART. Comment lines, the first of which names the learner, precede an
+//! `ensemble` element with weighted `tree` elements.
 //!
 //! A split sends `x <= threshold` left, in single precision. RankLib rounds the score to single precision after each
-//! tree. Like the data, RankLib numbers features from 1. The file does not state the number of features, so features
-//! beyond the highest one in a split are ignored.
+//! tree. RankLib numbers features from 1, as the data do. RankLib's file does not state the number of features, so
+//! features beyond the highest one in a split are ignored.
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
@@ -22,7 +22,7 @@ const COMMENT: &str = "##";
 /// Learners whose rankers are weighted sums of trees.
 const LEARNERS: [&str; 2] = ["LambdaMART", "MART"];
 
-/// The largest depth of nested splits that is read, far more than RankLib grows.
+/// The largest depth of nested splits that is accepted, far more than RankLib grows.
 const DEEPEST: usize = 10_000;
 
 pub(super) fn decode(text: &str) -> Result<Imported, ImportError> {
@@ -128,7 +128,7 @@ impl<'a> Parser<'a> {
                             return self.refuse("<split>", "the end of the tree");
                         }
                         if let Some(parent) = open.last_mut() {
-                            // The order decides, as in RankLib: left stands first.
+                            // As in RankLib, the order decides: the left child comes first.
                             parent.children.push(nodes.len());
                         }
                         open.push(Open { node: nodes.len(), ..Open::default() });
@@ -149,7 +149,7 @@ impl<'a> Parser<'a> {
                 },
                 Event::End(_) => match open.pop() {
                     Some(split) => nodes[split.node] = self.node(&split, weight)?,
-                    // The reader checks that ends match their starts, so this is the tree's.
+                    // The reader checks that end tags match their start tags, so this one ends the tree.
                     None if nodes.is_empty() => return self.refuse("an empty tree", "<split>"),
                     None => return Ok(nodes),
                 },

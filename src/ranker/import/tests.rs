@@ -1,4 +1,4 @@
-//! Tests that formats are recognized, that unsupported features are named in errors, and that no bytes panic.
+//! Tests that formats are recognized, that errors name unsupported features, and that no bytes cause a panic.
 
 use burn::tensor::Device;
 use proptest::prelude::*;
@@ -103,7 +103,7 @@ fn scores(text: &str, rows: &[[f32; 2]]) -> Vec<f32> {
     scores
 }
 
-/// Returns the error of a file in which a text was replaced by another.
+/// Returns the error from a file in which one text was replaced by another.
 fn error(format: ImportFormat, from: &str, to: &str) -> String {
     let (_, text) = FILES.into_iter().find(|(other, _)| *other == format).unwrap();
     assert!(text.contains(from), "{format}: {from}");
@@ -255,7 +255,7 @@ fn statistics(text: &str) -> NodeStatistics {
     trees.arrays().statistics.clone()
 }
 
-/// [`LIGHT_GBM`] with what LightGBM says about the nodes.
+/// Returns [`LIGHT_GBM`] with the lines that LightGBM writes about the nodes.
 fn light_gbm_counted() -> String {
     let known =
         "split_gain=8 3\nleaf_count=10 10 20\nleaf_weight=1.5 2.5 3\ninternal_count=40 20\ninternal_weight=7 4\n";

@@ -1,9 +1,9 @@
-//! Code that all import formats share: it converts another system's trees to a [`TreeEnsemble`] with the same
+//! Code that all import formats share, which converts another system's trees to a [`TreeEnsemble`] with the same
 //! decisions.
 //!
-//! Features in this crate are 32-bit floats. So every decision by one threshold has the form `x <= t`, where `t` is the
-//! largest 32-bit float that goes left. A split that sends no value left is reversed, with the largest finite float as
-//! its threshold.
+//! Features in this crate are 32-bit floats. Every decision by one threshold therefore has the form `x <= t`, where `t`
+//! is the largest 32-bit float that goes left. A split that sends no value left is reversed, with the largest finite
+//! float as its threshold.
 
 use crate::ranker::import_error::{ImportError, ImportFormat};
 use crate::ranker::tree_ensemble::{LEAF, NodeStatistics, Sums, TreeArrays, TreeEnsemble};
@@ -56,7 +56,7 @@ impl TreeList {
         arrays.roots.push(first as u32);
         let mut is_placed = vec![false; nodes.len()];
         let mut order = Vec::with_capacity(nodes.len());
-        // Nodes to place, with the place of the parent and the side.
+        // Nodes to place, with the position of their parent and their side.
         let mut waiting = vec![(0, None)];
         while let Some((node, parent)) = waiting.pop() {
             let Some(&foreign) = nodes.get(node) else {
@@ -107,7 +107,8 @@ impl TreeList {
         self.push(&[ForeignNode::Leaf(value)], &nothing)
     }
 
-    /// Returns the number of features in use: the highest feature of a split, counted from 1, or 1 without any split.
+    /// Returns the number of features in use, which is the highest feature of a split counted from 1, or 1 without
+    /// splits.
     pub fn features_in_use(&self) -> usize {
         self.arrays.feature.iter().filter(|&&feature| feature != LEAF).max().map_or(1, |&feature| feature as usize + 1)
     }
@@ -117,7 +118,7 @@ impl TreeList {
     /// # Errors
     /// Returns an error for a feature beyond `features` or a number that is not finite.
     pub fn finish(mut self, features: usize, sums: Sums) -> Result<TreeEnsemble, ImportError> {
-        // Scores do not depend on these, so that lists that say nothing are left out, and the ranker is read.
+        // Scores do not depend on statistics, so lists without information are dropped and the ranker is accepted.
         let NodeStatistics { count, weight, gain } = &mut self.arrays.statistics;
         if count.iter().all(|&documents| documents == 0) {
             count.clear();
@@ -133,14 +134,15 @@ impl TreeList {
     }
 }
 
-/// Returns the largest finite 32-bit float at or below `threshold`, which must not be NaN; `None` if there is none.
+/// Returns the largest finite 32-bit float at or below `threshold`; `None` if there is none. The threshold must not be
+/// NaN.
 pub(super) fn largest_at_most(threshold: f64) -> Option<f32> {
     let nearest = threshold as f32;
     let below = if f64::from(nearest) > threshold { nearest.next_down() } else { nearest };
     (below > f32::NEG_INFINITY).then(|| below.min(f32::MAX))
 }
 
-/// Returns the largest finite 32-bit float below `threshold`, which must not be NaN; `None` if there is none.
+/// Returns the largest finite 32-bit float below `threshold`; `None` if there is none. The threshold must not be NaN.
 pub(super) fn largest_below(threshold: f32) -> Option<f32> {
     let below = threshold.next_down();
     (below > f32::NEG_INFINITY).then(|| below.min(f32::MAX))

@@ -1,9 +1,9 @@
-//! Import of XGBoost's JSON model as `save_model` writes it, versions 1 to 3.
+//! Imports XGBoost's JSON model as `save_model` writes it, versions 1 to 3.
 //!
-//! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default side. A score
-//! starts from the base score and is rounded to single precision after each tree. Objectives that transform the base
-//! score or the prediction are not supported. Depending on the version, the file holds the base score as a number, as a
-//! text, or as a text with a list of one number.
+//! A split sends `x < threshold` left, in single precision, and a missing value (NaN) to its default side. XGBoost adds
+//! the trees to the base score, and rounds the score to single precision after each tree. Objectives that transform the
+//! base score or the prediction are not supported. Versions of XGBoost write the base score as a number, as a text, or
+//! as a text with a list of one number.
 
 use serde::Deserialize;
 
@@ -15,7 +15,7 @@ use crate::ranker::tree_ensemble::{NodeStatistics, Sums};
 
 const FORMAT: ImportFormat = ImportFormat::XgBoost;
 
-/// The newest version of XGBoost whose files are known.
+/// The newest version of XGBoost whose file format is known.
 const NEWEST: u64 = 3;
 
 /// Objectives whose predictions are plain sums of the trees, with the base score on the same scale.
@@ -70,8 +70,8 @@ struct Booster {
     weight_drop: Vec<f32>,
 }
 
-/// The parts of a booster made of trees. The fields are optional because other boosters lack them; such a booster is
-/// refused by its name.
+/// The parts of a booster made of trees. The fields are optional because boosters without trees lack them; such a
+/// booster is refused by its name.
 #[derive(Deserialize)]
 struct Trees {
     gbtree_model_param: Option<TreeCount>,
@@ -241,7 +241,8 @@ impl Tree {
         Ok((0..nodes).map(node).collect())
     }
 
-    /// Returns the statistics of the nodes. XGBoost does not write numbers of documents.
+    /// Returns the statistics of the nodes. The statistics have no counts, since XGBoost does not write numbers of
+    /// documents.
     fn statistics(&self) -> NodeStatistics {
         let gains = self.loss_changes.iter().zip(&self.left_children);
         let gain = gains.map(|(&gain, &left)| if left < 0 { 0.0 } else { gain }).collect();

@@ -1,4 +1,4 @@
-//! The fused dense layer as an extension of burn's backends. Only the backend Flex has a fused kernel.
+//! The fused dense layer, as an extension of burn's backends. Only the backend Flex has a fused kernel.
 
 use burn::backend::{
     Autodiff, AutodiffBackend, Backend, DispatchTensor, DispatchTensorKind, Flex, TensorMetadata,
@@ -16,8 +16,8 @@ use burn::tensor::DType;
 use super::kernel::{self, Flow, Layer};
 use crate::op::{Stored, tensor};
 
-/// A backend's operations for a dense layer. Inputs are `[rows, inputs]`, not empty and all of the same type, `f32` or
-/// `f64`.
+/// The operations of a dense layer on a backend. All inputs have the shape `[rows, inputs]`, are not empty, and have
+/// the same type, `f32` or `f64`.
 #[backend_extension(Autodiff, Flex)]
 pub trait Dense: Backend {
     /// Computes `x weight + bias`, rectified or not.

@@ -20,7 +20,7 @@ pub struct Layer<'a, T> {
     pub rectified: bool,
 }
 
-/// The gradient that flows back into a layer: the gradient of its output, but 0 where the output was rectified.
+/// The gradient that flows back into a layer, which is the gradient of the output where the output was not rectified.
 #[derive(Clone, Copy)]
 pub struct Flow<'a, T> {
     /// `[rows, neurons]`
@@ -40,7 +40,7 @@ pub fn value<T: Real>(x: &[T], layer: Layer<T>) -> Vec<T> {
         out.chunks_exact_mut(neurons).for_each(|row| row.copy_from_slice(layer.bias));
         multiply(Matrix::new(x, inputs), Matrix::new(layer.weight, neurons), out, true);
         if layer.rectified {
-            // A number that is not one stays so.
+            // NaN stays NaN, which a maximum would not ensure.
             out.iter_mut().for_each(|value| *value = if *value < T::ZERO { T::ZERO } else { *value });
         }
     });
@@ -95,7 +95,7 @@ fn add<T: Real>(sum: &mut [T], values: &[T]) {
 }
 
 impl<'a, T: Real> Flow<'a, T> {
-    /// Returns the gradient for a range of rows, with 0 where the output was rectified. If rectification changes any
+    /// Returns the gradient for a range of rows, with 0 where the output was rectified. If rectification changes a
     /// value, the result is written to `scratch`.
     fn passed<'b>(&self, rows: std::ops::Range<usize>, scratch: &'b mut Vec<T>) -> &'b [T]
     where

@@ -1,5 +1,5 @@
-//! A dense layer, `x W + b` with or without `max(0, ..)`, as a single operation. Flex runs a fused kernel; other
-//! backends run burn's own operations.
+//! A dense layer, `x W + b` with or without `max(0, ..)`, computed as a single operation. On Flex the layer runs as a
+//! fused kernel; other backends run burn's own operations.
 //!
 //! burn's own layer writes the product, the sum with the bias and the maximum to separate arrays, and copies transposed
 //! matrices for the gradients. The fused kernel takes each block of documents through all steps while the block is in
@@ -58,8 +58,8 @@ pub(super) fn plain<const D: usize>(layer: &Linear, x: Tensor<D>) -> Tensor<D> {
     module::linear(x, layer.weight.val().cast(dtype), bias)
 }
 
-/// Computes the fused layer. Returns `None` on backends other than Flex, for types other than `f32` and `f64`, for a
-/// layer without bias, for empty inputs, and if the thread requires tensor definitions.
+/// Computes the fused layer. Returns `None` on backends other than Flex and for types other than `f32` and `f64`. Also
+/// returns `None` for a layer without bias, for empty inputs, and if the thread requires tensor definitions.
 #[cfg(feature = "flex")]
 fn fused<const D: usize>(layer: &Linear, x: &Tensor<D>, output: Output) -> Option<Tensor<D>> {
     use crate::execution::{Execution, PrimitivePath};

@@ -1,7 +1,7 @@
 //! Matrix products of the `gemm` crate, whose pointers stay within slices. burn's own products on Flex use the same
 //! crate.
 
-// Hands pointers to the crate.
+// This module passes pointers to the crate.
 #![allow(unsafe_code)]
 
 use gemm::Parallelism;
@@ -14,7 +14,7 @@ pub struct Matrix<'a, T> {
     values: &'a [T],
     /// The numbers of rows and columns.
     shape: [usize; 2],
-    /// The steps in `values` to the next row and to the next column.
+    /// The distances in `values` to the next row and to the next column.
     steps: [usize; 2],
 }
 
@@ -43,8 +43,8 @@ pub fn multiply<T: Real>(left: Matrix<T>, right: Matrix<T>, out: &mut [T], add: 
     // No slice is longer than `isize::MAX`.
     let [left_steps, right_steps] = [left.steps, right.steps].map(|steps| steps.map(|step| step as isize));
     let (to_column, to_row) = (1, columns as isize);
-    // SAFETY: a matrix has its shape's rows and columns within its slice by construction, the output by the assertion
-    // above; the output is borrowed mutably, so it overlaps with neither.
+    // SAFETY: each matrix lies within its slice by construction, and the output does so by the assertion above. The
+    // output is borrowed mutably, so it overlaps with neither matrix.
     unsafe {
         gemm::gemm(
             rows,

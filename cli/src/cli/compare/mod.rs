@@ -1,8 +1,8 @@
-//! `burn-rank compare`: tests whether one system is better than another.
+//! `burn-rank compare` tests whether one system is better than another.
 //!
 //! `systems.rs` measures every system on the same queries, and `reports.rs` reads the measures of finished runs from
 //! their reports. `print.rs` prints the results of the tests in `measure::significance`. `rankings.rs` provides the
-//! documents for the page of `--html`.
+//! documents that the page of `--html` shows.
 
 mod print;
 mod rankings;
@@ -69,11 +69,11 @@ out for all; a run that misses a judged query that another has is refused, unles
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct CompareArgs {
-    /// Two or more systems, followed by the LETOR file that they score; with --qrels, two or more TREC runs and nothing
-    /// else; or the folders of two or more finished runs
+    /// Two or more systems, followed by the LETOR file that they score. With --qrels: only TREC runs, two or more. Or
+    /// the folders of two or more finished runs
     #[arg(required = true, value_name = "SYSTEM")]
     files: Vec<PathBuf>,
-    /// TREC relevance judgments; the systems are then TREC runs
+    /// TREC relevance judgments, in which case the systems are TREC runs
     #[arg(long, value_name = "FILE")]
     qrels: Option<PathBuf>,
     /// Convention [default: the one that all rankers or reports share; trec_eval for TREC runs; else standard]
@@ -94,9 +94,8 @@ pub struct CompareArgs {
     /// Seed of the randomization test and of the bootstrap
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Also write an HTML page with means, tests, the difference on every query, and both rankings of the queries that
-    /// gained or lost most; an existing file is replaced, and `-` writes the page to standard output instead of the
-    /// tables
+    /// Also write an HTML page with means, tests, differences, and both rankings of the queries that gained or lost
+    /// most. An existing file is replaced; with `-`, the page goes to standard output instead of the tables
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// One JSON object

@@ -12,7 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::table::Table;
 use crate::report::letter;
 
-/// Prints the tables; `pairs[measure]` holds the pairs of systems compared by that measure.
+/// Prints the tables, given the compared pairs of systems for each measure as `pairs[measure]`.
 pub(super) fn tables(
     systems: &Systems,
     pairs: &[Vec<SystemPair>],
@@ -89,7 +89,7 @@ fn p_value(p: f64) -> String {
     if p < 0.00005 { "<.0001".to_string() } else { format!("{p:.4}") }
 }
 
-/// Builds the table of one measure's values for every query; with two systems, it also shows their difference.
+/// Builds a table of one measure's value for every query. With two systems, it also shows their difference.
 fn query_table(systems: &Systems, measure: usize) -> Table {
     let count = systems.names.len();
     let difference = (count == 2).then(|| "B - A".to_string());

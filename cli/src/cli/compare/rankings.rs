@@ -1,4 +1,4 @@
-//! The documents of single queries and their scores by each system, for the page of a comparison.
+//! The documents of single queries, with their scores by each system, for the page of a comparison.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,18 @@ use burn_rank::workbench::dataset::document_name;
 
 use crate::report::ScoredDocument;
 
-/// Where the documents of queries and their scores by every system come from.
+/// The documents of queries and their scores by every system, as far as they are known.
 pub(super) enum SystemRankings {
-    /// Nowhere: reports hold only values of measures.
+    /// No scores, since reports hold only values of measures.
     Unknown,
-    /// Sets of queries in order, each with the scores of every system, one per document.
+    /// Several sets of queries, each with one score per document for every system.
     Scored(Vec<(RankingDataset, Vec<Vec<f32>>)>),
-    /// TREC runs as `[system]`, each with its documents by query.
+    /// The TREC runs of each system, with documents by query.
     Runs(Vec<HashMap<String, TrecDocuments>>),
 }
 
 impl SystemRankings {
-    /// Returns the documents of a query, identified by its number over all sets or by its name.
+    /// Returns the documents of a query, found by its number over all sets or by its name.
     pub(super) fn of(&self, query: usize, name: &str, system: usize) -> Option<Vec<ScoredDocument>> {
         match self {
             Self::Unknown => None,

@@ -1,4 +1,4 @@
-//! Compares finished `train` and `cv` runs by the queries in their reports.
+//! Compares finished `train` and `cv` runs on the queries in their reports.
 
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,8 @@ impl Finished {
         }
     }
 
-    /// Returns why this run cannot be compared with `first`, the run in `folder`: the convention or the queries differ.
+    /// Returns why this run cannot be compared with `first`, the run in `folder`, if their conventions or queries
+    /// differ.
     fn apart_from(&self, first: &Finished, folder: &Path) -> Option<String> {
         if !same(&self.convention, &first.convention) {
             let words = |of: &Convention| serde_json::to_string(of).unwrap_or_else(|_| of.name.clone());
@@ -112,7 +113,8 @@ fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Returns the rankings of runs that kept their scores; unknown if a run did not, or if its data have changed.
+/// Returns the rankings of runs that kept their scores. They are unknown if a run kept none or if its data have
+/// changed.
 fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
     let read = |folder: &PathBuf| {
         let device = input::device(&args.device).ok()?;
@@ -125,7 +127,7 @@ fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
     runs.map_or(SystemRankings::Unknown, |mut runs| rankings_of(&mut runs))
 }
 
-/// Returns the test queries of every fold with the scores of each run's first seed, moved out of the runs.
+/// Moves the test queries of every fold, with the scores of each run's first seed, out of the runs.
 fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
     let folds = runs.iter().map(|run| run.folds.len()).min().unwrap_or(0);
     let part = |fold: usize| {
@@ -138,7 +140,7 @@ fn rankings_of(runs: &mut [KeptRun]) -> SystemRankings {
 }
 
 impl Systems {
-    /// Measures the scores that finished runs kept, in a given convention.
+    /// Evaluates the scores that finished runs kept, by a given convention.
     fn from_kept(args: &CompareArgs, folders: &[PathBuf], convention: &Convention) -> Result<Self, Failure> {
         let device = input::device(&args.device)?;
         let mut runs = folders.iter().map(|folder| KeptRun::read(folder, &device)).collect::<Result<Vec<_>, _>>()?;
@@ -160,8 +162,8 @@ impl Systems {
         })
     }
 
-    /// Reads finished runs, which must have been tested on the same queries in the same convention. If all runs kept
-    /// their scores, measures and conventions that their reports lack are computed.
+    /// Reads finished runs, which must have been tested on the same queries and by the same convention. If all runs
+    /// kept their scores, missing measures and conventions are computed from them.
     pub(super) fn from_reports(args: &CompareArgs, folders: &[PathBuf]) -> Result<Self, Failure> {
         let refuse = |folder: &Path, message: String| Failure::input(format!("{}: {message}", folder.display()));
         let read = |folder: &PathBuf| Ok(Finished::from_report(read_report(folder)?));

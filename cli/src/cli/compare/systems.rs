@@ -1,4 +1,4 @@
-//! Systems measured on the same queries.
+//! Measures several systems on the same queries.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub(super) struct Systems {
     pub(super) names: Vec<String>,
     /// Name of each query.
     pub(super) queries: Vec<String>,
-    /// One evaluation per system, all of the same queries in the same order.
+    /// One evaluation per system, each over the same queries in the same order.
     pub(super) evaluations: Vec<Evaluation>,
     /// The rankings of the systems, if they are known.
     pub(super) rankings: SystemRankings,
@@ -42,7 +42,7 @@ impl Systems {
         };
         let load = |path: &PathBuf| is_ranker(path).then(|| input::ranker(path, &device)).transpose();
         let rankers = systems.iter().map(load).collect::<Result<Vec<_>, _>>()?;
-        // Every ranker has to take the columns that the first one does.
+        // Every ranker must accept the columns that the first one does.
         let data = args.reading.read_for_all(&[data.to_path_buf()], &rankers.iter().flatten().collect::<Vec<_>>())?;
         let score = |(path, ranker): (&PathBuf, &Option<Ranker>)| match ranker {
             Some(ranker) => Scored::by_ranker(path, ranker, &data, &device),
@@ -85,7 +85,7 @@ impl Systems {
         let summary = |run: &JudgedRun<QueryValues>| {
             evaluator.summary(&run.queries.iter().map(|(_, values)| values).collect::<Vec<_>>())
         };
-        // Documents are read again where they are to be shown, so that a comparison without a page takes little memory.
+        // Documents are read a second time if they are to be shown, so a comparison without a page takes little memory.
         let rankings = match args.html {
             None => SystemRankings::Unknown,
             Some(_) => SystemRankings::Runs(runs.iter().map(|run| judgments.documents(run)).collect::<Result<_, _>>()?),
@@ -100,14 +100,14 @@ impl Systems {
     }
 }
 
-/// Returns the convention that selected all the rankers if they agree, otherwise `standard`.
+/// Returns the convention by which all the rankers were selected, or `standard` if they differ.
 fn in_common(scored: &[Scored]) -> Convention {
     let first = scored[0].convention.as_ref();
     first.filter(|_| scored.iter().all(|other| other.convention.as_ref() == first)).cloned().unwrap_or_default()
 }
 
-/// Refuses two runs with different queries, naming a query that one of them lacks. The queries of both runs are sorted
-/// by name.
+/// Refuses two runs with different queries, and names a query that one of them lacks. The queries of both runs are
+/// sorted by name.
 fn same_queries<T>(first: (&PathBuf, &JudgedRun<T>), other: (&PathBuf, &JudgedRun<T>)) -> Result<(), Failure> {
     let lacks =
         |run: &JudgedRun<T>, query: &str| run.queries.binary_search_by(|(name, _)| name.as_str().cmp(query)).is_err();

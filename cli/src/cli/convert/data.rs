@@ -1,4 +1,4 @@
-//! Converts data to a table or to text.
+//! Converts data into a table or into text.
 
 use std::io::Write;
 use std::path::Path;
@@ -54,7 +54,7 @@ impl ConvertArgs {
     }
 }
 
-/// Returns whether a file has the name of a table, or begins like data.
+/// Returns whether a file has the name of a table, or its content begins like data.
 pub(super) fn is_data(path: &Path) -> bool {
     let begins = || FileKind::of_file(path).is_some_and(FileKind::is_data);
     let is_named = || Format::from_path(path).is_some() || separator_of_name(path).is_some();

@@ -1,5 +1,4 @@
-//! `burn-rank convert`: converts rankers between this crate's format and those of other systems, and data between
-//! tables and text.
+//! `burn-rank convert` converts rankers to and from the formats of other systems, and data to tables or text.
 
 mod data;
 mod ranker;
@@ -16,13 +15,12 @@ use super::input;
 /// Arguments of `convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// A saved ranker, the folder of a `train` run, or a ranker of LightGBM (text), XGBoost (JSON), CatBoost (JSON) or
-    /// RankLib (XML); or data as text (`-` for standard input) or in an Arrow, Parquet, CSV or TSV file
+    /// A ranker: a saved one, the folder of a `train` run, or a file of LightGBM (text), XGBoost (JSON), CatBoost
+    /// (JSON) or RankLib (XML). Or data: text (`-` for standard input), or an Arrow, Parquet, CSV or TSV file
     from: PathBuf,
-    /// File to write; an existing file is replaced. For a ranker, NAME.onnx is ONNX with raw features as input;
-    /// NAME.txt is RankLib text of a linear ranker or LightGBM text of a sum of trees; NAME.xml is RankLib XML;
-    /// NAME.safetensors is a saved ranker; other names need --format. For data, NAME.arrow and NAME.parquet are tables;
-    /// NAME.txt is the LETOR text of a table
+    /// File to write; an existing file is replaced. A ranker becomes ONNX as NAME.onnx, RankLib or LightGBM text as
+    /// NAME.txt (linear rankers or trees), RankLib XML as NAME.xml, or a saved ranker as NAME.safetensors. Other names
+    /// need --format. Data become a table as NAME.arrow or NAME.parquet, and LETOR text as NAME.txt
     out: PathBuf,
     /// Format of a ranker [default: chosen by the name of OUT]
     #[arg(long, value_enum)]

@@ -1,4 +1,4 @@
-//! Converts rankers to the formats of other systems and to this crate's own.
+//! Converts rankers to the formats of other systems and to burn-rank's own.
 
 use std::io::Write;
 
@@ -17,17 +17,17 @@ use super::ConvertArgs;
 pub(super) enum Format {
     /// ONNX graph for one query
     Onnx,
-    /// ONNX graph for many queries, padded, with a mask
+    /// ONNX graph for many queries, which are padded and masked
     OnnxBatch,
-    /// LightGBM's text model of trees
+    /// LightGBM's text model for trees
     Lightgbm,
-    /// RankLib's text of a linear ranker, or its XML of trees; not yet tested in RankLib
+    /// RankLib's text for a linear ranker, or its XML for trees; not yet tested in RankLib
     Ranklib,
-    /// XGBoost's JSON model of trees
+    /// XGBoost's JSON model for trees
     Xgboost,
     /// XGBoost's JSON dump for OpenSearch and Elasticsearch (model/xgboost+json); not yet tested there
     XgboostDump,
-    /// Solr's JSON of trees or of a linear ranker; not yet tested in Solr
+    /// Solr's JSON for trees or a linear ranker; not yet tested in Solr
     Solr,
     /// JSON weights of a linear ranker for OpenSearch and Elasticsearch (model/linear); not yet tested there
     PluginLinear,
@@ -61,7 +61,7 @@ impl ConvertArgs {
         Ok(())
     }
 
-    /// Returns the format to write; `None` for this crate's own.
+    /// Returns the format to write; `None` for burn-rank's own format.
     fn format(&self, ranker: &Ranker) -> Result<Option<ExportFormat>, Failure> {
         let Some(format) = self.format else {
             let extension = self.out.extension().map(|extension| extension.to_string_lossy().to_lowercase());

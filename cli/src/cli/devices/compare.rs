@@ -1,4 +1,4 @@
-//! `burn-rank devices compare CONFIG`: runs one experiment on several devices, with a process for each fit.
+//! `burn-rank devices compare CONFIG` runs one experiment on several devices, each fit in a separate process.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -23,16 +23,16 @@ use crate::device_comparison::{DeviceComparison, DeviceRun, DeviceSetting, StepC
 use crate::experiment::{Claim, Document, ExperimentConfig, OutputFolder};
 use crate::report::devices_page;
 
-/// The file with the table of a comparison.
+/// The name of the file with the table of a device comparison.
 pub(super) const TABLE: &str = "devices.json";
 
-/// The file with the page of a comparison.
+/// The name of the file with the HTML page of a device comparison.
 pub(super) const PAGE: &str = "devices.html";
 
-/// The file with the arguments of a comparison.
+/// The name of the file with the arguments of a device comparison.
 const PLAN: &str = "plan.json";
 
-/// The time between two checks on a process that runs a fit.
+/// The time between two checks of whether the process of a fit has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 const READING: &str = "\
@@ -57,20 +57,20 @@ Verdicts, compared with the first device:
 pub struct CompareArgs {
     /// Configuration file
     config: PathBuf,
-    /// Devices, comma-separated; the first one is the baseline for the others
+    /// Devices, separated by commas, of which the first is the baseline for the others
     #[arg(long, value_delimiter = ',', required = true, value_name = "DEVICE,..")]
     devices: Vec<String>,
-    /// Number of seeds for each device, counted up from the seed of the configuration
+    /// Number of seeds on each device, starting from the seed in the configuration
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1000))]
     seeds: u64,
-    /// Also measure the time until the selecting measure reaches this value on the validation queries, as in
+    /// Also measure the time until the measure that selects rounds reaches this value on the validation queries, as in
     /// ndcg@10=0.40
     #[arg(long, value_name = "MEASURE=VALUE")]
     target: Option<String>,
-    /// Run each device once for every precision of the layers, comma-separated: f32, f16, bf16
+    /// Run each device once for every precision of the layers in this list, separated by commas: f32, f16, bf16
     #[arg(long, value_delimiter = ',', value_name = "TYPE,..")]
     precision: Vec<String>,
-    /// Largest difference at which two devices count as giving the same ranker
+    /// Largest difference between two devices whose rankers count as the same
     #[arg(long, default_value_t = 0.005)]
     margin: f64,
     /// Folder for the table: new, empty, or the folder of an earlier comparison
@@ -95,7 +95,7 @@ impl CompareArgs {
         if !(self.margin > 0.0 && self.margin.is_finite()) {
             return Err(Failure::input(format!("--margin {}: expected a number above 0", self.margin)));
         }
-        // Devices and precision are what is compared.
+        // Devices and precision are what the command compares, so they are not part of the shared configuration.
         let mut shared = config.resolved();
         for key in ["device", "instructions"] {
             shared.as_object_mut().map(|table| table.swap_remove(key));
@@ -116,7 +116,7 @@ impl CompareArgs {
         let none = |setting: &DeviceSetting| DeviceRun { device: setting.clone(), trials: Ok(Vec::new()), step: None };
         let mut runs: Vec<DeviceRun> = settings.iter().map(none).collect();
         let work = Work::of("processes", (seeds.len() + 1) * settings.len());
-        // Devices alternate, so that whatever else the machine does meets all of them.
+        // Devices alternate, so any other load on the machine affects all of them.
         for &seed in &seeds {
             for (number, DeviceRun { device, trials, .. }) in runs.iter_mut().enumerate() {
                 work.now(&format!("{device}, seed {seed}"));
@@ -163,7 +163,7 @@ impl CompareArgs {
         Ok(writeln!(out, "written to {}", self.out.display())?)
     }
 
-    /// Returns every device in every precision, each once.
+    /// Returns every combination of device and precision, without repeats.
     fn settings(&self) -> Result<Vec<DeviceSetting>, Failure> {
         let mut settings: Vec<DeviceSetting> = Vec::new();
         for text in &self.devices {
@@ -192,7 +192,7 @@ impl CompareArgs {
         Ok(settings)
     }
 
-    /// Refuses a folder that holds another comparison, or a comparison that is neither to be resumed nor replaced.
+    /// Refuses a folder that holds a different comparison, or one that should be neither resumed nor replaced.
     fn check_plan(&self, plan: &Value) -> Result<(), Failure> {
         let path = self.out.join(PLAN);
         let Ok(bytes) = fs::read(&path) else {
@@ -300,7 +300,7 @@ fn run(mut command: Command, interrupt: &Interrupt) -> Result<Ended, Failure> {
     let all = |stream: Option<Box<dyn Read + Send>>| {
         thread::spawn(move || {
             let mut bytes = Vec::new();
-            // Bytes that cannot be read are missing at the end.
+            // Bytes that cannot be read are missing at the end of the text.
             let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
             String::from_utf8_lossy(&bytes).into_owned()
         })
@@ -351,7 +351,7 @@ fn trial_name(number: usize, seed: u64) -> String {
     format!("trial-{}-seed-{seed}.json", number + 1)
 }
 
-/// Returns the value of a target, whose measure must be the one that selects rounds.
+/// Parses a target and returns its value; its measure must be the one that selects rounds.
 fn value_of_target(target: &str, config: &ExperimentConfig) -> Result<f64, Failure> {
     let selects = config.measure.select;
     let expected = || format!("--target {target}: expected MEASURE=VALUE, as in {selects}=0.40");

@@ -1,4 +1,4 @@
-//! `burn-rank devices merge DIR..`: merges the tables of several machines.
+//! `burn-rank devices merge DIR..` merges the tables of several machines.
 
 use std::fs;
 use std::io::Write;
@@ -16,10 +16,10 @@ use crate::report::devices_page;
 /// Arguments of `devices merge`.
 #[derive(Debug, Args)]
 pub struct MergeArgs {
-    /// Folders of `devices compare`; the first row of the first folder is the baseline for all others
+    /// Folders written by `devices compare`; the first row of the first folder is the baseline for all others
     #[arg(required = true, num_args = 2.., value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// Also write the table and its page to this folder: new, empty, or written by an earlier merge
+    /// Also write the table and its page to this folder, which must be new, empty, or written by an earlier merge
     #[arg(long)]
     out: Option<PathBuf>,
     /// Print one JSON object instead of the table

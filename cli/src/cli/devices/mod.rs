@@ -1,6 +1,6 @@
-//! `burn-rank devices`: lists the devices and instructions that this build supports, and those found on this machine.
-//! `compare.rs` runs one experiment on several devices, `trial.rs` is a single one of these runs, and `merge.rs` merges
-//! the tables of several machines.
+//! `burn-rank devices` lists the devices and instruction sets that this build supports, and those found on this
+//! machine. `compare.rs` runs one experiment on several devices, `trial.rs` performs one of these runs, and `merge.rs`
+//! merges the tables of several machines.
 
 mod compare;
 mod merge;
@@ -31,7 +31,7 @@ pub struct DevicesArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run one experiment on several devices, and compare their rankers and speed
+    /// Run one experiment on several devices and compare their rankers and speed
     Compare(compare::CompareArgs),
     /// Merge the tables of several machines
     Merge(merge::MergeArgs),

@@ -1,4 +1,4 @@
-//! Prints a comparison of devices on a terminal, as a table of 100 columns.
+//! Prints a device comparison on a terminal, as a table of 100 columns.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::table::Table;
 use crate::device_comparison::{DeviceComparison, DeviceRow, StepCost};
 
-/// Prints the table: quality first, then speed, then remarks on single devices.
+/// Prints the table of a device comparison: quality first, then speed, then remarks on single devices.
 pub(super) fn table(comparison: &DeviceComparison, out: &mut dyn Write) -> Result<(), Failure> {
     let number = |value: Option<f64>, decimals: usize| match value {
         Some(value) => format!("{value:.decimals$}"),
@@ -83,7 +83,7 @@ pub(super) fn table(comparison: &DeviceComparison, out: &mut dyn Write) -> Resul
     Ok(())
 }
 
-/// Prints the cost of training steps, if it was measured.
+/// Prints the cost of training steps if it was measured.
 fn steps(comparison: &DeviceComparison, out: &mut dyn Write) -> Result<(), Failure> {
     let measured: Vec<(&DeviceRow, &StepCost)> =
         comparison.devices.iter().filter_map(|row| Some((row, row.step.as_ref()?))).collect();

@@ -1,4 +1,5 @@
-//! `burn-rank devices trial`: prints one fit on one device, or the cost of its training steps, as a JSON object.
+//! `burn-rank devices trial` runs one fit on one device, or times its training steps, and prints the result as a JSON
+//! object.
 
 use std::io::Write;
 use std::time::Instant;
@@ -16,10 +17,10 @@ use crate::experiment::ExperimentConfig;
 pub struct TrialArgs {
     #[command(flatten)]
     run: RunArgs,
-    /// Value of the selecting measure that the fit is timed to reach
+    /// Value of the measure that selects rounds; the time to reach it is reported
     #[arg(long)]
     target: Option<f64>,
-    /// Measure the cost of training steps instead
+    /// Measure the cost of training steps instead of a fit
     #[arg(long)]
     steps: bool,
 }

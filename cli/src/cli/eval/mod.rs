@@ -1,8 +1,8 @@
-//! `burn-rank eval`: computes exact measures of a ranker, of a file of scores, or of a TREC run.
+//! `burn-rank eval` computes exact measures of a ranker, of a file of scores, or of a TREC run.
 //!
 //! `letor.rs` evaluates the scores of a LETOR set. `run.rs` evaluates a TREC run against its judgments, with this
 //! crate's measures and any convention. `trec.rs` prints the same lines as trec_eval for a run. `print.rs` formats the
-//! results of `letor.rs` and `run.rs`, and `queries.rs` shows single queries.
+//! results of `letor.rs` and `run.rs`; `queries.rs` shows single queries.
 
 mod letor;
 mod print;
@@ -66,19 +66,19 @@ The same as trec_eval:
 #[derive(Debug, Args)]
 #[command(after_long_help = READING)]
 pub struct EvalArgs {
-    /// MODEL and DATA files; only DATA files with --scores; no files with --run
+    /// MODEL and DATA files, or only DATA files with --scores, or no files with --run
     #[arg(value_name = "MODEL DATA")]
     files: Vec<PathBuf>,
     /// File with one score per line, in the order of the documents of DATA
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     scores: Option<PathBuf>,
-    /// TREC run, to be judged by --qrels
+    /// TREC run to evaluate against --qrels
     #[arg(long, value_name = "FILE", requires = "qrels", conflicts_with = "files")]
     run: Option<PathBuf>,
-    /// TREC relevance judgments for the run of --run
+    /// TREC relevance judgments of the queries of --run
     #[arg(long, value_name = "FILE", requires = "run")]
     qrels: Option<PathBuf>,
-    /// Convention: standard, letor, trec_eval, ... [default: the model's; trec_eval for a run; else standard]
+    /// Convention, such as standard, letor or trec_eval [default: the model's; trec_eval for a run; else standard]
     #[arg(short, long)]
     convention: Option<String>,
     /// Measures, comma-separated [default: ndcg@1,ndcg@5,ndcg@10,map,mrr; official for a run in --format trec]
@@ -87,14 +87,14 @@ pub struct EvalArgs {
     /// Also print a line for each query
     #[arg(short = 'q', long)]
     per_query: bool,
-    /// Also show the documents of the worst or best queries by the first measure, in ranked order: worst:N, best:N, or
-    /// both, separated by a comma
+    /// Also show the worst or best queries by the first measure, with their documents in ranked order: worst:N, best:N,
+    /// or both, separated by a comma
     #[arg(long, value_name = "WHICH", conflicts_with_all = ["run", "compare_conventions", "format"])]
     queries: Option<String>,
     /// Evaluate the same ranking under every convention
     #[arg(long, conflicts_with_all = ["convention", "per_query", "format"])]
     compare_conventions: bool,
-    /// Print a table, or the lines of trec_eval
+    /// Print a table, or lines in the format of trec_eval
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// One JSON object

@@ -1,4 +1,4 @@
-//! Prints evaluations as a table, as trec_eval's lines, or as JSON.
+//! Prints evaluations as a table, as lines in the format of trec_eval, or as JSON.
 
 use std::io::Write;
 
@@ -31,7 +31,7 @@ impl AboutRun {
         Self { tag: judged.tag.clone(), missing, unjudged, complete }
     }
 
-    /// Returns a note for each kind of query that is in only one of the two files.
+    /// Returns a note about the queries that are only in the qrels, and one about those only in the run.
     pub(super) fn notes(&self) -> Vec<String> {
         let missing = if self.complete { "counted as empty lists" } else { "left out (--complete counts them)" };
         let notes = [
@@ -123,7 +123,7 @@ impl Shown<'_> {
 
     fn trec_lines(&self, per_query: bool, out: &mut dyn Write) -> Result<(), Failure> {
         if per_query {
-            // A query is one of the fields of a line.
+            // The name of a query becomes one of the fields of a line.
             self.queries.iter().try_for_each(|query| check_field("query identifier", query))?;
             for (q, query) in self.queries.iter().enumerate() {
                 for ((measure, _), values) in self.evaluation.means.iter().zip(&self.evaluation.per_query) {

@@ -1,4 +1,4 @@
-//! `eval --queries`: shows the worst and best queries with their documents in ranked order.
+//! `eval --queries` shows the worst and best queries with their documents in ranked order.
 
 use std::io::Write;
 use std::str::FromStr;
@@ -10,10 +10,10 @@ use crate::cli::failure::Failure;
 use crate::cli::table::Table;
 use crate::experiment::{ExtremeQueries, RankedQuery};
 
-/// The largest number of worst or best queries.
+/// The largest number of worst or best queries that may be requested.
 const MOST: usize = 1000;
 
-/// How many of the worst and of the best queries to print.
+/// The numbers of worst and best queries to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct QueriesAsked {
     pub(super) worst: usize,

@@ -1,4 +1,4 @@
-//! Evaluates a TREC run with this crate's measures in any convention.
+//! Evaluates a TREC run with burn-rank's measures and any convention.
 
 use std::io::Write;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) fn evaluate_run(args: &EvalArgs, run: &Path, qrels: &Path, out: &mut 
 /// A convention, and either the evaluation under it or the reason why there is none.
 type Row = (&'static str, Result<Evaluation, String>);
 
-/// Evaluates a run under every preset while reading it only once; a preset that does not apply gets the reason instead.
+/// Reads a run once and evaluates it under every preset. If a preset does not apply, its row holds the reason.
 fn under_every_convention(
     judgments: &Judgments,
     run: &Path,

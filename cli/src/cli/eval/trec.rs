@@ -1,4 +1,4 @@
-//! Prints the evaluation of a TREC run in the same form as trec_eval.
+//! Evaluates a TREC run and prints the same lines as trec_eval.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,12 +1,12 @@
-//! Builds self-attention over the documents of a query, and its latent cross with a perceptron, from ONNX operators.
-//! Both scorers are exported without dropout, which only training uses.
+//! Builds self-attention over the documents of a query, and the latent cross of self-attention and a perceptron, from
+//! ONNX operators. Self-attention and the latent cross are exported without dropout, which only training uses.
 
 use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use super::scorer::{hidden_layers, layer_normalization, linear_layer, log1p};
 use crate::scorer::{AttentionScorer, Block, LatentCrossScorer};
 
-/// The attention weight of a padded place before the softmax, the same as in the scorer.
+/// The attention logit of a padded place, the same as in the scorer.
 const OUTSIDE: f32 = f32::MIN / 2.0;
 
 /// Adds a self-attention scorer to the graph.
@@ -72,7 +72,7 @@ fn attend(graph: &mut GraphBuilder, name: &str, block: &Block, x: &Value, [heads
         let value = graph.by_query(&value, &tail);
         permuted(graph, &value, order)
     };
-    // [queries, heads, documents, size], the keys with the last two the other way round.
+    // The shape is [queries, heads, documents, size], with the last two dimensions of the keys swapped.
     let query = part(&block.query, "query", &[0, 2, 1, 3]);
     let key = part(&block.key, "key", &[0, 2, 3, 1]);
     let value = part(&block.value, "value", &[0, 2, 1, 3]);

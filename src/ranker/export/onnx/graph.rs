@@ -1,15 +1,15 @@
-//! `GraphBuilder`: builds an ONNX graph node by node and returns its bytes.
+//! `GraphBuilder` builds an ONNX graph node by node and returns its bytes.
 
 use prost::Message;
 
 use super::messages::{Attribute, Dim, Graph, Model, Node, OperatorSet, Tensor, ValueInfo, data_type};
 
-/// The operator set of the graphs, the first with layer normalization.
+/// The ONNX operator set of exported graphs, the first with layer normalization.
 const OPSET: i64 = 17;
-/// The domain of ONNX's tree operators, with the operator set of that domain that goes with `OPSET`.
+/// The domain of ONNX's tree operators, and the operator set of that domain that goes with `OPSET`.
 const TREES: &str = "ai.onnx.ml";
 const TREES_OPSET: i64 = 3;
-/// The version of ONNX's message format that goes with the operator set.
+/// The version of ONNX's message format that goes with `OPSET`.
 const IR_VERSION: i64 = 8;
 
 /// The name of the input, whose shape is `[documents, features]` or `[queries, documents, features]`.
@@ -68,19 +68,19 @@ impl GraphBuilder {
         self.node("Reshape", &[value, &shape])
     }
 
-    /// Adds a constant of 32-bit floats; a name always refers to the same constant.
+    /// Adds a constant of 32-bit floats. The same name always refers to the same constant.
     pub fn floats(&mut self, name: &str, shape: &[usize], values: &[f32]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::FLOAT, shape, bytes)
     }
 
-    /// Adds a constant of 64-bit floats; a name always refers to the same constant.
+    /// Adds a constant of 64-bit floats. The same name always refers to the same constant.
     pub fn doubles(&mut self, name: &str, shape: &[usize], values: &[f64]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::DOUBLE, shape, bytes)
     }
 
-    /// Adds a constant of 64-bit integers; a name always refers to the same constant.
+    /// Adds a constant of 64-bit integers. The same name always refers to the same constant.
     pub fn integers(&mut self, name: &str, shape: &[usize], values: &[i64]) -> Value {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.constant(name, data_type::INT64, shape, bytes)
@@ -136,7 +136,8 @@ impl GraphBuilder {
         Value(output)
     }
 
-    /// Returns the bytes of the finished model. Its output `scores` has one score for each document, and 0 for padding.
+    /// Returns the bytes of the finished model. The model's output `scores` has one score for each document, and 0 for
+    /// padding.
     pub fn finish(mut self, scores: &Value, features: usize, description: String) -> Vec<u8> {
         let dims = |names: &[&str]| names.iter().map(|name| Dim::Name((*name).into())).collect::<Vec<_>>();
         let documents = dims(if self.is_batch { &["queries", "documents"] } else { &["documents"] });

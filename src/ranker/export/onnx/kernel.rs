@@ -4,7 +4,7 @@ use super::graph::{GraphBuilder, Value};
 use super::messages::Attribute;
 use crate::ranker::kernel_expansion::KernelExpansion;
 
-/// Adds a kernel expansion to the graph. The distances come from `||x - l||^2 = x . x - 2 x . l + l . l`.
+/// Adds a kernel expansion to the graph. Squared distances are computed as `||x - l||^2 = x . x - 2 x . l + l . l`.
 ///
 /// # Shapes
 /// - `x`: `[documents, features]`

@@ -1,5 +1,5 @@
 //! The protobuf messages of ONNX that an exported graph needs, with the field numbers of `onnx.proto` (IR version 8).
-//! All other fields keep their defaults.
+//! Fields of the messages that are not listed keep their defaults.
 
 use prost::{Message, Oneof};
 
@@ -34,7 +34,7 @@ pub(super) struct Model {
     pub opset_import: Vec<OperatorSet>,
 }
 
-/// An operator set; an empty domain stands for ONNX's own.
+/// An operator set of a domain; an empty domain stands for ONNX's own operators.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct OperatorSet {
     #[prost(string, tag = "1")]

@@ -1,10 +1,11 @@
-//! Export to ONNX: a graph of tensors, normalizer included, that onnxruntime and most inference engines can run.
+//! Exports rankers to ONNX, as a graph of tensors that includes the normalizer. onnxruntime and most inference engines
+//! can run it.
 //!
-//! The input `features` has the shape `[documents, features]`. It holds the raw features of at least one document of a
-//! single query, as 32-bit floats. The output `scores` has the shape `[documents]`. The graph scores one query at a
-//! time, because the normalizer `query_min_max` and self-attention look at the whole list. A graph for many queries
-//! pads all lists to one length and needs a mask. Normalizers run in double precision, as in this crate, and scorers in
-//! single precision.
+//! The input `features` has the shape `[documents, features]`. The input holds the raw features of at least one
+//! document of a single query, as 32-bit floats. The output `scores` has the shape `[documents]`. The graph scores one
+//! query at a time, because the normalizer `query_min_max` and self-attention look at the whole list. A graph for many
+//! queries pads all lists to one length and needs a mask. In the graph, normalizers use double precision, as in this
+//! crate, and scorers use single precision.
 
 mod attention;
 mod graph;

@@ -19,7 +19,7 @@ pub(super) fn raw(graph: &mut GraphBuilder, features: usize) -> Value {
 }
 
 /// Adds the input columns of a scorer to the graph, with one row for each document or padded place. The columns are the
-/// normalized features. If the normalizer fills missing values, columns that mark them follow.
+/// normalized features. If the normalizer fills missing values, columns that mark missing values follow the features.
 ///
 /// # Shapes
 /// - output: `[documents, columns]`, 32-bit floats
@@ -101,11 +101,12 @@ pub(super) fn signed_log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
     graph.node("Mul", &[&sign, &size])
 }
 
-/// Adds `(x - min) / (max - min)` over the documents of the query to the graph. A constant feature gives 0 / 1.
+/// Adds `(x - min) / (max - min)` over the documents of the query to the graph. A constant feature gives 0 / 1, which
+/// is 0.
 fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value, may_miss: bool) -> Value {
     let over_documents = || vec![Attribute::ints("axes", &[0]), Attribute::int("keepdims", 1)];
-    // The result of a reduction for NaN depends on its place, so missing values are replaced by numbers outside the
-    // range.
+    // What a reduction returns for NaN depends on the position of the NaN, so missing values are replaced by numbers
+    // outside the range.
     let missing = may_miss.then(|| graph.node("IsNaN", &[features]));
     let mut extreme = |operator: &str, outside: f32, name: &str| {
         let inside = match &missing {
@@ -125,7 +126,7 @@ fn query_min_max(graph: &mut GraphBuilder, features: &Value, x: &Value, may_miss
     graph.node("Div", &[&above, &range])
 }
 
-/// Normalizes like [`query_min_max`], separately for each query of a batch.
+/// Applies [`query_min_max`] to each query of a batch separately.
 fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, features: usize, may_miss: bool) -> Value {
     let x = graph.by_query(x, &[features as i64]);
     let mask = graph.reshaped(mask, &[0, 0, 1]);
@@ -148,7 +149,7 @@ fn query_min_max_of_many(graph: &mut GraphBuilder, mask: &Value, x: &Value, feat
     graph.reshaped(&share, &[-1, features as i64])
 }
 
-/// Adds a divisor in which 1 replaces 0. It is meant for divisors that are 0 only where the dividend is 0 too.
+/// Replaces 0 by 1 in a divisor. The replacement is safe where the dividend is 0 whenever the divisor is 0.
 fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     let zero = graph.doubles("zero", &[], &[0.0]);
     let one = graph.doubles("one", &[], &[1.0]);
@@ -156,12 +157,11 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
     graph.node("Where", &[&positive, value, &one])
 }
 
-/// A table of the ascending values of each feature, one row per feature, in which the values of documents are looked
-/// up.
+/// A table with a row of ascending values for each feature, in which the values of documents are looked up.
 ///
-/// Each row is padded with infinity to a length of one less than a power of two. Bisection then needs the same number
-/// of steps for every feature, so one gather serves all documents in each step. A constant feature has the single value
-/// 0.
+/// Each row is padded with infinity to a length of one less than a power of two. Bisection then takes the same number
+/// of steps for every feature, so one gather per step serves all documents. The row of a constant feature has the
+/// single value 0.
 struct Table {
     values: Value,
     /// The start of each feature's row.
@@ -203,7 +203,8 @@ impl Table {
             .collect()
     }
 
-    /// Counts, for each document, the table values of its feature that are `Less` than its value, or `LessOrEqual`.
+    /// Counts, for each document, the table values of each feature that are `Less` than the document's value, or
+    /// `LessOrEqual`.
     fn count(&self, graph: &mut GraphBuilder, features: &Value, comparison: &str) -> Value {
         let mut found = self.none.clone();
         for (length, probe) in &self.steps(graph) {
@@ -216,14 +217,14 @@ impl Table {
         found
     }
 
-    /// Returns the positions of the two table values around a document's value, from the number of values below it.
-    /// Outside the table, both positions are the first or the last one.
+    /// Returns the positions of the two table values around a document's value, given the number of values below it.
+    /// For a value outside the table, both positions are the first or the last one.
     fn sides(&self, graph: &mut GraphBuilder, below: &Value) -> [Value; 2] {
         let lower = graph.node("Sub", &[below, &self.one]);
         [graph.node("Max", &[&lower, &self.none]), graph.node("Min", &[below, &self.last])]
     }
 
-    /// Reads the value at one position of each row from a table of this shape, in double precision.
+    /// Reads one value from each row of a table of this shape, in double precision.
     fn at(&self, graph: &mut GraphBuilder, numbers: &Value, place: &Value) -> Value {
         let place = graph.node("Add", &[place, &self.rows]);
         let number = graph.node("Gather", &[numbers, &place]);
@@ -231,7 +232,7 @@ impl Table {
     }
 }
 
-/// Pads rows to the same width with `filler`; a row without numbers begins with `empty`.
+/// Pads rows to the same width with `filler`. A row without numbers begins with `empty`.
 fn padded<T: Copy>(rows: &[Vec<T>], width: usize, empty: T, filler: T) -> Vec<T> {
     let mut table = Vec::with_capacity(rows.len() * width);
     for row in rows {
@@ -249,13 +250,13 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
     let below = table.count(graph, features, "Less");
     let not_above = table.count(graph, features, "LessOrEqual");
 
-    // A value equal to some quantiles has the middle of their positions.
+    // A value equal to several quantiles gets the middle of their positions.
     let sum = graph.node("Add", &[&below, &not_above]);
     let sum = graph.node("Sub", &[&sum, &table.one]);
     let sum = graph.as_double(&sum);
     let middle = graph.node("Div", &[&sum, &two]);
-    // A value between two quantiles is interpolated. Outside, both are the first or the last, and the position is
-    // clamped to it.
+    // A value between two quantiles is interpolated between their positions. For a value outside the table, both
+    // quantiles are the first or the last one, and the position is clamped.
     let [lower, upper] = table.sides(graph, &below);
     let low = table.at(graph, &table.values, &lower);
     let high = table.at(graph, &table.values, &upper);
@@ -285,7 +286,8 @@ fn gauss(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f3
     let low = table.at(graph, &table.values, &lower);
     let high = table.at(graph, &table.values, &upper);
     let (first, last) = (table.at(graph, &places, &lower), table.at(graph, &places, &upper));
-    // Down from the upper knot. Outside, both knots are the same, and nothing is taken away.
+    // Interpolates downward from the upper knot. For a value outside, both knots are the same, so nothing is
+    // subtracted.
     let range = graph.node("Sub", &[&high, &low]);
     let range = one_in_place_of_zero(graph, &range);
     let under = graph.node("Sub", &[&high, x]);

@@ -46,7 +46,7 @@ pub(super) fn hidden_layers(graph: &mut GraphBuilder, prefix: &str, scorer: &Mlp
     x
 }
 
-/// Adds `sign(x) ln(1 + |x|)` to the graph, in double precision so small features keep their digits.
+/// Adds `sign(x) ln(1 + |x|)` to the graph, in double precision to keep the digits of small features.
 pub(super) fn log1p(graph: &mut GraphBuilder, x: &Value) -> Value {
     let x = graph.as_double(x);
     let value = signed_log1p(graph, &x);
@@ -79,7 +79,7 @@ fn normalization(graph: &mut GraphBuilder, name: &str, norm: &Norm, x: &Value) -
     }
 }
 
-/// Adds a normalization over the neurons of each document to the graph.
+/// Adds layer normalization, over the neurons of each document, to the graph.
 pub(super) fn layer_normalization(graph: &mut GraphBuilder, name: &str, layer: &LayerNorm, x: &Value) -> Value {
     let gamma = parameter(graph, &format!("{name}.gamma"), layer.gamma.val());
     let mut inputs = vec![x.clone(), gamma];
@@ -107,7 +107,7 @@ fn activation(graph: &mut GraphBuilder, activation: Activation, x: Value) -> Val
     }
 }
 
-/// Adds `x (1 + erf(x / sqrt 2)) / 2` to the graph, since ONNX has `Gelu` only from operator set 20 on.
+/// Adds GELU, `x (1 + erf(x / sqrt 2)) / 2`, to the graph; ONNX's own `Gelu` needs operator set 20.
 fn gelu(graph: &mut GraphBuilder, x: &Value) -> Value {
     let root = graph.floats("sqrt_2", &[], &[std::f32::consts::SQRT_2]);
     let one = graph.floats("one_float", &[], &[1.0]);

@@ -1,8 +1,9 @@
-//! Builds sums of trees with ONNX's `TreeEnsembleRegressor`, which every version of ONNX's tree operators has.
+//! Builds sums of trees with ONNX's `TreeEnsembleRegressor`, an operator in every version of ONNX's tree domain.
 //!
-//! A split compares `x <= threshold` in single precision and sends a missing value (NaN) to a side of its choice. Leaf
+//! A split compares `x <= threshold` in single precision, and states the side to which a missing value (NaN) goes. Leaf
 //! values are stored in single precision. A normalizer that treats each document separately is folded into the
-//! thresholds, so rounding never sends a value the other way. The normalizer `query_min_max` becomes part of the graph.
+//! thresholds, so rounding never sends a value to the other side. The normalizer `query_min_max` becomes part of the
+//! graph.
 
 use super::super::raw_trees::{RawNode, RawTree, check_zeros};
 use super::super::{ExportError, ExportFormat};
@@ -67,7 +68,7 @@ fn without_zeros(
     Ok(graph.node("Where", &[&is_zero, &missing, x]))
 }
 
-/// The attribute lists of the operator, with one entry for each node or for each leaf.
+/// The attribute lists of the operator, with one entry for each node or each leaf.
 #[derive(Default)]
 struct Attributes {
     tree: i64,
