@@ -1,4 +1,4 @@
-//! Every primitive against its definition.
+//! Compares every primitive with its definition.
 
 use burn::backend::{Backend, Flex, tensor::FloatTensor};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -22,8 +22,8 @@ fn recursion() -> AboveRecursion {
     AboveRecursion { noise: ScoreNoise::one(Comparison::given(0.3, 0.7)), above: Above::Sum }
 }
 
-/// Every definition, on a backend of which only burn's own operations are known: one that called a primitive
-/// through the extension would not compile here, and would panic inside [`with_tensor_path`] on such a backend.
+/// Runs every definition on a backend that has only burn's own operations. A definition that called a primitive would
+/// not compile here, and would panic inside [`with_tensor_path`].
 fn definitions<B: Backend>() -> Vec<FloatTensor<B>> {
     let device = B::Device::default();
     let tensor = |values: [f32; 6]| B::float_from_data(TensorData::new(values.to_vec(), SHAPE), &device);
@@ -86,7 +86,7 @@ fn definitions_call_definitions_only() {
     }
 }
 
-/// Kernels read the bits of one type.
+/// Kernels read the bits of only one number type.
 #[test]
 #[should_panic(expected = "step_sum: v of type F64, x of type F32")]
 fn inputs_of_different_types_are_refused() {
@@ -94,7 +94,7 @@ fn inputs_of_different_types_are_refused() {
     step_sum(x.clone(), x.cast(burn::tensor::DType::F64), 1.0, Step::Logistic);
 }
 
-/// An average over no comparisons.
+/// Expectations are averages, which over no comparisons are 0.
 #[test]
 fn a_mixture_of_nothing_gives_nothing() {
     let x = Tensor::<2>::from_data(TensorData::new(X.to_vec(), SHAPE), &Device::flex());

@@ -1,4 +1,4 @@
-//! Analytic gradients against automatic differentiation and against differences.
+//! Compares analytic gradients with automatic differentiation and with finite differences.
 
 use burn::backend::{Dispatch, tensor::FloatTensor};
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -16,7 +16,7 @@ use crate::testing::{uniform, values};
 
 const SHAPE: [usize; 2] = [2, 9];
 
-/// Independent numbers in [-1, 1).
+/// Returns independent random numbers in [-1, 1).
 fn numbers(seed: u64) -> Tensor<2> {
     tensor(uniform(seed, 18))
 }
@@ -25,7 +25,7 @@ fn tensor(values: Vec<f64>) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values, SHAPE), (&Device::flex(), DType::F64))
 }
 
-/// The second list has six documents.
+/// Returns the mask of two lists, of which the second has six documents.
 fn mask() -> Tensor<2> {
     tensor((0..18).map(|cell| if cell < 15 { 1.0 } else { 0.0 }).collect())
 }
@@ -37,8 +37,8 @@ fn assert_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
     }
 }
 
-/// Checks analytic gradients (`[x]` or `[x, v]`) of the default bodies, computed row by row, against automatic
-/// differentiation of the definition and, for `x`, against central differences of the default path.
+/// Checks analytic gradients (`[x]` or `[x, v]`) of the default methods, computed row by row. They are compared with
+/// automatic differentiation of the definition and, for `x`, with central differences of the default path.
 fn check(
     what: &str,
     primitive: impl Fn(Tensor<2>, Tensor<2>) -> Tensor<2>,
@@ -83,7 +83,7 @@ fn check_here(
     assert_close(&format!("{what}, differences"), &numeric, &automatic, 1e-7);
 }
 
-/// Returns the gradient of a call in only its second input.
+/// Returns the gradient of a call with respect to only its second input.
 fn in_values(call: Call<Dispatch>, saved: Tensors<Dispatch>, g: FloatTensor<Dispatch>) -> FloatTensor<Dispatch> {
     let mut found = backward(call, saved, g, &[false, true], Execution::current());
     assert_eq!(found.iter().map(|(input, _)| *input).collect::<Vec<_>>(), [1]);
@@ -278,7 +278,7 @@ fn gradients_of_rank_expectation() {
     );
 }
 
-/// Two scores with noise, and one whose noise is given.
+/// A comparison of two noisy scores, and one of a score whose noise is given.
 const COMPARISONS: [Comparison; 2] = [Comparison { rate: 0.7, shift: 0.0 }, Comparison { rate: 1.1, shift: -0.4 }];
 
 #[test]

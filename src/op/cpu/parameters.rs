@@ -181,7 +181,7 @@ pub enum PairLoss {
         /// The difference of scores from which a pair costs nothing.
         margin: f64,
     },
-    /// The exponential loss of RankBoost, `exp(-t)`. Below `t = -60` in float32 or `t = -680` in float64, its tangent
+    /// The exponential loss of RankBoost, `exp(-t)`. Below `t = -60` in float32 or `t = -680` in float64, the tangent
     /// replaces the exponential, so the loss stays finite.
     Exponential,
     /// The fidelity loss of FRank, `1 - sqrt(sigmoid(t))`.

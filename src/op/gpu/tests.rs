@@ -1,4 +1,4 @@
-//! Which kernels run, and where none does.
+//! Tests which kernels run, and what happens without a kernel.
 
 use std::sync::Mutex;
 
@@ -19,23 +19,23 @@ use crate::op::{
     cpu,
 };
 
-/// Kernels by name, with the batch that each was launched on.
+/// The kernels that were launched, by name, with the shape of each batch.
 pub static LAUNCHED: Mutex<Vec<(String, [usize; 2])>> = Mutex::new(Vec::new());
 
-/// The first GPU. Tests that need one are ignored by name.
+/// Returns the first GPU; tests that need one are ignored by name.
 fn gpu() -> Device {
     let gpu = |name: &str| !matches!(name, "flex" | "ndarray" | "tch" | "remote");
     let found = BACKENDS.iter().filter(|backend| gpu(backend.name)).find_map(|backend| device::open(backend.name).ok());
     found.expect("a GPU, or a driver for the CPU")
 }
 
-/// Two lists of three documents on the first device.
+/// Returns two lists of three documents on the first device.
 fn scores() -> CubeTensor {
     let data = TensorData::new(vec![1.0f32, 3.0, 2.0, 0.0, 0.5, 9.0], [2, 3]);
     CubeBackend::float_from_data(data, &CubeDevice::default())
 }
 
-/// Otherwise the property suite would compare tensor operations with tensor operations.
+/// Checks the kernels, without which the property suite would compare tensor operations with themselves.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn every_primitive_has_a_kernel() {
@@ -72,7 +72,7 @@ fn every_primitive_has_a_kernel() {
     assert!(distance_sum::distance_sum_gradient(&x, &x, &x).is_some());
 }
 
-/// A document whose weight is no number counts: on some devices it is not unequal to 0.
+/// A document whose weight is NaN counts, although NaN does not differ from 0 on some devices.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn gradients_that_are_no_numbers_are_not_skipped() {
@@ -119,7 +119,7 @@ fn distributions_of_ranks_have_kernels() {
     }
 }
 
-/// A gradient in parts has the bits of one in a single part.
+/// A gradient that is computed in parts has the same bits as one in a single part.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn the_memory_budget_changes_no_bit() {
@@ -146,8 +146,8 @@ fn the_memory_budget_changes_no_bit() {
     assert_eq!(read(1), read(usize::MAX));
 }
 
-/// Our GPU features turn burn's fusion on, as burn's default features do: a call waits in a queue until its result is
-/// read, and must then run its kernel, once, and not the tensor definition.
+/// The GPU features turn burn's fusion on, as burn's default features do. A call then waits in a queue until its result
+/// is read. It must run its kernel once, and not the tensor definition.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn kernels_stay_in_use_under_fusion() {
@@ -210,7 +210,7 @@ fn kernels_stay_in_use_under_fusion() {
     assert_eq!(launched(), ["rank"]);
 }
 
-/// The queue is worked off on another thread, which must take sums as the thread that asks for them says.
+/// Another thread works through the queue, and it must choose the sums that the calling thread asks for.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn cells_stay_in_use_under_fusion() {

@@ -9,8 +9,8 @@
 //!
 //! `prod_j (1 - pi_j + pi_j z) = exp(sum_j log(1 - pi_j) + sum_m (-1)^(m + 1) / m (sum_j w_j^m) z^m)`.
 //!
-//! The powers of `z` in this product give the distribution of the rank after the unlikely trials. The sums of odds over
-//! documents use the points of [boxes](super::tree). The gradient removes a document's trial by the same series,
+//! The coefficients of the powers of `z` give the distribution of the rank after the unlikely trials. The sums of odds
+//! over documents use the points of [boxes](super::tree). The gradient removes a document's trial by the same series,
 //! `1 / (1 - pi + pi z) = (1 + w) sum_m (-w z)^m`.
 
 use std::ops::Range;

@@ -113,7 +113,7 @@ impl Smooth for Arctan {
     const SCALE: f64 = std::f64::consts::FRAC_1_PI;
 }
 
-/// The documents that add to sums, sorted, with their places in the list and their scores in units of the step.
+/// The sorted documents that add to sums, with their places in the list and their scores in units of the step.
 struct Adding {
     documents: Vec<usize>,
     sorted: Sorted,

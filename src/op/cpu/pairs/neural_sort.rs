@@ -50,7 +50,7 @@ impl Visit<1> for ColumnSums<'_> {
     }
 }
 
-/// Computes the values found at the ranks of the scaled matrix.
+/// Computes the values at the ranks of the scaled matrix.
 struct Found<'a> {
     /// The factors of the columns before the last scaling of the rows.
     before: &'a [f64],

@@ -211,7 +211,7 @@ struct Stripe<'a, V, const K: usize> {
     kept_from: usize,
     visit: &'a V,
     to_rows: &'a mut [f64],
-    /// The column of the first entry of `sums`.
+    /// The column to which the first entry of `sums` belongs.
     offset: usize,
     sums: &'a mut [Vec<f64>; K],
 }

@@ -37,7 +37,7 @@ pub struct Definition {
     pub above: Above,
     /// The comparisons and their weights.
     pub mixture: Vec<(f64, Comparison)>,
-    /// The lower bound on the size of a sum that a relative error is measured against.
+    /// The smallest sum to which errors are relative; smaller sums count as this one.
     pub least: f64,
 }
 

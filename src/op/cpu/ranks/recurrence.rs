@@ -1,8 +1,7 @@
 //! The recurrence of a Poisson-binomial distribution. One more trial of probability `pi` changes the probability of `r`
 //! successes to `x(r) (1 - pi) + x(r - 1) pi`. Derivatives run backward by the adjoint, `x(r) (1 - pi) + x(r + 1) pi`.
 //!
-//! Each step has a version for the ranks of one row, and a version for a tile of rows, `[ranks, rows]`, with one trial
-//! per row.
+//! Each step exists for the ranks of one row and for a tile of rows, `[ranks, rows]`, with one trial per row.
 
 use crate::op::cpu::real::Real;
 

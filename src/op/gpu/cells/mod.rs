@@ -164,7 +164,7 @@ fn cut(
     }
 }
 
-/// The columns of each list that is computed by the fast method, in cells.
+/// The columns of all lists that are computed in cells, sorted by score.
 pub(super) struct Cells<'a> {
     pub batch: &'a Batch,
     /// The indices of the documents by descending score.

@@ -1,4 +1,4 @@
-//! Tests of sums in cells, and of ranks by sorting, against their definitions in `f64` and against kernels over pairs.
+//! Tests sums in cells and ranks by sorting, against definitions in `f64` and against kernels over pairs.
 
 use burn::backend::ops::FloatTensorOps;
 use burn::tensor::TensorData;
@@ -11,7 +11,7 @@ use crate::op::cpu::{Real, Step};
 use crate::op::gpu::tests::LAUNCHED;
 use crate::op::gpu::{indicator_sum, indicator_sum_gradient, rank, step_sum, step_sum_gradient};
 
-/// Enough documents for the fast ways, which have no other number in any test of kernels.
+/// A number of documents that is enough for the fast methods, and that no other test of kernels uses.
 const N: usize = 2100;
 
 fn tensor(values: &[f32], lists: usize) -> CubeTensor {
@@ -27,7 +27,8 @@ fn by<R>(sums: SumPath, f: impl FnOnce() -> R) -> R {
     Execution::current().with_sums(sums).scope(f)
 }
 
-/// Scores and steepness, also where cells are as wide as they get and far away, and where the grid has no digits.
+/// Returns scores and steepness, including lists with the widest and most distant cells, and scores that cannot resolve
+/// the grid.
 fn all_cases() -> Vec<(String, Vec<f32>, f64)> {
     let mut all = cases(N);
     let (_, scattered, _) = all[2].clone();
@@ -47,12 +48,12 @@ fn all_cases() -> Vec<(String, Vec<f32>, f64)> {
     all
 }
 
-/// Values of which one in three is 0.
+/// Returns values, one third of which are 0.
 fn values(zero: usize) -> Vec<f32> {
     (0..N).map(|i| if i % 3 == zero { 0.0 } else { (1 + i % 5) as f32 }).collect()
 }
 
-/// A step and its slope.
+/// Returns a step and its slope.
 fn pair(step: Step, t: f64) -> (f64, f64) {
     if step == Step::Erf {
         let bell = (-t * t).exp();
@@ -63,8 +64,8 @@ fn pair(step: Step, t: f64) -> (f64, f64) {
     ((if t < 0.0 { u } else { 1.0 }) / (1.0 + u), u / (1.0 + u).powi(2))
 }
 
-/// The tolerance of a value, relative to the sum, or to its largest term if that is larger. For a gradient, whose terms
-/// may cancel, relative to the sizes of its terms together.
+/// The tolerance of a value, relative to the sum or to its largest term, whichever is larger. The terms of a gradient
+/// may cancel, so its tolerance is relative to the sum of their magnitudes.
 const TOLERANCE: f64 = 1e-5;
 
 #[test]
@@ -148,7 +149,7 @@ fn ranks_by_sorting_are_those_by_comparisons() {
     }
 }
 
-/// Sums and gradients of lists side by side.
+/// Returns the sums and gradients of lists side by side.
 fn outcome(sums: SumPath, [x, v, g, mask]: &[CubeTensor; 4]) -> Vec<Vec<f32>> {
     by(sums, || {
         let mut outcome = Vec::new();
@@ -164,8 +165,8 @@ fn outcome(sums: SumPath, [x, v, g, mask]: &[CubeTensor; 4]) -> Vec<Vec<f32>> {
     })
 }
 
-/// Scores, values, gradients and mask of lists of these lengths, padded to a width; values and gradients are 0 in
-/// places.
+/// Returns scores, values, gradients and mask of lists of these lengths, padded to a width. Some values and gradients
+/// are 0.
 fn lists(lengths: &[usize], width: usize) -> [Vec<f32>; 4] {
     let fill = |of: &dyn Fn(usize) -> f32| {
         let cells = lengths.iter().flat_map(|&length| (0..width).map(move |i| (i < length, i)));
@@ -179,7 +180,7 @@ fn lists(lengths: &[usize], width: usize) -> [Vec<f32>; 4] {
     ]
 }
 
-/// The first `length` results of list `list`, to the bit.
+/// Returns the bits of the first `length` results of list `list`.
 fn bits(outcome: &[Vec<f32>], lists: usize, list: usize, length: usize) -> Vec<Vec<u32>> {
     let of = |values: &Vec<f32>| {
         let width = values.len() / lists;
@@ -188,7 +189,7 @@ fn bits(outcome: &[Vec<f32>], lists: usize, list: usize, length: usize) -> Vec<V
     outcome.iter().map(of).collect()
 }
 
-/// The device decides by the documents of a list; neither padding nor its neighbors change a bit, nor does another run.
+/// The device decides by the documents of a list, so neither padding nor other lists nor another run change a bit.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn a_list_takes_its_way_whatever_the_batch() {
@@ -214,8 +215,7 @@ fn a_list_takes_its_way_whatever_the_batch() {
     assert!(found.iter().flatten().all(|value| value.is_finite()));
 }
 
-/// A list with a score that is not finite gives the result of the kernels over pairs; the other lists are summed in
-/// cells.
+/// Kernels over pairs compute a list with a score that is not finite, while cells sum the other lists.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn lists_with_scores_that_are_not_finite_are_left_to_pairs() {
@@ -235,7 +235,7 @@ fn lists_with_scores_that_are_not_finite_are_left_to_pairs() {
     }
 }
 
-/// Otherwise the tests above could compare pairs with pairs.
+/// Checks that long lists launch cells, without which the tests above would compare pairs with pairs.
 #[test]
 #[ignore = "needs a GPU: .ci/gpu runs it"]
 fn long_lists_launch_cells_and_short_ones_do_not() {
