@@ -173,7 +173,7 @@ pub fn cached_backward<M: Module, C>(
     Ok((value.detach(), sum.grads()))
 }
 
-/// A visitor that initializes the parameters that a model would otherwise draw at their first use.
+/// Initializes the parameters that a model would otherwise initialize at their first use.
 struct Drawn;
 
 impl ModuleVisitor for Drawn {

@@ -88,8 +88,8 @@ fn names() -> String {
     BACKENDS.iter().map(|b| b.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the device for small computations that belong to no particular device. It is the CPU, or burn's default
-/// device in a build without Flex.
+/// Returns the device for small computations that belong to no particular device. The device is the CPU, or burn's
+/// default device in a build without Flex.
 pub(crate) fn host() -> Device {
     #[cfg(any(feature = "flex", test))]
     return Device::flex();

@@ -10,7 +10,8 @@ const FEW: u64 = 256 << 20;
 /// The largest size of an array in bytes.
 const MOST: u64 = isize::MAX as u64;
 
-/// A request for more memory than is free. Its text is `takes about N bytes (1.5 TiB), M (20.1 GiB) are free`.
+/// A request for more memory than is free. The text of a shortage is `takes about N bytes (1.5 TiB), M (20.1 GiB) are
+/// free`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortage {
     /// Bytes that were asked for.

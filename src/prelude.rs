@@ -1,8 +1,8 @@
 //! Imports the items that a ranking model usually needs by `use burn_rank::prelude::*;`.
 //!
 //! The prelude has the trait that gives losses their `forward`, every loss with its configuration, and losses by name.
-//! It also has [`Segments`] for flat scores, [`Lists`] with weights or a teacher, the measures, and their conventions
-//! ([`Convention::preset`]). No name of the prelude collides with `burn::prelude`.
+//! The prelude also has [`Segments`] for flat scores, [`Lists`] with weights or a teacher, the measures, and their
+//! conventions ([`Convention::preset`]). No name of the prelude collides with `burn::prelude`.
 //!
 //! The default [`Temperature`] of a loss, as in `SoftNdcgConfig::new()`, trains scorers from scratch.
 //! `SoftNdcgConfig::paper()` uses the paper's temperature; `SoftNdcgConfig::new().with_sigma(0.5)` sets another one, in

@@ -50,7 +50,7 @@ pub enum Found {
 pub struct UnknownName {
     /// The kind of name that was expected, such as `field`, `variant` or `parameter`.
     pub what: &'static str,
-    /// The kind of object that should have such a name, if the key does not say.
+    /// The object that should have a name of this kind, if the key does not say.
     pub of: Option<&'static str>,
     /// The name found.
     pub name: String,
@@ -91,7 +91,7 @@ impl Refusal {
         Self { key: key.into(), found, expected: expected.into() }
     }
 
-    /// Names `of` as the object that has no such name.
+    /// Adds to a refusal of an unknown name that `of` is the object without such a name.
     pub fn of(mut self, of: &'static str) -> Self {
         if let Found::Unknown(unknown) = &mut self.found {
             unknown.of = Some(of);

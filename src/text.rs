@@ -41,8 +41,8 @@ fn escaped(text: &str, escapes: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Returns whether a terminal acts on a character. Such a character is a control character (C0, DEL, C1), a line or
-/// paragraph separator, or an embedding, override or isolate of Unicode's bidirectional algorithm (UAX 9).
+/// Returns whether a terminal acts on a character. Terminals act on control characters (C0, DEL, C1), separators of
+/// lines or paragraphs, and embeddings, overrides or isolates of Unicode's bidirectional algorithm (UAX 9).
 pub(crate) fn acts_on_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

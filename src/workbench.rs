@@ -185,7 +185,7 @@ pub mod folds {
         folds::split_by(dataset, keys, count, seed)
     }
 
-    /// Returns sets that hold these shares of the queries.
+    /// Splits the queries into sets that hold the given shares of the queries.
     pub fn split_by_shares(
         dataset: &RankingDataset,
         keys: Option<&Keys>,

@@ -174,9 +174,10 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Adds consecutive documents of a query that begin at `line`. They join the previous query if it is the same one
-    /// and belongs to the same file, which began after `documents_before` documents. A query that occurs again in
-    /// another file is an error. In the same file it is also an error, unless documents are put together.
+    /// Adds consecutive documents of a query that begin at `line`. The documents join the previous query if it is the
+    /// same and belongs to the current file, which began after `documents_before` documents. A query that occurs again
+    /// in another file is an error. A query that occurs again in the same file is also an error, unless documents are
+    /// put together.
     pub fn add_group(
         &mut self,
         query: String,
@@ -237,7 +238,8 @@ impl<'a> Assembly<'a> {
 
     /// Moves the documents of each query in the current file next to the query's first document, in the order of the
     /// file. The file began after `documents_before` documents. If a value differs within a query, `refuse` makes the
-    /// error. Its arguments are the first such document, from 0, with the value found and the value expected.
+    /// error. `refuse` receives the first document whose value differs, from 0, with the value found and the value
+    /// expected.
     pub fn put_together(
         &mut self,
         documents_before: usize,
@@ -410,8 +412,8 @@ fn keep_first<T>(values: &mut Vec<T>, first: usize, home: &[usize]) {
 
 #[cfg(feature = "columnar")]
 impl Assembly<'_> {
-    /// Uses the features of a file as the features of the dataset. They are read through only if missing values are to
-    /// be replaced.
+    /// Uses the features of a file as the features of the dataset. The features are checked only if missing values are
+    /// to be replaced.
     fn take_file(&mut self, file: InFile) -> Result<(), DataError> {
         self.missing = false;
         if matches!(self.options.missing, Missing::Zero | Missing::QueryMin) {

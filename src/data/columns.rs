@@ -34,7 +34,8 @@ impl Columns {
         *self == Self::default()
     }
 
-    /// Returns the refusal. If other systems have columns for its key, the refusal says that such columns are not read.
+    /// Returns the refusal. If the refusal is about a key for which other systems have columns, it says that such
+    /// columns are not read.
     pub(crate) fn name_unread(refusal: Refusal) -> Refusal {
         const UNREAD: [(&str, &str); 3] = [
             ("teacher", "scores of a teacher are not read from a table"),
@@ -55,11 +56,11 @@ pub struct Like<'a> {
     /// The source of the number of features, which ends an error about additional features. If `None`, the option is
     /// the source.
     pub features_from: Option<&'static str>,
-    /// The names of the features; empty if they are not known. A table with one column per feature must have these
-    /// names.
+    /// The names of the features; empty if they are not known. A table with one column per feature must have the same
+    /// feature names.
     pub feature_names: &'a [String],
-    /// The columns in the training data of the ranker that scores the data, if there is one. A table may lack these
-    /// columns. Columns that are not features of the ranker are not read.
+    /// The columns in the training data of the ranker that scores the data, if there is one. A table to be scored may
+    /// lack columns of the training data. Columns that are not features of the ranker are not read.
     pub ranker: Option<Columns>,
     /// Whether a table may lack a column of labels. Documents without labels get the label 0, which is never used.
     pub may_lack_labels: bool,

@@ -60,8 +60,8 @@ impl RankingDataset {
     ///
     /// # Errors
     /// Returns [`DataError::Refused`] if lengths do not fit, or offsets do not ascend from 0 to the number of
-    /// documents. It is also returned for an empty query, two queries with the same identifier, or an infinite feature.
-    /// Returns [`DataError::Label`] if a label is negative or not finite.
+    /// documents. Returns [`DataError::Refused`] also for an empty query, two queries with the same identifier, or an
+    /// infinite feature. Returns [`DataError::Label`] if a label is negative or not finite.
     pub fn check(&self) -> Result<(), DataError> {
         let documents = self.documents();
         if Some(self.features.len()) != documents.checked_mul(self.feature_count) {
@@ -138,8 +138,8 @@ impl RankingDataset {
     }
 
     /// Cuts the documents into parts, one for each shard of the queries, which passes over the features process one by
-    /// one. Processes that share the reading of streamed features then read whole parts. Sums and hashes over all
-    /// features are combined from those of the parts.
+    /// one. Processes that share the reading of streamed features then read whole parts. Sums and hashes of the parts
+    /// are combined into sums and hashes over all features.
     pub(crate) fn cut(&mut self, shards: usize) {
         self.features.cut(Parts::new(&self.offsets, &Shards::new(self.queries(), shards)));
     }
@@ -416,9 +416,9 @@ impl RankingDataset {
         }
     }
 
-    /// Returns an identification of the dataset. Usually it is the [hash](Self::data_hash). If features are normalized
-    /// where they are used, it is a hash of the values in the file and of the normalizer. That hash needs no pass over
-    /// a file that was hashed before.
+    /// Returns a hash that identifies the dataset. The hash is usually the [`data_hash`](Self::data_hash). If features
+    /// are normalized where they are used, the hash covers the values in the file and the normalizer. The hash of file
+    /// values and normalizer needs no pass over a file that was hashed before.
     #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {
         self.hash_with(|hash| self.features.fingerprint_into(hash))

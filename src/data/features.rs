@@ -43,8 +43,8 @@ pub struct Features {
 }
 
 impl Features {
-    /// Returns all values. Values are borrowed if they are in memory or if a mapped file holds them in one batch.
-    /// Otherwise the first call copies them into memory, where they stay.
+    /// Returns all values. Values are borrowed if they are in memory or if a mapped file holds them in one batch. In
+    /// other cases, the first call copies the values into memory, where they stay.
     pub fn to_slice(&self) -> &[f32] {
         self.file.as_ref().map_or(&self.own, InFile::all)
     }
@@ -106,8 +106,8 @@ impl Features {
         &self.parts
     }
 
-    /// Returns the processes that share the reading. These are the given processes if features are streamed, otherwise
-    /// only this one.
+    /// Returns the processes that share the reading. If features are streamed, these are all processes, otherwise only
+    /// this one.
     pub(crate) fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         self.file.as_ref().map_or(&OneProcess, |file| file.readers(processes))
     }

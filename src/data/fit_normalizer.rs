@@ -14,8 +14,7 @@ use crate::distributed::{OneProcess, Processes};
 /// The largest number of quantiles that are kept for each feature.
 const QUANTILES: usize = 257;
 
-/// The knots of `gauss` range from minus this number to this number. At each end, one document in a thousand lies
-/// beyond.
+/// The knots of `gauss` range from minus this number to this number. One document in a thousand lies beyond each end.
 const FARTHEST: f64 = 3.09;
 
 /// Data count as normalized by query if at least this share of the pairs of a query and a feature range from 0 to 1.
@@ -186,7 +185,8 @@ fn is_normalized_by_query(train: &RankingDataset, processes: &dyn Processes) -> 
     all > 0.0 && whole >= NORMALIZED * all
 }
 
-/// Returns the mean and the inverse standard deviation of each feature. The latter is 0 for a constant feature.
+/// Returns the mean and the inverse standard deviation of each feature. The inverse deviation is 0 for a constant
+/// feature.
 fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> (Vec<f64>, Vec<f64>) {
     let survey = train.features.survey(train.feature_count, processes);
     let counts: Vec<f64> = survey.missing_of.iter().map(|missing| (train.documents() - missing) as f64).collect();
@@ -201,8 +201,8 @@ fn fit_z_score(train: &RankingDataset, processes: &dyn Processes) -> (Vec<f64>, 
     (mean.iter().map(|mean| if mean.is_finite() { *mean } else { 0.0 }).collect(), scale)
 }
 
-/// Returns, for each feature, the sum of squared differences from the mean over all documents that have the feature. It
-/// is added part by part, in the order of the documents.
+/// Returns, for each feature, the sum of squared differences from the mean over all documents that have the feature.
+/// The sum is added part by part, in the order of the documents.
 fn squares(data: &RankingDataset, mean: &[f64], processes: &dyn Processes) -> Vec<f64> {
     let width = data.feature_count;
     let of_chunk = |rows: &[f32]| {

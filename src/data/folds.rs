@@ -47,8 +47,8 @@ pub struct QueryFold {
     pub test: Vec<usize>,
 }
 
-/// Finds the folds in a folder. First it looks for folders `Fold1`, `Fold2`, ..., each with files `train`, `vali` and
-/// `test`. Then it looks for parts `S1`, `S2`, ..., which are rotated. Last it looks for files `train`, `vali` and
+/// Finds the folds in a folder. The first choice is folders `Fold1`, `Fold2`, ..., each with files `train`, `vali` and
+/// `test`. The second choice is parts `S1`, `S2`, ..., which are rotated. The last choice is files `train`, `vali` and
 /// `test` of a single fold.
 ///
 /// File names end in `.txt`, `.txt.gz`, `.gz`, nothing, `.arrow`, `.parquet`, `.csv`, `.csv.gz`, `.tsv` or `.tsv.gz`,
@@ -88,8 +88,8 @@ pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<Qu
 }
 
 /// Splits a dataset as [`split`] does, but queries with the same key stay together. A split by time does not rotate
-/// folds. It has two more parts than folds. Fold `f` trains on parts `1 .. f`, validates on part `f + 1` and tests on
-/// part `f + 2`.
+/// folds. A split by time has two more parts than folds. Fold `f` trains on parts `1 .. f`, validates on part `f + 1`
+/// and tests on part `f + 2`.
 ///
 /// # Errors
 /// Returns [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
@@ -142,9 +142,9 @@ pub(crate) fn split_by(
     Ok((0..folds).map(fold).collect())
 }
 
-/// Splits the queries of a dataset into sets with these shares of the queries. Queries that stay together all go to the
-/// set of the middle one. Sets split by time follow one another in time; otherwise queries or groups are shuffled by
-/// the seed.
+/// Splits the queries of a dataset into sets that hold the given shares of the queries. Queries that stay together all
+/// go to the set of the middle one. Sets split by time follow one another; otherwise, the seed shuffles queries or
+/// groups before the split.
 pub(crate) fn split_by_shares(
     dataset: &RankingDataset,
     keys: Option<&Keys>,
@@ -186,7 +186,7 @@ fn deal(units: Vec<Vec<usize>>, parts: usize) -> Vec<Vec<usize>> {
     dealt
 }
 
-/// Cuts the units, in their order, into sets with these shares of the queries. The queries of a set ascend.
+/// Cuts the units, in their order, into sets that hold the given shares of the queries. The queries of a set ascend.
 fn cut(units: Vec<Vec<usize>>, shares: &[f64]) -> Vec<Vec<usize>> {
     let all: usize = units.iter().map(Vec::len).sum();
     let ends = shares.iter().scan(0.0, |end, share| {

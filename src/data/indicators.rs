@@ -1,6 +1,6 @@
-//! `Indicators` fills missing values for models that accept none, and marks them in additional columns. This is the
-//! missing-indicator method (Jones, "Indicator and stratification methods for missing explanatory variables in multiple
-//! linear regression", 1996).
+//! `Indicators` fills missing values for models that accept none, and marks them in additional columns. The method is
+//! known as the missing-indicator method (Jones, "Indicator and stratification methods for missing explanatory
+//! variables in multiple linear regression", 1996).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,9 @@ use crate::refusal::Refusal;
 pub(crate) struct Indicators {
     /// The mean of each feature over the training documents that have it; it replaces missing values.
     pub means: Vec<f32>,
-    /// The features, numbered from 1 and ascending, that have an additional column. Some training documents have such a
-    /// feature, and others lack it. The column is 1 where the value is missing, otherwise 0. The additional columns
-    /// follow the features.
+    /// The features, numbered from 1 and ascending, that have an additional column. A feature has an additional column
+    /// if some training documents have it and others lack it. The additional column is 1 where the value is missing,
+    /// and 0 elsewhere. The additional columns follow the features.
     pub columns: Vec<usize>,
 }
 

@@ -21,9 +21,10 @@
 //! standard normal distribution function. Knots of equal value become one knot, whose place is `Phi^-1` of the midpoint
 //! between their first and last share. The map is linear between knots and constant beyond the first and the last knot.
 //!
-//! `auto` chooses `clipped_z_score` for training data that are already normalized by query, and otherwise `gauss`. It
-//! looks at all pairs of a query and a feature that varies in the query. Data are normalized by query if the smallest
-//! value is 0 and the largest 1 in at least 95 % of these pairs. The choice costs one pass over the features.
+//! `auto` chooses `clipped_z_score` for training data that are already normalized by query, and otherwise `gauss`.
+//! `auto` examines all pairs of a query and a feature that varies in the query. Data count as normalized by query if
+//! the smallest value is 0 and the largest 1 in at least 95 % of the pairs of a query and a feature that varies in it.
+//! The choice costs one pass over the features.
 
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +87,7 @@ pub(crate) enum FeatureMap {
     Log1p {
         scale: Vec<f64>,
     },
-    /// The ascending values of each feature at equally spaced shares from 0 to 1. There are no values for a constant
+    /// The ascending values of each feature at equally spaced shares from 0 to 1. The list is empty for a constant
     /// feature.
     Quantile {
         values: Vec<Vec<f32>>,
@@ -175,7 +176,7 @@ impl Normalizer {
     /// not exist.
     ///
     /// # Errors
-    /// Returns [`Refusal`] of the first such value.
+    /// Returns [`Refusal`] of the first impossible value.
     pub fn check(&self) -> Result<(), Refusal> {
         self.missing.as_ref().map_or(Ok(()), |missing| missing.check(self.features))?;
         let scales = |scales: &[f64]| {

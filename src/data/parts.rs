@@ -1,8 +1,8 @@
 //! The parts into which a dataset is cut, each with the documents of one shard of the queries.
 //!
-//! A pass over the values computes a result for each part and combines these results in order. The total therefore does
-//! not depend on which process reads which part. If the data are not cut, each process reads a share of whole chunks,
-//! and results are combined chunk by chunk, as in a single process.
+//! A pass over the values computes a result for each part and combines these results in order. The total does not
+//! depend on which process reads which part. If the data are not cut, each process reads a share of whole chunks, and
+//! results are combined chunk by chunk, as in a single process.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use std::sync::Arc;
 use super::shards::{Shards, own};
 use crate::distributed::Processes;
 
-/// The number of documents in a chunk. It is fixed, so sums do not depend on the number of threads or processes.
+/// The number of documents in a chunk. The size of a chunk is fixed, so sums do not depend on the number of threads or
+/// processes.
 pub const CHUNK: usize = 4096;
 
 /// Parts of consecutive documents; a single part, unless the data were cut.
@@ -44,8 +45,8 @@ impl Parts {
         }
     }
 
-    /// Returns the documents, out of `all`, that this process reads. They are the documents of its parts, or its share
-    /// of a single part.
+    /// Returns the documents, out of `all`, that this process reads. A process reads the documents of its parts, or its
+    /// share of a single part.
     pub fn own_rows(&self, all: usize, readers: &dyn Processes) -> Range<usize> {
         self.share(readers.rank(), readers.count(), all)
     }

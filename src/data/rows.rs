@@ -80,8 +80,8 @@ impl Rows {
         self.stride = stride;
     }
 
-    /// Makes room for `rows` rows of `count` columns, if there is enough memory. Otherwise the matrix has to move as it
-    /// grows, which needs its memory twice.
+    /// Makes room for `rows` rows of `count` columns, if there is enough memory. A matrix without enough room moves as
+    /// it grows, which needs its memory twice.
     pub fn expect(&mut self, rows: usize, count: usize) {
         // A smaller matrix may still fit.
         let _ = self.reserve(rows, count);
@@ -121,8 +121,8 @@ impl Rows {
         self.rows += rows;
     }
 
-    /// Reorders the rows from `first` on; `order` holds the row that moves to each place. It needs memory for one row
-    /// in a thousand, and for four numbers per row.
+    /// Reorders the rows from `first` on; `order` holds the row that moves to each place. Reordering needs memory for
+    /// one row in a thousand, and for four numbers per row.
     pub fn reorder(&mut self, first: usize, order: &[usize]) {
         let stride = self.stride;
         if stride == 0 {

@@ -54,7 +54,7 @@ impl Shards {
         placed.into_iter().map(|(_, shard)| shard).collect()
     }
 
-    /// Returns those of `queries` that belong to a part, in their order.
+    /// Returns the queries in `queries` that belong to a part, in their order.
     #[cfg(feature = "learners")]
     pub(crate) fn share(&self, shard: usize, queries: &[usize]) -> Vec<usize> {
         let own = self.range(shard);

@@ -33,7 +33,7 @@ pub(crate) struct Windows {
     seed: u64,
 }
 
-/// Steps of an epoch, and the windows that these steps need first.
+/// Steps of an epoch, and the documents that these steps are the first to need.
 pub(crate) struct Window {
     /// The queries of each step.
     pub steps: Vec<Vec<usize>>,

@@ -7,8 +7,8 @@ use super::sum_path::SumPath;
 /// An instruction set for which the fused CPU kernels are compiled.
 ///
 /// Rust never reorders or contracts floating-point operations, so a kernel's bits depend only on whether a
-/// multiplication and an addition share one rounding. They do in kernels for [`Neon`](Self::Neon), [`Avx2`](Self::Avx2)
-/// and [`Avx512`](Self::Avx512), but not in kernels for [`Baseline`](Self::Baseline).
+/// multiplication and an addition share one rounding. Multiplications and additions share one rounding in kernels for
+/// [`Neon`](Self::Neon), [`Avx2`](Self::Avx2) and [`Avx512`](Self::Avx512), but not for [`Baseline`](Self::Baseline).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Instructions {

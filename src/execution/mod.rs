@@ -35,8 +35,8 @@ pub enum PrimitivePath {
 /// Settings for the primitives that a thread computes, forward and backward: path, memory and instructions.
 ///
 /// [`scope`](Self::scope) applies the settings during one function call on one thread; other threads never see them.
-/// When this crate hands work to other threads (rayon's threads, and the jobs of a cross-validation), it runs in the
-/// execution of the calling thread. Parallel code of your own can do the same with [`bind`](Self::bind):
+/// Work that this crate hands to other threads (rayon's threads, and the jobs of a cross-validation) uses the execution
+/// of the calling thread. Parallel code of your own can do the same with [`bind`](Self::bind):
 ///
 /// ```
 /// use burn_rank::op::Execution;
@@ -72,8 +72,8 @@ impl Execution {
     }
 
     /// Sets the number of bytes for the temporaries of one primitive. Temporaries are needed by tensor operations, and
-    /// by GPU kernels that keep states or partial sums. If a single row of pairs, or 32 rows on a GPU, exceeds the
-    /// budget, it is computed by itself.
+    /// by GPU kernels that keep states or partial sums. A single row of pairs, or 32 rows on a GPU, may exceed the
+    /// budget; such rows are computed separately.
     pub fn with_memory_budget(self, bytes: usize) -> Self {
         Self { memory_budget: bytes, ..self }
     }

@@ -16,7 +16,7 @@ pub enum InstructionsError {
     Unknown {
         /// The name given.
         found: String,
-        /// The set with the most similar name, if any name is similar enough.
+        /// The instruction set with the most similar name, if any name is similar enough.
         nearest: Option<String>,
     },
     /// This processor lacks the instruction set.

@@ -1,6 +1,6 @@
 //! Tables in which the key `kind` chooses a variant.
 //!
-//! serde's `tag = "kind"` copies a table before decoding it, and errors in the copy have no key. This module instead
+//! serde's `tag = "kind"` copies a table before decoding it, and errors in the copy have no key. [`tagged!`] instead
 //! removes `kind` from the table, and decodes the remaining fields in place as the variant that it names.
 
 use std::fmt;

@@ -6,12 +6,12 @@ use crate::op::Execution;
 
 /// Returns the exact [`Measure`] of a [`PositionMeasure`], for [`evaluate`](crate::metric::evaluate()),
 /// [`measure::evaluate`](crate::measure::evaluate()), `RankingMetric` and the selection of learners. One definition
-/// then gives both the surrogate, through [`Surrogate`](crate::loss::Surrogate), and the exact measure that it
-/// approximates.
+/// gives both the surrogate, through [`Surrogate`](crate::loss::Surrogate), and the exact measure that it approximates.
 ///
 /// The measure defines gain, discount and relevance (labels of 1 or above). The convention defines the order of equal
-/// scores, the meaning of negative labels, and the value of a query with nothing to find. For a measure with a gain,
-/// such a query has no label above 0. For other measures, it has no relevant document.
+/// scores, the meaning of negative labels, and the value of a query with nothing to find. For a measure with a gain, a
+/// query with nothing to find has no label above 0. For a measure without a gain, a query with nothing to find has no
+/// relevant document.
 ///
 /// If the convention averages ties, the value is exact for a measure that is a sum over positions. Other measures, such
 /// as average precision, get the value of [`RankedDocuments::mean_over_orders`]. Documents that were not retrieved have

@@ -1,9 +1,9 @@
 //! Computes exact measures from tensors, also as metrics of burn-train.
 //!
 //! [`evaluate`] measures a `[queries, documents]` tensor of scores. [`evaluate_packed`] measures flat scores, one query
-//! after another. Neither function needs a cargo feature. With the feature `train`, `RankingMetric` logs a measure in
-//! burn's `SupervisedTraining`. [`exact_measure`](exact_measure()) turns a measure that is written for a surrogate into
-//! an exact measure.
+//! after another. [`evaluate`] and [`evaluate_packed`] need no cargo feature. With the feature `train`, `RankingMetric`
+//! logs a measure in burn's `SupervisedTraining`. [`exact_measure`](exact_measure()) turns a measure that is written
+//! for a surrogate into an exact measure.
 
 mod exact_measure;
 #[cfg(feature = "train")]
@@ -60,8 +60,8 @@ pub enum MetricError {
 ///
 /// # Errors
 /// Returns [`MetricError::Shape`] if tensors have different shapes. Returns [`MetricError::Measure`] for a NaN score, a
-/// label that the convention refuses, or a measure for which no query counts. It also wraps the other errors of
-/// [`measure::evaluate`](crate::measure::evaluate()).
+/// label that the convention refuses, or a measure for which no query counts. [`MetricError::Measure`] also wraps the
+/// other errors of [`measure::evaluate`](crate::measure::evaluate()).
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -100,8 +100,8 @@ pub fn evaluate(
 /// - `scores` and `labels` have the shape `[documents]`, and `segments` tells to which query each document belongs.
 ///
 /// # Errors
-/// Returns [`MetricError::Segments`] if the numbers of documents in `segments` and scores differ. Otherwise returns the
-/// errors of [`evaluate`].
+/// Returns [`MetricError::Segments`] if the numbers of documents in `segments` and scores differ. Returns the errors of
+/// [`evaluate`] if another input is wrong.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};

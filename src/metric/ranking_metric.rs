@@ -147,8 +147,8 @@ impl Adaptor<RankingInput> for RankingOutput {
 ///
 /// Queries that the convention leaves out do not count. A batch in which no query counts has no value; its entry is
 /// burn's "not available", which burn does not log. A batch that cannot be measured has the value NaN, and then so does
-/// its epoch. Possible causes are a NaN score, a label for which the measure has no gain, or tensors of different
-/// shapes. The log explains the first such batch of an epoch.
+/// its epoch. A batch cannot be measured with a NaN score, a label for which the measure has no gain, or tensors of
+/// different shapes. The log explains why the first batch of an epoch could not be measured.
 #[derive(Clone)]
 pub struct RankingMetric {
     name: Arc<String>,

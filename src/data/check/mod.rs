@@ -81,7 +81,7 @@ pub struct Finding {
     pub set: String,
     /// The number of queries, documents or features that the finding is about.
     pub count: usize,
-    /// The first of these queries, documents or features, by identifier or number.
+    /// The first queries, documents or features with the finding, by identifier or number.
     pub examples: Vec<String>,
     /// The finding in words.
     pub message: String,
@@ -129,7 +129,7 @@ impl Report {
 pub struct Check {
     sets: Vec<SetReport>,
     findings: Vec<Finding>,
-    /// The set of each query, and the set of each document's features by their hash.
+    /// The index of the first set with each query; `documents` holds it for each hash of a document's features.
     queries: HashMap<String, usize>,
     documents: HashMap<u64, usize>,
     /// The names of the features, if the first set has names.

@@ -44,8 +44,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Self { assembly, path, layout, most_cells, documents_before, stored: None }
     }
 
-    /// Lets features stay in their file instead of copying them, if possible. They must be lists of 32-bit floats in
-    /// the only input.
+    /// Lets features stay in their file instead of copying them, if possible. Only features that are lists of 32-bit
+    /// floats in the only input can stay there.
     pub fn leave_in_place(&mut self, map: Option<Arc<FileMap>>, schema: &Schema) {
         let Features::List(column) = self.layout.features else { return };
         let asked = self.assembly.options.features;
@@ -92,7 +92,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         self.most_cells = most_cells;
     }
 
-    /// Reserves memory for `rows` rows. Before the first row, it reserves memory for all files, estimated from the
+    /// Reserves memory for `rows` rows. Before the first row, memory for all files is reserved, estimated from the
     /// `bytes` bytes that hold these rows.
     pub fn expect_like(&mut self, rows: usize, bytes: usize) -> Result<(), DataError> {
         let width = self.layout.width.unwrap_or(0).max(self.assembly.rows.count);

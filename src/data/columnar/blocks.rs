@@ -10,9 +10,9 @@ use lru::LruCache;
 /// The size of a block in bytes.
 pub(super) const BLOCK: usize = 512 << 10;
 
-/// A piece of memory into which a disk may write directly, without the system's cache. Its address and size are
-/// multiples of the block size of any disk. Pages are allocated only on the heap (`bytemuck::zeroed_vec`). With a page
-/// on the stack, an optimized build was seen to return through a frame that it had not set up (LLVM 22).
+/// A piece of memory into which a disk may write directly, without the system's cache. The address and the size of a
+/// page are multiples of the block size of any disk. Pages are allocated only on the heap (`bytemuck::zeroed_vec`).
+/// With a page on the stack, an optimized build was seen to return through a frame that it had not set up (LLVM 22).
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(4096))]
 pub(super) struct Page([u8; 4096]);
@@ -23,7 +23,7 @@ pub(super) struct Blocks {
     held: Mutex<LruCache<usize, Pages>>,
 }
 
-/// The pages of a block. The first thread that needs them fills them, while other threads wait.
+/// The pages of a block. The first thread that needs the pages fills them, while other threads wait.
 type Pages = Arc<OnceLock<Vec<Page>>>;
 
 impl Default for Blocks {
@@ -46,7 +46,7 @@ impl Blocks {
     }
 
     /// Calls `of_bytes` with the bytes of a block. If the block is not in memory, it replaces the least recently used
-    /// one. `read` fills the pages of the replaced block, or new pages if another thread still uses those.
+    /// one. `read` fills the pages of the replaced block, or new pages if another thread still uses the replaced ones.
     pub fn with<T>(
         &self,
         block: usize,

@@ -284,8 +284,8 @@ impl Decoder<'_> {
         Fault { row: 0, column: None, found: error.to_string(), expected }
     }
 
-    /// Returns the fault of a block that cannot be decoded. It is a row with a wrong number of fields, or a row that is
-    /// not valid text.
+    /// Returns the fault of a block that cannot be decoded. The fault is a row with a wrong number of fields, or a row
+    /// that is not valid text.
     fn fault(&self, block: &[u8]) -> Fault {
         let count = self.types.fields().len();
         let (mut row, mut start, mut is_quoted) = (0, 0, false);

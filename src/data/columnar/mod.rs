@@ -18,18 +18,18 @@
 //! is infinite as `f32`. Rows of a table equal the rows of the same data in text, and both have the same
 //! [`data_hash`](crate::data::RankingDataset::data_hash).
 //!
-//! An Arrow file must be in the IPC file format, also called Feather. Its buffers may be compressed by LZ4 or
-//! Zstandard. Arrow files are mapped into memory. Another program may replace such a file while it is read, but must
-//! not change it in place. Parquet files are decoded part by part.
+//! An Arrow file must be in the IPC file format, also called Feather. Buffers of an Arrow file may be compressed by LZ4
+//! or Zstandard. Arrow files are mapped into memory. While an Arrow file is read, another program may replace it, but
+//! must not change it in place. Parquet files are decoded part by part.
 //!
 //! A CSV file has a header and columns separated by commas; fields that hold commas or line ends are in `"`. A TSV file
-//! is separated by tabs. Both may be compressed by gzip. An empty field, `nan`, `null` or `NA` is a missing value;
-//! `true` is 1, and `false` is 0.
+//! is separated by tabs. CSV and TSV files may be compressed by gzip. An empty field, `nan`, `null` or `NA` is a
+//! missing value; `true` is 1, and `false` is 0.
 //!
 //! Features stay in the file ([`Features`](super::Features)) if it is an uncompressed Arrow file and the only file of
-//! its set. It must hold lists of 32-bit floats without nulls, and consecutive rows for each query. Values that stay in
-//! the file are checked at their first use ([`check_values`](crate::data::RankingDataset::check_values)); all other
-//! values are checked during reading.
+//! its set. Such an Arrow file must hold lists of 32-bit floats without nulls, and consecutive rows for each query.
+//! Values that stay in the file are checked at their first use
+//! ([`check_values`](crate::data::RankingDataset::check_values)); all other values are checked during reading.
 //!
 //! Sizes that a file states are compared with its contents before memory is allocated. The limits of [`ReadOptions`]
 //! apply as for compressed text.

@@ -1,7 +1,7 @@
 //! Features that stay in a file: rows are copied and normalized only when they are used.
 //!
-//! Code that asks for all features as one slice needs them in memory. If the file holds them as one slice, that slice
-//! is used; otherwise they are copied.
+//! Code that asks for all features as one slice needs them in memory. If the file holds all features as one slice, that
+//! slice is used; otherwise they are copied.
 
 mod survey;
 #[cfg(test)]
@@ -45,11 +45,11 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Keeps at most this many bytes in memory. Values are then read whenever they are used.
+    /// Keeps at most this many bytes in memory. From then on, values are read whenever they are used.
     fn keep(&self, bytes: usize);
 
-    /// Returns whether values are read whenever they are used. A slice of all values would then load the whole file
-    /// into memory.
+    /// Returns whether values are read whenever they are used. If values are read whenever they are used, a slice of
+    /// all values would load the whole file into memory.
     fn is_read(&self) -> bool;
 
     /// Copies values of a slice, and keeps the surrounding values in memory for later use.
@@ -145,8 +145,8 @@ impl InFile {
         &self.file.parts
     }
 
-    /// Returns the processes that share the reading. These are the given processes if features are streamed, otherwise
-    /// only this one.
+    /// Returns the processes that share the reading. If features are streamed, these are all processes, otherwise only
+    /// this one.
     pub fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         if self.streaming.is_some() { processes } else { &OneProcess }
     }

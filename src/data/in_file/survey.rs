@@ -97,7 +97,7 @@ impl Survey {
         first.into_iter().chain(missing).chain(self.sums.iter().copied()).chain(ranges).collect()
     }
 
-    /// Returns the survey that [`to_numbers`](Self::to_numbers) has turned into numbers.
+    /// Restores a survey from the numbers that [`to_numbers`](Self::to_numbers) returned.
     pub fn from_numbers(numbers: &[f64]) -> Self {
         let (first, of_features) = numbers.split_at(4);
         let width = of_features.len() / 4;

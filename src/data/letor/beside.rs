@@ -24,8 +24,8 @@ impl Beside {
         PathBuf::from(name)
     }
 
-    /// Finds the file next to `data`. The name is `DATA.ENDING`; for `FILE.gz`, the names `FILE.ENDING` and
-    /// `FILE.ENDING.gz` are also tried.
+    /// Finds the file next to `data`. The name is `DATA.ENDING`; for compressed data `FILE.gz`, the names `FILE.ENDING`
+    /// and `FILE.ENDING.gz` are also tried.
     pub(super) fn find(&self, data: &Path) -> Option<PathBuf> {
         let mut candidates = vec![self.name(data)];
         if data.extension().is_some_and(|extension| extension == "gz") {

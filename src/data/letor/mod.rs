@@ -2,19 +2,19 @@
 //!
 //! * Indices of features start at 1, ascend, and may have gaps. An absent feature is 0, or missing ([`Absent`]).
 //! * `NULL` and `nan` are missing values, which may be refused, replaced or kept ([`Missing`]).
-//! * Several files are read as one set. A file may be gzip-compressed, which its first bytes show. Lines end with LF or
+//! * Several files are read as one set. A gzip-compressed file is recognized by its first bytes. Lines end with LF or
 //!   CRLF. Blank lines and comment lines are skipped.
 //! * The documents of a query are on consecutive lines of one file or, with the option `sort`, on any of its lines.
 //!   Without `qid:`, the file `FILE.query` next to `FILE` holds the size of each query, one number per line, as in
 //!   LightGBM.
 //! * With [`Weights::File`], `FILE.query_weights` next to `FILE` holds the weight of each query in training.
-//!   `FILE.weight` holds the weight of each document, as in LightGBM. Both files have one number per line.
+//!   `FILE.weight` holds the weight of each document, as in LightGBM. Files of weights have one number per line.
 //! * The comment `#docid = NAME ...` gives a document the identifier NAME. Any other comment is the document's
 //!   identifier as a whole.
 //! * Labels are finite numbers of at least 0, not necessarily integers ([`RankingDataset::check_integer_labels`]).
 //!   Values are finite or missing.
 //!
-//! The text is read in blocks of whole lines. Threads of rayon parse these blocks while the next blocks are read.
+//! The text is read in blocks of whole lines. Threads of rayon parse blocks of text while the next blocks are read.
 //! Blocks do not depend on the number of threads, so neither do the result and the first error. Reading takes time
 //! linear in the size of the text, and memory for the dataset and a few blocks.
 

@@ -1,10 +1,10 @@
 //! Generates data in the shape of MSLR-WEB, for tests, benchmarks and first steps at any scale.
 //!
 //! Every document has hidden traits, which it partly shares with the other documents of its query. The label of a
-//! document is a non-linear score of its traits plus noise, graded by thresholds. So a linear ranker beats chance, and
-//! a non-linear ranker beats a linear one. The features of a document are noisy views of its traits on the scales of
-//! real web features (see `traits`), so normalizers matter. List lengths are log-normal; labels 0 to 4 have the shares
-//! .52 .23 .19 .04 .02.
+//! document is a non-linear score of its traits plus noise, graded by thresholds. A linear ranker therefore beats
+//! chance, and a non-linear ranker beats a linear one. The features of a document are noisy views of its traits on the
+//! scales of real web features (see `traits`), so normalizers matter. List lengths are log-normal; labels 0 to 4 have
+//! the shares .52 .23 .19 .04 .02.
 //!
 //! Two other hidden scorers ([`HiddenScorer`]) use steps, or let a label depend on the other documents of the list.
 //!
@@ -95,7 +95,7 @@ const MOST_QUERIES: usize = 1_000_000_000_000;
 /// more.
 const CELLS: usize = 1 << 26;
 
-/// The number of bytes per cell during writing: its number in millionths, then text, or a table and the writer's copy.
+/// The number of bytes that a cell needs during writing, either for a number and its text, or for a table and its copy.
 const WRITTEN: usize = 24;
 
 /// The number of bytes that a query needs in addition to its documents.
@@ -167,7 +167,8 @@ impl SynthConfig {
         World::new(self)
     }
 
-    /// Generates a range of the queries, counted from 0. They have the same identifiers as in the whole set.
+    /// Generates a range of the queries, counted from 0. The generated queries have the same identifiers as in the
+    /// whole set.
     pub(crate) fn generate_part(&self, queries: Range<usize>) -> Result<RankingDataset, DataError> {
         self.part(&self.world(), queries)
     }

@@ -1,4 +1,4 @@
-//! Writes LETOR lines with decimal features, fast.
+//! Writes LETOR lines with decimal features quickly.
 
 /// Writes lines with a fixed number of features.
 pub(super) struct LineWriter {

@@ -92,7 +92,7 @@ pub struct ReadOptions {
     #[serde(skip_serializing_if = "Absent::is_zero")]
     pub absent: Absent,
     /// A number that marks a missing value in the files, as a 32-bit float. A number beyond the range of 32-bit floats
-    /// marks all such numbers. Default: none.
+    /// marks all numbers beyond that range. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_value: Option<f64>,
     /// The source of the queries. Default: `auto`.
@@ -113,8 +113,8 @@ pub struct ReadOptions {
     /// The largest index of a feature. Default: 1,000,000.
     pub max_feature_index: usize,
     /// The largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default:
-    /// 16 per byte of text, or 64 per byte of a compressed file if that is less, but at least 2^26 (256 MiB). This
-    /// limit keeps a small hostile file from requesting a large matrix.
+    /// 16 per byte of text, or 64 per byte of a compressed file if that is less, but at least 2^26 (256 MiB). The
+    /// default keeps a small hostile file from requesting a large matrix.
     pub max_cells: Option<usize>,
     /// The length of the longest line in bytes. Default: 64 MiB.
     pub max_line_bytes: usize,
@@ -189,8 +189,8 @@ impl ReadOptions {
         Ok(())
     }
 
-    /// Returns the number that marks a missing value, as a 32-bit float. Without such a number, returns NaN, which
-    /// equals no value.
+    /// Returns the number that marks a missing value, as a 32-bit float. Without a number that marks missing values,
+    /// returns NaN, which equals no value.
     pub(crate) fn missing_number(&self) -> f32 {
         self.missing_value.map_or(f32::NAN, |value| value as f32)
     }

@@ -12,7 +12,7 @@ use super::options::ReadOptions;
 use crate::data::error::DataError;
 use crate::data::input::Input;
 
-/// The size of a block in bytes. It is fixed, so blocks do not depend on the number of threads.
+/// The size of a block in bytes. The block size is fixed, so blocks do not depend on the number of threads.
 pub(crate) const BLOCK: usize = 2 << 20;
 
 /// The size in bytes to which any compressed file may grow; beyond it, the ratio is limited.
@@ -176,7 +176,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Opens an input. If its first bytes are gzip's, the reader decompresses it, and its compressed size is also returned.
+/// Opens an input. An input that begins like gzip is decompressed by the reader, and its compressed size is also
+/// returned.
 ///
 /// # Errors
 /// Returns [`DataError::Io`] if the input cannot be opened or read.

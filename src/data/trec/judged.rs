@@ -40,7 +40,7 @@ where
     read_judged_from(Input::from_path(run), qrels, complete, of_query)
 }
 
-/// Reads a run from a file or a reader, and otherwise does the same as [`read_judged`].
+/// Reads a run from a file or a reader, and passes its judged queries to `of_query`, as [`read_judged`] does.
 ///
 /// # Errors
 /// Returns the errors of [`read_run`](super::read_run).

@@ -7,8 +7,8 @@
 //!
 //! * [`Qrels::read`] reads all judgments of a file.
 //! * [`read_run`] passes a run to a function query by query, in parallel. Memory holds only the longest query and a few
-//!   blocks of text, whatever the length of the run. The lines of a query should be consecutive. If they are not, the
-//!   run is read again and its text is held in memory.
+//!   blocks of text, whatever the length of the run. The lines of a query should be consecutive. If lines of a query
+//!   are not consecutive, the run is read again and its text is held in memory.
 //! * [`read_judged`] passes only the queries of a run that have judgments.
 //! * [`read_run_scores`] reads the scores of a dataset's documents from a run.
 //! * [`Qrels::read_from`], [`read_run_from`] and [`read_judged_from`] read any [`Input`](super::Input).

@@ -15,7 +15,7 @@ use crate::data::text::source::Source;
 #[derive(Clone)]
 struct Segment {
     bytes: Range<usize>,
-    /// The number of lines of the file before these lines.
+    /// The number of lines of the file before the range.
     before: usize,
 }
 

@@ -66,8 +66,8 @@ fn failed(source: std::io::Error) -> DataError {
     DataError::Io { path: PathBuf::new(), source }
 }
 
-/// Checks that TREC files can hold every query of a dataset. They cannot if an identifier is empty, has blanks or
-/// control characters, or begins with `#`, which starts a comment.
+/// Checks that TREC files can hold every query of a dataset. A TREC file cannot hold an identifier that is empty, has
+/// blanks or control characters, or begins with `#`, which starts a comment.
 ///
 /// # Errors
 /// Returns [`DataError::Inconsistent`] for the first query that no TREC file can hold.
@@ -87,7 +87,8 @@ pub fn check_query(query: &str) -> Result<(), DataError> {
     )
 }
 
-/// Checks that TREC files can hold the tag of a run. They cannot if it is empty, or has blanks or control characters.
+/// Checks that TREC files can hold the tag of a run. A TREC file cannot hold a tag that is empty, or has blanks or
+/// control characters.
 ///
 /// # Errors
 /// Returns [`DataError::Inconsistent`] for a tag that no TREC file can hold.
@@ -95,7 +96,8 @@ pub fn check_tag(tag: &str) -> Result<(), DataError> {
     check_field("run identifier", tag)
 }
 
-/// Checks that text can be a field of a line. It cannot if it is empty, or has blanks or control characters.
+/// Checks that text can be a field of a line. Text cannot be a field if it is empty, or has blanks or control
+/// characters.
 pub fn check_field(what: &str, text: &str) -> Result<(), DataError> {
     refuse_unless(is_name(text), what, text, "a name without blanks and control characters")
 }
