@@ -76,8 +76,8 @@ pub enum CachedBackwardError {
 /// contrastive learning batch size under memory limited setup, 2021).
 ///
 /// * `score` returns the scores of a chunk, `[documents]`. Both calls of `score` for a chunk use the same seed, so
-///   dropout stays on and drops the same neurons. Both calls must return the same scores: to the bit on the CPU,
-///   elsewhere within 1e-5 of the largest score.
+///   dropout stays on and drops the same neurons. Both calls must return the same scores, to the bit on the CPU and
+///   within 1e-5 of the largest score elsewhere.
 /// * `loss` maps the concatenated scores of all chunks to a tensor of shape `[1]`, as
 ///   [`forward_packed`](crate::loss::RankingLoss::forward_packed) does.
 /// * Chunk `i` is scored under the seed `seed_for(seed, "chunk", i)` of [`seed_for`]. Pass a different `seed` in each

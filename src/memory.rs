@@ -27,7 +27,7 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// A number of bytes, shown in the largest unit that is not larger.
+/// A number of bytes, shown in the largest unit that does not exceed it.
 struct Size(u64);
 
 impl fmt::Display for Size {

@@ -50,7 +50,7 @@ pub enum Found {
 pub struct UnknownName {
     /// The kind of name that was expected, such as `field`, `variant` or `parameter`.
     pub what: &'static str,
-    /// The object that should have a name of this kind, if the key does not say.
+    /// The object that has no such name, if the key does not say.
     pub of: Option<&'static str>,
     /// The name found.
     pub name: String,

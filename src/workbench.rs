@@ -129,7 +129,7 @@ pub fn is_file(input: &Input) -> bool {
     input.is_file()
 }
 
-/// Returns the error, or an error that names the kind of the file if its text is not of the kind that `fits`.
+/// Returns the error or, if a file's text is of another kind than `fits`, an error that names that kind.
 pub fn or_kind(error: DataError, file: &Path, fits: FileKind, expected: &str) -> DataError {
     error.or_kind(file, fits, expected)
 }

@@ -53,8 +53,8 @@ impl Columns {
 /// Properties that the files of a set must share, in addition to the options.
 #[derive(Debug, Clone, Default)]
 pub struct Like<'a> {
-    /// The source of the number of features, which ends an error about additional features. If `None`, the option is
-    /// the source.
+    /// The source of the number of features, which ends an error about additional features; `None` stands for the
+    /// option `features`.
     pub features_from: Option<&'static str>,
     /// The names of the features; empty if they are not known. A table with one column per feature must have the same
     /// feature names.

@@ -127,8 +127,8 @@ impl RankingDataset {
         self.check_values_in(&OneProcess)
     }
 
-    /// Does what [`check_values`](Self::check_values) does in the processes that share the reading. Each process checks
-    /// its share, and all return the same error.
+    /// Checks values as [`check_values`](Self::check_values) does, in the processes that share the reading. Each
+    /// process checks its share, and all return the same error.
     pub(crate) fn check_values_in(&self, processes: &dyn Processes) -> Result<(), DataError> {
         if self.features.window().is_some() && self.features.in_file().is_some_and(|file| !file.is_known()) {
             // Whoever streams data also wants their hash: one pass makes both.
@@ -137,9 +137,9 @@ impl RankingDataset {
         self.features.check()
     }
 
-    /// Cuts the documents into parts, one for each shard of the queries, which passes over the features process one by
-    /// one. Processes that share the reading of streamed features then read whole parts. Sums and hashes of the parts
-    /// are combined into sums and hashes over all features.
+    /// Cuts the documents into one part for each shard of the queries. Passes over the features process the parts one
+    /// by one. Processes that share the reading of streamed features read whole parts. Sums and hashes of the parts are
+    /// combined into sums and hashes over all features.
     pub(crate) fn cut(&mut self, shards: usize) {
         self.features.cut(Parts::new(&self.offsets, &Shards::new(self.queries(), shards)));
     }
@@ -417,8 +417,8 @@ impl RankingDataset {
     }
 
     /// Returns a hash that identifies the dataset. The hash is usually the [`data_hash`](Self::data_hash). If features
-    /// are normalized where they are used, the hash covers the values in the file and the normalizer. The hash of file
-    /// values and normalizer needs no pass over a file that was hashed before.
+    /// are normalized where they are used, the hash covers the values in the file and the normalizer. A hash of the
+    /// file's values and the normalizer needs no pass over a file that was hashed before.
     #[cfg(any(feature = "learners", test))]
     pub(crate) fn fingerprint(&self) -> String {
         self.hash_with(|hash| self.features.fingerprint_into(hash))

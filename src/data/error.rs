@@ -231,7 +231,7 @@ impl DataError {
         move |source| DataError::Io { path, source }
     }
 
-    /// Returns the error. If the error is about text of another kind of file than `fits`, names that kind instead.
+    /// Returns the error or, if a file's text is of another kind than `fits`, an error that names that kind.
     pub(crate) fn or_kind(self, file: &Path, fits: FileKind, expected: &str) -> DataError {
         let is_about_text = matches!(self, Self::Syntax { .. } | Self::Limit { .. } | Self::Empty { .. });
         match FileKind::of_file(file) {

@@ -43,8 +43,8 @@ pub struct Features {
 }
 
 impl Features {
-    /// Returns all values. Values are borrowed if they are in memory or if a mapped file holds them in one batch. In
-    /// other cases, the first call copies the values into memory, where they stay.
+    /// Returns all values. Values are borrowed if they are in memory or if a mapped file holds them in one batch. The
+    /// first call copies other values into memory, where they stay.
     pub fn to_slice(&self) -> &[f32] {
         self.file.as_ref().map_or(&self.own, InFile::all)
     }

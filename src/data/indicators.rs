@@ -64,7 +64,7 @@ impl Indicators {
         }
     }
 
-    /// Fills rows of features in place, and lengthens their vector.
+    /// Fills missing values in rows of features and adds the columns that mark them, all in the same vector.
     pub fn fill_in_place(&self, rows: &mut Vec<f32>) {
         let (features, width) = (self.means.len(), self.width());
         let count = rows.len() / features.max(1);

@@ -62,7 +62,7 @@ pub enum NormalizerKind {
 pub struct Normalizer {
     pub(super) features: usize,
     pub(super) map: FeatureMap,
-    /// The values that replace missing values; `None` if those stay missing.
+    /// The values that replace missing values; `None` if missing values are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) missing: Option<Indicators>,
 }

@@ -9,8 +9,8 @@ pub enum SumPath {
     Auto,
     /// Kernels visit every pair.
     Pairs,
-    /// Kernels need O(n log n) time where possible: for results in `f32`, and weights that follow the labels and
-    /// scores.
+    /// Kernels need only O(n log n) time where a fast way exists, which requires results in `f32` and weights that
+    /// follow the labels and scores.
     Fast,
 }
 

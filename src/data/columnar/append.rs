@@ -424,7 +424,7 @@ impl<'a, 'b> Appender<'a, 'b> {
         }
     }
 
-    /// Returns the number in the file of a row of the current part, from 1.
+    /// Returns the number, from 1 in the file, of a row in the current part.
     fn row(&self, row: usize) -> usize {
         self.assembly.dataset.documents() - self.documents_before + row + 1
     }

@@ -105,8 +105,8 @@ impl Layout {
         Ok(Self { label, query, document, weight, query_weight, key, features, width, names })
     }
 
-    /// Returns the columns in use, in the order of the file. Afterwards, the layout's indices refer only to the columns
-    /// in use.
+    /// Returns the columns in use, in the order of the file. After this call, the indices of the layout refer only to
+    /// the columns in use.
     pub fn project(&mut self) -> Vec<usize> {
         let Self { label, query, document, weight, query_weight, key, features, .. } = self;
         let mut places = vec![query];

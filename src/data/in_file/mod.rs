@@ -73,7 +73,7 @@ pub fn of_source(data: &RankingDataset, source: Box<dyn Source>) -> RankingDatas
     RankingDataset { features: InFile::new(source, data.feature_count).into(), ..data.clone() }
 }
 
-/// The features in a file, `[rows x width]`. Clones share what is known about the values.
+/// The features in a file, `[rows x width]`. Clones share the survey and the hashes of the values.
 #[derive(Clone)]
 pub(super) struct InFile {
     file: Arc<Rows>,

@@ -91,8 +91,8 @@ impl Default for SynthConfig {
 /// The largest number of queries, more than any disk can hold.
 const MOST_QUERIES: usize = 1_000_000_000_000;
 
-/// The largest number of cells (documents x features) written at a time, 256 MiB in a table. A single query may have
-/// more.
+/// The largest number of cells (documents x features) that are written at a time, which take 256 MiB in a table. A
+/// single query may have more.
 const CELLS: usize = 1 << 26;
 
 /// The number of bytes that a cell needs during writing, either for a number and its text, or for a table and its copy.

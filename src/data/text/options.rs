@@ -114,7 +114,7 @@ pub struct ReadOptions {
     pub max_feature_index: usize,
     /// The largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default:
     /// 16 per byte of text, or 64 per byte of a compressed file if that is less, but at least 2^26 (256 MiB). The
-    /// default keeps a small hostile file from requesting a large matrix.
+    /// default limit keeps a small hostile file from requesting a large matrix.
     pub max_cells: Option<usize>,
     /// The length of the longest line in bytes. Default: 64 MiB.
     pub max_line_bytes: usize,
