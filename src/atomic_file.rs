@@ -43,8 +43,8 @@ pub fn prepare(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
     }
 }
 
-/// Calls `before`, then renames files that belong together to their final names. Only a process killed between two
-/// renames can leave some files renamed and others not.
+/// Calls `before`, then renames files that belong together to their final names. If the process is killed between two
+/// renames, only some of the files are renamed.
 ///
 /// # Errors
 /// Returns the path and the error of the first file that cannot be renamed, or the path of the first file and the error

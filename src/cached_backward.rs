@@ -1,4 +1,4 @@
-//! Gradients of a loss over more documents than fit in a model's memory at once.
+//! Computes gradients of a loss over more documents than fit in memory at once.
 
 use std::ops::Range;
 
@@ -16,19 +16,19 @@ pub enum CachedBackwardError {
     /// No chunk at all.
     #[error("no chunk, expected one or more")]
     NoChunk,
-    /// A chunk without a score.
+    /// A chunk has no score.
     #[error("chunk {}: no score, expected one or more", .chunk + 1)]
     NoScore {
         /// The chunk.
         chunk: usize,
     },
-    /// A loss that is not one number.
+    /// The loss is not a single number.
     #[error("the loss is {found:?}, expected [1]")]
     Loss {
         /// The shape of the loss.
         found: Vec<usize>,
     },
-    /// Scores that carry no gradient.
+    /// The scores carry no gradient.
     #[error(
         "chunk {}: the scores carry no gradient, expected those of a model on an autodiff device with a parameter that \
          requires one",
@@ -38,7 +38,7 @@ pub enum CachedBackwardError {
         /// The chunk.
         chunk: usize,
     },
-    /// A chunk with a different number of scores in the second pass than in the first.
+    /// A chunk has different numbers of scores in the two passes.
     #[error("chunk {}: {second} scores in the second pass, expected the {first} of the first pass", .chunk + 1)]
     Number {
         /// The chunk.
@@ -48,7 +48,7 @@ pub enum CachedBackwardError {
         /// The number of scores in the second pass.
         second: usize,
     },
-    /// A score that differs between the two passes, so the gradient would fit neither.
+    /// A score differs between the two passes, so the gradient would fit neither.
     #[error(
         "chunk {}, score {}: {second} in the second pass, expected the {first} of the first pass: no other thread may draw \
          from burn's generator, and `score` may keep no state",
@@ -69,18 +69,18 @@ pub enum CachedBackwardError {
 
 /// Computes the value and the gradient of a loss on the scores of all chunks, with the memory of a single chunk.
 ///
-/// A first pass computes the scores of each chunk without recording operations. The loss then gives its gradient with
-/// respect to the scores. A second pass computes and records the scores of each chunk again, and propagates the
-/// gradient to the parameters. The gradients of chunks are added in order. A training step on many long lists thus
-/// needs the memory of only a few documents. The cost is about one more forward pass (Gao et al., Scaling deep
-/// contrastive learning batch size under memory limited setup, 2021).
+/// A first pass computes the scores of each chunk without recording operations. The loss then provides its gradient
+/// with respect to the scores of all chunks. A second pass computes and records the scores of each chunk again, and
+/// propagates the gradient to the parameters. The gradients of chunks are added in order. A training step on many long
+/// lists thus needs the memory of only a few documents. The cost is about one more forward pass (Gao et al., Scaling
+/// deep contrastive learning batch size under memory limited setup, 2021).
 ///
 /// * `score` returns the scores of a chunk, `[documents]`. Both calls of `score` for a chunk use the same seed, so
-///   dropout stays on and drops the same neurons. Both calls must return the same scores, to the bit on the CPU and
-///   within 1e-5 of the largest score elsewhere.
+///   dropout stays on and drops the same neurons. Both calls of `score` must return the same scores, to the bit on the
+///   CPU and within 1e-5 of the largest score elsewhere.
 /// * `loss` maps the concatenated scores of all chunks to a tensor of shape `[1]`, as
 ///   [`forward_packed`](crate::loss::RankingLoss::forward_packed) does.
-/// * Chunk `i` is scored under the seed `seed_for(seed, "chunk", i)` of [`seed_for`]. Pass a different `seed` in each
+/// * Chunk `i` is scored with the seed `seed_for(seed, "chunk", i)`; see [`seed_for`]. Pass a different `seed` in each
 ///   step.
 ///
 /// Returns the detached loss, `[1]`, and the gradient of each parameter, as `GradientsParams::from_grads` does.

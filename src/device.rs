@@ -23,9 +23,9 @@ use burn::tensor::{Device, Tensor};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Backend {
-    /// First part of a device name.
+    /// The first part of a device name.
     pub name: &'static str,
-    /// A description of one line.
+    /// A one-line description.
     pub summary: &'static str,
     /// Whether this build includes the backend.
     pub built: bool,
@@ -69,9 +69,9 @@ pub enum DeviceError {
     Selector {
         /// The device name given.
         found: String,
-        /// The part after the first colon; empty without one.
+        /// The part of the device name after the first colon, or an empty text.
         selector: String,
-        /// The selectors that the backend has.
+        /// The selectors that the backend accepts.
         expected: &'static str,
     },
     /// The backend exists, but the device does not work.

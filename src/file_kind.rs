@@ -177,7 +177,7 @@ impl FileKind {
         matches!(self, Ranker | Onnx) || foreign.contains(&self)
     }
 
-    /// Returns whether the kind is known and is not a configuration.
+    /// Returns whether the file is of a known kind other than a configuration.
     pub fn is_another_text(self) -> bool {
         !self.is_plain() && self != Self::Configuration
     }

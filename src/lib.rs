@@ -28,8 +28,8 @@
 //! - **From clicks**: learn [without position bias](guide::clicks).
 //! - **On other hardware**: build with one of the features `cuda`, `rocm`, `vulkan`, `metal`, `wgpu`, then call
 //!   [`device::open`] or use burn's own devices. The whole test suite runs on x86-64 CPUs. Every GPU kernel and every
-//!   loss agreed with its definition on an NVIDIA H100 through Vulkan; CUDA, AMD and Apple devices have not been
-//!   tested. [Other hardware](guide::hardware) says how to check a device.
+//!   loss agreed with its definition on an NVIDIA H100 through Vulkan. The CUDA backend, AMD devices and Apple devices
+//!   have not been tested. [Other hardware](guide::hardware) says how to check a device.
 //!
 //! # Modules
 //! The modules form layers, each of which uses only those below it:

@@ -1,4 +1,4 @@
-//! Imports the items that a ranking model usually needs by `use burn_rank::prelude::*;`.
+//! The items that a ranking model usually needs, imported by `use burn_rank::prelude::*;`.
 //!
 //! The prelude has the trait that gives losses their `forward`, every loss with its configuration, and losses by name.
 //! The prelude also has [`Segments`] for flat scores, [`Lists`] with weights or a teacher, the measures, and their

@@ -19,7 +19,7 @@ use crate::text::{did_you_mean, nearest, one_of, shown};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// The dotted key, with positions in lists from 0, as in `scorer.hidden[0]`. Empty if the refusal is about the
+    /// The dotted key, with positions in lists from 0, as in `scorer.hidden[0]`; empty if the refusal is about the
     /// whole input.
     pub key: String,
     /// The value found.
@@ -77,8 +77,8 @@ impl Refusal {
         Self { key: key.into(), found: Found::Described(found), expected: expected.into() }
     }
 
-    /// Creates a refusal of the unknown name of a `what`. The message lists the names in `known`, unless `expected`
-    /// says which names are valid.
+    /// Creates a refusal of an unknown name; `what` says what kind of name it is. The message lists the names in
+    /// `known`, unless `expected` says which names are valid.
     pub fn unknown<N: Into<String>>(
         key: impl Into<String>,
         what: &'static str,
@@ -91,7 +91,7 @@ impl Refusal {
         Self { key: key.into(), found, expected: expected.into() }
     }
 
-    /// Adds to a refusal of an unknown name that `of` is the object without such a name.
+    /// Adds the object `of`, which has no such name, to a refusal of an unknown name.
     pub fn of(mut self, of: &'static str) -> Self {
         if let Found::Unknown(unknown) = &mut self.found {
             unknown.of = Some(of);
@@ -104,8 +104,8 @@ impl Refusal {
         Self { key: key.into(), found: Found::Fault(words.to_string()), expected: String::new() }
     }
 
-    /// Checks, before the memory is used, that enough is free for what the value at `key` makes `what` use. `advice`
-    /// says what to lower.
+    /// Checks that enough memory is free for `what`, whose size the value at `key` determines. `advice` says what to
+    /// lower.
     ///
     /// # Errors
     /// Returns a refusal of the key if `bytes` exceeds the free memory.
@@ -113,7 +113,7 @@ impl Refusal {
         memory::ask(bytes).map_err(|shortage| Self::fault(key, format_args!("{what} {shortage}: {advice}")))
     }
 
-    /// Puts the key below `table`.
+    /// Prefixes the key of the refusal with `table`.
     pub fn under(mut self, table: &str) -> Self {
         let dot = if table.is_empty() || self.key.is_empty() || self.key.starts_with('[') { "" } else { "." };
         self.key = format!("{table}{dot}{}", self.key);

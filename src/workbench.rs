@@ -42,7 +42,7 @@ pub mod check {
     pub use crate::data::check::{Check, Finding, ISTELLA_MISSING, Kind, Level, Report, SetReport};
 }
 
-/// The JSON notation, and tables in JSON.
+/// The JSON notation and the JSON tables of the library.
 pub mod json {
     pub use crate::__json as json;
     pub use crate::__tagged as tagged;

@@ -25,7 +25,7 @@ pub(super) struct Assembly<'a> {
     pub options: &'a ReadOptions,
     pub dataset: RankingDataset,
     pub rows: Rows,
-    /// The number of features on the first line, for which memory is laid out.
+    /// The number of features on the first line, which determines the memory reserved for each row.
     pub columns: Option<usize>,
     /// The bytes of the earlier files, as counted for the limit of cells.
     pub bytes: u64,
@@ -47,7 +47,7 @@ pub(super) struct Assembly<'a> {
     pub like: &'a Like<'a>,
     /// The source of the number of features, which ends an error about too many features.
     pub features_from: &'static str,
-    /// The feature names in the tables so far that have one column per feature.
+    /// The feature names of the tables read so far that have one column per feature.
     #[cfg(feature = "columnar")]
     pub feature_columns: Option<Vec<String>>,
     /// The number of files whose features have names.
@@ -83,7 +83,7 @@ pub struct Assembled {
     pub keys: Option<Keys>,
 }
 
-/// Reads inputs one after another, each by `read`, into one dataset.
+/// Reads inputs into one dataset by calling `read` for each of them in turn.
 pub(super) fn assemble<'a>(
     inputs: impl IntoIterator<Item = Input>,
     options: &'a ReadOptions,
@@ -219,7 +219,7 @@ impl<'a> Assembly<'a> {
         self.dataset.offsets.push(self.dataset.documents_grouped() + documents);
     }
 
-    /// Adds the identifiers of the next documents, so there are `documents` in all. An empty `ids` adds none.
+    /// Adds the identifiers of the next documents, so there are `documents` in all. An empty `ids` adds no identifier.
     pub fn add_document_ids(&mut self, ids: &mut Vec<String>, documents: usize) {
         if !ids.is_empty() {
             self.dataset.document_ids.resize(self.dataset.documents(), String::new());
@@ -237,9 +237,9 @@ impl<'a> Assembly<'a> {
     }
 
     /// Moves the documents of each query in the current file next to the query's first document, in the order of the
-    /// file. The file began after `documents_before` documents. If a value differs within a query, `refuse` makes the
-    /// error. `refuse` receives the first document whose value differs, from 0, with the value found and the value
-    /// expected.
+    /// file. The current file began after `documents_before` documents. If a value differs within a query, `refuse`
+    /// creates the error. `refuse` receives the first document whose value differs, from 0, with the value found and
+    /// the value expected.
     pub fn put_together(
         &mut self,
         documents_before: usize,
@@ -284,8 +284,8 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Checks that the runs of a query agree in the query's weight and key, and keeps one of each. For each run from
-    /// `first` on, `home` holds the first run of the same query.
+    /// Checks that all runs of a query have the same weight and key, and keeps one weight and one key per query. For
+    /// each run from `first` on, `home` holds the first run of the same query.
     fn check_runs(
         &mut self,
         first: usize,

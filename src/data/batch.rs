@@ -1,4 +1,4 @@
-//! Puts queries into batches in which all lists have one length. A `RankingBatch` holds padded queries, and the
+//! Pads queries to equal length and puts them into batches. A `RankingBatch` holds padded queries, and the
 //! `BatchPlanner` decides which queries share a batch.
 //!
 //! The size of a batch is limited by its padded cells (queries x longest list), not its queries, so memory is bounded
@@ -82,13 +82,13 @@ pub struct BatchPlannerConfig {
     /// The largest number of padded cells (queries x longest list) in a batch. A longer query forms a batch by itself.
     /// Default: 16,384.
     pub max_cells: usize,
-    /// The number of queries in a batch, which replaces the limit `max_cells`. The last batch may have fewer.
+    /// The number of queries in a batch, which replaces the limit `max_cells`. The last batch may have fewer queries.
     pub queries: Option<usize>,
     /// The queries to keep. Default: all.
     pub keep: Keep,
     /// Whether queries of similar length share a batch. Default: true.
     pub bucket: bool,
-    /// Whether each epoch has a different order. Default: true.
+    /// Whether queries are shuffled anew in each epoch. Default: true.
     pub shuffle: bool,
 }
 
@@ -104,7 +104,7 @@ impl BatchPlannerConfig {
         Self { max_cells, shuffle: false, ..Self::default() }
     }
 
-    /// Checks that the sizes are not 0.
+    /// Checks that the sizes of batches are not 0.
     ///
     /// # Errors
     /// Returns [`Refusal`] if a size is 0.

@@ -19,7 +19,7 @@ impl ByteSize {
         Self(mib << 20)
     }
 
-    /// Returns the number of bytes, or the largest `usize` if it is smaller.
+    /// Returns the number of bytes, limited to the largest `usize`.
     pub fn bytes(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }

@@ -89,9 +89,9 @@ impl ClickModel {
         Ok(())
     }
 
-    /// Generates sessions of every query, whose documents are shown by descending `scores`, one score per document.
-    /// Ties keep the order of the dataset; a document with the score `-inf` is not shown, so it is not clicked. Each
-    /// query has a separate seed. Sessions without a click teach nothing and are left out.
+    /// Generates sessions of every query, in which documents are shown by descending score. `scores` holds one score
+    /// per document. Ties keep the order of the dataset; a document with the score `-inf` is not shown, so it is not
+    /// clicked. Each query has a separate seed. Sessions without a click teach nothing and are left out.
     ///
     /// # Errors
     /// Returns the errors of [`check`](ClickModel::check). Returns [`DataError::Inconsistent`] if the numbers of scores

@@ -14,13 +14,13 @@ pub struct Columns {
     /// The column of the labels. Default: `label`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The column of the identifiers of the queries. Default: `query` or `qid`.
+    /// The column of the query identifiers. Default: `query` or `qid`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<String>,
-    /// The column of the identifiers of the documents. Default: `document` or `docid`, if the table has such a column.
+    /// The column of the document identifiers. The default is `document` or `docid`, if the table has such a column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The column of the weights of the documents in training. Default: `weight`, if the table has such a column.
+    /// The column of the document weights in training. The default is `weight`, if the table has such a column.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<String>,
     /// Columns to ignore.

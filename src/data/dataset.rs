@@ -44,8 +44,7 @@ pub struct RankingDataset {
     pub document_weights: Vec<f32>,
     /// The name of each feature; empty if the source has none.
     pub feature_names: Vec<String>,
-    /// The original place of each document, from 0, if rows were put together by query. Empty if the documents are in
-    /// their original order.
+    /// The original place of each document, from 0, if rows were put together by query; otherwise empty.
     pub read_order: Vec<usize>,
 }
 
@@ -116,9 +115,9 @@ impl RankingDataset {
         Ok(())
     }
 
-    /// Checks the values of features that stay in a file. Reading leaves this check to the first use by this crate's
-    /// learners, rankers and writers. A dataset and its clones are checked only once; other features were already
-    /// checked during reading.
+    /// Checks the values of features that stay in a file. The check happens at the first use by this crate's learners,
+    /// rankers and writers, not during reading. A dataset and its clones are checked only once; other features were
+    /// already checked during reading.
     ///
     /// # Errors
     /// Returns [`DataError::Cell`] for the first value that is infinite, or that is missing although missing values are
@@ -137,9 +136,9 @@ impl RankingDataset {
         self.features.check()
     }
 
-    /// Cuts the documents into one part for each shard of the queries. Passes over the features process the parts one
-    /// by one. Processes that share the reading of streamed features read whole parts. Sums and hashes of the parts are
-    /// combined into sums and hashes over all features.
+    /// Cuts the documents into one part for each shard of the queries. Each pass over the features processes one part
+    /// after another. Processes that share the reading of streamed features read whole parts. Sums and hashes of the
+    /// parts are combined into sums and hashes over all features.
     pub(crate) fn cut(&mut self, shards: usize) {
         self.features.cut(Parts::new(&self.offsets, &Shards::new(self.queries(), shards)));
     }
@@ -157,8 +156,8 @@ impl RankingDataset {
     /// as a slice still loads them all into memory.
     ///
     /// # Errors
-    /// Returns [`DataError::Inconsistent`] if the features are in memory. Also returned if a query has weight 0,
-    /// because leaving it out would need a copy.
+    /// Returns [`DataError::Inconsistent`] if the features are in memory. Returns [`DataError::Inconsistent`] also if a
+    /// query has weight 0, because leaving it out would need a copy.
     pub fn stream(&mut self, memory: ByteSize, window: ByteSize) -> Result<(), DataError> {
         if self.query_weights.contains(&0.0) {
             return Err(inconsistent("the weight of a query", 0, "above 0 in data that are streamed"));
@@ -181,8 +180,8 @@ impl RankingDataset {
         self.labels.len()
     }
 
-    /// Returns the identifier of a document of a query, by its place from 0. A document without an identifier gets its
-    /// number, from 1.
+    /// Returns the identifier of a query's document, given the place of the document in the query, from 0. A document
+    /// without an identifier gets its number, from 1.
     pub(crate) fn document_name(&self, query: usize, place: usize) -> String {
         let id = self.document_ids.get(self.offsets[query] + place).filter(|id| !id.is_empty());
         id.cloned().unwrap_or_else(|| (place + 1).to_string())

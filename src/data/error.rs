@@ -119,7 +119,7 @@ pub enum DataError {
     Limit {
         /// The file.
         path: PathBuf,
-        /// The size that is too large.
+        /// The size that exceeds the limit.
         found: String,
         /// The limit, with its unit.
         limit: String,
@@ -143,7 +143,7 @@ pub enum DataError {
     QueryWeights {
         /// The file of weights.
         path: PathBuf,
-        /// The number of weights, as far as they were read.
+        /// The number of weights that were read.
         weights: usize,
         /// The file of documents.
         data: PathBuf,
@@ -155,7 +155,7 @@ pub enum DataError {
     DocumentWeights {
         /// The file of weights.
         path: PathBuf,
-        /// The number of weights, as far as they were read.
+        /// The number of weights that were read.
         weights: usize,
         /// The file of documents.
         data: PathBuf,
@@ -195,7 +195,7 @@ pub enum DataError {
     /// An option is out of its range.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The data that a configuration key names are wrong.
+    /// The data that a configuration key names cannot be read or used.
     #[error("{key}: {source}")]
     Key {
         /// The dotted key.

@@ -38,7 +38,7 @@ pub struct Features {
     own: Vec<f32>,
     /// The values of a file, which replace `own`.
     file: Option<InFile>,
-    /// The parts that passes over the values process one by one.
+    /// The parts into which passes over the values are divided.
     parts: Parts,
 }
 
@@ -90,7 +90,7 @@ impl Features {
         self.file.as_ref()
     }
 
-    /// Cuts the documents into parts, which later passes process one by one.
+    /// Cuts the documents into parts. Later passes process one part after another.
     pub(super) fn cut(&mut self, parts: Parts) {
         if self.parts == parts {
             return;
@@ -101,12 +101,12 @@ impl Features {
         self.parts = parts;
     }
 
-    /// Returns the parts that passes over the values process one by one.
+    /// Returns the parts into which passes over the values are divided.
     pub(crate) fn parts(&self) -> &Parts {
         &self.parts
     }
 
-    /// Returns the processes that share the reading. If features are streamed, these are all processes, otherwise only
+    /// Returns the processes that share the reading, which are all processes if features are streamed, otherwise only
     /// this one.
     pub(crate) fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         self.file.as_ref().map_or(&OneProcess, |file| file.readers(processes))
@@ -134,8 +134,7 @@ impl Features {
         self.file.as_mut().is_some_and(|file| file.normalize(normalizer, offsets))
     }
 
-    /// Fills missing values and adds the columns that mark them. For streamed values, this happens whenever they are
-    /// used.
+    /// Fills missing values and adds the columns that mark them. Streamed values are filled whenever they are used.
     pub(super) fn fill(&mut self, normalizer: &Normalizer, missing: &Indicators, offsets: &[usize]) {
         if !self.file.as_mut().is_some_and(|file| file.fill(normalizer, offsets)) {
             missing.fill_in_place(self.in_memory());

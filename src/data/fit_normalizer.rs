@@ -17,7 +17,7 @@ const QUANTILES: usize = 257;
 /// The knots of `gauss` range from minus this number to this number. One document in a thousand lies beyond each end.
 const FARTHEST: f64 = 3.09;
 
-/// Data count as normalized by query if at least this share of the pairs of a query and a feature range from 0 to 1.
+/// The smallest share of pairs of a query and a feature that range from 0 to 1 in data normalized by query.
 const NORMALIZED: f64 = 0.95;
 
 /// The number of cells (documents x features) that are examined at a time.
@@ -102,11 +102,11 @@ impl Normalizer {
         }
     }
 
-    /// Normalizes a dataset in place. With [indicators](Self::fit_with_indicators), the dataset then has
+    /// Normalizes a dataset in place. With [indicators](Self::fit_with_indicators), the normalized dataset has
     /// [`columns`](Self::columns) features.
     ///
     /// # Errors
-    /// Returns [`DataError::FeatureCount`] if the number of features differs from the training data.
+    /// Returns [`DataError::FeatureCount`] if the data and the training data differ in their number of features.
     pub fn apply(&self, data: &mut RankingDataset) -> Result<(), DataError> {
         if data.feature_count != self.features {
             return Err(DataError::FeatureCount { found: data.feature_count, expected: self.features });

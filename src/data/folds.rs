@@ -1,4 +1,4 @@
-//! Folds for cross-validation: rotation of parts such as LETOR's five, folders `FoldN`, and splits of one dataset.
+//! Folds for cross-validation, made by rotating parts, by reading folders `FoldN`, or by splitting one dataset.
 //!
 //! With K parts, fold `f` trains on parts `f .. f + K - 3`, validates on part `f + K - 2` and tests on part `f + K -
 //! 1`, where numbers above K start again from 1. With the five parts of LETOR, fold 1 trains on S1 S2 S3, validates on
@@ -47,9 +47,9 @@ pub struct QueryFold {
     pub test: Vec<usize>,
 }
 
-/// Finds the folds in a folder. The first choice is folders `Fold1`, `Fold2`, ..., each with files `train`, `vali` and
-/// `test`. The second choice is parts `S1`, `S2`, ..., which are rotated. The last choice is files `train`, `vali` and
-/// `test` of a single fold.
+/// Finds the folds in a folder. The search prefers folders `Fold1`, `Fold2`, ..., each with files `train`, `vali` and
+/// `test`. The second preference of the search is parts `S1`, `S2`, ..., which are rotated. The last preference of the
+/// search is files `train`, `vali` and `test` of a single fold.
 ///
 /// File names end in `.txt`, `.txt.gz`, `.gz`, nothing, `.arrow`, `.parquet`, `.csv`, `.csv.gz`, `.tsv` or `.tsv.gz`,
 /// in this order of preference. `vali` may also be called `valid` or `validation`.
@@ -88,8 +88,8 @@ pub fn split(dataset: &RankingDataset, parts: usize, seed: u64) -> Result<Vec<Qu
 }
 
 /// Splits a dataset as [`split`] does, but queries with the same key stay together. A split by time does not rotate
-/// folds. A split by time has two more parts than folds. Fold `f` trains on parts `1 .. f`, validates on part `f + 1`
-/// and tests on part `f + 2`.
+/// folds. A split by time has two more parts than folds. In a split by time, fold `f` trains on parts `1 .. f`,
+/// validates on part `f + 1` and tests on part `f + 2`.
 ///
 /// # Errors
 /// Returns [`Refusal`] for fewer than three folds, or for too few queries, groups or times.
@@ -143,8 +143,8 @@ pub(crate) fn split_by(
 }
 
 /// Splits the queries of a dataset into sets that hold the given shares of the queries. Queries that stay together all
-/// go to the set of the middle one. Sets split by time follow one another; otherwise, the seed shuffles queries or
-/// groups before the split.
+/// go to the set to which the middle one of them belongs. Sets split by time follow one another; otherwise, the seed
+/// shuffles queries or groups before the split.
 pub(crate) fn split_by_shares(
     dataset: &RankingDataset,
     keys: Option<&Keys>,
@@ -186,7 +186,8 @@ fn deal(units: Vec<Vec<usize>>, parts: usize) -> Vec<Vec<usize>> {
     dealt
 }
 
-/// Cuts the units, in their order, into sets that hold the given shares of the queries. The queries of a set ascend.
+/// Cuts the units, in their order, into sets that hold the given shares of the queries. The query indices of each set
+/// ascend.
 fn cut(units: Vec<Vec<usize>>, shares: &[f64]) -> Vec<Vec<usize>> {
     let all: usize = units.iter().map(Vec::len).sum();
     let ends = shares.iter().scan(0.0, |end, share| {
@@ -246,7 +247,7 @@ fn named_files(folder: &Path, number: usize) -> Result<Fold, DataError> {
     Ok(Fold { number, train: set(SETS[0])?, validation: set(SETS[1])?, test: set(SETS[2])? })
 }
 
-/// Returns the number of the part that a file with this name holds: 2 for `S2.txt.gz`.
+/// Returns the number of the part that a file with this name holds, such as 2 for `S2.txt.gz`. 2 for `S2.txt.gz`.
 pub(crate) fn part_number(name: &str) -> Option<usize> {
     ending(name).1.strip_prefix('S')?.parse().ok()
 }

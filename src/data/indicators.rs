@@ -42,7 +42,7 @@ impl Indicators {
         self.means.len() + self.columns.len()
     }
 
-    /// Fills a row, whose first values are the features.
+    /// Fills the missing values of a row, whose first values are the features.
     pub fn fill(&self, row: &mut [f32]) {
         let (features, columns) = row.split_at_mut(self.means.len());
         for (column, feature) in columns.iter_mut().zip(&self.columns) {
@@ -55,7 +55,7 @@ impl Indicators {
         }
     }
 
-    /// Writes filled rows to `out`, from rows of features.
+    /// Fills the missing values of rows of features, and writes the results to `out`.
     pub fn fill_from(&self, rows: &[f32], out: &mut [f32]) {
         let features = self.means.len();
         for (row, wide) in rows.chunks_exact(features).zip(out.chunks_exact_mut(self.width())) {

@@ -19,7 +19,8 @@ pub(super) fn share_below(z: f64) -> f64 {
     0.5 + half * integral
 }
 
-/// Returns the place below which this share lies, `Phi^-1(share)`, for shares from 1e-12 to 1 - 1e-12.
+/// Returns the place `Phi^-1(share)` below which the given share of the distribution lies, for shares from 1e-12 to 1 -
+/// 1e-12.
 pub(super) fn place_of(share: f64) -> f64 {
     let (mut low, mut high) = (-8.0f64, 8.0f64);
     let mut z = 0.0f64;

@@ -12,9 +12,10 @@
 //!
 //! A feature that is constant (in the query for `query_min_max`, otherwise in the training data) becomes 0, except
 //! under `none`. A missing value (NaN) stays missing and does not affect other values. With
-//! [indicators](Normalizer::fit_with_indicators), it becomes the mean of the normalized training values. A feature that
-//! some training documents lack gets a column that marks missing values. Fitting costs O(documents x features);
-//! `quantile` and `gauss` also sort each feature (`fit_normalizer`). Results do not depend on the number of threads.
+//! [indicators](Normalizer::fit_with_indicators), a missing value becomes the mean of the normalized training values. A
+//! feature that some training documents lack gets a column that marks missing values. Fitting costs O(documents x
+//! features); `quantile` and `gauss` also sort each feature (`fit_normalizer`). Results do not depend on the number of
+//! threads.
 //!
 //! `gauss` fits 257 knots to each feature. The places `z_i` of the knots are equally spaced from -3.09 to 3.09. The
 //! value of knot `i` is the training value below which the share `Phi(z_i)` of the documents lies; `Phi` is the
@@ -24,7 +25,7 @@
 //! `auto` chooses `clipped_z_score` for training data that are already normalized by query, and otherwise `gauss`.
 //! `auto` examines all pairs of a query and a feature that varies in the query. Data count as normalized by query if
 //! the smallest value is 0 and the largest 1 in at least 95 % of the pairs of a query and a feature that varies in it.
-//! The choice costs one pass over the features.
+//! Choosing by `auto` costs one pass over the features.
 
 use serde::{Deserialize, Serialize};
 
@@ -156,8 +157,8 @@ impl Normalizer {
         &self.map
     }
 
-    /// Returns the normalized value of one feature, counted from 0. The value never decreases as `x` grows. For
-    /// `query_min_max` it is `None`, because it depends on the other documents.
+    /// Returns the normalized value of one feature, counted from 0. The normalized value never decreases as `x` grows.
+    /// For `query_min_max` the value is `None`, because it depends on the other documents.
     #[cfg(feature = "export")]
     pub(crate) fn value(&self, feature: usize, x: f32) -> Option<f32> {
         match &self.map {
@@ -171,9 +172,8 @@ impl Normalizer {
         }
     }
 
-    /// Refuses values that a file may hold but no fit produces. Examples are lists whose length differs from the number
-    /// of features, infinite numbers, negative scales, quantiles that do not ascend, and columns for features that do
-    /// not exist.
+    /// Refuses values that a file may hold but no fit produces. Impossible values are infinite numbers, negative
+    /// scales, quantiles that do not ascend, columns for unknown features, and lists with a wrong number of features.
     ///
     /// # Errors
     /// Returns [`Refusal`] of the first impossible value.

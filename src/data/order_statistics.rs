@@ -8,7 +8,7 @@ use crate::distributed::Processes;
 
 /// The number of values that the first pass distinguishes by their upper 16 bits.
 const FIRST: usize = 1 << 16;
-/// The number of values of the 8 bits that each further pass determines.
+/// The number of values that each further pass distinguishes by 8 more bits.
 const NEXT: usize = 1 << 8;
 /// The largest number of counts in memory at once, which need 128 MiB.
 const COUNTS: usize = 1 << 24;
@@ -18,8 +18,8 @@ const ROWS: usize = 512;
 const COLUMNS: usize = 8;
 
 /// Returns, for each feature, the values at `ranks` in the order of [`f32::total_cmp`], ignoring missing values. Ranks
-/// ascend and start at 0. The values equal those of a sorted copy, bit for bit. Processes that share the reading add up
-/// their counts.
+/// ascend and start at 0. The results equal the values of a sorted copy, bit for bit. Processes that share the reading
+/// add up their counts.
 pub(super) fn order_statistics(features: &Features, ranks: &[Vec<usize>], processes: &dyn Processes) -> Vec<Vec<f32>> {
     let readers = features.readers(processes);
     let most = ranks.iter().map(Vec::len).max().unwrap_or(0);
@@ -66,7 +66,7 @@ const PASSES: [(u32, usize); 3] = [(16, FIRST), (8, NEXT), (0, NEXT)];
 
 /// A requested value of which only the first bits are known.
 struct Wanted {
-    /// The bits that are known.
+    /// The known first bits.
     prefix: u32,
     /// The rank among the values that begin with these bits.
     rank: usize,

@@ -1,8 +1,8 @@
 //! The parts into which a dataset is cut, each with the documents of one shard of the queries.
 //!
-//! A pass over the values computes a result for each part and combines these results in order. The total does not
-//! depend on which process reads which part. If the data are not cut, each process reads a share of whole chunks, and
-//! results are combined chunk by chunk, as in a single process.
+//! A pass over the values computes a result for each part and combines these results in order. The result of a pass
+//! does not depend on which process reads which part. If the data are not cut, each process reads a share of whole
+//! chunks, and results are combined chunk by chunk, as in a single process.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -34,7 +34,7 @@ pub fn read_from(inputs: impl IntoIterator<Item = Input>, options: &ReadOptions)
     read_like(inputs, options, &Like::default()).map(|read| read.data)
 }
 
-/// Reads data as [`read_from`] does, and compares them with the properties that they must have.
+/// Reads data as [`read_from`] does, and checks them against the properties in `like`.
 pub fn read_like(
     inputs: impl IntoIterator<Item = Input>,
     options: &ReadOptions,
@@ -58,8 +58,8 @@ fn read_input(assembly: &mut Assembly, input: Input) -> Result<(), DataError> {
 /// The formats that can be read.
 const EXPECTED: &str = "LETOR text, an Arrow file (the IPC file format), a Parquet file, or CSV or TSV with a header";
 
-/// Returns the column separator if a file with this beginning is CSV or TSV. If the beginning does not tell, the name
-/// does.
+/// Returns the column separator if a file with these first bytes is CSV or TSV. If the first bytes do not decide, the
+/// file name does.
 fn separator(name: &Path, beginning: &[u8]) -> Option<u8> {
     let mut text = beginning.to_vec();
     if FileKind::of(beginning) == FileKind::Gzip {
@@ -127,8 +127,8 @@ fn not_a_table(input: &Input, beginning: &[u8]) -> Result<(), DataError> {
 /// The number of first bytes that distinguish formats.
 const BEGINNING: usize = 1 << 16;
 
-/// Returns the first bytes of an input, and the input to be read from its start. A pipe becomes a reader, because its
-/// first bytes cannot be read twice.
+/// Returns an input with its first bytes; the input can still be read from its start. A pipe becomes a reader, because
+/// its first bytes cannot be read twice.
 fn beginning(input: Input) -> Result<(Input, Vec<u8>), DataError> {
     let mut bytes = Vec::new();
     let (name, reader) = input.into_parts();

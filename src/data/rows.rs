@@ -9,7 +9,7 @@ use crate::memory::product;
 /// The number of rows of a cycle that one thread moves at a time.
 const PART: usize = 1000;
 
-/// Rows of features whose number is not known yet.
+/// Rows of features, where the number of features is not known yet.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     /// The values `[rows x stride]`, row-major; columns beyond `count` hold `absent`.
@@ -48,8 +48,8 @@ impl Rows {
         start
     }
 
-    /// Makes room for `count` columns. The columns grow by at least half, because small steps would cost quadratic time
-    /// if each line had one feature more than the last.
+    /// Makes room for `count` columns. The number of columns grows by at least half, because small steps would cost
+    /// quadratic time if each line had one feature more than the last.
     pub fn widen(&mut self, count: usize) {
         if count > self.stride {
             self.restride(count.max(self.stride + self.stride / 2));

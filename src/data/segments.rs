@@ -10,7 +10,7 @@ pub enum SegmentsError {
     /// No query at all.
     #[error("no query, expected one query of one document or more")]
     NoQuery,
-    /// A query without a document.
+    /// A query has no document.
     #[error("query {}: no document, expected one or more", .query + 1)]
     Empty {
         /// The query.
@@ -26,7 +26,7 @@ pub enum SegmentsError {
         /// The valid values.
         expected: String,
     },
-    /// No document has a query number that is below the largest one.
+    /// A query number below the largest one is missing.
     #[error("query {}: no document has the id {query}, expected every number from 0 to the largest id, {largest}", .query + 1)]
     Hole {
         /// The query number that is missing.
@@ -119,8 +119,8 @@ impl Segments {
     /// the rows, which breaks ties of scores.
     ///
     /// # Errors
-    /// Returns [`SegmentsError::NoQuery`] without rows, and [`SegmentsError::Hole`] if no row has a number below the
-    /// largest one.
+    /// Returns [`SegmentsError::NoQuery`] without rows, and [`SegmentsError::Hole`] if a query number below the largest
+    /// one is missing.
     pub fn from_ids(ids: &[usize]) -> Result<Self, SegmentsError> {
         let Some(&largest) = ids.iter().max() else { return Err(SegmentsError::NoQuery) };
         // As many numbers as rows have no hole, so that an id beyond takes no memory.
@@ -224,8 +224,8 @@ const RECTANGLES: usize = 4;
 /// The cost of each additional group, expressed in places, because every operation of a loss is launched once more.
 const LAUNCHES: usize = 4096;
 
-/// Returns the longest length of each group, in ascending order, for the cheapest groups; `sorted` has all lengths in
-/// ascending order.
+/// Returns the longest list length of each group in the cheapest division, in ascending order. `sorted` holds all list
+/// lengths in ascending order.
 fn tops(sorted: &[usize]) -> Vec<usize> {
     // The distinct lengths, each with the number of lists up to it.
     let mut lengths: Vec<(usize, usize)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Checks that weights of queries and weights of documents have in common.
+//! Common checks for the weights of queries and the weights of documents.
 
 use super::error::DataError;
 use crate::refusal::Refusal;
@@ -14,7 +14,7 @@ pub(super) fn given(what: &str, mut weights: Vec<f32>, count: usize) -> Result<V
     Ok(weights)
 }
 
-/// Checks stored weights, which may be empty or must satisfy [`given`].
+/// Checks stored weights, which must be empty or pass the checks of [`given`].
 pub(super) fn check(what: &str, weights: &[f32], count: usize) -> Result<(), DataError> {
     if weights.is_empty() { Ok(()) } else { check_all(what, weights, count) }
 }

@@ -36,7 +36,7 @@ impl Instructions {
         }
     }
 
-    /// Returns a description of one line.
+    /// Returns a one-line description.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Baseline => "every processor, no fused multiply-add",
@@ -71,8 +71,8 @@ impl Instructions {
         Self::ALL.iter().copied().filter(|set| set.is_found()).collect()
     }
 
-    /// Returns the best set that this processor supports. Kernels use it unless an [`Execution`](super::Execution) sets
-    /// another one.
+    /// Returns the best set that this processor supports. Kernels use the best set unless an
+    /// [`Execution`](super::Execution) chooses another one.
     pub fn best() -> Self {
         Target::best().instructions
     }

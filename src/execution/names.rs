@@ -1,4 +1,4 @@
-//! Reads instruction sets and ways of computing sums by name.
+//! Parses the names of instruction sets and of ways to compute sums.
 
 use std::str::FromStr;
 

@@ -4,7 +4,7 @@
 /// rounding of `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SumPath {
-    /// The faster way for the numbers of documents, and of documents that count, in a list.
+    /// Kernels choose the faster way by the number of documents in a list and the number of documents that count.
     #[default]
     Auto,
     /// Kernels visit every pair.
@@ -27,7 +27,7 @@ impl SumPath {
         }
     }
 
-    /// Returns a description of one line.
+    /// Returns a one-line description.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Auto => "the way that takes less time, list by list",

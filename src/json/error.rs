@@ -19,7 +19,7 @@ impl Value {
         }
     }
 
-    /// Returns a refusal of this value, in a place where `expected` is allowed.
+    /// Returns a refusal of this value, which says that `expected` is allowed.
     pub(super) fn refused(&self, expected: impl Into<String>) -> Refusal {
         Refusal { key: String::new(), found: self.found(), expected: expected.into() }
     }

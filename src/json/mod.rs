@@ -1,4 +1,4 @@
-//! JSON values that keep the order of their keys, and their decoding.
+//! Decodes JSON values, which keep the order of their keys.
 //!
 //! The files and tables of this crate keep their keys in the order of the fields. The crate serde_json keeps the order
 //! only with its feature `preserve_order`, which would change the maps of every crate in the build. Decoding tracks the

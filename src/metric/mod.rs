@@ -1,4 +1,4 @@
-//! Computes exact measures from tensors, also as metrics of burn-train.
+//! Computes exact measures of tensors, and offers them as metrics of burn-train.
 //!
 //! [`evaluate`] measures a `[queries, documents]` tensor of scores. [`evaluate_packed`] measures flat scores, one query
 //! after another. [`evaluate`] and [`evaluate_packed`] need no cargo feature. With the feature `train`, `RankingMetric`

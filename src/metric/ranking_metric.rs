@@ -67,7 +67,7 @@ pub enum RankingInput {
         scores: Tensor<2>,
         /// Labels.
         labels: Tensor<2>,
-        /// True for a document, false for padding.
+        /// The mask, which is true for documents and false for padding.
         mask: Tensor<2, Bool>,
     },
     /// Flat scores and labels, each of shape `[documents]`, with the query id of each document. Documents of a query
@@ -148,7 +148,7 @@ impl Adaptor<RankingInput> for RankingOutput {
 /// Queries that the convention leaves out do not count. A batch in which no query counts has no value; its entry is
 /// burn's "not available", which burn does not log. A batch that cannot be measured has the value NaN, and then so does
 /// its epoch. A batch cannot be measured with a NaN score, a label for which the measure has no gain, or tensors of
-/// different shapes. The log explains why the first batch of an epoch could not be measured.
+/// different shapes. For the first batch of an epoch that cannot be measured, the log explains why.
 #[derive(Clone)]
 pub struct RankingMetric {
     name: Arc<String>,

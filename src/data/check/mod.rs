@@ -19,7 +19,7 @@ use crate::distributed::OneProcess;
 use crate::text::{counted, plural};
 pub use known::ISTELLA_MISSING;
 
-/// Larger values are reported, because without a normalizer a scorer would learn only from them.
+/// Values beyond this size are reported, because without a normalizer a scorer would learn only from them.
 const HUGE: f32 = 1e6;
 /// The largest label whose gain `2^y - 1` fits into a signed 32-bit integer, in which most tools keep it.
 const LARGEST_LABEL: f32 = 31.0;
@@ -129,8 +129,9 @@ impl Report {
 pub struct Check {
     sets: Vec<SetReport>,
     findings: Vec<Finding>,
-    /// The index of the first set with each query; `documents` holds it for each hash of a document's features.
+    /// The index of the first set that contains each query.
     queries: HashMap<String, usize>,
+    /// The index of the first set that contains each document, by the hash of its features.
     documents: HashMap<u64, usize>,
     /// The names of the features, if the first set has names.
     names: Vec<String>,
@@ -448,7 +449,7 @@ fn have(count: usize) -> &'static str {
 
 /// Returns ascending feature numbers in words, with neighbors joined: "features 1, 3 to 5 and 9".
 pub(super) fn features_in_words(features: &[usize]) -> String {
-    /// The largest number of numbers and ranges that are listed.
+    /// The largest count of numbers and ranges in a list.
     const NAMED: usize = 8;
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &feature in features {

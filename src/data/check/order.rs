@@ -101,7 +101,7 @@ fn levels(labels: &[f32]) -> Vec<usize> {
     labels.iter().map(|label| all.partition_point(|other| other < label)).collect()
 }
 
-/// Returns evenly spaced queries that have at least two different labels. The queries have about [`DOCUMENTS`]
+/// Returns evenly spaced queries that have at least two different labels. The queries together have about [`DOCUMENTS`]
 /// documents or fewer.
 fn sample(data: &RankingDataset) -> Vec<usize> {
     let stride = data.documents().div_ceil(DOCUMENTS).max(1);

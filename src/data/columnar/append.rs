@@ -44,8 +44,8 @@ impl<'a, 'b> Appender<'a, 'b> {
         Self { assembly, path, layout, most_cells, documents_before, stored: None }
     }
 
-    /// Lets features stay in their file instead of copying them, if possible. Only features that are lists of 32-bit
-    /// floats in the only input can stay there.
+    /// Lets features stay in their file instead of copying them, if possible. Features can stay only if they are lists
+    /// of 32-bit floats in the only input file.
     pub fn leave_in_place(&mut self, map: Option<Arc<FileMap>>, schema: &Schema) {
         let Features::List(column) = self.layout.features else { return };
         let asked = self.assembly.options.features;
@@ -445,7 +445,8 @@ impl<'a, 'b> Appender<'a, 'b> {
     }
 }
 
-/// Returns the requirement on a number. If the number exceeds 32 bits, the requirement includes the largest size.
+/// Returns the requirement on a number. If the number is beyond the range of 32-bit floats, the requirement names the
+/// largest one.
 pub(super) fn or_largest(found: &str, expected: &str) -> String {
     match found.parse::<f64>() {
         Ok(number) if number.is_finite() && (number as f32).is_infinite() => format!("{expected} {LARGEST}"),

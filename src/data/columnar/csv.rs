@@ -165,7 +165,7 @@ fn texts_of(names: &[impl AsRef<str>]) -> Arc<Schema> {
     Arc::new(Schema::new(names.iter().map(|name| Field::new(name.as_ref(), DataType::Utf8, true)).collect::<Vec<_>>()))
 }
 
-/// A fault in a row of a block, counted from 0.
+/// A fault in a row of a block; rows are counted from 0.
 struct Fault {
     row: usize,
     /// The column with the fault, unless the whole row is at fault.
@@ -234,8 +234,8 @@ impl Decoder<'_> {
         self.records(block, &texts_of(&names), rows)
     }
 
-    /// Replaces an infinite number in an error by the number as written in the file, which may merely exceed 32 bits.
-    /// The block begins after `rows` rows.
+    /// Replaces an infinite number in an error by its text in the file, since it may only be beyond the range of 32-bit
+    /// floats. The block begins after `rows` rows.
     fn as_written(&self, error: DataError, block: &[u8], rows: usize) -> DataError {
         let DataError::Cell { path, row, column, found, expected } = error else { return error };
         let written = || {

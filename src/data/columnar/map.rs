@@ -111,7 +111,7 @@ fn blocks_of(bytes: &Range<usize>) -> Range<usize> {
 }
 
 /// Reads bytes of a file to the beginning of `out`. `out` has room for whole pages, because reads that bypass the cache
-/// need them.
+/// need whole pages.
 #[cfg(unix)]
 fn read_at(file: &File, bytes: Range<usize>, out: &mut [u8]) -> io::Result<()> {
     use std::os::unix::fs::FileExt;

@@ -1,4 +1,4 @@
-//! Reads Arrow, Parquet, CSV and TSV files: tables with one row per document.
+//! Reads tables with one row per document from Arrow, Parquet, CSV and TSV files.
 //!
 //! | column | contents |
 //! |---|---|
@@ -27,8 +27,8 @@
 //! missing value; `true` is 1, and `false` is 0.
 //!
 //! Features stay in the file ([`Features`](super::Features)) if it is an uncompressed Arrow file and the only file of
-//! its set. Such an Arrow file must hold lists of 32-bit floats without nulls, and consecutive rows for each query.
-//! Values that stay in the file are checked at their first use
+//! its set. To stay in the file, features must be lists of 32-bit floats without nulls, with consecutive rows for each
+//! query. Values that stay in the file are checked at their first use
 //! ([`check_values`](crate::data::RankingDataset::check_values)); all other values are checked during reading.
 //!
 //! Sizes that a file states are compared with its contents before memory is allocated. The limits of [`ReadOptions`]
@@ -105,7 +105,7 @@ trait Table {
         false
     }
 
-    /// Returns the number of bytes of text that the file counts as, for limits that depend on the size of text.
+    /// Returns the size of text, in bytes, that limits assume for the file.
     fn bytes_that_count(&self) -> u64;
 
     /// Decodes the columns with the indices `columns`, in ascending order, part by part.
@@ -116,7 +116,7 @@ trait Table {
     ) -> Result<Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>, ArrowError>;
 }
 
-/// The number of bytes of text that one byte of a compressed file counts as, for limits on features and cells.
+/// The factor by which the size of a compressed file counts in limits that depend on the size of text.
 const COUNTED_RATIO: u64 = 4;
 
 /// Reads a file or reader in the given format, and appends it to the dataset.
@@ -190,7 +190,7 @@ fn open(bytes: Bytes, format: Format, path: &Path, assembly: &Assembly) -> Resul
 const READ: &str =
     "numbers and text, uncompressed or compressed by LZ4 or Zstandard, in a Parquet file by Snappy or gzip too";
 
-/// The size in bytes to which any compressed file may grow; beyond it, the ratio is limited.
+/// The size in bytes to which any compressed file may grow; beyond this size, the ratio is limited.
 const UNSUSPICIOUS: u64 = 64 << 20;
 
 /// Refuses a file whose decompressed buffers would need far more memory than the file, as for compressed text.

@@ -12,7 +12,7 @@ use crate::data::error::{DataError, quoted};
 use crate::data::text::options::Weights;
 use crate::text::{counted, did_you_mean, nearest};
 
-/// The indices of the columns, in the file, or after [`Layout::project`] in its batches.
+/// The indices of the columns in the file or, after [`Layout::project`], in its batches.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The index of the label column; `None` if the table has no labels and none are needed.
@@ -165,7 +165,7 @@ impl Table<'_> {
     }
 
     /// Refuses to drop a column that does not exist, because the real column of a misspelled name would become a
-    /// feature. If the features are known, this cannot happen.
+    /// feature. If the features are known, no column becomes a feature by mistake.
     fn check_dropped(&self) -> Result<(), DataError> {
         if !self.like.feature_names.is_empty() {
             return Ok(());

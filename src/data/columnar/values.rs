@@ -30,8 +30,8 @@ pub(super) fn texts(column: &dyn Array) -> Result<LargeStringArray, ArrowError> 
     Ok(cast(column, &DataType::LargeUtf8)?.as_string::<i64>().clone())
 }
 
-/// Converts a column of numbers, dates or times to numbers that ascend with time. Also returns whether it holds dates
-/// or times. Text is read as a number, date or time. Values that cannot be read become null.
+/// Converts a column of numbers, dates or times to numbers that ascend with time. The second result tells whether the
+/// column holds dates or times. Text is read as a number, date or time. Values that cannot be read become null.
 pub(super) fn times(column: &dyn Array) -> Result<(Float64Array, bool), ArrowError> {
     let seconds = DataType::Timestamp(TimeUnit::Microsecond, None);
     let numbers = |column: &dyn Array| -> Result<Float64Array, ArrowError> {
@@ -74,7 +74,7 @@ pub(super) fn shown(column: &dyn Array, row: usize) -> String {
     }
 }
 
-/// The first list that is null or has a different length: its row and its length.
+/// The row and the length of the first list that is null or has a different length.
 pub(super) struct Uneven {
     pub row: usize,
     pub length: Option<usize>,

@@ -28,7 +28,7 @@ pub(super) use survey::Survey;
 /// The number of rows that a thread copies at a time.
 const ROWS: usize = 4096;
 
-/// The number of values in a block of a pass: 16 MiB.
+/// The number of values that a pass reads at a time, which take 16 MiB. 16 MiB.
 const PASS: usize = 4 << 20;
 
 /// A file that holds rows of features in one or more consecutive slices.
@@ -45,11 +45,11 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Keeps at most this many bytes in memory. From then on, values are read whenever they are used.
+    /// Keeps at most this many bytes in memory. After a call of `keep`, values are read whenever they are used.
     fn keep(&self, bytes: usize);
 
-    /// Returns whether values are read whenever they are used. If values are read whenever they are used, a slice of
-    /// all values would load the whole file into memory.
+    /// Returns whether values are read from the file at each use. If values are read at each use, a slice of all values
+    /// would load the whole file into memory.
     fn is_read(&self) -> bool;
 
     /// Copies values of a slice, and keeps the surrounding values in memory for later use.
@@ -98,7 +98,7 @@ struct Rows {
     width: usize,
     /// The first row of each slice, followed by the number of all rows.
     starts: Vec<usize>,
-    /// The parts that passes over the values process one by one.
+    /// The parts into which passes over the values are divided.
     parts: Parts,
     survey: OnceLock<Survey>,
     hashed: Mutex<Option<Hashed>>,
@@ -134,18 +134,18 @@ impl InFile {
         Self { file, normalized: None, streaming: None, all: Arc::default() }
     }
 
-    /// Cuts the rows into parts, which later passes process one by one. Results of earlier passes are forgotten.
+    /// Cuts the rows into parts. Later passes process one part after another. Results of earlier passes are forgotten.
     pub fn cut(&mut self, parts: Parts) {
         let Rows { source, width, starts, .. } = &*self.file;
         self.file = Arc::new(Rows::new(source.clone(), *width, starts.clone(), parts));
     }
 
-    /// Returns the parts that passes over the values process one by one.
+    /// Returns the parts into which passes over the values are divided.
     pub fn parts(&self) -> &Parts {
         &self.file.parts
     }
 
-    /// Returns the processes that share the reading. If features are streamed, these are all processes, otherwise only
+    /// Returns the processes that share the reading, which are all processes if features are streamed, otherwise only
     /// this one.
     pub fn readers<'a>(&self, processes: &'a dyn Processes) -> &'a dyn Processes {
         if self.streaming.is_some() { processes } else { &OneProcess }
@@ -156,7 +156,7 @@ impl InFile {
         self.file.rows() * self.width()
     }
 
-    /// Returns the number of values of a row when it is used.
+    /// Returns the number of values in a row after normalization and filling.
     fn width(&self) -> usize {
         self.normalized.as_ref().map_or(self.file.width, |normalized| normalized.normalizer.columns())
     }
@@ -248,7 +248,7 @@ impl InFile {
         self.all = Arc::default();
     }
 
-    /// Copies rows as they are used, with several threads.
+    /// Copies rows, normalized and filled, with several threads.
     pub fn copy(&self, rows: Range<usize>, out: &mut [f32]) {
         let width = self.width();
         out.par_chunks_mut(ROWS * width).enumerate().for_each(|(chunk, out)| {
@@ -277,7 +277,7 @@ impl InFile {
         }
     }
 
-    /// Returns whether rows are read whenever they are used.
+    /// Returns whether rows are read from the file at each use.
     pub fn is_read(&self) -> bool {
         self.file.source.is_read()
     }
@@ -356,7 +356,8 @@ impl InFile {
     }
 
     /// Continues a hash with all values or, if there are several parts, with the hash of each part. For values without
-    /// normalization, the result is kept for later calls with the same hash. The same pass also makes the survey.
+    /// normalization, the result is kept for later calls with the same hash. The pass that hashes the values also
+    /// surveys them.
     pub fn hash_into(&self, hash: &mut Sha256, processes: &dyn Processes) {
         let begun = if self.parts().count() == 1 { hash.clone() } else { Sha256::new() };
         if self.normalized.is_some() {
@@ -486,7 +487,7 @@ impl InFile {
         Survey::of_parts(&self.parts().gather_numbers(self.readers(processes), of_part))
     }
 
-    /// Returns the survey of the values as they are used: normalized, if the features are normalized.
+    /// Returns the survey of the values, which are normalized if the features are normalized.
     pub fn survey_in(&self, processes: &dyn Processes) -> Cow<'_, Survey> {
         match self.normalized {
             None => Cow::Borrowed(self.survey()),

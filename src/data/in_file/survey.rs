@@ -7,7 +7,7 @@ use crate::data::parts::CHUNK;
 /// The number of rows that a thread surveys at a time.
 pub(in crate::data) const ROWS: usize = CHUNK;
 
-/// Counts and first places of missing and infinite values, with the range and the sum of each feature.
+/// The missing and infinite values that a pass found, with the range and the sum of each feature.
 #[derive(Clone)]
 pub(in crate::data) struct Survey {
     /// The place and the value of the first infinite value.

@@ -67,8 +67,8 @@ impl Source for Slices {
     }
 }
 
-/// Returns the dataset with its features in slices, which are cut after the given rows. Also returns how often each
-/// value was read.
+/// Returns the dataset with its features in slices, which are cut after the given rows. The second result tells how
+/// often each value was read.
 pub(crate) fn counted_in_slices(
     data: &RankingDataset,
     cuts: &[usize],

@@ -20,9 +20,9 @@ const INVERSE_POWERS: [f64; 20] = [
 /// The largest integer up to which a double holds all integers exactly.
 const EXACT: u64 = 1 << 53;
 
-/// Reads a decimal number (`-12`, `.5`, `3.25e-4`) at `start`. Returns its value, rounded to nearest even, and the
-/// position after it; `None` if no number begins there. A number beyond the range of `f32` becomes infinite; `inf` and
-/// `nan` do not count as numbers.
+/// Reads a decimal number (`-12`, `.5`, `3.25e-4`) at `start`. Returns the value of the number, with ties rounded to
+/// even, and the position after it; `None` if no number begins at `start`. A number beyond the range of `f32` becomes
+/// infinite; `inf` and `nan` do not count as numbers.
 #[inline(always)]
 pub(crate) fn parse_f32(text: &[u8], start: usize) -> Option<(f32, usize)> {
     let first = byte(text, start);
@@ -84,8 +84,8 @@ pub(crate) fn from_millionths(millionths: i64) -> f32 {
     if millionths < 0 { -value } else { value }
 }
 
-/// Reads the digits at `at`, eight at a time. Returns their value, wrapped around at 64 bits, and the position after
-/// them.
+/// Reads the digits at `at`, eight at a time. Returns the value of the digits, wrapped around at 64 bits, and the
+/// position after them.
 #[inline(always)]
 fn digits(text: &[u8], mut at: usize) -> (u64, usize) {
     let mut value = 0u64;

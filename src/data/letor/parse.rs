@@ -7,10 +7,10 @@ use crate::data::error::quoted;
 use crate::data::rows::Rows;
 use crate::data::text::options::{Groups, MISSING_HINT, Missing, ReadOptions};
 
-/// Describes the field at the beginning of a line.
+/// The description of a line's first field in errors.
 pub(in crate::data) const LABEL: &str = "a label (a number of at least 0)";
 
-/// The end of an error about a number that exceeds 32 bits.
+/// The end of an error about a number beyond the range of 32-bit floats.
 pub(in crate::data) const LARGEST: &str = "of at most 3.4028235e38 in size, the largest 32-bit float";
 
 /// The rules for parsing a block.
@@ -58,7 +58,7 @@ pub(super) struct Group {
 /// The reason why a block could not be parsed.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// A syntax error: the line from 0 in the block, the column from 1, and the text found and expected.
+    /// A syntax error, with the line from 0 in the block, the column from 1, and the texts found and expected.
     Syntax { line: usize, column: usize, found: String, expected: String },
     /// The block has more cells than allowed.
     Cells,
@@ -72,7 +72,8 @@ pub(super) struct Parsed {
     pub groups: Vec<Group>,
     /// The identifier of each document; empty if no document has one.
     pub document_ids: Vec<String>,
-    /// Whether a value is missing. Missing values are NaN until their query is complete, and then may be replaced.
+    /// Whether the block has a missing value. Missing values are NaN until their query is complete, and then may be
+    /// replaced.
     pub missing: bool,
     /// Whether lines carry query identifiers, and the first line with a document (from 0).
     pub has_queries: Option<(bool, usize)>,

@@ -23,7 +23,7 @@ struct Slot {
     parsed: Parsed,
 }
 
-/// Blocks that are read, parsed or appended together. Only the first `used` of them are in use.
+/// Blocks that are read, parsed or appended together. Only the first `used` slots are in use.
 #[derive(Default)]
 struct Batch {
     slots: Vec<Slot>,
@@ -165,7 +165,7 @@ fn read_blocks(assembly: &mut Assembly, source: &mut Source, state: &mut FileSta
     merge_all(assembly, &mut parsed, state)
 }
 
-/// Takes from the first line the number of features for which memory is laid out.
+/// Sets the expected number of features from the first line.
 fn lay_out(assembly: &mut Assembly, text: &[u8]) {
     if assembly.columns.is_none() {
         let options = assembly.options;

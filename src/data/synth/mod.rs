@@ -10,8 +10,8 @@
 //!
 //! Each query has its own seed, so the same configuration gives the same bytes on any number of threads. A larger set
 //! begins with the queries of a smaller one. Features are decimal numbers with at most six decimal places.
-//! [`generate`](SynthConfig::generate) therefore gives the same dataset as reading the text of
-//! [`write`](SynthConfig::write). Bytes may differ between platforms whose mathematical functions round differently.
+//! [`generate`](SynthConfig::generate) gives the same dataset as reading the text of [`write`](SynthConfig::write).
+//! Bytes may differ between platforms whose mathematical functions round differently.
 
 pub(crate) mod labels;
 mod text;
@@ -92,7 +92,7 @@ impl Default for SynthConfig {
 const MOST_QUERIES: usize = 1_000_000_000_000;
 
 /// The largest number of cells (documents x features) that are written at a time, which take 256 MiB in a table. A
-/// single query may have more.
+/// single query may have more cells.
 const CELLS: usize = 1 << 26;
 
 /// The number of bytes that a cell needs during writing, either for a number and its text, or for a table and its copy.

@@ -73,7 +73,7 @@ struct Lens {
     level: f64,
 }
 
-/// All parts of the generator that a seed determines for the whole set.
+/// The properties of the generated set that its configuration determines.
 pub(super) struct World {
     lenses: Vec<Lens>,
     thresholds: [f64; 4],
@@ -124,7 +124,7 @@ impl World {
         view.traits.map(|shared| SHARED.sqrt() * shared + (1.0 - SHARED).sqrt() * bell(random))
     }
 
-    /// Draws the label of a document with this merit. The label is the number of thresholds that the noisy grade
+    /// Draws the label of a document from its merit. The label is the number of thresholds that the noisy grade
     /// reaches.
     pub fn label(&self, merit: f64, random: &mut ChaCha8Rng) -> u8 {
         let grade = merit + self.noise * bell(random);
@@ -150,8 +150,8 @@ impl World {
         }
     }
 
-    /// Returns the hidden scores of a query's documents. With the listwise scorer, a document loses up to 3 if a better
-    /// document has similar values of two traits.
+    /// Returns the hidden scores of a query's documents. With the listwise scorer, the score of a document falls by up
+    /// to 3 if a better document has similar values of two traits.
     pub fn merits(&self, documents: &[Document]) -> Vec<f64> {
         let alone: Vec<f64> = documents.iter().map(|document| self.merit(document)).collect();
         if self.scorer != HiddenScorer::Listwise {

@@ -1,4 +1,4 @@
-//! Reads text files of any format: the readers' options, and text in blocks of whole lines.
+//! The options of readers of text, and text in blocks of whole lines.
 
 pub(crate) mod options;
 pub(crate) mod source;

@@ -19,8 +19,8 @@ pub enum Missing {
     QueryMin,
     /// Missing values stay missing: they are NaN in the dataset.
     Keep,
-    /// Missing values stay missing, as with `keep`. A model that accepts none gets the mean of the training values, and
-    /// a column that marks missing values
+    /// Missing values stay missing, as with `keep`. A model that accepts no missing values gets the mean of the
+    /// training values, and a column that marks missing values
     /// ([`Normalizer::fit_with_indicators`](crate::data::Normalizer::fit_with_indicators)).
     Indicator,
 }
@@ -83,8 +83,8 @@ impl Weights {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReadOptions {
-    /// The number of features. The dataset has exactly this many, and a larger index is an error. Default: the largest
-    /// index.
+    /// The number of features. The dataset has exactly this many features, and a larger index is an error. Default: the
+    /// largest index.
     pub features: Option<usize>,
     /// The treatment of missing values. Default: an error.
     pub missing: Missing,
@@ -103,25 +103,25 @@ pub struct ReadOptions {
     /// The source of the weights of documents. Default: none.
     #[serde(skip_serializing_if = "Weights::is_none")]
     pub document_weights: Weights,
-    /// Whether lines of LETOR text are put together by query within a file if they are not consecutive. Default: false,
-    /// which refuses such lines. Rows of tables are always put together.
+    /// Whether lines of LETOR text are put together by query within a file if they are not consecutive. By default, a
+    /// query whose lines are not consecutive is refused. Rows of tables are always put together.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sort: bool,
-    /// The roles of a table's columns. A configuration has a separate section for them.
+    /// The roles of a table's columns. A configuration has a separate section for columns.
     #[serde(skip)]
     pub columns: Columns,
     /// The largest index of a feature. Default: 1,000,000.
     pub max_feature_index: usize,
     /// The largest number of cells (documents x features; 4 bytes each) of the dataset, and of a block of it. Default:
-    /// 16 per byte of text, or 64 per byte of a compressed file if that is less, but at least 2^26 (256 MiB). The
-    /// default limit keeps a small hostile file from requesting a large matrix.
+    /// 16 cells per byte of text, or 64 cells per byte of a compressed file if that is less, but at least 2^26 cells
+    /// (256 MiB). The default limit keeps a small hostile file from requesting a large matrix.
     pub max_cells: Option<usize>,
     /// The length of the longest line in bytes. Default: 64 MiB.
     pub max_line_bytes: usize,
     /// The largest decompressed size of a compressed file in bytes. Default: 64 GiB.
     pub max_decompressed_bytes: u64,
-    /// Largest ratio of decompressed to compressed bytes of a compressed file, beyond its first 64 MiB of text. LETOR
-    /// text has a ratio of 5 to 50. Default: 100.
+    /// The largest ratio of decompressed to compressed bytes of a compressed file, beyond its first 64 MiB of text.
+    /// LETOR text has a ratio of 5 to 50. Default: 100.
     pub max_compression_ratio: u64,
 }
 

@@ -15,11 +15,10 @@ use crate::data::input::Input;
 /// The size of a block in bytes. The block size is fixed, so blocks do not depend on the number of threads.
 pub(crate) const BLOCK: usize = 2 << 20;
 
-/// The size in bytes to which any compressed file may grow; beyond it, the ratio is limited.
+/// The size in bytes to which any compressed file may grow; beyond this size, the ratio is limited.
 const UNSUSPICIOUS: u64 = 64 << 20;
 
-/// The largest number of bytes of text that one byte of a compressed file counts as, for limits that depend on the size
-/// of text.
+/// The largest factor by which the size of a compressed file counts in limits that depend on the size of text.
 const COUNTED_RATIO: u64 = 4;
 
 /// The text of a file or a reader, cut into blocks of whole lines.
@@ -176,8 +175,8 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Opens an input. An input that begins like gzip is decompressed by the reader, and its compressed size is also
-/// returned.
+/// Opens an input. The reader decompresses an input that begins like gzip, and the second result is its compressed
+/// size.
 ///
 /// # Errors
 /// Returns [`DataError::Io`] if the input cannot be opened or read.

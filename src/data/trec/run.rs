@@ -45,8 +45,8 @@ pub struct Run<T> {
 /// text is always held if the input is not a plain file, because it cannot be read twice.
 ///
 /// # Errors
-/// Returns the first fault, in the order of lines. If the lines of a query are not consecutive, the order is that of
-/// the queries. A fault is a missing field, a score that is not a finite `f32`, a document retrieved twice for a query,
+/// Returns the first fault, in the order of lines. Faults are in the order of queries if the lines of a query are not
+/// consecutive. A fault is a missing field, a score that is not a finite `f32`, a document retrieved twice for a query,
 /// an error of `of_query`, or a file without documents.
 pub fn read_run<T, E>(path: &Path, of_query: impl Fn(RunQuery) -> Result<T, E> + Sync) -> Result<Run<T>, E>
 where
@@ -126,7 +126,7 @@ where
     Ok((filled != Filled::Interleaved).then_some(run))
 }
 
-/// Parses a query. Returns its documents, the number of its last line, and the tag on that line.
+/// Parses a query. Returns the documents of the query, the number of its last line, and the tag on that line.
 fn parse<'a>(
     batch: &'a Batch,
     path: &'a Path,
