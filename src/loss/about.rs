@@ -1,5 +1,5 @@
-//! `About`: the properties of a loss that learners, checks and records ask for, as one value, and the changes of a loss
-//! that they ask for.
+//! The properties of a loss that learners, checks and records need (`About`), and the changes that learners request
+//! (`Change`).
 
 use burn::tensor::{DType, Device};
 
@@ -10,19 +10,19 @@ use super::error::LossError;
 use super::smoothing::Smoothing;
 use crate::measure::Gain;
 
-/// Relation between the surrogate value and the loss.
+/// How the loss of a query follows from its surrogate value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Orientation {
-    /// The value is a normalized measure in `[0, 1]`: `loss = 1 - value`.
+    /// The value is a normalized measure in `[0, 1]`, and the loss is `1 - value`.
     NormalizedMeasure,
-    /// The value is a measure without a fixed upper end: `loss = -value`.
+    /// The value is a measure that is not normalized to `[0, 1]`, and the loss is `-value`.
     Measure,
-    /// A loss to minimize: `value = loss`.
+    /// The value is itself the loss to minimize.
     Loss,
 }
 
-/// The properties of a loss: [`RankingLoss::about`](super::RankingLoss::about). A name and an orientation make the
-/// properties of a plain loss; each `with_` method adds one.
+/// The properties of a loss, as returned by [`RankingLoss::about`](super::RankingLoss::about). [`About::new`] needs
+/// only a name and an orientation, and each `with_` method adds one property.
 ///
 /// ```
 /// use burn_rank::prelude::*;
@@ -37,64 +37,64 @@ pub enum Orientation {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct About<'a> {
-    /// The name of the loss. For a registered loss, the name used in configuration files.
+    /// The name of the loss. A registered loss has the same name in configuration files.
     pub name: &'static str,
-    /// The relation between value and loss.
+    /// How the loss follows from the surrogate value.
     pub orientation: Orientation,
-    /// The gain whose domain the labels must be in; `None` if any finite label is allowed.
+    /// The gain whose domain must contain every label; `None` allows any finite label.
     pub gain: Option<&'a Gain>,
-    /// Whether the loss takes [weights of documents](super::Lists::with_document_weights), as
-    /// [inverse propensities](crate::data::ClickModel) are; the reason if it does not.
+    /// Whether the loss accepts [document weights](super::Lists::with_document_weights), such as [inverse
+    /// propensities](crate::data::ClickModel). The error states why it does not.
     ///
-    /// A sum over documents becomes a weighted sum, and a mean becomes a weighted mean. A pair of documents has the
-    /// weight of the more relevant one. A surrogate of a measure multiplies the gain or the relevance of each document,
-    /// in the ideal value too. Weights of 1 change no bit. A loss that does not read
-    /// [`Lists::document_weights`](super::Lists::document_weights) does not take them.
+    /// With document weights, a sum over documents becomes a weighted sum, and a mean becomes a weighted mean. A pair
+    /// of documents has the weight of the more relevant one. A surrogate multiplies the gain or relevance of each
+    /// document by its weight, also in the ideal value. Weights of 1 do not change a bit of the loss. A loss that does
+    /// not read [`Lists::document_weights`](super::Lists::document_weights) does not accept document weights.
     pub document_weights: Result<(), &'static str>,
-    /// The temperature of the loss, for annealing and SmoothRank. A loss that has one also answers
+    /// The temperature of the loss, which annealing and SmoothRank change. A loss with a temperature must also support
     /// [`Change::Parameter`].
     pub smoothing: Option<Smoothing>,
-    /// Second derivatives in closed form, for a loss that has them; boosted trees then take Newton steps.
+    /// The second derivatives in closed form, if the loss has them. Boosted trees use them for Newton steps.
     pub curvature: Option<&'a dyn Curved>,
-    /// The quantity that the gradient takes as constant although it changes with the scores, such as the spread of the
-    /// scores or the weights of pairs by rank. `None` means that the gradient is the gradient of the value. A line
-    /// search, which compares values, takes such a loss with [`Change::FullGradient`], or rejects it.
+    /// The quantity that the gradient treats as constant although it depends on the scores, such as the spread of the
+    /// scores or the rank-dependent weights of pairs. `None` means that the gradient is the exact gradient of the
+    /// value. A line search, which compares values, requests [`Change::FullGradient`] from a loss with a held quantity,
+    /// or rejects the loss.
     pub held: Option<&'static str>,
-    /// Whether the gradient is an unbiased estimate of the gradient of the expected value over the loss's noise,
-    /// instead of the gradient of the value, which may be constant nearly everywhere. True for estimators over sampled
-    /// rankings.
+    /// Whether the gradient is an unbiased estimate of the gradient of the expected value over the loss's noise. Losses
+    /// over sampled rankings set this flag, because their value is constant nearly everywhere.
     pub estimates_gradient: bool,
-    /// The properties that change with the length of a list, for a loss that has any.
+    /// The properties that depend on the length of a list, if the loss has any.
     pub by_length: Option<&'a dyn ByLength>,
 }
 
-/// The properties of a loss that change with the length of a list.
+/// The properties of a loss that depend on the length of a list.
 pub trait ByLength: Sync {
-    /// Describes how the loss is evaluated in lists of up to `documents` documents, with the measured errors. `None`
-    /// for a loss that follows its formula at every length.
+    /// Describes how the loss is evaluated on lists of up to `documents` documents, with the measured errors. The
+    /// default, `None`, means that the loss follows its formula at every length.
     ///
     /// # Errors
-    /// A requested approximation misses its tolerance at this length.
+    /// Returns an error if a requested approximation misses its tolerance at this length.
     fn approximation(&self, _documents: usize, _scores: DType) -> Result<Option<Approximation>, LossError> {
         Ok(None)
     }
 
-    /// Returns how many numbers the loss holds for the pairs of a list of `documents` documents, forward and backward:
-    /// an estimate. 0, the default, for a loss whose memory grows with the documents, or that keeps pairs within the
+    /// Estimates how many numbers the loss stores for the document pairs of one list, in the forward and backward
+    /// passes. The default is 0, for a loss whose memory grows linearly with the list or whose pairs stay within the
     /// [memory budget](crate::op::Execution::with_memory_budget).
     fn numbers_of_pairs(&self, _documents: usize) -> u64 {
         0
     }
 }
 
-/// `numbers` for each pair of documents.
+/// Returns `numbers` times the number of ordered document pairs.
 pub(in crate::loss) fn of_pairs(numbers: u64, documents: usize) -> u64 {
     (documents as u64).saturating_pow(2).saturating_mul(numbers)
 }
 
 impl<'a> About<'a> {
-    /// The properties of a loss that allows any label and supports no weights of documents. All others have their
-    /// defaults.
+    /// Creates the properties of a loss that allows any finite label, rejects document weights, and has no optional
+    /// property.
     pub const fn new(name: &'static str, orientation: Orientation) -> Self {
         Self {
             name,
@@ -109,70 +109,71 @@ impl<'a> About<'a> {
         }
     }
 
-    /// The labels must be in the domain of this gain.
+    /// Requires every label to be in the domain of this gain.
     pub fn with_gain(self, gain: &'a Gain) -> Self {
         Self { gain: Some(gain), ..self }
     }
 
-    /// The loss takes weights of documents.
+    /// Declares that the loss accepts document weights.
     pub fn with_document_weights(self) -> Self {
         Self { document_weights: Ok(()), ..self }
     }
 
-    /// The loss has a temperature.
+    /// Sets the temperature of the loss.
     pub fn with_smoothing(self, smoothing: Option<Smoothing>) -> Self {
         Self { smoothing, ..self }
     }
 
-    /// The loss has second derivatives.
+    /// Sets the second derivatives of the loss.
     pub fn with_curvature(self, curvature: &'a dyn Curved) -> Self {
         Self { curvature: Some(curvature), ..self }
     }
 
-    /// The gradient takes this quantity as constant.
+    /// Names the quantity that the gradient treats as constant.
     pub fn with_held(self, held: Option<&'static str>) -> Self {
         Self { held, ..self }
     }
 
-    /// The gradient is an estimate.
+    /// Declares that the gradient is an estimate.
     pub fn with_estimated_gradient(self) -> Self {
         Self { estimates_gradient: true, ..self }
     }
 
-    /// The loss has properties that change with the length of a list.
+    /// Sets the properties that depend on the length of a list.
     pub fn with_lengths(self, by_length: &'a dyn ByLength) -> Self {
         Self { by_length: Some(by_length), ..self }
     }
 
-    /// Checks that the loss takes weights of documents.
+    /// Checks that the loss accepts document weights.
     ///
     /// # Errors
-    /// [`LossError::DocumentWeights`], with the reason.
+    /// Returns [`LossError::DocumentWeights`] with the reason if it does not.
     pub fn check_document_weights(&self) -> Result<(), LossError> {
         self.document_weights.map_err(|reason| LossError::DocumentWeights { loss: self.name, reason })
     }
 
-    /// Describes the evaluation in lists of up to `documents` documents: [`ByLength::approximation`].
+    /// Describes how the loss is evaluated on lists of up to `documents` documents, as [`ByLength::approximation`]
+    /// does.
     ///
     /// # Errors
-    /// A requested approximation misses its tolerance at this length.
+    /// Returns an error if a requested approximation misses its tolerance at this length.
     pub fn approximation(&self, documents: usize, scores: DType) -> Result<Option<Approximation>, LossError> {
         self.by_length.map_or(Ok(None), |by_length| by_length.approximation(documents, scores))
     }
 
-    /// Returns the bytes of the arrays over pairs of documents that the loss holds for `batch` lists of up to
-    /// `documents` documents: an estimate, see [`ByLength::numbers_of_pairs`].
+    /// Estimates how many bytes the loss stores for the document pairs of `batch` lists of up to `documents` documents,
+    /// from [`ByLength::numbers_of_pairs`].
     pub fn pair_memory(&self, batch: usize, documents: usize, scores: DType) -> u64 {
         let numbers = self.by_length.map_or(0, |by_length| by_length.numbers_of_pairs(documents));
         numbers.saturating_mul(batch as u64).saturating_mul(scores.size() as u64)
     }
 
-    /// Checks that the [arrays over pairs](About::pair_memory) of a batch fit into the free memory, on a device that
-    /// uses the memory of the process, before anything is computed.
+    /// Checks before any computation that a batch's [arrays of document pairs](About::pair_memory) fit into free
+    /// memory. Devices with their own memory always pass.
     ///
     /// # Errors
-    /// [`LossError::Memory`], with the bytes that are needed. No batch is rejected if the system does not report its
-    /// free memory.
+    /// Returns [`LossError::Memory`] with the number of bytes needed. Every batch passes if the system does not report
+    /// its free memory.
     pub fn check_memory(
         &self,
         batch: usize,
@@ -183,11 +184,11 @@ impl<'a> About<'a> {
         check_memory(self.name, self.pair_memory(batch, documents, scores), [batch, documents], device)
     }
 
-    /// Checks the labels of a dataset against the domain of the gain. Query `q` is
+    /// Checks the labels of a dataset against the domain of the gain. The labels of query `q` are
     /// `labels[offsets[q]..offsets[q + 1]]`.
     ///
     /// # Errors
-    /// The first label outside the domain, or offsets that do not partition the labels.
+    /// Returns an error for the first label outside the domain, or for offsets that do not partition the labels.
     pub fn check_labels(&self, labels: &[f32], offsets: &[usize]) -> Result<(), LossError> {
         check_offsets(labels.len(), offsets)?;
         for (query, range) in offsets.windows(2).enumerate() {
@@ -199,16 +200,17 @@ impl<'a> About<'a> {
     }
 }
 
-/// A change of a loss: [`RankingLoss::changed`](super::RankingLoss::changed).
+/// A change that [`RankingLoss::changed`](super::RankingLoss::changed) makes to a loss.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Change<'a> {
-    /// Noise drawn anew, separately for each row of a batch, from `seed(own)`, where `own` is the seed of the loss. The
-    /// gradient learner asks for it at every step. It never fails. A loss without noise returns `None`.
+    /// Draws new noise, separately for each row of a batch, from `seed(own)`, where `own` is the loss's own seed. The
+    /// gradient learner requests new noise at every step. A request for new noise never fails, and a loss without noise
+    /// returns `None`.
     Noise(&'a dyn Fn(u64) -> u64),
-    /// The gradient of the value: nothing is [held](About::held). A loss that holds nothing, or that cannot let the
-    /// gradient through, returns `None`.
+    /// Differentiates the quantity that the loss [holds constant](About::held), so the gradient is the gradient of the
+    /// value. A loss returns `None` if it holds nothing constant or cannot differentiate what it holds.
     FullGradient,
-    /// Another value of a parameter, as annealing asks for it.
+    /// Sets a parameter to another value, as annealing does.
     Parameter(&'a str, f64),
 }

@@ -1,4 +1,4 @@
-//! Checks of batches and datasets: shapes, scores and labels at documents, weights, offsets.
+//! Checks the shapes, scores, labels, weights and offsets of batches and datasets.
 
 use burn::tensor::{Bool, DType, Device, Tensor};
 
@@ -9,13 +9,14 @@ use crate::measure::Gain;
 use crate::memory::{self, Shortage};
 use crate::op::{BeyondBudget, beyond_budget};
 
-/// Checks lists that lie one after another in arrays, each of `documents` places. It refuses a score that is not finite
-/// and a label outside the domain of the [gain of a loss](super::About::gain), with query and document. Places where
-/// the mask is false may hold anything. [`try_forward`](super::RankingLoss::try_forward) does the same for tensors.
+/// Checks lists of `documents` places each, stored one after another in flat arrays. Every score must be finite, and
+/// every label must be in the domain of the [gain of a loss](super::About::gain). Places where the mask is false may
+/// hold any value. [`try_forward`](super::RankingLoss::try_forward) makes the same checks on tensors.
 ///
 /// # Errors
-/// [`LossError::Empty`] for no lists or lists of no documents; [`LossError::Shape`] for arrays of different lengths, or of
-/// a length that is not a multiple of `documents`; [`LossError::Score`]; [`LossError::Label`].
+/// Returns [`LossError::Empty`] if there are no lists or the lists have no documents. Returns [`LossError::Shape`] if
+/// the arrays differ in length, or if their length is not a multiple of `documents`. An invalid score or label gives
+/// [`LossError::Score`] or [`LossError::Label`], with its query and document.
 pub fn check_lists<T: Copy + Into<f64>>(
     gain: Option<&Gain>,
     scores: &[T],
@@ -42,7 +43,7 @@ pub fn check_lists<T: Copy + Into<f64>>(
     check_places(gain, places.map(|(place, (&score, &label))| (place, score.into(), label.into())), documents)
 }
 
-/// Checks the score and the label at each place of lists of `documents` places.
+/// Checks the score and label at each given place of lists with `documents` places.
 pub(super) fn check_places(
     gain: Option<&Gain>,
     places: impl Iterator<Item = (usize, f64, f64)>,
@@ -70,7 +71,7 @@ fn check_document(gain: Option<&Gain>, query: usize, document: usize, score: f64
     check_label(gain, query, document, label)
 }
 
-/// Checks the shapes, and the scores and labels at documents.
+/// Checks the shapes of a batch, and its scores and labels where the mask is true.
 pub(super) fn check_batch(
     gain: Option<&Gain>,
     scores: &Tensor<2>,
@@ -91,7 +92,7 @@ pub(super) fn check_batch(
     check_places(gain, places.map(|(place, ((score, label), _))| (place, score, label)), documents)
 }
 
-/// Checks that the device of the scores can compute a loss of them.
+/// Checks that the device supports the type of the scores, and that the batch fits the memory budget.
 pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     let dtype = scores.dtype();
     if !scores.device().supports_dtype(dtype) {
@@ -103,8 +104,8 @@ pub(super) fn check_device(scores: &Tensor<2>) -> Result<(), LossError> {
     })
 }
 
-/// Compares the memory that a loss needs for pairs of documents with the free memory, if that is known. `held` is
-/// [`About::pair_memory`](super::About::pair_memory) of `batch` lists of `documents`.
+/// Checks that the free memory, if known, suffices for the document pairs of a loss. `held` is the
+/// [`About::pair_memory`](super::About::pair_memory) of `batch` lists of `documents` documents.
 pub(in crate::loss) fn check_memory(
     loss: &'static str,
     held: u64,
@@ -123,8 +124,8 @@ pub(in crate::loss) fn check_memory(
     })
 }
 
-/// Checks that there is a weight for each query. `queries` names what the weights belong to, and `expected` is its
-/// shape.
+/// Checks that there is one weight for each query. `queries` names the input that the weights belong to, and `expected`
+/// is the shape of that input.
 pub(super) fn check_weight_shape(
     weights: &Tensor<1>,
     (queries, expected): (&'static str, &[usize]),
@@ -143,7 +144,7 @@ pub(super) fn check_weights(weights: &Tensor<1>, queries: (&'static str, &[usize
     bad.map_or(Ok(()), |(query, found)| Err(LossError::Weight { query, found }))
 }
 
-/// Checks the weights of the documents of padded lists, if they have any.
+/// Checks the document weights of padded lists, if there are any.
 pub(super) fn check_document_weights(lists: &Lists) -> Result<(), LossError> {
     let Some(weights) = &lists.document_weights else { return Ok(()) };
     let [_, documents] = weights.dims();

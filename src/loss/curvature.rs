@@ -1,14 +1,14 @@
-//! Second derivatives, with which boosted trees take Newton steps.
+//! Second derivatives of losses, which boosted trees use for Newton steps.
 //!
-//! They are summed pair by pair in double precision, without tensors, in O(n^2) for each query, or O(k n) with a
-//! cut-off `k`.
+//! Second derivatives are summed pair by pair in double precision, without tensors. This takes O(n^2) time per query,
+//! or O(k n) with a cut-off `k`.
 
 use crate::op::{PairDerivatives, SlicePairWeight as PairWeight, pair_derivatives};
 
 /// A loss whose second derivatives are cheap and never negative.
 pub trait Curved: Sync {
-    /// Returns the loss of one query with `labels` at `scores`, and its derivatives with respect to each score.
-    /// `weights` are the weights of the documents; `None` for a loss that does not take them
+    /// Returns the loss of one query, and its derivatives with respect to each score. `weights` are the document
+    /// weights, or `None` for a loss that does not accept them
     /// ([`About::document_weights`](super::About::document_weights)).
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives;
 }
@@ -18,21 +18,21 @@ pub trait Curved: Sync {
 pub struct Derivatives {
     /// The loss.
     pub loss: f64,
-    /// First derivatives.
+    /// The first derivative with respect to each score.
     pub gradient: Vec<f64>,
-    /// Second derivatives, each twice with respect to the same score, 0 or above.
+    /// The second derivative with respect to each score, 0 or above.
     pub curvature: Vec<f64>,
 }
 
 impl Derivatives {
-    /// Multiplies the loss, and with it its derivatives.
+    /// Multiplies the loss and its derivatives by `factor`.
     pub(super) fn multiply(&mut self, factor: f64) {
         self.loss *= factor;
         self.gradient.iter_mut().chain(&mut self.curvature).for_each(|value| *value *= factor);
     }
 }
 
-/// The documents by falling score, equal scores by position.
+/// Returns the documents in descending order of score; ties keep their order.
 pub(super) fn by_score(scores: &[f64]) -> Vec<usize> {
     // Sorting looks up no score.
     let mut order: Vec<(f64, usize)> = scores.iter().copied().zip(0..).collect();
@@ -40,9 +40,9 @@ pub(super) fn by_score(scores: &[f64]) -> Vec<usize> {
     order.into_iter().map(|(_, document)| document).collect()
 }
 
-/// `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, with the weights `w` of pairs and `u` of documents held
-/// constant, and the sum of the magnitudes of its pairs' slopes. With `within`, of the pairs with a document among so
-/// many of the highest scores.
+/// Returns the derivatives of `sum_{y_i > y_j} u_i w_ij log(1 + exp(-sigma (s_i - s_j)))`, and the sum of the
+/// magnitudes of its pairs' slopes. The pair weights `w` and the document weights `u` are held constant. If `within` is
+/// given, only pairs with a document among the `within` highest scores count.
 pub(super) fn logistic(
     labels: &[f32],
     scores: &[f64],
@@ -71,7 +71,7 @@ mod tests {
     const LABELS: [f32; 5] = [2.0, 0.0, 1.0, 0.0, 2.0];
     const SCORES: [f64; 5] = [0.5, 1.25, -0.25, 0.75, -1.0];
 
-    /// The registered losses with second derivatives, with default and with other parameters.
+    /// Returns the registered losses that have second derivatives, with default and other parameters.
     fn curved() -> Vec<LossSpec> {
         let registered = LOSSES.iter().map(|entry| LossSpec::new(entry.name));
         let others = [

@@ -1,6 +1,6 @@
-//! `declare!`: the declaration of a loss in its file, which makes its entry in the registry; and the list of losses.
+//! The list of losses, and the macro `declare!`, which creates the registry entry of a loss in the loss's own file.
 
-/// Every loss once: its folder, its file, its type and its configuration. `$then` names a macro that takes the list.
+/// Passes the folder, file, type and configuration of every loss to the macro `$then`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! every_loss {
@@ -46,8 +46,8 @@ macro_rules! every_loss {
     };
 }
 
-/// Declares the loss of a file: `NAME`, and its entry in the registry. A loss with a temperature also gets a
-/// constructor for the paper's value, and a setter in scores under the name of the symbol.
+/// Defines `NAME` and the registry entry for the loss of a file. A loss with a temperature also gets a constructor with
+/// the paper's value, and optionally a setter named after the symbol.
 macro_rules! declare {
     (
         $config:ident,

@@ -1,4 +1,4 @@
-//! `LossEntry`: what the registry holds for each loss, and how one is built from parameters.
+//! `LossEntry`, which describes a registered loss and builds it from parameters.
 
 use crate::json::{Map, Value};
 use burn::config::Config;
@@ -11,21 +11,21 @@ use super::smoothing::Smoothing;
 use super::unit_gradients::{QUERY_GRADIENTS, QueryGradients};
 use crate::refusal::{Found, Refusal};
 
-/// One registered loss.
+/// A registered loss.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct LossEntry {
-    /// Name in configuration files and on the command line.
+    /// The name used in configuration files and on the command line.
     pub name: &'static str,
-    /// The loss in one line.
+    /// A summary of the loss in one line.
     pub summary: &'static str,
-    /// The formula of one query.
+    /// The formula for the loss of one query.
     pub formula: &'static str,
-    /// Time of one query of n documents.
+    /// The time that one query of n documents takes.
     pub cost: &'static str,
-    /// Source and equation.
+    /// The paper and equation that define the loss.
     pub paper: &'static str,
-    /// The temperature, if it has one.
+    /// The temperature of the loss, if it has one.
     pub smoothing: Option<Smoothing>,
     pub(in crate::loss) defaults: fn(&Map) -> Map,
     pub(in crate::loss) forms: Option<fn() -> Vec<Map>>,
@@ -33,57 +33,59 @@ pub struct LossEntry {
 }
 
 impl LossEntry {
-    /// Returns every parameter with its default, for the given parameters. A temperature that is given has another
-    /// unit, and the parts of a joined loss add their own parameters.
+    /// Returns the default of every parameter, given the parameters that the user set. Setting a temperature changes
+    /// its default unit, and each measure or relaxation has its own parameters.
     pub fn defaults(&self, given: &Map) -> Map {
         (self.defaults)(given)
     }
 
-    /// The loss with the given parameters over the defaults.
+    /// Builds the loss with the given parameters; all others keep their defaults.
     ///
     /// # Errors
-    /// An unknown parameter, a value of the wrong type or out of its range.
+    /// Returns an error if a parameter is unknown, or if its value has the wrong type or is out of range.
     pub fn build(&self, params: &Map) -> Result<Box<dyn RankingLoss>, LossError> {
         (self.build)(params)
     }
 
-    /// Whether it is joined of parts, a measure and a relaxation.
+    /// Returns whether the loss combines a measure and a relaxation.
     pub fn is_joined(&self) -> bool {
         self.forms.is_some()
     }
 
-    /// The parameters of every form of the loss, for tests: only the defaults, unless it is joined of parts.
+    /// Returns the parameters of every form of the loss, for tests. A loss that does not combine a measure and a
+    /// relaxation has only its default form.
     pub fn forms(&self) -> Vec<Map> {
         self.forms.map_or_else(|| vec![Map::new()], |forms| forms())
     }
 
-    /// Every parameter with its default, and the keys that every loss has.
+    /// Returns every parameter with its default, including the keys that all losses share.
     pub fn parameters(&self) -> Map {
         let mut all = self.defaults(&Map::new());
         all.insert(QUERY_GRADIENTS.to_string(), crate::json::json!(QueryGradients::Raw));
         all
     }
 
-    /// The given parameters, and the defaults of those that are not given.
+    /// Fills in the defaults of the parameters that `params` leaves out.
     pub fn complete(&self, params: &Map) -> Map {
         let mut all = self.defaults(params);
         all.extend(params.clone());
         all
     }
 
-    /// Returns the name of its Rust type in [`loss`](crate::loss). The name of its configuration adds `Config`.
+    /// Returns the name of the loss's Rust type in [`loss`](crate::loss). The configuration of a loss has the name of
+    /// its type with `Config` appended.
     pub fn type_name(&self) -> String {
         let words = self.name.split('_');
         words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
     }
 }
 
-/// A registered loss is a module of burn too.
+/// Boxes a registered loss, which must also be a burn module.
 pub(super) fn boxed(loss: impl RankingLoss + Module + 'static) -> Box<dyn RankingLoss> {
     Box::new(loss)
 }
 
-/// The parameters of a config, as a map.
+/// Returns the parameters of a configuration as a map.
 pub(super) fn parameters<C: Config>(config: &C) -> Map {
     match crate::json::to_value(config) {
         Ok(Value::Object(map)) => map,
@@ -91,7 +93,7 @@ pub(super) fn parameters<C: Config>(config: &C) -> Map {
     }
 }
 
-/// `default` with the given parameters laid over it.
+/// Replaces parameters of the configuration `default` by the given ones.
 pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map) -> Result<C, LossError> {
     if params.is_empty() {
         return Ok(default);
@@ -99,7 +101,7 @@ pub(super) fn configure<C: Config>(loss: &'static str, default: C, params: &Map)
     read(loss, merged(loss, parameters(&default), params)?, params)
 }
 
-/// The defaults with the given parameters laid over them.
+/// Replaces defaults by the given parameters, and rejects unknown parameters.
 pub(super) fn merged(loss: &'static str, mut defaults: Map, params: &Map) -> Result<Map, LossError> {
     for (key, value) in params {
         let Some(slot) = defaults.get_mut(key) else {
@@ -111,18 +113,18 @@ pub(super) fn merged(loss: &'static str, mut defaults: Map, params: &Map) -> Res
     Ok(defaults)
 }
 
-/// The configuration with all these parameters. `given` are the ones that the user set.
+/// Reads a configuration from all its parameters. `given` holds only the parameters that the user set.
 pub(super) fn read<C: Config>(loss: &'static str, all: Map, given: &Map) -> Result<C, LossError> {
     crate::json::from_value(Value::Object(all))
         .map_err(|refusal| LossError::Parameter { loss, refusal: with_value(refusal, given) })
 }
 
-/// The value at a key, as the type that it has to be.
+/// Reads the value of the parameter `key` as the type `T`.
 pub(super) fn value_of<T: DeserializeOwned>(loss: &'static str, key: &str, value: &Value) -> Result<T, LossError> {
     crate::json::from_value(value.clone()).map_err(|refusal| LossError::Parameter { loss, refusal: refusal.under(key) })
 }
 
-/// Returns a refusal that shows the parameter as it was given, if the type of the whole parameter is wrong.
+/// Returns a refusal that shows the given value of the parameter, if the type of the whole parameter is wrong.
 pub(super) fn with_value(refusal: Refusal, params: &Map) -> Refusal {
     match params.get(&refusal.key) {
         Some(value) => Refusal { found: Found::Value(value.to_string()), ..refusal },

@@ -1,4 +1,4 @@
-//! `LossError`, and the checks of parameters, labels and scores that raise it.
+//! `LossError`, and the checks of parameters, labels and scores that return it.
 
 use std::fmt::Display;
 
@@ -11,11 +11,11 @@ use crate::op::shape::difference;
 use crate::refusal::Refusal;
 use crate::text::{did_you_mean, shown};
 
-/// The largest label of an exponential gain in a loss: `2^30` still fits the arithmetic of `f32`. [`Gain`] states the
-/// labels of losses and measures.
+/// The largest label that a loss with an exponential gain accepts, so that `f32` can compute with `2^label`. [`Gain`]
+/// lists the labels that losses and measures accept.
 pub const MAX_EXPONENTIAL_LABEL: f64 = 30.0;
 
-/// Reason that a loss cannot be built or applied.
+/// The reason why a loss cannot be built or applied.
 ///
 /// ```
 /// use burn_rank::prelude::*;
@@ -26,15 +26,15 @@ pub const MAX_EXPONENTIAL_LABEL: f64 = 30.0;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LossError {
-    /// A parameter that the loss does not have, or one out of its range or of another type.
+    /// A parameter is unknown, out of range, or of the wrong type.
     #[error("{}", parameter_in_words(.loss, .refusal))]
     Parameter {
-        /// Registered name of the loss.
+        /// The registered name of the loss.
         loss: &'static str,
-        /// The parameter, the value that was given, and the values that are allowed.
+        /// The parameter, its value, and the values that are allowed.
         refusal: Refusal,
     },
-    /// A name that no registered loss has.
+    /// No registered loss has the given name.
     #[error("unknown loss `{}`, expected one that `burn-rank models --losses` lists{}", shown(.found), did_you_mean(.nearest))]
     UnknownLoss {
         /// The name given.
@@ -42,7 +42,7 @@ pub enum LossError {
         /// The most similar registered name.
         nearest: Option<String>,
     },
-    /// A parameter that cannot be changed on a loss that is built.
+    /// A parameter cannot be changed after the loss has been built.
     #[error("{loss}.{parameter} does not move: expected a parameter that the loss's `RankingLoss::changed` changes")]
     Fixed {
         /// Name of the loss.
@@ -50,76 +50,76 @@ pub enum LossError {
         /// The parameter.
         parameter: String,
     },
-    /// Tensors or slices of different shapes.
+    /// Two inputs have different shapes.
     #[error("{}", difference(.what, .found, .other, .expected))]
     Shape {
-        /// The input of the wrong shape.
+        /// The input with the wrong shape.
         what: &'static str,
         /// The shape of the input.
         found: Vec<usize>,
-        /// The input that it does not fit.
+        /// The input whose shape it should match.
         other: &'static str,
-        /// The shape of that input.
+        /// The shape that was expected.
         expected: Vec<usize>,
     },
-    /// Flat scores that do not fall into queries.
+    /// Flat scores cannot be divided into queries.
     #[error(transparent)]
     Segments(#[from] SegmentsError),
-    /// Rows of documents that make no list of a query, see [`in_batch`](super::in_batch()).
+    /// The rows of documents given to [`in_batch`](super::in_batch()) do not form a valid list.
     #[error("query {}: found {found}, expected {expected}", .query + 1)]
     InBatch {
-        /// Position of the query, from 0; the message counts from 1.
+        /// The index of the query, counted from 0 here and from 1 in the message.
         query: usize,
-        /// The fault found, in words.
+        /// A description of the fault.
         found: String,
-        /// The rows expected, in words.
+        /// A description of the expected rows.
         expected: String,
     },
-    /// Scores of no query, or of no document.
+    /// There are no queries or no documents.
     #[error("scores are {found:?}, expected one query of one document or more")]
     Empty {
-        /// Shape of the scores.
+        /// The shape of the scores.
         found: Vec<usize>,
     },
-    /// No query of the batch has anything to learn, so that the loss is 0 and so is its gradient.
+    /// No query of the batch has anything to learn, so the loss and its gradient are 0.
     #[error("nothing to learn in {}: {}", queries_in_words(*.queries), nothing_to_learn(*.queries, *.inverted))]
     NothingToLearn {
-        /// Number of queries in the batch.
+        /// The number of queries in the batch.
         queries: usize,
-        /// Number of queries that would have something to learn with the mask inverted.
+        /// The number of queries that would have something to learn if the mask were inverted.
         inverted: usize,
     },
-    /// Offsets that do not partition the documents into queries.
+    /// The offsets do not partition the documents into queries.
     #[error("offsets of queries: found {found}, expected an ascent from 0 to {documents}, the number of labels")]
     Offsets {
-        /// The first one, the last one, or the descent.
+        /// A description of the first invalid offset.
         found: String,
-        /// Number of labels.
+        /// The number of labels.
         documents: usize,
     },
-    /// A label outside the domain of the gain.
+    /// A label is outside the domain of the gain.
     #[error("query {}, document {}: label {found}, expected {expected}", .query + 1, .document + 1)]
     Label {
-        /// Position of the query, from 0; the message counts from 1.
+        /// The index of the query, counted from 0 here and from 1 in the message.
         query: usize,
-        /// Position of the document in its query, from 0; the message counts from 1.
+        /// The index of the document in its query, counted from 0 here and from 1 in the message.
         document: usize,
         /// The label.
         found: f64,
-        /// The labels of the gain.
+        /// A description of the labels that the gain allows.
         expected: String,
     },
-    /// A score that is not finite at a document.
+    /// The score of a document is not finite.
     #[error("query {}, document {}: score {found}, expected a finite number", .query + 1, .document + 1)]
     Score {
-        /// Position of the query, from 0; the message counts from 1.
+        /// The index of the query, counted from 0 here and from 1 in the message.
         query: usize,
-        /// Position of the document in its query, from 0; the message counts from 1.
+        /// The index of the document in its query, counted from 0 here and from 1 in the message.
         document: usize,
         /// The score.
         found: f64,
     },
-    /// A measure that asks for something that a relaxation does not define.
+    /// A measure uses an operation that the relaxation does not define.
     #[error(
         "{measure} uses {operation}, which the {relaxation} relaxation does not define: expected another relaxation"
     )]
@@ -128,11 +128,11 @@ pub enum LossError {
         measure: &'static str,
         /// Name of the relaxation.
         relaxation: &'static str,
-        /// The operation of [`MeasureContext`](super::MeasureContext).
+        /// The undefined operation of [`MeasureContext`](super::MeasureContext).
         operation: &'static str,
     },
-    /// A batch that is too large for the memory budget. The backend is in the build without a feature of this crate, so
-    /// automatic differentiation keeps all pairs of documents.
+    /// A batch needs more memory than the memory budget. Its backend was enabled without a feature of this crate, so
+    /// automatic differentiation stores all document pairs.
     #[error(
         "{found:?} scores on the backend {backend} need about {} MiB, the memory budget is {} MiB: expected {}a smaller \
          batch, or a larger budget",
@@ -143,57 +143,57 @@ pub enum LossError {
     Budget {
         /// Name of the backend in burn.
         backend: String,
-        /// The feature of this crate that brings the backend, with which memory stays within the budget.
+        /// The feature of this crate that enables the backend and keeps memory within the budget.
         feature: Option<&'static str>,
-        /// Shape of the scores.
+        /// The shape of the scores.
         found: Vec<usize>,
-        /// Bytes that the batch needs, about.
+        /// The approximate number of bytes that the batch needs.
         needed: usize,
-        /// Bytes of the budget of the calling thread, see [`Execution`](crate::op::Execution).
+        /// The memory budget of the calling thread in bytes; see [`Execution`](crate::op::Execution).
         budget: usize,
     },
-    /// Scores of a type in which their device does not compute.
+    /// The device does not compute in the type of the scores.
     #[error("scores are {found:?}, in which their device does not compute: expected F32")]
     Type {
         /// The type.
         found: DType,
     },
-    /// Weights of documents, and a loss that does not take them.
+    /// The lists have document weights, but the loss does not accept them.
     #[error("{loss} takes no weights of documents: {reason}")]
     DocumentWeights {
         /// Name of the loss.
         loss: &'static str,
-        /// The reason that the loss takes none.
+        /// The reason why the loss accepts no document weights.
         reason: &'static str,
     },
-    /// Lists too long for the memory that is left: the loss holds arrays over their pairs.
+    /// The loss stores arrays of document pairs that do not fit into the free memory.
     #[error("{}", memory_in_words(.loss, *.batch, *.documents, *.needed, *.available))]
     Memory {
         /// Name of the loss.
         loss: &'static str,
-        /// Number of lists.
+        /// The number of lists.
         batch: usize,
-        /// Documents of the longest list.
+        /// The number of documents in the longest list.
         documents: usize,
-        /// Bytes that the arrays take, about.
+        /// The approximate number of bytes that the arrays need.
         needed: u64,
-        /// Bytes that are left.
+        /// The number of free bytes.
         available: u64,
     },
-    /// A query weight that is negative or not finite.
+    /// A query weight is negative or not finite.
     #[error("query {}: weight {found}, expected a finite number >= 0", .query + 1)]
     Weight {
-        /// Position of the query, from 0; the message counts from 1.
+        /// The index of the query, counted from 0 here and from 1 in the message.
         query: usize,
         /// The weight.
         found: f64,
     },
-    /// A document's weight that is negative or not finite.
+    /// A document weight is negative or not finite.
     #[error("query {}, document {}: weight {found}, expected a finite number >= 0", .query + 1, .document + 1)]
     DocumentWeight {
-        /// Position of the query, from 0; the message counts from 1.
+        /// The index of the query, counted from 0 here and from 1 in the message.
         query: usize,
-        /// Position of the document in its query, from 0; the message counts from 1.
+        /// The index of the document in its query, counted from 0 here and from 1 in the message.
         document: usize,
         /// The weight.
         found: f64,
@@ -208,7 +208,7 @@ fn queries_in_words(queries: usize) -> String {
     if queries == 1 { "the only query".into() } else { format!("any of {queries} queries") }
 }
 
-/// The likely cause of [`LossError::NothingToLearn`].
+/// Describes the likely cause of [`LossError::NothingToLearn`].
 fn nothing_to_learn(queries: usize, inverted: usize) -> String {
     match inverted {
         0 => "expected a query with two documents (mask true) that the loss tells apart by their labels".into(),
@@ -236,7 +236,7 @@ fn parameter_in_words(loss: &str, refusal: &Refusal) -> String {
 }
 
 impl LossError {
-    /// A parameter out of its range.
+    /// Creates the error for a parameter that is out of range.
     pub(crate) fn parameter(
         loss: &'static str,
         parameter: &str,
@@ -247,10 +247,11 @@ impl LossError {
     }
 }
 
-/// Largest parameter, and one over the smallest: products with scores, and their squares, stay within `f32`.
+/// The largest parameter, and the inverse of the smallest positive one. Within these bounds, the squares of products
+/// with scores still fit into `f32`.
 const LARGEST: f64 = 1e12;
 
-/// `value`, if it is finite and above 0, and neither it nor its inverse is beyond 1e12.
+/// Returns `value` if it is from 1e-12 to 1e12.
 pub(crate) fn positive(loss: &'static str, parameter: &str, value: f64) -> Result<f64, LossError> {
     if !(value.is_finite() && value > 0.0) {
         Err(LossError::parameter(loss, parameter, value, "a finite number above 0"))
@@ -266,7 +267,7 @@ pub(crate) fn positive(loss: &'static str, parameter: &str, value: f64) -> Resul
     }
 }
 
-/// `value`, if it is finite, not below 0 and not beyond 1e12.
+/// Returns `value` if it is from 0 to 1e12.
 pub(crate) fn not_negative(loss: &'static str, parameter: &str, value: f64) -> Result<f64, LossError> {
     if !(value.is_finite() && value >= 0.0) {
         Err(LossError::parameter(loss, parameter, value, "a finite number, 0 or above"))
@@ -277,7 +278,7 @@ pub(crate) fn not_negative(loss: &'static str, parameter: &str, value: f64) -> R
     }
 }
 
-/// A cut-off, if it keeps at least one rank.
+/// Returns the cut-off if it keeps at least one rank.
 pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usize>, LossError> {
     match k {
         Some(0) => Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more, or none")),
@@ -285,7 +286,7 @@ pub(crate) fn cutoff(loss: &'static str, k: Option<usize>) -> Result<Option<usiz
     }
 }
 
-/// A number of documents or ranks that may be absent, if it is at least one.
+/// Returns an optional number of documents or ranks if it is absent or at least 1.
 pub(crate) fn at_least_one(
     loss: &'static str,
     name: &'static str,
@@ -297,7 +298,7 @@ pub(crate) fn at_least_one(
     }
 }
 
-/// A number of draws, if there is at least one.
+/// Returns the number of draws if it is at least 1.
 pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossError> {
     match samples {
         0 => Err(LossError::parameter(loss, "samples", 0, "a number of samples, 1 or more")),
@@ -305,12 +306,12 @@ pub(crate) fn samples(loss: &'static str, samples: usize) -> Result<usize, LossE
     }
 }
 
-/// The cut-off of a measure that needs one; it keeps at least one rank.
+/// Returns the cut-off of a measure that needs one, if it keeps at least one rank.
 pub(crate) fn required_cutoff(loss: &'static str, k: usize) -> Result<usize, LossError> {
     if k == 0 { Err(LossError::parameter(loss, "k", 0, "a cut-off of 1 or more")) } else { Ok(k) }
 }
 
-/// Refuses a discount that is not finite, does not start above 0, or rises.
+/// Rejects a discount that is not finite, does not start above 0, or increases with the rank.
 pub(crate) fn discount(loss: &'static str, discount: &Discount) -> Result<(), LossError> {
     match discount {
         Discount::Power { exponent } => not_negative(loss, "exponent", *exponent).map(|_| ()),
@@ -321,7 +322,7 @@ pub(crate) fn discount(loss: &'static str, discount: &Discount) -> Result<(), Lo
     }
 }
 
-/// `gain`, if a table of gains is finite and not negative.
+/// Returns `gain`, unless it is a table that is empty or has an entry that is negative or not finite.
 pub(crate) fn gain(loss: &'static str, gain: &Gain) -> Result<Gain, LossError> {
     if let Gain::Table(table) = gain
         && (table.is_empty() || table.iter().any(|g| !g.is_finite() || *g < 0.0))
@@ -332,7 +333,7 @@ pub(crate) fn gain(loss: &'static str, gain: &Gain) -> Result<Gain, LossError> {
     Ok(gain.clone())
 }
 
-/// Returns the requirement on labels if `label` violates it. `None` as gain admits every finite label.
+/// Returns the requirement on labels if `label` violates it. Without a gain, every finite label is valid.
 pub(crate) fn label_problem(gain: Option<&Gain>, label: f64) -> Option<String> {
     let whole_up_to = |top: f64| {
         let fits = label >= 0.0 && label <= top && label.fract() == 0.0;

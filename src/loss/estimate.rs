@@ -7,15 +7,15 @@ use crate::measure::{Discount, Gain};
 
 /// An estimate of the expected value of a measure from sampled rankings.
 pub(super) struct Estimate {
-    /// The measure of each query: `[B]`.
+    /// The estimated measure of each query, `[B]`.
     pub value: Tensor<1>,
-    /// The derivatives of the measure in the scores, 0 at padded places: `[B, N]`.
+    /// The derivatives of the measure with respect to the scores, `[B, N]`, 0 at padded places.
     pub slopes: Tensor<2>,
 }
 
 impl Estimate {
-    /// The mean over draws of NDCG@k. `of` gets the worth of each document, which is its gain over the ideal DCG: `[B,
-    /// N]`.
+    /// Averages estimates of NDCG@k over `draws` draws. `of` estimates one draw from each document's gain divided by
+    /// the ideal DCG, `[B, N]`.
     pub fn ndcg(
         lists: &Lists,
         gain: &Gain,
@@ -29,7 +29,7 @@ impl Estimate {
         Self::mean(draws, |draw| of(&worth, draw))
     }
 
-    /// The mean over the draws, at least one, counted from 0.
+    /// Averages the estimates `of(0)` to `of(draws - 1)`, where `draws` is at least 1.
     fn mean(draws: usize, of: impl Fn(usize) -> Self) -> Self {
         let sum = (1..draws)
             .map(&of)
@@ -38,8 +38,8 @@ impl Estimate {
         Self { value: sum.value * share, slopes: sum.slopes * share }
     }
 
-    /// One minus the value, with the slopes as its gradient: `[B]`. The mean of the slopes is subtracted: its
-    /// expectation is 0 for a measure of ranks.
+    /// Returns one minus the value, `[B]`, with the negated slopes as its gradient. The mean slope is subtracted first,
+    /// because its expectation is 0 for a measure of ranks.
     pub fn loss(self, lists: &Lists) -> Tensor<1> {
         let count = one_in_place_of_zero(lists.counts());
         let common = (sum_documents(self.slopes.clone()) / count).unsqueeze_dim::<2>(1);

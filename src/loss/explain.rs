@@ -1,4 +1,4 @@
-//! `explain`: value, loss and gradient of one list, as `burn-rank loss NAME` prints them.
+//! `explain`, which computes the value, loss and gradient of one list for `burn-rank loss NAME`.
 
 use burn::nn::loss::Reduction;
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -9,38 +9,40 @@ use super::check::check_batch;
 use super::error::LossError;
 use super::ranking_loss::{RankingLoss, degenerate_queries};
 
-/// Value, loss and gradient of one list, as [`explain`] returns them.
+/// The value, loss and gradient of one list, as returned by [`explain`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Explained {
     /// Whether there is something to learn from the list.
     pub learnable: bool,
-    /// The surrogate of a measure, or the loss itself if it stands for none. Meaningless if there is nothing to learn.
+    /// The surrogate value of the measure, or the loss if it is not a surrogate. The value is meaningless if there is
+    /// nothing to learn.
     pub value: f64,
-    /// The quantity that is minimized.
+    /// The loss that training minimizes.
     pub loss: f64,
-    /// Derivative of the loss with respect to each score.
+    /// The derivative of the loss with respect to each score.
     pub grad: Vec<f64>,
 }
 
-/// [`explain_on`] the Flex backend.
+/// Calls [`explain_on`] with the Flex backend.
 ///
 /// # Errors
-/// The errors of [`explain_on`].
+/// Returns the errors of [`explain_on`].
 #[cfg(any(feature = "flex", test))]
 #[cfg_attr(docsrs, doc(cfg(feature = "flex")))]
 pub fn explain(loss: &dyn RankingLoss, scores: &[f64], labels: &[f64], dtype: DType) -> Result<Explained, LossError> {
     explain_on(loss, scores, labels, dtype, &Device::flex())
 }
 
-/// Returns value, loss and gradient of one list, computed on a device in `dtype` (`F32` or `F64`).
+/// Returns the value, loss and gradient of one list, computed on a device in `dtype` (`F32` or `F64`).
 ///
-/// A query with nothing to learn is not an error: it has loss 0 and gradient 0. Nor is a value or gradient that is not
-/// finite, as of scores that overflow.
+/// A query with nothing to learn gives loss 0 and gradient 0 instead of an error. A value or gradient that overflows is
+/// not an error either.
 ///
 /// # Errors
-/// Different numbers of labels and scores, or none at all; a score that is not finite; a label outside the domain of
-/// the gain; a type in which the device does not compute; a list too long for the memory that is left.
+/// Returns an error if the inputs are empty or differ in length, a score is not finite, or a label is outside the
+/// domain of the gain. Also returns an error if the device does not compute in `dtype`, or if the list does not fit
+/// into the free memory.
 pub fn explain_on(
     loss: &dyn RankingLoss,
     scores: &[f64],

@@ -1,23 +1,22 @@
-//! Lists made of a batch of queries and documents: what is relevant to one query is irrelevant to the others.
+//! Lists made from a batch of queries and documents. The document relevant to one query is a negative for the others.
 
 use burn::tensor::{Bool, Tensor, TensorData};
 
 use super::error::{LossError, positive};
 
-/// Options of [`in_batch`]. By default scores are products of vectors, and all documents of the batch are in every
-/// list.
+/// Options of [`in_batch`]. By default, scores are dot products, and every list has all documents of the batch.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct InBatchOptions {
-    /// Divisor of the products, above 0; 1 by default.
+    /// The number that divides the dot products, above 0; 1 by default.
     pub temperature: f64,
-    /// Logarithm of the probability that the sampler draws a document into a batch, `[M]`.
+    /// The log probability that the sampler draws each document into a batch, `[M]`.
     pub log_q: Option<Tensor<1>>,
-    /// The same of queries, `[B]`, for the exchanged roles of a symmetric batch.
+    /// The log probability that the sampler draws each query, `[B]`, for the reverse direction of a symmetric batch.
     pub log_q_of_queries: Option<Tensor<1>>,
-    /// The hard negatives that only their own query sees; none by default.
+    /// The hard negatives of each query, which other queries do not rank; empty by default.
     pub own_hard_negatives: Vec<Vec<usize>>,
-    /// Whether documents are queries too.
+    /// Whether each document also serves as a query.
     pub symmetric: bool,
 }
 
@@ -28,55 +27,58 @@ impl Default for InBatchOptions {
 }
 
 impl InBatchOptions {
-    /// The defaults.
+    /// Creates the default options.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Divides the products by a temperature, above 0.
+    /// Sets the temperature that divides the dot products, above 0.
     pub fn with_temperature(self, temperature: f64) -> Self {
         Self { temperature, ..self }
     }
 
-    /// Corrects for a sampler that draws some documents more often: subtracts the logarithm of that probability, `[M]`.
+    /// Corrects for a sampler that prefers some documents, by subtracting their log probabilities `[M]` from the
+    /// scores.
     pub fn with_log_q(self, log_q: Tensor<1>) -> Self {
         Self { log_q: Some(log_q), ..self }
     }
 
-    /// The same for queries, `[B]`, in the exchanged roles of a symmetric batch.
+    /// Corrects for a sampler that prefers some queries, in the reverse direction of a symmetric batch. `log_q` holds
+    /// the log probability of each query, `[B]`.
     pub fn with_log_q_of_queries(self, log_q: Tensor<1>) -> Self {
         Self { log_q_of_queries: Some(log_q), ..self }
     }
 
-    /// Hides the hard negatives of each query from all other queries. Give one list per query, `B` in all: the rows of
-    /// `documents` that are its hard negatives. Without this call hard negatives are documents like any other.
+    /// Hides the hard negatives of each query from all other queries. The argument has one list per query, which names
+    /// the rows of `documents` that are its hard negatives. Without this call, every query ranks all hard negatives.
     pub fn with_own_hard_negatives(self, own_hard_negatives: Vec<Vec<usize>>) -> Self {
         Self { own_hard_negatives, ..self }
     }
 
-    /// Adds a list for each document, in which the queries are ranked. The mean over the lists is then the mean of both
-    /// directions. There must be as many documents as queries, and each document is the own positive of one query.
+    /// Adds a list for each document, which ranks the queries. The mean over the lists then averages both directions.
+    /// There must be as many documents as queries, and each document must be the own positive of exactly one query.
     pub fn symmetric(self) -> Self {
         Self { symmetric: true, ..self }
     }
 }
 
-/// Makes lists of a batch: each query ranks all documents. With
-/// [`SoftmaxCrossEntropy`](super::SoftmaxCrossEntropy) this is InfoNCE, and every other loss is a contrastive loss too.
+/// Builds lists from a batch, in which each query ranks all documents. With
+/// [`SoftmaxCrossEntropy`](super::SoftmaxCrossEntropy), these lists give the InfoNCE loss; any other loss becomes a
+/// contrastive loss too.
 ///
-/// The score of document `j` for query `i` is `q_i . d_j / temperature - log Q_j`; the correction is left out for the
-/// query's own positive (Yi et al., Sampling-bias-corrected neural modeling for large corpus item recommendations,
-/// 2019). The first of `positives[i]` is the own positive: its label is 1, all others are 0. The others of
-/// `positives[i]` are known to be relevant and masked.
+/// The score of document `j` for query `i` is `q_i . d_j / temperature - log Q_j`, without `log Q_j` for the query's
+/// own positive (Yi et al., Sampling-bias-corrected neural modeling for large corpus item recommendations, 2019). The
+/// first document of `positives[i]` is the query's own positive. The own positive has label 1, and every other document
+/// has label 0. The other documents of `positives[i]` are also relevant, so they are masked.
 ///
 /// # Shapes
 /// - `queries`: `[B, d]`; `documents`: `[M, d]`; `positives`: `B` lists of rows of `documents`
 /// - output: scores, labels and mask (true for a document), `[B, M]`, or `[2 B, B]` for a symmetric batch
 ///
 /// # Errors
-/// The message names the query: no positive, a row that does not exist, a document that is a positive and a hard
-/// negative. Different shapes; a temperature out of its range; a symmetric batch in which a document is not the own
-/// positive of exactly one query.
+/// Returns an error that names the query if it has no positive, names a row that does not exist, or lists a document as
+/// both a positive and a hard negative. Also returns an error if shapes differ or the temperature is out of range. In a
+/// symmetric batch, each document must be the own positive of exactly one query.
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};
@@ -131,7 +133,7 @@ pub fn in_batch(
     ))
 }
 
-/// Compares the shapes with `[B, d]` queries and `[M, d]` documents.
+/// Checks all shapes against `[B, d]` queries and `[M, d]` documents.
 fn check_shapes(
     [b, d]: [usize; 2],
     [m, width]: [usize; 2],
@@ -162,8 +164,8 @@ fn check_shapes(
     }
 }
 
-/// The labels and the mask of `[B, M]` scores, row by row: label 1 at the positive that is learned, and a mask without
-/// the other positives and without the hard negatives of other queries.
+/// Returns the labels and the mask of the `[B, M]` scores, row by row. Each query's own positive has label 1. The mask
+/// hides the query's other positives and the hard negatives of other queries.
 fn labels_and_mask(m: usize, positives: &[Vec<usize>], options: &InBatchOptions) -> (Vec<f32>, Vec<bool>) {
     let b = positives.len();
     let (mut labels, mut mask) = (vec![0.0; b * m], vec![true; b * m]);
@@ -183,7 +185,7 @@ fn labels_and_mask(m: usize, positives: &[Vec<usize>], options: &InBatchOptions)
     (labels, mask)
 }
 
-/// Checks the rows of documents that queries name.
+/// Checks the rows of documents that each query names.
 fn check_rows(positives: &[Vec<usize>], documents: usize, options: &InBatchOptions) -> Result<(), LossError> {
     let refused = |query: usize, found: String, expected: String| Err(LossError::InBatch { query, found, expected });
     let mut owner = vec![None; documents];
@@ -223,7 +225,7 @@ mod tests {
 
     const QUERIES: [[f64; 2]; 3] = [[1.0, 0.5], [-0.25, 2.0], [0.5, -1.0]];
     const DOCUMENTS: [[f64; 2]; 5] = [[0.5, 0.5], [1.0, -1.0], [0.0, 2.0], [-1.5, 0.25], [2.0, 1.0]];
-    /// The own positives are the documents 2, 0 and 1. Document 4 is relevant to the first query too.
+    /// The queries' own positives are the documents 2, 0 and 1. Document 4 is relevant to the first query too.
     fn positives() -> Vec<Vec<usize>> {
         vec![vec![2, 4], vec![0], vec![1]]
     }

@@ -1,4 +1,4 @@
-//! `LossInput`: what a loss takes, padded or packed lists.
+//! `LossInput`, the trait of the padded and packed lists that a loss accepts.
 
 use burn::nn::loss::Reduction;
 use burn::tensor::{Bool, Tensor};
@@ -10,32 +10,32 @@ use super::packed::PackedLists;
 use crate::measure::Gain;
 use crate::op::shape::assert_same;
 
-/// The lists that a loss takes: [`Lists`], which are padded, or [`PackedLists`], which are not. Both may carry weights
-/// of documents, weights of queries, and the scores of a teacher. No other type is one.
+/// The lists that a loss accepts, which are padded [`Lists`] or unpadded [`PackedLists`]. Both may carry document
+/// weights, query weights, and the scores of a teacher. This trait is sealed, so no other type can implement it.
 pub trait LossInput: Sealed {}
 
 impl LossInput for Lists {}
 
 impl LossInput for PackedLists {}
 
-/// The operations on lists that do not depend on their form.
+/// Operations that padded and packed lists share.
 pub trait Sealed {
-    /// The padded lists that losses see.
+    /// Returns the padded lists that losses see.
     fn rectangles(&self) -> Vec<&Lists>;
 
-    /// One value for each query in the order of the queries, from the values of each of the rectangles.
+    /// Arranges the values computed for each of the padded lists in the order of the queries, one value per query.
     fn in_order(&self, values: Vec<Tensor<1>>) -> Tensor<1>;
 
-    /// The weights of the queries; none if all count the same.
+    /// Returns the query weights, or `None` if all queries count the same.
     fn query_weights(&self) -> Option<&Tensor<1>>;
 
-    /// What has one weight for each query, and its shape.
+    /// Returns the name and shape of the input that has one weight per query.
     fn queries(&self) -> (&'static str, Vec<usize>);
 
     /// Checks every score, label and weight.
     fn check(&self, gain: Option<&Gain>) -> Result<(), LossError>;
 
-    /// The same lists with the mask inverted, where there is padding.
+    /// Returns the lists with the mask inverted, or `None` for packed lists.
     fn inverted(&self) -> Option<Lists>;
 }
 
@@ -92,13 +92,13 @@ impl Sealed for PackedLists {
     }
 }
 
-/// One value for each query, `[queries]`.
+/// Computes one value for each query, `[queries]`.
 #[track_caller]
 pub(super) fn per_query(lists: &dyn LossInput, of: &dyn Fn(&Lists) -> Tensor<1>) -> Tensor<1> {
     lists.in_order(lists.rectangles().into_iter().map(of).collect())
 }
 
-/// Reduces the losses of the queries of lists, with the weights of the queries.
+/// Reduces the losses of queries, weighted by the query weights if there are any.
 #[track_caller]
 pub(super) fn reduced(lists: &dyn LossInput, losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
     match lists.query_weights() {
@@ -113,8 +113,8 @@ pub(super) fn reduced(lists: &dyn LossInput, losses: Tensor<1>, reduction: Reduc
     }
 }
 
-/// Checks every score, label and weight of lists, and that a query has something to learn. The error says how many
-/// queries would have with the mask inverted.
+/// Checks every score, label and weight, and that at least one query has something to learn. Otherwise, the error says
+/// how many queries would have something to learn with the mask inverted.
 pub(super) fn check_input(
     lists: &dyn LossInput,
     gain: Option<&Gain>,
@@ -142,11 +142,11 @@ pub fn reduce(losses: Tensor<1>, reduction: Reduction) -> Tensor<1> {
     }
 }
 
-/// Reduces per-query losses `[B]` with weights `[B]` to `[1]`; see
-/// [`RankingLoss::forward_weighted`](super::RankingLoss::forward_weighted).
+/// Reduces per-query losses `[B]` with weights `[B]` to `[1]`, as
+/// [`RankingLoss::forward_weighted`](super::RankingLoss::forward_weighted) does.
 ///
 /// # Panics
-/// Different numbers of weights and losses.
+/// Panics if the numbers of weights and losses differ.
 #[track_caller]
 pub fn reduce_weighted(losses: Tensor<1>, weights: Tensor<1>, reduction: Reduction) -> Tensor<1> {
     assert_same("reduce_weighted", ("losses", &losses), &[("weights", &weights)]);

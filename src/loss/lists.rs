@@ -1,5 +1,4 @@
-//! `Lists`: the clean form of a batch, in which no padded value can be seen, and the quantities that most losses take
-//! from it.
+//! `Lists`, a batch whose padded values are cleared, and the quantities that most losses compute from it.
 
 use std::sync::Arc;
 
@@ -9,52 +8,53 @@ use super::error::LossError;
 use crate::measure::{Discount, Gain};
 use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
 
-/// Scores, labels and mask of a batch, with every padded score and label replaced by 0: the one input of losses. Made
-/// by [`Lists::padded`], which compares the shapes. [`Lists::packed`] makes them of flat scores, as [`PackedLists`].
+/// The input of every loss: the scores, labels and mask of a batch, with padded scores and labels set to 0.
+/// [`Lists::padded`] checks the shapes and creates the lists. [`Lists::packed`] creates [`PackedLists`] from flat
+/// scores.
 ///
 /// [`PackedLists`]: super::PackedLists
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Lists {
-    /// `[B, N]`, 0 at padded places; carries the gradient.
+    /// The scores, `[B, N]`, 0 at padded places; they carry the gradient.
     pub scores: Tensor<2>,
-    /// `[B, N]`, 0 at padded places; carries no gradient.
+    /// The labels, `[B, N]`, 0 at padded places; they carry no gradient.
     pub labels: Tensor<2>,
-    /// `[B, N]`, 1 for a document and 0 for padding, in the type of the scores.
+    /// The mask, `[B, N]`, which is 1 for a document and 0 for padding, in the type of the scores.
     pub mask: Tensor<2>,
-    /// `[B, N]`, true at padded places.
+    /// Whether each place is padding, `[B, N]`.
     pub padded: Tensor<2, Bool>,
-    /// `[B, N]`, what each document counts, in the type of the scores and 0 at padded places; carries no gradient.
-    /// `None` if all count the same. See [`About::document_weights`](super::About::document_weights).
+    /// The weight of each document, `[B, N]`, in the type of the scores, 0 at padded places and without a gradient.
+    /// `None` gives all documents the same weight. See [`About::document_weights`](super::About::document_weights).
     pub document_weights: Option<Tensor<2>>,
-    /// `[B]`, the weight of each query; none if all count the same.
+    /// The weight of each query, `[B]`, or `None` if all queries count the same.
     pub(in crate::loss) query_weights: Option<Tensor<1>>,
-    /// `[B, N]`, the labels as they were given, for a message about the mask.
+    /// The labels as given, `[B, N]`, which a message about an inverted mask needs.
     pub(in crate::loss) given: Tensor<2>,
-    /// `[B, N]`, not 0 at the documents whose positions are needed; none if all are.
+    /// Nonzero at the documents whose positions are needed, `[B, N]`; `None` if all are needed.
     pub(in crate::loss) counted: Option<Tensor<2>>,
-    /// The place of these lists among the lists that were packed with them; none if there are no others.
+    /// The place of these lists in the batch that they were packed with, or `None` if they were not packed.
     pub(in crate::loss) among: Option<Arc<Among>>,
 }
 
-/// The place of lists among the others that they were packed with.
+/// The place of lists in the batch that they were packed with.
 #[derive(Debug)]
 pub(in crate::loss) struct Among {
-    /// The number of each list.
+    /// The number of each list in the packed batch.
     pub numbers: Vec<usize>,
-    /// Number of documents of the longest list of all.
+    /// The number of documents in the longest list of the packed batch.
     pub longest: usize,
 }
 
 impl Lists {
-    /// Cleans a batch. Scores of half precision (`f16`, `bf16`) become `f32`, because they cannot represent every rank
-    /// beyond 2048 or 256; their gradient comes back in the original type.
+    /// Creates lists from padded tensors. Half-precision scores (`f16`, `bf16`) become `f32`, because they cannot
+    /// represent every rank above 2048 or 256. The gradient still has the original type of the scores.
     ///
     /// # Shapes
     /// - `scores`, `labels`, `mask` (true at a document, false at padding): `[batch, documents]`
     ///
     /// # Panics
-    /// Different shapes.
+    /// Panics if the shapes differ.
     #[track_caller]
     pub fn padded(scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Self {
         if let Err(error) = check_shapes(&scores, &labels, &mask) {
@@ -80,10 +80,11 @@ impl Lists {
         }
     }
 
-    /// The same, for input that has not been checked.
+    /// Creates lists from padded tensors that have not been checked.
     ///
     /// # Errors
-    /// [`LossError::Shape`]; [`LossError::Type`] for scores of a type in which their device does not compute.
+    /// Returns [`LossError::Shape`] if the shapes differ, or [`LossError::Type`] if the device does not compute in the
+    /// type of the scores.
     pub fn try_padded(scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Result<Self, LossError> {
         check_shapes(&scores, &labels, &mask)?;
         match scores.device().supports_dtype(scores.dtype()) {
@@ -92,28 +93,29 @@ impl Lists {
         }
     }
 
-    /// The same lists, which were packed with others.
+    /// Records the place of these lists in a packed batch.
     pub(in crate::loss) fn among(self, among: Among) -> Self {
         Self { among: Some(Arc::new(among)), ..self }
     }
 
-    /// The number of the list in a row, which noise follows.
+    /// Returns the number of the list in a row, which determines its noise.
     pub(in crate::loss) fn number(&self, row: usize) -> usize {
         self.among.as_ref().map_or(row, |among| among.numbers[row])
     }
 
-    /// The number of documents that an approximation is chosen for: the places of a row if no list was packed.
+    /// Returns the length of the longest packed list, or else the number of places in a row. Approximations are chosen
+    /// for this length.
     pub(in crate::loss) fn longest(&self) -> usize {
         self.among.as_ref().map_or(self.scores.dims()[1], |among| among.longest)
     }
 
-    /// The same lists, in which each document counts by its weight, 0 or above.
+    /// Sets a weight for each document, 0 or above.
     ///
     /// # Shapes
-    /// - `weights`: `[batch, documents]`; what stands at padded places does not matter
+    /// - `weights`: `[batch, documents]`, with any values at padded places
     ///
     /// # Panics
-    /// `weights` of a different shape from the scores.
+    /// Panics if `weights` and the scores differ in shape.
     #[track_caller]
     pub fn with_document_weights(self, weights: Tensor<2>) -> Self {
         assert_same("with_document_weights", ("scores", &self.scores), &[("weights", &weights)]);
@@ -121,8 +123,8 @@ impl Lists {
         Self { document_weights: Some(weights), ..self }
     }
 
-    /// The same lists with a weight for each query, 0 or above, which the reduction takes:
-    /// [`forward_lists`](super::RankingLoss::forward_lists).
+    /// Sets a weight for each query, 0 or above, by which [`forward_lists`](super::RankingLoss::forward_lists) reduces
+    /// the losses.
     ///
     /// # Shapes
     /// - `weights`: `[batch]`
@@ -130,9 +132,10 @@ impl Lists {
         Self { query_weights: Some(weights.detach()), ..self }
     }
 
-    /// The same lists with the scores of a teacher in place of the labels, for distillation. Losses without a gain
-    /// learn from any scores: `list_net` fits the softmax of the scores to the teacher's softmax. `list_mle` and the
-    /// losses of pairs learn the teacher's order. A loss of both the labels and a teacher is a sum of two losses.
+    /// Replaces the labels by the scores of a teacher, for distillation. Losses without a gain accept any scores as
+    /// labels. For example, `list_net` fits the softmax of the scores to the softmax of the teacher's scores.
+    /// `list_mle` and the pairwise losses learn the teacher's order. To learn from both the labels and a teacher, add
+    /// two losses.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -152,10 +155,10 @@ impl Lists {
     /// ```
     ///
     /// # Shapes
-    /// - `scores`: `[batch, documents]`; they carry no gradient, and what stands at padded places does not matter
+    /// - `scores`: `[batch, documents]`, with any values at padded places; they carry no gradient
     ///
     /// # Panics
-    /// `scores` of a different shape from the lists.
+    /// Panics if the teacher's scores and the lists differ in shape.
     #[track_caller]
     pub fn with_teacher(self, scores: Tensor<2>) -> Self {
         assert_same("with_teacher", ("scores", &self.scores), &[("the teacher's scores", &scores)]);
@@ -163,10 +166,10 @@ impl Lists {
         Self { labels: given.clone().mask_fill(self.padded.clone(), 0.0), given, ..self }
     }
 
-    /// `x` times the weight of each document, or `x` if all count the same: `[B, N]`.
+    /// Multiplies `x`, `[B, N]`, by the document weights, if there are any.
     ///
     /// # Panics
-    /// `x` of a different shape from the scores.
+    /// Panics if `x` and the scores differ in shape.
     #[track_caller]
     pub fn weighted(&self, x: Tensor<2>) -> Tensor<2> {
         assert_same("weighted", ("scores", &self.scores), &[("x", &x)]);
@@ -176,24 +179,23 @@ impl Lists {
         }
     }
 
-    /// The same lists, in which positions are needed only for documents with `counted` other than 0; with none, for
-    /// all.
+    /// Requests positions only for the documents where `counted` is not 0, or for all documents if `counted` is `None`.
     pub(in crate::loss) fn counting(self, counted: Option<Tensor<2>>) -> Self {
         Self { counted: counted.map(Tensor::detach), ..self }
     }
 
-    /// 1 at the relevant documents (label 1 or above), else 0: `[B, N]`.
+    /// Returns 1 at relevant documents (label 1 or above) and 0 elsewhere: `[B, N]`.
     pub fn relevance(&self) -> Tensor<2> {
         self.labels.clone().greater_equal_elem(1.0).float().cast(self.scores.dtype()) * self.mask.clone()
     }
 
-    /// Number of documents of each query: `[B]`.
+    /// Returns the number of documents of each query: `[B]`.
     pub fn counts(&self) -> Tensor<1> {
         sum_documents(self.mask.clone())
     }
 
-    /// Gain of each document, 0 at padded places: `[B, N]`. Labels outside the domain of the gain give no meaningful
-    /// value; see [`About::check_labels`](super::About::check_labels).
+    /// Returns the gain of each document, 0 at padded places: `[B, N]`. Labels outside the domain of the gain give
+    /// meaningless values; see [`About::check_labels`](super::About::check_labels).
     pub fn gains(&self, gain: &Gain) -> Tensor<2> {
         let y = self.labels.clone();
         let gains = match gain {
@@ -207,8 +209,8 @@ impl Lists {
         gains * self.mask.clone()
     }
 
-    /// Not 0 at every document with a gain, and at few others. No gain is computed if the labels are enough: `[B, N]`;
-    /// none if all documents have one.
+    /// Returns a tensor `[B, N]` that is nonzero at every document with a gain, or `None` if all documents have one.
+    /// The tensor holds the labels if they suffice, so no gain is computed.
     pub(in crate::loss) fn gaining(&self, gain: &Gain) -> Option<Tensor<2>> {
         match gain {
             Gain::Exp2 | Gain::Linear => Some(self.labels.clone()),
@@ -217,23 +219,25 @@ impl Lists {
         }
     }
 
-    /// 1-based ranks by descending score, ties broken by position: `[B, N]`. Carries no gradient.
+    /// Returns the ranks by descending score, counted from 1, with ties broken by position: `[B, N]`. The ranks carry
+    /// no gradient.
     pub fn ranks(&self) -> Tensor<2> {
         rank(self.scores.clone(), self.mask.clone())
     }
 
-    /// Scores minus the score of their query that is nearest to 0; 0 at padded places: `[B, N]`. Losses that scale
-    /// scores before they subtract them need this. Otherwise an offset that all scores share would determine the
-    /// rounding errors. Subtracting a score further from 0 would add rounding errors of its size. Neither the
-    /// differences nor the gradient change.
+    /// Subtracts from the scores of each query the score nearest to 0: `[B, N]`, 0 at padded places. Losses that scale
+    /// scores before subtracting them need centered scores. Otherwise, an offset shared by all scores would determine
+    /// the rounding errors. Subtracting a score farther from 0 would add rounding errors of its own size. Centering
+    /// changes neither the differences of scores nor the gradient.
     pub fn centered(&self) -> Tensor<2> {
         let scores = self.scores.clone().detach();
         let nearest = scores.clone().abs().mask_fill(self.padded.clone(), f32::MAX).argmin(1);
         (self.scores.clone() - scores.gather(1, nearest)).mask_fill(self.padded.clone(), 0.0)
     }
 
-    /// Approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 20): `[B,
-    /// N]`. In a [`Surrogate`](super::Surrogate), a document has 1 if the measure does not need its position.
+    /// Returns the approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation
+    /// 20): `[B, N]`. In a [`Surrogate`](super::Surrogate), documents whose positions the measure does not need have
+    /// position 1.
     pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
         let (scores, mask) = (self.scores.clone(), self.mask.clone());
         // The sum includes the term j = i, which is phi(0) = 1/2.
@@ -244,10 +248,11 @@ impl Lists {
         sums + 0.5
     }
 
-    /// Discounts at integer ranks `[B, N]`, 0 beyond the cut-off and at padded places. Carries no gradient.
+    /// Returns the discounts at integer ranks `[B, N]`, 0 beyond the cut-off and at padded places. The discounts carry
+    /// no gradient.
     ///
     /// # Panics
-    /// `ranks` of a different shape from the scores.
+    /// Panics if `ranks` and the scores differ in shape.
     #[track_caller]
     pub fn discounts_at(&self, ranks: Tensor<2>, discount: &Discount, k: Option<usize>) -> Tensor<2> {
         assert_same("discounts_at", ("scores", &self.scores), &[("ranks", &ranks)]);
@@ -255,11 +260,11 @@ impl Lists {
         at_rank(ranks, table) * self.mask.clone()
     }
 
-    /// The largest `sum_i gains_i D(r_i)` of each query over all orders, with 1 in place of 0 so that it can be a
-    /// divisor: `[B]`.
+    /// Returns the largest `sum_i gains_i D(r_i)` of each query over all orders: `[B]`. A value of 0 is replaced by 1,
+    /// so the result can be a divisor.
     ///
     /// # Panics
-    /// `gains` of a different shape from the scores.
+    /// Panics if `gains` and the scores differ in shape.
     #[track_caller]
     pub fn ideal_dcg(&self, gains: Tensor<2>, discount: &Discount, k: Option<usize>) -> Tensor<1> {
         assert_same("ideal_dcg", ("scores", &self.scores), &[("gains", &gains)]);
@@ -267,22 +272,22 @@ impl Lists {
         one_in_place_of_zero(ideal_dcg(gains, self.mask.clone(), discounts))
     }
 
-    /// Logarithm of the softmax of `x` over the documents of each query, 0 at padded places: `[B, N]`.
+    /// Returns the logarithm of the softmax of `x` over the documents of each query, 0 at padded places: `[B, N]`.
     ///
     /// # Panics
-    /// `x` of a different shape from the scores.
+    /// Panics if `x` and the scores differ in shape.
     #[track_caller]
     pub fn log_softmax(&self, x: Tensor<2>) -> Tensor<2> {
         assert_same("log_softmax", ("scores", &self.scores), &[("x", &x)]);
         log_softmax(x, self.mask.clone())
     }
 
-    /// True for the queries with two documents of different labels: `[B]`.
+    /// Returns whether each query has two documents with different labels: `[B]`.
     pub fn has_two_labels(&self) -> Tensor<1, Bool> {
         self.has_two(self.labels.clone())
     }
 
-    /// True for the queries with two documents of different gains: `[B]`.
+    /// Returns whether each query has two documents with different gains: `[B]`.
     pub fn has_two_gains(&self, gain: &Gain) -> Tensor<1, Bool> {
         match gain {
             // Only a table gives two labels the same gain.
@@ -293,21 +298,21 @@ impl Lists {
         }
     }
 
-    /// True for the queries with two documents of different `values`.
+    /// Returns whether each query has two documents with different `values`.
     fn has_two(&self, values: Tensor<2>) -> Tensor<1, Bool> {
         let highest = values.clone().mask_fill(self.padded.clone(), f32::MIN).max_dim(1);
         let lowest = values.mask_fill(self.padded.clone(), f32::MAX).min_dim(1);
         highest.greater(lowest).squeeze_dim(1)
     }
 
-    /// True for the queries with a relevant and an irrelevant document: `[B]`.
+    /// Returns whether each query has both a relevant and an irrelevant document: `[B]`.
     pub fn has_both_relevances(&self) -> Tensor<1, Bool> {
         let relevant = sum_documents(self.relevance());
         relevant.clone().greater_elem(0.0).bool_and(relevant.lower(self.counts()))
     }
 }
 
-/// Compares the shapes of a batch.
+/// Checks that the tensors of a batch have the same shape.
 pub(super) fn check_shapes(scores: &Tensor<2>, labels: &Tensor<2>, mask: &Tensor<2, Bool>) -> Result<(), LossError> {
     let expected = scores.dims();
     for (what, found) in [("labels", labels.dims()), ("mask", mask.dims())] {
@@ -318,8 +323,8 @@ pub(super) fn check_shapes(scores: &Tensor<2>, labels: &Tensor<2>, mask: &Tensor
     Ok(())
 }
 
-/// Returns the mask of a batch, true at a document, from a mask that is true at padding, as burn's own masks are
-/// (`mask_pad` of attention, `generate_padding_mask`).
+/// Converts a mask that is true at padding into a mask that is true at documents. burn's own masks, such as `mask_pad`
+/// of attention and the result of `generate_padding_mask`, are true at padding.
 ///
 /// ```
 /// use burn::nn::attention::generate_padding_mask;
@@ -336,12 +341,12 @@ pub fn mask_from_padding(padding: Tensor<2, Bool>) -> Tensor<2, Bool> {
     padding.bool_not()
 }
 
-/// Sums over the documents: `[B, N]` to `[B]`.
+/// Sums over the documents of each query, from `[B, N]` to `[B]`.
 pub fn sum_documents(x: Tensor<2>) -> Tensor<1> {
     x.sum_dim(1).squeeze_dim(1)
 }
 
-/// The document at each rank, `[B, N]`, from the rank of each document, counted from 1, as [`rank`] gives them.
+/// Returns the document at each rank, `[B, N]`, from the ranks counted from 1 that [`rank`] returns.
 pub(super) fn order_of_ranks(ranks: Tensor<2>) -> Tensor<2, Int> {
     let [batch, n] = ranks.dims();
     // In range even where scores that are not numbers have no ranks.
@@ -350,13 +355,13 @@ pub(super) fn order_of_ranks(ranks: Tensor<2>) -> Tensor<2, Int> {
     places.zeros_like().scatter(1, places, documents, IndexingUpdateOp::Add).clamp(0, n as i64 - 1)
 }
 
-/// `x` with 1 in place of 0, for division.
+/// Replaces 0 by 1, so the result can be a divisor.
 pub(super) fn one_in_place_of_zero(x: Tensor<1>) -> Tensor<1> {
     let zero = x.clone().equal_elem(0.0);
     x.mask_fill(zero, 1.0)
 }
 
-/// Discounts of the ranks 1 to `n`, 0 beyond the cut-off.
+/// Returns the discounts of the ranks 1 to `n`, 0 beyond the cut-off.
 pub(super) fn discount_table(discount: &Discount, n: usize, k: Option<usize>) -> Vec<f64> {
     let top = k.unwrap_or(n);
     (1..=n).map(|r| if r <= top { discount.at(r) } else { 0.0 }).collect()
@@ -368,7 +373,7 @@ mod tests {
 
     use super::*;
 
-    /// Two queries: labels 2 0 1 (all documents) and 1 1 with one padded place.
+    /// Returns one query with labels 2, 0 and 1, and one query with labels 1 and 1 and a padded place.
     fn lists() -> Lists {
         let device = Device::flex();
         let scores = Tensor::from_floats([[0.5, 2.0, 1.0], [1.0, 3.0, f32::NAN]], &device);

@@ -1,10 +1,11 @@
-//! Surrogates and baselines, one file each. A config's `init` checks it and returns a [`RankingLoss`], whose `forward`
-//! is the loss of a batch. [`LossSpec`] builds a loss by name; [`registry::LOSSES`] lists them all.
+//! Surrogate and baseline losses, one file each. The `init` method of a configuration checks it and returns a
+//! [`RankingLoss`], whose `forward` computes the loss of a batch. [`LossSpec`] builds a loss by name, and
+//! [`registry::LOSSES`] lists all losses.
 //!
-//! Every loss takes `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]` and keeps the promises stated at
-//! [`RankingLoss`]. The mask is true at a document, the opposite of burn's `mask_pad`: see [`mask_from_padding`].
-//! [`Gain`](crate::measure::Gain) states which labels are allowed. Flat scores, one list after another without padding, go
-//! to [`forward_packed`](RankingLoss::forward_packed).
+//! Every loss accepts `scores [B, N]`, `labels [B, N]` and a Boolean `mask [B, N]`, and keeps the promises that
+//! [`RankingLoss`] states. The mask is true at a document, unlike burn's `mask_pad`; see [`mask_from_padding`].
+//! [`Gain`](crate::measure::Gain) states which labels are allowed. [`forward_packed`](RankingLoss::forward_packed)
+//! accepts flat scores, one list after another without padding.
 //!
 //! ```
 //! use burn::tensor::{Device, Tensor};
@@ -31,9 +32,9 @@
 //! | one relevant document in a list | [`SoftmaxCrossEntropy`] | [`ApproxRr`] |
 //!
 //! # Every loss
-//! *Measure* is the measure that a surrogate stands for. The surrogate tends to it as its temperature sharpens, unless
-//! the page of the loss says otherwise. *Bounds*, *orders* and *fits* mark losses to minimize that are not values of a
-//! measure. *Cost* is the time for one query of n documents.
+//! The column *measure* names the measure that a surrogate approximates. Unless its page says otherwise, a surrogate
+//! tends to its measure as its temperature sharpens. The words *bounds*, *orders* and *fits* mark losses that are not
+//! surrogates of a measure. The column *cost* gives the time for one query of n documents.
 //!
 //! | name | type | measure | cost |
 //! |---|---|---|---|
@@ -74,20 +75,21 @@
 //! | `xe_ndcg` | [`XeNdcg`] | bounds NDCG | O(n) |
 //! | `yeti_loss` | [`YetiLoss`] | orders neighbors by what they change NDCG | O(n log n), times the draws |
 //!
-//! `relaxed_measure` is any measure of [`MeasureName`] through any relaxation of [`RelaxationName`], by default NDCG at
-//! approximate positions; its row describes the default.
+//! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`]. Its row
+//! describes the default, NDCG at approximate positions.
 //!
-//! You can turn your measure into a loss with [`Surrogate`]: write it once as a [`PositionMeasure`] and choose a
-//! [`Relaxation`]. If you implement [`Relaxation`], it works with every measure. Learners accept any [`RankingLoss`]
-//! that you write as a [`TrainingLoss`].
+//! To turn your own measure into a loss, implement [`PositionMeasure`] and combine it with a [`Relaxation`] in a
+//! [`Surrogate`]. A [`Relaxation`] that you implement works with every measure. Learners accept your own
+//! [`RankingLoss`] as a [`TrainingLoss`].
 //!
 //! # Weights of documents
-//! Most losses take weights of documents ([`Lists::with_document_weights`]); the losses of average precision,
-//! reciprocal rank and ERR reject them. [`About::document_weights`] states the effect of a weight.
+//! Most losses accept document weights ([`Lists::with_document_weights`]). Losses for average precision, reciprocal
+//! rank and ERR reject document weights, and so do [`PlackettLuceNdcg`], [`StochasticRank`], [`XeNdcg`],
+//! [`LambdaMeasure`] and [`YetiLoss`]. [`About::document_weights`] explains the effect of a weight.
 //!
 //! # Papers
-//! The documentation of this crate cites four papers by these names. Venue and date are given where the papers state
-//! them.
+//! The documentation of this crate cites four papers by the following names. Venues and dates are given if the papers
+//! state them.
 //!
 //! - **approximation-framework**: T. Qin, T.-Y. Liu and H. Li, A general approximation framework for direct
 //!   optimization of information retrieval measures, technical report MSR-TR-2008-164, Microsoft Research Asia,
@@ -98,7 +100,7 @@
 //!   11 August 2009.
 //! - **softrank-directness**: Y. He and T.-Y. Liu, Are algorithms directly optimizing IR measures really direct?
 
-/// The example on the page of a configuration: a better order has a smaller loss.
+/// Builds the example on the page of a configuration, in which a better order has a smaller loss.
 macro_rules! example {
     ($config:literal $(, $with:literal)?) => {
         concat!(

@@ -1,6 +1,6 @@
-//! Noise from a seed and the rank of a document in its list, so it follows the document whatever the order and the
-//! padding. (Documents of the same score are ranked by position.) Given the scores, the noise of documents is
-//! independent. Either all queries of a batch share the noise, or each list has its own, by its number.
+//! Noise that depends on a seed and a document's rank, so it does not change with the order or the padding of a list.
+//! Documents with the same score are ranked by position. Given the scores, the noise of different documents is
+//! independent. Either all queries of a batch share the noise, or each list draws its own noise from its number.
 
 use std::f64::consts::TAU;
 
@@ -15,18 +15,18 @@ use crate::seed::seed_for;
 /// The distribution of noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Distribution {
-    /// Uniform in (0, 1).
+    /// The uniform distribution on (0, 1).
     Uniform,
-    /// Standard Gumbel: scores with it are in the order of the Plackett-Luce model.
+    /// The standard Gumbel distribution, which makes noisy scores follow the Plackett-Luce model.
     Gumbel,
-    /// Standard normal.
+    /// The standard normal distribution.
     Normal,
-    /// Standard logistic: the difference of two Gumbel variables.
+    /// The standard logistic distribution, which the difference of two Gumbel variables has.
     Logistic,
 }
 
 impl Distribution {
-    /// Returns the purpose that splits seeds.
+    /// Returns the name from which the seed of this distribution is derived.
     fn purpose(self) -> &'static str {
         match self {
             Self::Uniform => "uniform by rank",
@@ -61,24 +61,25 @@ pub(super) struct Noise {
 }
 
 impl Noise {
-    /// Noise that all queries of a batch share.
+    /// Creates noise that all queries of a batch share.
     pub fn shared(seed: u64) -> Self {
         Self { seed, by_row: false }
     }
 
-    /// Noise of another seed, separate for each row.
+    /// Returns noise with another seed, separate for each row.
     pub fn reseeded(self, seed: &dyn Fn(u64) -> u64) -> Self {
         Self { seed: seed(self.seed), by_row: true }
     }
 
-    /// Noise of the ranks 1 to `n` of the list number `list`, in draw `draw`.
+    /// Draws the noise of the ranks 1 to `n` of list number `list`, in draw number `draw`.
     pub fn of_ranks(self, distribution: Distribution, draw: usize, list: usize, n: usize) -> Vec<f64> {
         let mut random = ChaCha8Rng::seed_from_u64(seed_for(self.seed, distribution.purpose(), draw as u64));
         random.set_stream(list as u64);
         (0..n).map(|_| distribution.draw(&mut random)).collect()
     }
 
-    /// Noise of each document in draw `draw`, 0 at padded places: `[B, N]`. Carries no gradient.
+    /// Returns the noise of each document in draw number `draw`, 0 at padded places: `[B, N]`. The noise carries no
+    /// gradient.
     pub fn of_documents(self, distribution: Distribution, draw: usize, lists: &Lists) -> Tensor<2> {
         let [batch, n] = lists.scores.dims();
         let rows = if self.by_row { batch } else { 1 };
@@ -113,7 +114,8 @@ mod tests {
         }
     }
 
-    /// The noise of a query with scores 3, 1, 2 and of the same in another order, with padding.
+    /// Compares the noise of a query with scores 3, 1 and 2 with the noise of the same query in another order, with
+    /// padding.
     #[test]
     fn noise_goes_with_the_document_whatever_the_order_and_the_padding() {
         let of = |noise: Noise, scores: [[f32; 4]; 2]| -> Vec<f64> {

@@ -1,4 +1,4 @@
-//! `PackedLists`: lists of different lengths without padding, as losses see them.
+//! `PackedLists`, which holds lists of different lengths without padding.
 
 use burn::tensor::{Int, Tensor, TensorData};
 
@@ -10,33 +10,33 @@ use crate::data::padding::Padding;
 use crate::measure::Gain;
 use crate::op::shape::assert_same;
 
-/// Scores and labels of documents that lie one after another, `[documents]`, and the queries that they belong to. Made by
-/// [`Lists::packed`]; [`forward_lists`](super::RankingLoss::forward_lists) takes them.
+/// The scores and labels of consecutive documents, `[documents]`, and the queries they belong to. [`Lists::packed`]
+/// creates packed lists, and [`forward_lists`](super::RankingLoss::forward_lists) accepts them.
 ///
-/// Losses see at most four padded [`Lists`], each with lists of similar length. A list keeps its number, which noise
-/// follows.
+/// Losses see packed lists as at most four padded [`Lists`], each with lists of similar length. Each list keeps its
+/// number, which determines its noise.
 #[derive(Debug, Clone)]
 pub struct PackedLists {
     rectangles: Vec<Rectangle>,
-    /// The place of each query's loss among the losses of the rectangles; none if the order is the same.
+    /// The index of each query's loss among the losses of all rectangles, or `None` if the order is the same.
     order: Option<Tensor<1, Int>>,
     segments: Segments,
     scores: Tensor<1>,
     labels: Tensor<1>,
     document_weights: Option<Tensor<1>>,
-    /// The weight of each query; none if all count the same.
+    /// The weight of each query, or `None` if all queries count the same.
     pub(super) query_weights: Option<Tensor<1>>,
 }
 
-/// Lists of similar length, padded.
+/// Lists of similar length, padded to a common length.
 #[derive(Debug, Clone)]
 struct Rectangle {
     lists: Lists,
-    /// The row of the document at each place; none if the rectangle has all rows in their order.
+    /// The row of the document at each place, or `None` if the rectangle holds all rows in order.
     rows: Option<Tensor<1, Int>>,
 }
 
-/// `[documents]` to the shape of a rectangle.
+/// Arranges one value per document, `[documents]`, in the shape of a rectangle.
 fn gather(x: Tensor<1>, rows: Option<&Tensor<1, Int>>, shape: [usize; 2]) -> Tensor<2> {
     match rows {
         Some(rows) => x.select(0, rows.clone()),
@@ -46,7 +46,7 @@ fn gather(x: Tensor<1>, rows: Option<&Tensor<1, Int>>, shape: [usize; 2]) -> Ten
 }
 
 impl Lists {
-    /// Lists of different lengths without padding, one document after another.
+    /// Creates lists of different lengths without padding, from documents stored one after another.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -68,16 +68,17 @@ impl Lists {
     /// - `scores`, `labels`: `[documents]`
     ///
     /// # Panics
-    /// Different numbers of scores, labels and documents in `segments`.
+    /// Panics if the numbers of scores, labels and documents in `segments` differ.
     #[track_caller]
     pub fn packed(scores: Tensor<1>, labels: Tensor<1>, segments: &Segments) -> PackedLists {
         Self::try_packed(scores, labels, segments).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The same, for input that may have different numbers of documents.
+    /// Creates packed lists from input whose lengths have not been checked.
     ///
     /// # Errors
-    /// [`LossError::Segments`], with the query; [`LossError::Shape`]
+    /// Returns [`LossError::Segments`] if the scores do not fit `segments`, or [`LossError::Shape`] if there are more
+    /// or fewer labels than scores.
     pub fn try_packed(scores: Tensor<1>, labels: Tensor<1>, segments: &Segments) -> Result<PackedLists, LossError> {
         PackedLists::new(scores, labels, segments)
     }
@@ -114,14 +115,14 @@ impl PackedLists {
         Ok(Self { rectangles, order, segments, scores, labels, document_weights, query_weights })
     }
 
-    /// The same lists, in which each document counts by its weight, 0 or above.
-    /// [`About::document_weights`](super::About::document_weights) says which losses take them.
+    /// Sets a weight for each document, 0 or above. [`About::document_weights`](super::About::document_weights) says
+    /// whether a loss accepts document weights.
     ///
     /// # Shapes
     /// - `weights`: `[documents]`
     ///
     /// # Panics
-    /// Another number of weights than of scores.
+    /// Panics if the numbers of weights and scores differ.
     #[track_caller]
     pub fn with_document_weights(self, weights: Tensor<1>) -> Self {
         assert_same("with_document_weights", ("scores", &self.scores), &[("weights", &weights)]);
@@ -129,7 +130,7 @@ impl PackedLists {
         Self { document_weights: Some(weights), ..lists }
     }
 
-    /// The same lists with a weight for each query, 0 or above: [`Lists::with_query_weights`].
+    /// Sets a weight for each query, 0 or above, as [`Lists::with_query_weights`] does.
     ///
     /// # Shapes
     /// - `weights`: `[queries]`
@@ -137,13 +138,13 @@ impl PackedLists {
         Self { query_weights: Some(weights.detach()), ..self }
     }
 
-    /// The same lists with the scores of a teacher in place of the labels: [`Lists::with_teacher`].
+    /// Replaces the labels by the scores of a teacher, as [`Lists::with_teacher`] does.
     ///
     /// # Shapes
     /// - `scores`: `[documents]`
     ///
     /// # Panics
-    /// Another number of the teacher's scores than of scores.
+    /// Panics if the number of the teacher's scores differs from the number of scores.
     #[track_caller]
     pub fn with_teacher(self, scores: Tensor<1>) -> Self {
         assert_same("with_teacher", ("scores", &self.scores), &[("the teacher's scores", &scores)]);
@@ -151,7 +152,7 @@ impl PackedLists {
         Self { labels: scores, ..lists }
     }
 
-    /// The same lists with one number of each document added to the padded ones.
+    /// Arranges one value `x` per document like the padded lists, and calls `add` on each of them.
     fn with(self, x: &Tensor<1>, add: fn(Lists, Tensor<2>) -> Lists) -> Self {
         let rectangles = self.rectangles.into_iter().map(|Rectangle { lists, rows }| {
             let x = gather(x.clone(), rows.as_ref(), lists.scores.dims());
@@ -160,12 +161,12 @@ impl PackedLists {
         Self { rectangles: rectangles.collect(), ..self }
     }
 
-    /// Which documents belong to which query.
+    /// Returns which documents belong to which query.
     pub fn segments(&self) -> &Segments {
         &self.segments
     }
 
-    /// One value for each query, `[queries]`, from the values of the padded lists.
+    /// Arranges the values of the padded lists by query: `[queries]`.
     pub(super) fn by_query(&self, values: Vec<Tensor<1>>) -> Tensor<1> {
         let values = Tensor::cat(values, 0);
         match &self.order {
@@ -174,12 +175,12 @@ impl PackedLists {
         }
     }
 
-    /// The padded lists.
+    /// Returns the padded lists.
     pub(super) fn padded(&self) -> impl Iterator<Item = &Lists> {
         self.rectangles.iter().map(|rectangle| &rectangle.lists)
     }
 
-    /// Checks that the device computes in the type of the scores, then every score, label and weight.
+    /// Checks that the device computes in the type of the scores, then checks every score, label and weight.
     pub(super) fn check_documents(&self, gain: Option<&Gain>) -> Result<(), LossError> {
         self.padded().try_for_each(|lists| check_device(&lists.scores))?;
         let read = |x: &Tensor<1>| self.segments.in_order(x.to_data().iter::<f64>().collect());
@@ -202,7 +203,8 @@ mod tests {
     use crate::loss::input::per_query;
     use crate::loss::lists::sum_documents;
 
-    /// The sums of scores and the numbers of documents of each query, where a document's score is the number of its query.
+    /// Returns the sum of the scores and the number of documents of each query. The score of a document is the number
+    /// of its query.
     fn sums(ids: &[usize]) -> Vec<(f64, f64)> {
         let scores: Vec<f32> = ids.iter().map(|&id| id as f32).collect();
         let scores = Tensor::<1>::from_data(TensorData::new(scores, [ids.len()]), &Device::flex());

@@ -1,4 +1,4 @@
-//! `RankingLoss`: the interface and the promises of every loss of a batch of lists.
+//! `RankingLoss`, the trait that every loss implements, and the promises of a loss.
 
 use std::fmt::Debug;
 
@@ -20,30 +20,31 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// A differentiable ranking loss.
 ///
 /// # The mask
-/// True at a document, false at padding. burn's own masks (`generate_padding_mask`, `MhaInput::mask_pad`) are the
-/// opposite, true at padding: invert them with [`mask_from_padding`](super::mask_from_padding). With an inverted mask
-/// there is usually nothing to learn, so every loss and every gradient is 0. [`try_forward`](RankingLoss::try_forward)
-/// reports this.
+/// The mask is true at a document and false at padding. burn's own masks (`generate_padding_mask`,
+/// `MhaInput::mask_pad`) are true at padding, so invert them with [`mask_from_padding`](super::mask_from_padding). With
+/// an inverted mask there is usually nothing to learn, so every loss and every gradient is 0.
+/// [`try_forward`](RankingLoss::try_forward) reports a batch with nothing to learn.
 ///
 /// # Promises
-/// - padding never matters: value and gradient are bit-equal whatever the padded scores and labels hold (NaN included);
-/// - a query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a
-///   mean;
-/// - permuting the documents of a query permutes the gradient and keeps the value (up to ties, which are broken by
-///   position);
-/// - value and gradient are finite for `|score| <= 1e4` and labels up to 1e4, where the gain allows those;
-/// - constants take the type of the scores, so that `f64` scores give an `f64` loss. Scores of half precision (`f16`,
-///   `bf16`), which cannot represent every high rank, are computed in `f32` and give an `f32` loss.
+/// - Padding never matters: whatever the padded scores and labels hold (even NaN), no bit of the value or gradient
+///   changes.
+/// - A query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a
+///   mean.
+/// - Permuting the documents of a query permutes the gradient and keeps the value, except that ties are broken by
+///   position.
+/// - The value and gradient are finite for `|score| <= 1e4` and for labels up to 1e4 that the gain allows.
+/// - The loss has the type of the scores, so `f64` scores give an `f64` loss. Half-precision scores (`f16`, `bf16`)
+///   give an `f32` loss, because they cannot represent every high rank.
 ///
-/// `forward*` panic, as burn's own modules do, when shapes differ (`labels are [1, 3], scores [2, 3]`). They do not
-/// read values back from the device. Use [`try_forward`](RankingLoss::try_forward) where the input has not been checked
-/// before, or [`About::check_labels`] once for a whole dataset.
+/// The `forward*` methods panic when shapes differ, as burn's own modules do (`labels are [1, 3], scores [2, 3]`). The
+/// `forward*` methods do not read values back from the device. Use [`try_forward`](RankingLoss::try_forward) for
+/// unchecked input, or check a whole dataset once with [`About::check_labels`].
 ///
 /// # Methods
-/// An author writes `about` and `query_losses`, and `learnable` and `changed` only if their defaults do not fit. Users
-/// call the others. [`forward`](RankingLoss::forward) takes padded tensors,
-/// [`forward_packed`](RankingLoss::forward_packed) flat ones, and [`forward_lists`](RankingLoss::forward_lists) lists
-/// of both kinds that carry more: weights of documents and queries, or the scores of a teacher.
+/// To write a loss, implement `about` and `query_losses`, and override `learnable` and `changed` only if their defaults
+/// do not fit. Users of a loss call the other methods. [`forward`](RankingLoss::forward) accepts padded tensors, and
+/// [`forward_packed`](RankingLoss::forward_packed) accepts flat ones. [`forward_lists`](RankingLoss::forward_lists)
+/// accepts both kinds, with document weights, query weights, or a teacher's scores.
 ///
 /// ```
 /// use burn::tensor::{Device, Tensor};
@@ -58,60 +59,62 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// # Ok::<(), LossError>(())
 /// ```
 pub trait RankingLoss: Debug + Send + Sync {
-    /// Returns the properties of the loss. A wrapper changes some properties of its loss:
-    /// `About { held: None, ..inner.about() }`, or the `with_` methods outside this crate.
+    /// Returns the properties of the loss. A wrapper returns the properties of its inner loss with some changes, as in
+    /// `About { held: None, ..inner.about() }`. Outside this crate, a wrapper makes the changes with the `with_`
+    /// methods.
     fn about(&self) -> About<'_>;
 
-    /// Loss of each query of clean lists, `[B]`. The caller sets the losses of degenerate queries to 0, and so the
-    /// gradient that flows back. The derivatives at a degenerate query need only be finite.
+    /// Returns the loss of each query, `[B]`. The caller sets the loss and gradient to 0 for every query with nothing
+    /// to learn. For such queries, the derivatives only need to be finite.
     ///
-    /// Scores may be of any float type, and burn refuses to mix types: make constants with
-    /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them, as in `x.float().cast(lists.scores.dtype())`.
+    /// Scores may have any float type, and burn does not mix types. Create constants with
+    /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them with
+    /// `x.float().cast(lists.scores.dtype())`.
     fn query_losses(&self, lists: &Lists) -> Tensor<1>;
 
-    /// True for the queries that have something to learn, `[B]`. By default these are the queries with two documents of
-    /// different gains or, for a loss without a gain, of different labels.
+    /// Returns whether each query has something to learn, `[B]`. By default, a query has something to learn if two
+    /// documents differ in gain or, for a loss without a gain, in label.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.about().gain.map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
-    /// The same loss with one thing changed, as learners ask for it. `None`, the default, for what the loss does not
-    /// have.
+    /// Returns the loss with one change that a learner requests. The default, `None`, means that the change does not
+    /// apply to this loss.
     ///
     /// # Errors
-    /// A value out of the parameter's range.
+    /// Returns an error if the new value of a parameter is out of range.
     fn changed(&self, _change: Change<'_>) -> Result<Option<Box<dyn RankingLoss>>, LossError> {
         Ok(None)
     }
 
-    /// Loss of each query.
+    /// Returns the loss of each query.
     ///
     /// # Shapes
     /// - `scores`, `labels`, `mask`: `[batch, documents]`
     /// - output: `[batch]`
     ///
     /// # Panics
-    /// Different shapes.
+    /// Panics if the shapes differ.
     #[track_caller]
     fn forward_no_reduction(&self, scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>) -> Tensor<1> {
         Lists::padded(scores, labels, mask).losses(self)
     }
 
-    /// Reduced loss: mean (`Mean`, `Auto`, `BatchMean`) or sum over the queries of the batch.
+    /// Returns the mean (`Mean`, `Auto`, `BatchMean`) or sum (`Sum`) of the losses over the queries of the batch.
     ///
     /// # Shapes
     /// - `scores`, `labels`, `mask`: `[batch, documents]`
     /// - output: `[1]`
     ///
     /// # Panics
-    /// Different shapes.
+    /// Panics if the shapes differ.
     #[track_caller]
     fn forward(&self, scores: Tensor<2>, labels: Tensor<2>, mask: Tensor<2, Bool>, reduction: Reduction) -> Tensor<1> {
         self.forward_lists(&Lists::padded(scores, labels, mask), reduction)
     }
 
-    /// Reduced loss with a weight for each query: `sum w l` (`Sum`) or `sum w l / sum w` (the means; 0 when all
-    /// weights are 0). Weights carry no gradient.
+    /// Returns the loss of a batch with a weight for each query, `sum w l` for `Sum` and `sum w l / sum w` otherwise.
+    /// The weighted mean is 0 if all weights are 0. Weights carry no gradient.
     ///
     /// # Shapes
     /// - `scores`, `labels`, `mask`: `[batch, documents]`
@@ -119,7 +122,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// - output: `[1]`
     ///
     /// # Panics
-    /// Different shapes, or different numbers of weights and queries.
+    /// Panics if the shapes differ, or if the numbers of weights and queries differ.
     #[track_caller]
     fn forward_weighted(
         &self,
@@ -132,16 +135,16 @@ pub trait RankingLoss: Debug + Send + Sync {
         self.forward_lists(&Lists::padded(scores, labels, mask).with_query_weights(weights), reduction)
     }
 
-    /// Reduced loss of lists without padding: flat scores, as a model gives for the (query, document) pairs of a step.
-    /// The value and the gradient equal the values for padded lists up to the last digits. Noise is the same: it
-    /// follows the number of the list and the rank of the document.
+    /// Returns the mean or sum of the losses of lists without padding, from the flat scores of (query, document) pairs.
+    /// The value and gradient equal the results for padded lists up to rounding. Padding does not affect the noise
+    /// either, which depends only on the number of the list and the rank or place of the document.
     ///
     /// # Shapes
     /// - `scores`, `labels`: `[documents]`
     /// - output: `[1]`
     ///
     /// # Panics
-    /// Different numbers of scores, labels and documents in `segments`.
+    /// Panics if the numbers of scores, labels and documents in `segments` differ.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -167,9 +170,9 @@ pub trait RankingLoss: Debug + Send + Sync {
         self.forward_lists(&Lists::packed(scores, labels, segments), reduction)
     }
 
-    /// Reduced loss of padded or packed lists: the mean or sum over the queries, weighted if the lists have weights of
-    /// queries, as in [`forward_weighted`](RankingLoss::forward_weighted). [`Lists::losses`] gives the losses of the
-    /// queries instead.
+    /// Returns the mean or sum of the losses of padded or packed lists. If the lists have query weights, the losses are
+    /// weighted as in [`forward_weighted`](RankingLoss::forward_weighted). [`Lists::losses`] returns the loss of each
+    /// query instead.
     ///
     /// ```
     /// use burn::tensor::{Device, Tensor};
@@ -187,9 +190,9 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// # Ok::<(), LossError>(())
     /// ```
     ///
-    /// # Panics
-    /// Weights of documents, if the loss does not take them ([`About::document_weights`]); different numbers of weights
-    /// and queries; lists too long for the free memory ([`About::check_memory`]).
+    /// Panics if the lists have document weights that the loss does not accept ([`About::document_weights`]). Also
+    /// panics if the numbers of weights and queries differ, or if the lists do not fit into the free memory
+    /// ([`About::check_memory`]).
     #[track_caller]
     fn forward_lists(&self, lists: &dyn LossInput, reduction: Reduction) -> Tensor<1> {
         reduced(lists, per_query(lists, &|lists| lists.losses(self)), reduction)
@@ -212,16 +215,16 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// # Ok::<(), LossError>(())
     /// ```
     ///
-    /// # Errors
-    /// No documents at all; at a document, a score that is not finite or a label outside the domain of the gain; a
-    /// weight that is negative or not finite, or weights of documents for a loss that does not take them; different
-    /// numbers of weights and queries. The message names the query and the document. Scores of a type in which their
-    /// device does not compute. Also, on a backend that no feature of this crate turned on, a batch beyond the memory
-    /// budget. Lists too long for the memory that is left ([`About::check_memory`]).
+    /// Returns an error if there are no documents, if a document's score is not finite, or if its label is outside the
+    /// domain of the gain. The error names the query and the document. Every weight must be finite and not negative,
+    /// and there must be one query weight per query. Document weights are an error if the loss does not accept them.
+    /// Also returns an error if the device does not compute in the type of the scores, or if the lists do not fit into
+    /// the free memory ([`About::check_memory`]). On a backend that no feature of this crate enabled, the batch must
+    /// also fit the memory budget.
     ///
-    /// [`LossError::NothingToLearn`] when no query has anything to learn; `forward` gives such a batch loss 0 and
-    /// gradient 0. The usual cause is an inverted mask. A caller can handle this error separately if some of its
-    /// batches have nothing to learn.
+    /// Returns [`LossError::NothingToLearn`] if no query has anything to learn; `forward` returns loss 0 and gradient 0
+    /// instead. The usual cause is an inverted mask. If some of your batches have nothing to learn, handle this error
+    /// separately.
     fn try_forward(&self, lists: &dyn LossInput, reduction: Reduction) -> Result<Tensor<1>, LossError> {
         check_input(lists, self.about().gain, &|lists| self.learnable(lists))?;
         lists.rectangles().into_iter().try_for_each(|lists| lists.check_for(&self.about()))?;
@@ -230,11 +233,11 @@ pub trait RankingLoss: Debug + Send + Sync {
 }
 
 impl Lists {
-    /// Loss of each query, `[B]`. Whether a query has something to learn depends only on its labels.
+    /// Returns the loss of each query, `[B]`. Whether a query has something to learn depends only on its labels.
     ///
     /// # Panics
-    /// Weights of documents, if the loss does not take them ([`About::document_weights`]); lists too long for the free
-    /// memory ([`About::check_memory`]).
+    /// Panics if the lists have document weights that the loss does not accept ([`About::document_weights`]), or if the
+    /// lists do not fit into the free memory ([`About::check_memory`]).
     #[track_caller]
     pub fn losses<L: RankingLoss + ?Sized>(&self, loss: &L) -> Tensor<1> {
         let about = loss.about();
@@ -248,7 +251,7 @@ impl Lists {
         losses.mask_fill(learnable.bool_not(), 0.0)
     }
 
-    /// Checks that a loss takes the lists, without reading a tensor back.
+    /// Checks that a loss accepts the lists, without reading a tensor back from the device.
     fn check_for(&self, about: &About<'_>) -> Result<(), LossError> {
         if self.document_weights.is_some() {
             about.check_document_weights()?;
@@ -259,21 +262,21 @@ impl Lists {
 }
 
 impl PackedLists {
-    /// Loss of each query, `[queries]`: [`Lists::losses`].
+    /// Returns the loss of each query, `[queries]`, as [`Lists::losses`] does.
     ///
     /// # Panics
-    /// As [`Lists::losses`].
+    /// Panics for the same reasons as [`Lists::losses`].
     #[track_caller]
     pub fn losses<L: RankingLoss + ?Sized>(&self, loss: &L) -> Tensor<1> {
         per_query(self, &|lists| lists.losses(loss))
     }
 }
 
-/// Returns the queries of a dataset in which a loss has nothing to learn, in order. Query `q` is
+/// Returns the queries of a dataset in which a loss has nothing to learn, in order. The labels of query `q` are
 /// `labels[offsets[q]..offsets[q + 1]]`.
 ///
 /// # Errors
-/// Offsets that do not partition the labels.
+/// Returns an error if the offsets do not partition the labels.
 pub fn degenerate_queries<L: RankingLoss + ?Sized>(
     loss: &L,
     labels: &[f32],
@@ -294,7 +297,7 @@ pub fn degenerate_queries<L: RankingLoss + ?Sized>(
     Ok(offsets.windows(2).enumerate().filter(|(_, range)| !learnable(range)).map(|(query, _)| query).collect())
 }
 
-/// Panics unless a loss or a measure gave one value for each query.
+/// Panics unless a loss or measure returned one value for each query.
 #[track_caller]
 pub(super) fn assert_per_query(name: &str, what: &str, found: [usize; 1], lists: &Lists) {
     let shape = lists.scores.dims();

@@ -1,5 +1,5 @@
-//! The registry: every loss once, with its documentation, defaults and constructor. The command line, configuration
-//! files, the property suite, the benchmarks and the documentation read it.
+//! The registry, which lists every loss with its documentation, defaults and constructor. The command line,
+//! configuration files, property suite, benchmarks and documentation all read the registry.
 
 use crate::json::{Map, Value, json};
 use std::fmt;
@@ -22,17 +22,17 @@ use crate::text::nearest;
 
 macro_rules! entries {
     ($($folder:ident $file:ident $loss:ident $config:ident;)+) => {
-        /// Every registered loss, by name.
+        /// All registered losses, in order of their names.
         pub static LOSSES: &[LossEntry] = &[$($folder::$file::ENTRY),+];
     };
 }
 
 every_loss!(entries);
 
-/// The entry of a name.
+/// Returns the registry entry of the loss with this name.
 ///
 /// # Errors
-/// [`LossError::UnknownLoss`], with the most similar name.
+/// Returns [`LossError::UnknownLoss`] with the most similar name.
 pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
     LOSSES.iter().find(|entry| entry.name == name).ok_or_else(|| LossError::UnknownLoss {
         found: name.into(),
@@ -40,11 +40,11 @@ pub fn find(name: &str) -> Result<&'static LossEntry, LossError> {
     })
 }
 
-/// Builds a registered loss from its name and the parameters that differ from the defaults. Every loss also takes
-/// `query_gradients`: [`QueryGradients`].
+/// Builds a registered loss from its name and the parameters that differ from the defaults. Every loss also accepts the
+/// parameter `query_gradients` (see [`QueryGradients`]).
 ///
 /// # Errors
-/// An unknown loss or parameter, a value of the wrong type or out of its range.
+/// Returns an error if the loss or a parameter is unknown, or if a value has the wrong type or is out of range.
 ///
 /// ```
 /// let params = serde_json::from_str(r#"{"alpha": 10.0, "k": 5}"#).unwrap();
@@ -70,10 +70,10 @@ pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError
     })
 }
 
-/// A loss as configuration files state it: `{ name = "approx_ndcg", alpha = 10 }`.
+/// The specification of a loss, as in configuration files: `{ name = "approx_ndcg", alpha = 10 }`.
 ///
 /// # Annealing
-/// A loss is cheap to build, so a schedule builds a new one per epoch or plateau:
+/// Losses are cheap to build, so a schedule can build a new loss for each epoch or plateau:
 ///
 /// ```
 /// use burn_rank::loss::LossSpec;
@@ -87,11 +87,12 @@ pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossSpec {
-    /// Registered name. It may be left out if a `measure` or a `relaxation` is given. The loss is then a
-    /// [`RelaxedMeasure`](super::RelaxedMeasure).
+    /// The registered name of the loss. Configuration files may omit the name if they give a `measure` or a
+    /// `relaxation`; the loss is then a [`RelaxedMeasure`](super::RelaxedMeasure).
     pub name: String,
-    /// The parameters that differ from the defaults. A temperature (`alpha`, `sigma`) counts in scores, as in the papers,
-    /// unless `temperature_unit` says otherwise; the default is in spreads of the scores of each list.
+    /// The parameters that differ from the defaults. A given temperature (`alpha`, `sigma`) is measured in scores, as
+    /// in the papers, unless `temperature_unit` says otherwise. A default temperature is measured in spreads, the
+    /// standard deviations of each list's scores.
     #[serde(flatten)]
     pub params: Map,
 }
@@ -102,7 +103,7 @@ impl<'de> Deserialize<'de> for LossSpec {
     }
 }
 
-/// Reads a table with a `name` and parameters.
+/// A visitor that reads a table with a `name` and parameters.
 struct SpecVisitor;
 
 impl<'de> Visitor<'de> for SpecVisitor {
@@ -131,8 +132,8 @@ impl<'de> Visitor<'de> for SpecVisitor {
 }
 
 impl LossSpec {
-    /// A loss as a command line names it, with its default parameters: a registered name, or a measure and a relaxation
-    /// as in `ap:rank_indicators` or `ndcg@10:expected_ranks`.
+    /// Parses a loss as named on the command line, with default parameters. The text is a registered name, or a measure
+    /// and a relaxation such as `ap:rank_indicators` or `ndcg@10:expected_ranks`.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;
@@ -153,17 +154,17 @@ impl LossSpec {
         }
     }
 
-    /// A loss with its default parameters.
+    /// Specifies a loss with its default parameters.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), params: Map::new() }
     }
 
-    /// A measure through a relaxation, by the parameters that name them and others.
+    /// Specifies a measure under a relaxation by its parameters.
     pub(crate) fn joined(params: Map) -> Self {
         Self { name: relaxed_measure::NAME.to_string(), params }
     }
 
-    /// The same loss with one parameter changed.
+    /// Returns the same loss with one parameter changed.
     pub fn with(&self, parameter: &str, value: impl Into<Value>) -> Self {
         let mut spec = self.clone();
         spec.params.insert(parameter.into(), value.into());
@@ -173,23 +174,23 @@ impl LossSpec {
     /// Builds the loss.
     ///
     /// # Errors
-    /// As [`build`].
+    /// Returns the errors of [`build`].
     pub fn build(&self) -> Result<Box<dyn RankingLoss>, LossError> {
         build(&self.name, &self.params)
     }
 
-    /// The temperature of the loss, if it has one.
+    /// Returns the temperature of the loss, if it has one.
     ///
     /// # Errors
-    /// As [`build`].
+    /// Returns the errors of [`build`].
     pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
         Ok(self.build()?.about().smoothing)
     }
 
-    /// Returns the same loss with the default temperature of a learner, if it has a temperature and names neither its
-    /// value nor its unit. The default is `times` the temperature that trains a scorer from scratch, in spreads of
-    /// scores. Without `times`, it is the temperature of the paper. A loss for which no temperature in spreads was
-    /// found keeps its paper's temperature.
+    /// Sets the default temperature of a learner, unless the loss has no temperature, already sets it, or measures it
+    /// in scores. The default is `times` the temperature that trains a scorer from scratch, in spreads. Without
+    /// `times`, the default is the paper's temperature. A loss for which no temperature in spreads was found also keeps
+    /// its paper's temperature.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;
@@ -204,7 +205,7 @@ impl LossSpec {
     /// ```
     ///
     /// # Errors
-    /// As [`build`].
+    /// Returns the errors of [`build`].
     pub fn with_default_temperature(&self, times: Option<f64>) -> Result<Self, LossError> {
         let Some(Smoothing { parameter, .. }) = self.smoothing()? else { return Ok(self.clone()) };
         let (in_scores, in_spreads) = (json!(TemperatureUnit::Score), json!(TemperatureUnit::Spread));
@@ -217,17 +218,18 @@ impl LossSpec {
         })
     }
 
-    /// Every parameter, defaults included.
+    /// Returns every parameter of the loss, including the defaults.
     ///
     /// # Errors
-    /// As [`build`].
+    /// Returns the errors of [`build`].
     pub fn resolved(&self) -> Result<Map, LossError> {
         self.build()?;
         Ok(find(&self.name)?.complete(&self.params))
     }
 }
 
-/// As [`LossSpec::parse`] reads it: the name, or measure, cut-off and relaxation. Other parameters are left out.
+/// Writes the loss as [`LossSpec::parse`] reads it, as a name or as a measure, cut-off and relaxation. Other parameters
+/// are omitted.
 impl fmt::Display for LossSpec {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         let text = |key: &str| self.params.get(key).and_then(Value::as_str);
@@ -287,7 +289,7 @@ mod tests {
         }
     }
 
-    /// The table of the module's page, by its rows of cells.
+    /// Compares the table of losses in `mod.rs` with the registry.
     #[test]
     fn the_table_of_losses_is_the_registry() {
         let page = include_str!("mod.rs");

@@ -1,6 +1,6 @@
-//! The temperature of a loss, and which way it sharpens.
+//! The temperature of a loss, and the direction in which it sharpens.
 
-/// Which way a temperature goes when the surrogate sharpens towards its measure.
+/// The direction in which a temperature must change for the surrogate to approach its measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharper {
     /// The surrogate tends to the measure as the parameter grows (`alpha`).
@@ -9,11 +9,11 @@ pub enum Sharper {
     Smaller,
 }
 
-/// The temperature of a surrogate: what a schedule anneals.
+/// The temperature of a surrogate, which a schedule anneals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Smoothing {
-    /// Name of the parameter.
+    /// The name of the temperature parameter.
     pub parameter: &'static str,
-    /// The direction that sharpens.
+    /// The direction that sharpens the surrogate.
     pub sharper: Sharper,
 }

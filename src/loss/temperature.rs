@@ -1,24 +1,25 @@
-//! The temperature of a surrogate, counted in scores, as in the papers, or in the spread of the scores of each list.
+//! The temperature of a surrogate, measured in scores as in the papers, or in spreads of each list's scores.
 //!
-//! A surrogate depends only on scores over its temperature. In spreads, the loss of a list with scores `s` is the loss
-//! of `(s - c) / spread(s)`, where `c` is a score of the list and, over its `n` documents,
+//! A surrogate depends only on the scores divided by its temperature. With a temperature in spreads, the loss of the
+//! scores `s` is the loss of `(s - c) / spread(s)`, where `c` is one of the `n` scores and
 //!
-//! `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 1e-12)`, or 1 if that sum is 0.
+//! `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 1e-12)`, or 1 if the sum is 0.
 //!
-//! So `sigma` is counted in standard deviations, `alpha` per standard deviation, the `sigma` of rank indicators in
-//! variances, and Gumbel noise in standard deviations. In a list of fewer than 8 documents, neighbors lie further apart
-//! than the default temperatures allow for. A surrogate of a measure also divides its scores by `(8 / n)^p`, `p` from
-//! [`Relaxation::short_list_power`](super::Relaxation::short_list_power), so these defaults train lists of any length.
-//! Where `p` is below 0, scores grow in short lists. A list of fewer than 4 documents then counts as one of 4, because
-//! even sharper rows have no gradient.
+//! With a temperature in spreads, `sigma` and Gumbel noise are measured in standard deviations of the scores, and
+//! `alpha` per standard deviation. The `sigma` of rank indicators is measured in variances. In a list of fewer than 8
+//! documents, neighboring scores are too far apart for the default temperatures. To make the defaults work for lists of
+//! any length, a surrogate of a measure also divides the scores by `(8 / n)^p`, where `p` is
+//! [`Relaxation::short_list_power`](super::Relaxation::short_list_power). A negative `p` enlarges the scores of short
+//! lists. A list of fewer than 4 documents then counts as one of 4, because an even sharper relaxation has no gradient.
 //!
-//! The spread is held: no gradient passes through it, unless a line search asks for the gradient of the value
-//! ([`Change::FullGradient`](super::Change::FullGradient)). The loss of a list does not change when its scores are
-//! multiplied by a number; the gradient is divided by that number. For a power of two no bit changes, as long as the
-//! spread stays above 1e-12. A list of equal scores is measured in scores, so its gradient is finite.
+//! No gradient passes through the spread, unless a line search requests the gradient of the value
+//! ([`Change::FullGradient`](super::Change::FullGradient)). With a temperature in spreads, multiplying the scores of a
+//! list by a number keeps its loss and divides its gradient by that number. Multiplying by a power of two changes no
+//! bit of the loss, as long as the spread stays above 1e-12. If all scores of a list are equal, they are not divided,
+//! so their gradient is finite.
 //!
-//! A temperature that is named without a unit counts in scores. One that is not named is the default of the
-//! configuration, in spreads for every measure through a relaxation.
+//! A temperature given without a unit is measured in scores. A temperature that is not given has the default of the
+//! configuration, which is in spreads for every measure under a relaxation.
 //!
 //! Cost: O(n).
 
@@ -33,25 +34,25 @@ use super::error::LossError;
 use super::lists::{Lists, one_in_place_of_zero};
 use crate::json::{Map, json};
 
-/// The key of every loss with a temperature.
+/// The configuration key for the unit of a temperature.
 pub(super) const TEMPERATURE_UNIT: &str = "temperature_unit";
 
-/// The name of the temperature's field in every configuration that has one. In files it has the symbol of the paper,
-/// `alpha` or `sigma`.
+/// The name of the temperature field in the Rust configurations. Configuration files use the symbol of the paper
+/// instead, `alpha` or `sigma`.
 const FIELD: &str = "temperature";
 
 /// The unit of the temperature of a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TemperatureUnit {
-    /// Scores, as in the papers.
+    /// The temperature is measured in scores, as in the papers.
     #[default]
     Score,
-    /// Standard deviations of the scores of each list.
+    /// The temperature is measured in standard deviations of each list's scores.
     Spread,
 }
 
-/// The smoothness of a surrogate: the papers' `alpha` or `sigma`, with its unit.
+/// The temperature of a surrogate with its unit, called `alpha` or `sigma` in the papers.
 ///
 /// ```
 /// use burn_rank::loss::{ApproxNdcgConfig, Temperature};
@@ -74,40 +75,40 @@ pub struct Temperature {
 }
 
 impl Temperature {
-    /// In scores, as in the papers.
+    /// Creates a temperature in scores, as in the papers.
     pub const fn scores(value: f64) -> Self {
         Self { value, unit: TemperatureUnit::Score }
     }
 
-    /// In standard deviations of the scores of each list.
+    /// Creates a temperature in standard deviations of each list's scores.
     pub const fn spreads(value: f64) -> Self {
         Self { value, unit: TemperatureUnit::Spread }
     }
 
-    /// The same unit with another value.
+    /// Returns a temperature with another value in the same unit.
     pub(super) const fn with_value(self, value: f64) -> Self {
         Self { value, ..self }
     }
 }
 
-/// In scores.
+/// Creates a temperature in scores.
 impl From<f64> for Temperature {
     fn from(value: f64) -> Self {
         Self::scores(value)
     }
 }
 
-/// The smallest spread above 0 that scores are divided by.
+/// The smallest number by which scores are divided, unless their spread is 0.
 const SMALLEST: f64 = 1e-12;
 
 impl Lists {
-    /// Returns the same lists with scores in spreads: centered, then divided by the standard deviation of their list,
-    /// which is held. With it, a loss that you write can count its temperature in spreads.
+    /// Returns the same lists with centered scores divided by the standard deviation of their list. No gradient passes
+    /// through the standard deviation. Your own loss can use this method to measure its temperature in spreads.
     pub fn in_spreads(&self) -> Self {
         self.over_spread(0, Tensor::detach)
     }
 
-    /// Returns the same lists divided by the spread of `seen(centered scores)`, times `max(8 / n, 1)^power`.
+    /// Divides the centered scores by the spread of `seen(centered scores)` times `max(8 / n, 1)^power`.
     fn over_spread(&self, power: i32, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
         // Centered first: an offset that all scores share would set the size of the rounding errors.
         let centered = self.centered();
@@ -117,13 +118,13 @@ impl Lists {
     }
 }
 
-/// From this number of documents on, the length of a list does not change the temperature.
+/// The number of documents from which the temperature no longer depends on the length of a list.
 const SHORT: f64 = 8.0;
 
-/// The largest ratio of 8 to a length by which scores grow.
+/// The largest ratio `8 / n` by which the scores of a short list grow.
 const LARGEST_GROWING: f64 = 2.0;
 
-/// The factor `max(8 / n, 1)^power` of each list, `[B, 1]`: exactly 1 from 8 documents on.
+/// Returns the factor `max(8 / n, 1)^power` of each list, `[B, 1]`, which is exactly 1 for 8 or more documents.
 fn of_short_list(lists: &Lists, power: i32) -> Tensor<2> {
     let largest = if power < 0 { LARGEST_GROWING } else { SHORT };
     let ratio = (one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1).recip() * SHORT).clamp(1.0, largest);
@@ -132,7 +133,7 @@ fn of_short_list(lists: &Lists, power: i32) -> Tensor<2> {
     if power < 0 { factor.recip() } else { factor }
 }
 
-/// The spread of each list, `[B, 1]`, from its centered scores.
+/// Returns the spread of each list, `[B, 1]`, from its centered scores.
 fn spread(lists: &Lists, centered: Tensor<2>) -> Tensor<2> {
     let count = one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1);
     let mean = centered.clone().sum_dim(1) / count.clone();
@@ -157,7 +158,7 @@ impl From<TemperatureUnit> for Scale {
     }
 }
 
-/// The unit. A loss is recorded as the same one whether or not a gradient passes through the spread.
+/// Writes only the unit, because the record of a loss does not depend on whether a gradient passes through the spread.
 impl Debug for Scale {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         self.unit.fmt(formatter)
@@ -165,7 +166,8 @@ impl Debug for Scale {
 }
 
 impl Scale {
-    /// Lists with their scores in the unit. In short lists the spread is multiplied by `max(8 / n, 1)^power`.
+    /// Returns the lists with their scores in this unit. In short lists, the spread is multiplied by
+    /// `max(8 / n, 1)^power`.
     pub fn of(self, lists: &Lists, power: i32) -> Lists {
         match (self.unit, self.is_differentiated) {
             (TemperatureUnit::Score, _) => lists.clone(),
@@ -174,13 +176,13 @@ impl Scale {
         }
     }
 
-    /// [`About::held`](super::About::held)
+    /// Returns the quantity that the gradient treats as constant ([`About::held`](super::About::held)).
     pub fn held(self) -> Option<&'static str> {
         let holds = self.unit == TemperatureUnit::Spread && !self.is_differentiated;
         holds.then_some("the spread of the scores")
     }
 
-    /// The same with a gradient through the spread that is held; none if nothing is held.
+    /// Lets the gradient pass through the spread, or returns `None` if no spread is held constant.
     pub fn differentiated(self) -> Option<Self> {
         self.held().map(|_| Self { is_differentiated: true, ..self })
     }
@@ -188,18 +190,18 @@ impl Scale {
 
 /// A configuration with a temperature.
 pub(super) trait Tempered: Config {
-    /// The key of its temperature in files.
+    /// Returns the configuration key of the temperature.
     fn symbol(&self) -> &'static str;
 
     /// Returns the temperature.
     fn temperature(&self) -> Temperature;
 
-    /// The temperature of the paper, in scores.
+    /// Returns the temperature of the paper, in scores.
     fn paper_value(&self) -> f64;
 }
 
-/// Returns every parameter of a configuration as files have it, with the default that fits the given ones. A given
-/// temperature counts in scores, and its default in scores is the paper's.
+/// Returns every parameter of a configuration under its key in files, with the default that fits the given parameters.
+/// A given temperature is measured in scores. In scores, the default is the paper's temperature.
 pub(super) fn defaults<C: Tempered>(config: &C, given: &Map) -> Map {
     let Temperature { value, unit } = config.temperature();
     let in_scores = given.get(TEMPERATURE_UNIT) == Some(&json!(TemperatureUnit::Score));
@@ -211,7 +213,7 @@ pub(super) fn defaults<C: Tempered>(config: &C, given: &Map) -> Map {
     all
 }
 
-/// The configuration with the given parameters, as files have them, laid over it.
+/// Replaces parameters of a configuration by the given ones, which have the same keys as in files.
 pub(super) fn configure<C: Tempered>(loss: &'static str, config: C, given: &Map) -> Result<C, LossError> {
     if given.is_empty() {
         return Ok(config);
@@ -234,11 +236,11 @@ mod tests {
     use crate::loss::registry::LOSSES;
     use crate::loss::{ApproxNdcgConfig, Explained, LossSpec, RankingLoss, SmoothNdcgConfig, SoftNdcgConfig, explain};
 
-    /// As many documents as a list needs for its length not to count.
+    /// Has enough documents that the length of the list does not change the temperature.
     const LABELS: [f64; 8] = [2.0, 0.0, 1.0, 0.0, 3.0, 0.0, 1.0, 0.0];
     const SCORES: [f64; 8] = [0.75, -1.25, 2.5, 0.875, -0.5, 0.125, -2.0, 1.5];
 
-    /// Every loss with a temperature, in all its forms, at the temperature of the paper.
+    /// Returns every loss with a temperature, in all its forms, at the paper's temperature.
     fn specs() -> Vec<LossSpec> {
         let entries = LOSSES.iter().filter(|entry| entry.smoothing.is_some());
         let specs = entries.flat_map(|entry| {
@@ -281,7 +283,7 @@ mod tests {
         assert!(LossSpec::new("list_net").with(TEMPERATURE_UNIT, "score").build().is_err());
     }
 
-    /// Losses by name and by type count in spreads if no temperature is given, and in scores if one is.
+    /// A loss measures its temperature in spreads if none is given, and in scores otherwise.
     #[test]
     fn a_temperature_that_is_not_named_is_in_spreads() {
         let built = |spec: LossSpec| format!("{:?}", spec.build().unwrap());
@@ -313,7 +315,7 @@ mod tests {
         );
     }
 
-    /// The loss in spreads is the loss of scores over their spread, which is held in the gradient.
+    /// A loss in spreads equals the loss of the scores divided by their spread, which the gradient treats as constant.
     #[test]
     fn scores_are_divided_by_their_standard_deviation() {
         let deviation = standard_deviation(&SCORES);
@@ -359,7 +361,7 @@ mod tests {
         }
     }
 
-    /// Differences of the loss of scores over a spread that is held.
+    /// Compares the gradient with finite differences of the loss, with the spread held constant.
     #[test]
     fn gradients_are_differences_with_the_spread_held() {
         const STEP: f64 = 1e-5;
@@ -379,7 +381,7 @@ mod tests {
         }
     }
 
-    /// Compares the gradient with differences of the loss itself. Near equal scores the function jumps, so only finite
+    /// Compares the gradient with finite differences of the loss. The loss jumps near equal scores, so only finite
     /// slopes are required there.
     #[test]
     fn gradients_are_differences_where_the_spread_is_not_held() {
@@ -419,7 +421,7 @@ mod tests {
         }
     }
 
-    /// Equal scores are the state of a scorer whose weights are 0.
+    /// A scorer whose weights are 0 gives equal scores.
     #[test]
     fn equal_scores_are_measured_in_scores() {
         for spec in specs() {

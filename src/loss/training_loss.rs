@@ -1,4 +1,4 @@
-//! `TrainingLoss`: a loss as learners take it, a registered one or any other.
+//! `TrainingLoss`, the registered or custom loss that a learner minimizes.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use super::ranking_loss::RankingLoss;
 use super::registry::LossSpec;
 use super::smoothing::Smoothing;
 
-/// The key that replaces `name` for a loss that is not registered.
+/// The key that replaces `name` in the record of a loss that is not registered.
 pub(crate) const OWN_LOSS: &str = "own_loss";
 
 /// The loss that a learner minimizes: a registered loss by its name and parameters, or any built [`RankingLoss`].
 ///
-/// Learners accept both, so a loss that you write can replace a [`LossSpec`] anywhere:
+/// Learners accept registered and custom losses, so your own loss can replace a [`LossSpec`] anywhere:
 ///
 /// ```
 /// use burn_rank::loss::{Approximate, LossSpec, Ndcg, Surrogate, Temperature, TrainingLoss};
@@ -29,20 +29,21 @@ pub(crate) const OWN_LOSS: &str = "own_loss";
 /// ```
 ///
 /// # What is recorded
-/// A registered loss is written as in configuration files, `{"name": .., PARAMETER: ..}`. Any other is written as
-/// `{"own_loss": NAME, "parameters": TEXT}` with the text of `Debug`, which should show every field and no address. The
-/// state of a fit contains that record: only a loss with the same record can resume the fit. Your program writes the
-/// metadata of a ranker; put this record into `Metadata::config`.
+/// A registered loss is recorded as in configuration files, `{"name": .., PARAMETER: ..}`. Any other loss is recorded
+/// as `{"own_loss": NAME, "parameters": TEXT}`, where `TEXT` is its `Debug` output. The `Debug` output of your own loss
+/// should show every field and no memory address. The state of a fit contains the record of its loss, and only a loss
+/// with the same record can resume the fit. If your program writes the metadata of a ranker, put the record of the loss
+/// into `Metadata::config`.
 #[derive(Debug, Clone)]
 pub enum TrainingLoss {
     /// A registered loss.
     Registered(LossSpec),
-    /// Any other.
+    /// Any other loss.
     Own(Arc<dyn RankingLoss>),
 }
 
 impl TrainingLoss {
-    /// Name of the loss.
+    /// Returns the name of the loss.
     pub fn name(&self) -> &str {
         match self {
             Self::Registered(spec) => &spec.name,
@@ -50,15 +51,15 @@ impl TrainingLoss {
         }
     }
 
-    /// Whether it is one of the registry.
+    /// Returns whether the loss is registered.
     pub fn is_registered(&self) -> bool {
         matches!(self, Self::Registered(_))
     }
 
-    /// The loss.
+    /// Builds the loss.
     ///
     /// # Errors
-    /// The errors of [`LossSpec::build`].
+    /// Returns the errors of [`LossSpec::build`].
     pub fn build(&self) -> Result<Arc<dyn RankingLoss>, LossError> {
         match self {
             Self::Registered(spec) => spec.build().map(Arc::from),
@@ -66,10 +67,10 @@ impl TrainingLoss {
         }
     }
 
-    /// The temperature of the loss, if it has one.
+    /// Returns the temperature of the loss, if it has one.
     ///
     /// # Errors
-    /// A name that is not registered.
+    /// Returns the errors of [`LossSpec::build`].
     pub fn smoothing(&self) -> Result<Option<Smoothing>, LossError> {
         match self {
             Self::Registered(spec) => spec.smoothing(),
@@ -77,10 +78,10 @@ impl TrainingLoss {
         }
     }
 
-    /// The same loss, a registered one with [`LossSpec::with_default_temperature`].
+    /// Applies [`LossSpec::with_default_temperature`] to a registered loss, and returns any other loss unchanged.
     ///
     /// # Errors
-    /// The errors of [`LossSpec::build`].
+    /// Returns the errors of [`LossSpec::build`].
     pub fn with_default_temperature(&self, times: Option<f64>) -> Result<Self, LossError> {
         match self {
             Self::Registered(spec) => spec.with_default_temperature(times).map(Self::Registered),
@@ -88,12 +89,12 @@ impl TrainingLoss {
         }
     }
 
-    /// The loss with one parameter changed. A registered loss is built again; any other is asked for
-    /// [`Change::Parameter`]. A temperature counts in scores for a registered loss that names no unit, and in its own
-    /// unit for another.
+    /// Builds the loss with one parameter changed. A registered loss is built again; any other loss must support
+    /// [`Change::Parameter`]. A registered loss without a given unit measures the temperature in scores, and any other
+    /// loss uses its own unit.
     ///
     /// # Errors
-    /// A parameter that the loss does not have or does not change, a value out of its range.
+    /// Returns an error if the loss cannot change the parameter, or if the value is out of range.
     pub fn build_with(&self, parameter: &str, value: f64) -> Result<Arc<dyn RankingLoss>, LossError> {
         match self {
             Self::Registered(spec) => spec.with(parameter, value).build().map(Arc::from),
@@ -135,7 +136,7 @@ impl<L: RankingLoss + 'static> From<L> for TrainingLoss {
     }
 }
 
-/// Losses are equal where their records are.
+/// Two losses are equal if their records are equal.
 impl PartialEq for TrainingLoss {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -1,16 +1,16 @@
-//! Unit gradients: every query pulls on the scores with the same force.
+//! Unit gradients, which give every query the same influence on the scores.
 //!
-//! The value of a query is the value of its loss. Its gradient in the scores is `u = g / max(||g||_2, 1e-6)`, where `g`
-//! is the gradient of the loss. It includes weights of documents, held ranks and spreads, and the mean over draws.
-//! Later operations on the loss of a query (its weight, a sum or mean over queries, a weight in a sum of losses) apply
-//! to `u`. A query with nothing to learn keeps the gradient 0.
+//! Unit gradients do not change the value of a query's loss. The gradient in the scores becomes
+//! `u = g / max(||g||_2, 1e-6)`, where `g` is the gradient of the query's loss. The gradient `g` already includes
+//! document weights, held ranks and spreads, and the mean over draws. Query weights, sums or means over queries, and
+//! weights in a sum of losses apply to `u`. A query with nothing to learn keeps the gradient 0.
 //!
-//! The gradients of a measure's surrogates differ widely in size from query to query, so a few queries decide in a
-//! batch. In trees the second derivatives are divided by the same number. The gradient is no longer the gradient of the
-//! value: a line search rejects it. The gradient of a loss that samples is the direction of the sampled gradient, which
-//! is biased.
+//! The gradients of surrogates differ widely in size from query to query, so a few queries dominate a batch without
+//! unit gradients. For boosted trees, the second derivatives are divided by the same number. Line searches reject unit
+//! gradients, because they are not the gradient of the value. For a loss with random draws, the unit gradient is the
+//! direction of the sampled gradient, which is biased.
 //!
-//! Cost: the loss and its gradient, at once, and O(n) for the length.
+//! Cost: one evaluation of the loss and its gradient, and O(n) time for the length of the gradient.
 
 use std::sync::Arc;
 
@@ -22,33 +22,34 @@ use super::curvature::{Curved, Derivatives};
 use super::lists::{Lists, sum_documents};
 use super::ranking_loss::{Changed, RankingLoss};
 
-/// The key of every registered loss.
+/// The configuration key of [`QueryGradients`], which every registered loss accepts.
 pub const QUERY_GRADIENTS: &str = "query_gradients";
 
-/// The length of the gradient of each query.
+/// How the gradient of each query is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryGradients {
-    /// As the loss gives it.
+    /// Keeps the gradient of the loss.
     #[default]
     Raw,
-    /// A gradient of length 1 in the scores of the query: [`UnitGradients`].
+    /// Scales the gradient of each query to length 1 ([`UnitGradients`]).
     Unit,
 }
 
-/// The part of the gradient that is taken as constant, in words.
+/// The name of the quantity that a unit gradient treats as constant.
 pub(crate) const HELD: &str = "the length of each query's gradient";
 
-/// Returns the configuration key to name in the error if a part of the gradient is held constant.
+/// Returns the configuration key that an error about a held quantity names.
 #[cfg(feature = "learners")]
 pub(crate) fn key_of_held(held: &str) -> &'static str {
     if held == HELD { "loss.query_gradients" } else { "loss" }
 }
 
-/// Gradients below it are not made longer in proportion.
+/// The smallest gradient length that is scaled to 1. Shorter gradients are divided by this number instead.
 const SMALLEST: f64 = 1e-6;
 
-/// A loss whose gradient in the scores of each query has the length 1. It suits any loss; direct losses gain most.
+/// A loss whose gradient in the scores of each query has length 1. Unit gradients suit any loss, and surrogates of
+/// measures gain most from them.
 ///
 /// ```
 /// use burn_rank::loss::{ApproxNdcgConfig, UnitGradients};
@@ -62,7 +63,7 @@ pub struct UnitGradients {
 }
 
 impl UnitGradients {
-    /// The same loss with a gradient of length 1 for each query.
+    /// Wraps a loss so that the gradient of each query has length 1.
     pub fn new(loss: impl RankingLoss + 'static) -> Self {
         Self { loss: Arc::new(loss) }
     }
@@ -74,7 +75,7 @@ impl From<Box<dyn RankingLoss>> for UnitGradients {
     }
 }
 
-/// Gradients `[B, N]` over their length in each query, or over 1e-6 if that is larger.
+/// Divides the gradients `[B, N]` of each query by their length, or by 1e-6 if that is larger.
 fn unit(gradients: Tensor<2>) -> Tensor<2> {
     // Over the largest first, so that no square overflows.
     let largest = gradients.clone().abs().max_dim(1);
@@ -85,7 +86,7 @@ fn unit(gradients: Tensor<2>) -> Tensor<2> {
     shares / length.max_pair(largest.recip() * SMALLEST)
 }
 
-/// The 2-norm. No square overflows.
+/// Returns the Euclidean norm without overflow.
 fn length(slopes: &[f64]) -> f64 {
     let largest = slopes.iter().fold(0.0, |largest: f64, slope| largest.max(slope.abs()));
     match largest > 0.0 {
@@ -153,7 +154,7 @@ mod tests {
     const LABELS: [f64; 5] = [2.0, 0.0, 1.0, 0.0, 3.0];
     const SCORES: [f64; 5] = [0.75, -1.25, 2.5, 0.875, -0.5];
 
-    /// Every form of every registered loss, at its default temperature and at the one of its paper.
+    /// Returns every form of every registered loss, at its default temperature and at its paper's temperature.
     fn specs() -> Vec<LossSpec> {
         let of = |entry: &LossEntry| {
             let name = entry.name.to_string();
@@ -169,11 +170,11 @@ mod tests {
         [spec.clone(), spec.with(QUERY_GRADIENTS, "unit")].map(|spec| spec.build().unwrap())
     }
 
-    /// A function of the losses of queries.
+    /// A function that is applied to the losses of queries.
     type Made<'a> = &'a dyn Fn(Tensor<1>) -> Tensor<1>;
 
-    /// Four queries: one of all documents, one with padding, one with nothing to learn, one whose scores lie far apart. With
-    /// weights of documents where the loss takes them.
+    /// Returns four queries: one without padding, one with padding, one with nothing to learn, and one with scores far
+    /// apart. The lists have document weights if the loss accepts them.
     fn batch(loss: &dyn RankingLoss, dtype: DType) -> (Tensor<2>, Lists) {
         let device = Device::flex().autodiff();
         let tensor =
@@ -190,7 +191,7 @@ mod tests {
         (scores, lists)
     }
 
-    /// The losses, and the derivatives of the value that `made` computes from them.
+    /// Returns the losses, and the derivatives of the value that `made` computes from the losses.
     fn gradients(loss: &dyn RankingLoss, dtype: DType, made: Made<'_>) -> (Vec<f64>, Vec<f64>) {
         let (scores, lists) = batch(loss, dtype);
         let losses = lists.losses(loss);
@@ -199,7 +200,7 @@ mod tests {
         (numbers(losses.into_data()), numbers(scores.grad(&gradients).unwrap().into_data()))
     }
 
-    /// The definition: what happens to the losses afterwards happens to the unit gradients.
+    /// Operations on the losses apply equally to their unit gradients.
     #[test]
     fn gradients_are_divided_by_their_length_before_weights_and_means() {
         const WEIGHTS: [f64; 4] = [3.0, 0.5, 7.0, 1.5];
@@ -283,7 +284,7 @@ mod tests {
         assert!(curved > 3, "{curved}");
     }
 
-    /// By name and by type.
+    /// Unit gradients can be requested by the name of a loss or by the type [`UnitGradients`].
     #[test]
     fn it_is_annealed_reseeded_and_recorded_as_what_it_is() {
         let spec = LossSpec::parse("ap:rank_indicators").with("gumbel_samples", 1).with(QUERY_GRADIENTS, "unit");
