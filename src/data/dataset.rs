@@ -152,8 +152,8 @@ impl RankingDataset {
 
     /// Streams the features of a mapped file from now on. A [`Normalizer`](super::Normalizer) is then applied where
     /// values are used, and the learner `gradient` shuffles queries within windows of `window` bytes of features. At
-    /// most `memory` bytes of the file are in memory; a file that fits stays mapped. A call that returns all features
-    /// as a slice still loads them all into memory.
+    /// most `memory` bytes of the file are in memory; a file that fits into this limit stays mapped. A call that
+    /// returns all features as a slice still loads them all into memory.
     ///
     /// # Errors
     /// Returns [`DataError::Inconsistent`] if the features are in memory. Returns [`DataError::Inconsistent`] also if a

@@ -368,7 +368,7 @@ macro_rules! from_whole_numbers {
 
 from_whole_numbers!(i32, i64, u8, u16, u32, u64, usize);
 
-/// Converts a number; one that is not finite becomes null.
+/// Converts a number to JSON; a number that is not finite becomes null.
 impl From<f64> for Value {
     fn from(number: f64) -> Self {
         Number::from_f64(number).map_or(Value::Null, Value::Number)

@@ -81,7 +81,7 @@ pub struct Finding {
     pub set: String,
     /// The number of queries, documents or features that the finding is about.
     pub count: usize,
-    /// The first queries, documents or features with the finding, by identifier or number.
+    /// The first queries, documents or features that the finding is about, by identifier or number.
     pub examples: Vec<String>,
     /// The finding in words.
     pub message: String,

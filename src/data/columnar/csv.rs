@@ -235,7 +235,7 @@ impl Decoder<'_> {
     }
 
     /// Replaces an infinite number in an error by its text in the file, since it may only be beyond the range of 32-bit
-    /// floats. The block begins after `rows` rows.
+    /// floats. The block begins after `rows` rows of the file.
     fn as_written(&self, error: DataError, block: &[u8], rows: usize) -> DataError {
         let DataError::Cell { path, row, column, found, expected } = error else { return error };
         let written = || {
@@ -284,8 +284,8 @@ impl Decoder<'_> {
         Fault { row: 0, column: None, found: error.to_string(), expected }
     }
 
-    /// Returns the fault of a block that cannot be decoded. The fault is a row with a wrong number of fields, or a row
-    /// that is not valid text.
+    /// Returns the fault of a block that cannot be decoded. A faulty row has a wrong number of fields or is not valid
+    /// text.
     fn fault(&self, block: &[u8]) -> Fault {
         let count = self.types.fields().len();
         let (mut row, mut start, mut is_quoted) = (0, 0, false);

@@ -41,7 +41,7 @@ impl FileMap {
         (end <= self.map.len()).then_some(start..end)
     }
 
-    /// Keeps at most this many bytes of the file in memory from now on. A file that fits stays mapped.
+    /// Keeps at most this many bytes of the file in memory from now on. A file that fits into the limit stays mapped.
     pub fn keep(&self, bytes: usize) {
         if bytes < self.map.len() {
             self.blocks.keep(bytes);

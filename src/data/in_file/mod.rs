@@ -510,7 +510,7 @@ impl InFile {
         if self.filling().is_some() { None } else { self.survey().first_missing }
     }
 
-    /// Returns the number of missing values of each feature; 0 if they are filled.
+    /// Returns the number of missing values of each feature, or 0 if missing values are filled.
     pub fn missing_of(&self) -> &[usize] {
         match &self.normalized {
             Some(normalized) if normalized.normalizer.fills_missing() => &normalized.none_missing,

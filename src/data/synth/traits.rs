@@ -1,9 +1,9 @@
 //! The hidden traits of documents, the scorer that grades them, and the features that reveal them.
 //!
-//! Features come in families of five, one feature for each stream (body, anchor, title, URL, whole document). Families
-//! have the scales of web features: term counts and ratios, stream lengths, inverse document frequencies (constant in a
-//! query), term frequencies, tf-idf sums, Booleans, cosine similarities, BM25, language-model log-probabilities, click
-//! counts.
+//! Features come in families of five, one feature for each stream (body, anchor, title, URL, whole document). Six
+//! families are term counts, term ratios, stream lengths, inverse document frequencies (constant in a query), term
+//! frequencies and normalized term frequencies. The other six are tf-idf sums, Booleans, cosine similarities, BM25,
+//! language-model log-probabilities and click counts. Each family has the scale of the web feature.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
