@@ -27,7 +27,7 @@
 //! Some losses compute most of their result with the backend's own operations. Some losses hold tensors over pairs,
 //! `[B, N, N]`, outside the memory budget. ARCHITECTURE.md lists losses with tensors over pairs under "Limits".
 
-// The layers, each below the one before: a call, who computes it, what it means, and the kernels.
+// The layers, each below the one before: a call, the backend that computes it, its definition, and the kernels.
 mod call;
 
 mod backend;
@@ -41,7 +41,7 @@ mod cpu;
 #[allow(unsafe_code)]
 mod gpu;
 
-// The functions, which make calls.
+// The functions of the primitives, which create calls.
 mod above_expectation;
 mod above_recursion;
 mod at_rank;

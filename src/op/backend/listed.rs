@@ -12,7 +12,7 @@ pub fn is_listed(tensor: &DispatchTensor) -> bool {
     kind_is_listed(&tensor.kind)
 }
 
-// Which patterns are reachable depends on the features of burn, which are not all ours.
+// Which patterns are reachable depends on burn's features, which other crates may turn on.
 #[allow(unreachable_patterns)]
 fn kind_is_listed(kind: &DispatchTensorKind) -> bool {
     match kind {

@@ -3,7 +3,7 @@
 mod autodiff;
 #[cfg(feature = "_cube")]
 mod cube;
-// Unit tests run on Flex, whatever the features.
+// Unit tests run on Flex with any features.
 #[cfg(any(feature = "flex", test))]
 mod flex;
 mod listed;

@@ -130,12 +130,12 @@ fn in_values<B: Primitives>(
     execution: Execution,
 ) -> Option<FloatTensor<B>> {
     match call {
-        // `sum_i g_i phi(alpha (x_j - x_i))`: the same sum over the reversed order.
+        // The gradient `sum_i g_i phi(alpha (x_j - x_i))` is the same sum for negated scores.
         Call::StepSum { x, alpha, step, .. } => {
             let (x, v, rows) = (B::float_neg(x.clone()), gradient.clone(), Tensors::None);
             Some(one::<B>(forward::<B>(Call::StepSum { x, v, rows, alpha: *alpha, step: *step }, execution)))
         }
-        // `sum_i q_i k_ij`: the same sum with `q` for `a`, since the kernel is symmetric.
+        // The gradient `sum_i q_i k_ij` is the same sum with `q` for `a`, since the kernel is symmetric.
         Call::IndicatorSum { x, mask, sigma, .. } => {
             let [_, total] = saved.clone().into_array().map(Array::<B>);
             let q = Array::<B>(gradient.clone()) * Array(mask.clone()) / total.clone();

@@ -120,7 +120,7 @@ fn documents_that_do_not_count_send_no_gradient() {
             vec![step_sum::gradient::<Dispatch>(x, v, g.clone(), 3.0, step), in_values(call, Tensors::None, g)]
         },
     );
-    // On the path of the device too.
+    // The gradient is also checked on the device's own path.
     let [x, v] = [numbers(1), numbers(2) * mask()].map(|input| input.autodiff().require_grad());
     let gradient = |sums: Tensor<2>| {
         let gradients = (sums * counted().autodiff() * numbers(3).autodiff()).sum().backward();
@@ -188,7 +188,7 @@ fn equal_scores_send_no_gradient_to_their_distance() {
     let sums = op::distance_sum(x.clone(), mask);
     assert_eq!(values(sums.clone())[..5], [2.0, 2.0, 6.0, 2.0, 0.0]);
     let gradients = (sums * tensor(weights).autodiff()).sum().backward();
-    // Each of the three equal documents meets only the third.
+    // Each of the three equal documents has a gradient only from the third document.
     let gradient = values(x.grad(&gradients).expect("x has a gradient"));
     assert_eq!(gradient[9..14], [-101.0, -110.0, 1311.0, -1100.0, 0.0]);
 }
@@ -336,7 +336,7 @@ fn gradients_of_above_recursion() {
             let recursion = AboveRecursion { noise: noise.clone(), above };
             let b = || ((numbers(6) * 1.5).clamp(-1.0, 1.0) * 0.5 + 0.5) * mask();
             let a = || numbers(7) * tensor((0..18).map(|cell| f64::from(u8::from(cell % 3 != 1))).collect());
-            // Values of either sign, another function for each list.
+            // The values have both signs, and each list has its own function.
             let of_ranks = || numbers(8).narrow(1, 0, ranks);
             check(
                 &format!("{above:?}, {ranks} ranks"),

@@ -17,7 +17,7 @@ pub fn ideal_dcg<T: Real>(gains: &[T], mask: &[T], discounts: &[f64]) -> Vec<T> 
         for (gain, count) in runs(documents) {
             let (now, later) = discounts.split_at(count);
             discounts = later;
-            // As many additions as there are ranks of some gain.
+            // The sum has one addition for each rank of the gain.
             if gain != T::ZERO {
                 *out = now.iter().fold(*out, |sum, &discount| sum + gain * discount);
             }

@@ -32,7 +32,7 @@ pub fn scatter<T: Real>(out: &mut [T], positions: &[usize], values: &[T]) {
 /// Returns whether any score is NaN or infinite, and fills `out` with NaN if so. Tensor definitions need no check for
 /// NaN, because they subtract every score from itself.
 pub fn diverged<T: Real>(x: &[T], out: &mut [T]) -> bool {
-    // To the end in any case, so that it vectorizes; 0 times what is not finite is NaN.
+    // The loop never stops early, so it vectorizes. 0 times a number that is not finite is NaN.
     let finite = x.iter().fold(true, |finite, &x| finite & (x * T::ZERO == T::ZERO));
     if !finite {
         out.fill(T::from_f64(f64::NAN));

@@ -18,7 +18,7 @@ impl<T: Real> Kernel for Value<'_, T> {
     fn run<const FMA: bool>(self) {
         let Self { x, mask, out } = self;
         let Some(last) = (0..x.len()).rev().find(|&i| mask[i] > T::ZERO) else { return };
-        // Padding at the end is not visited, so that sums have the same bits with any amount of it.
+        // Padding at the end is not visited, so sums have the same bits with any amount of padding.
         let (x, mask, out) = (&x[..=last], &mask[..=last], &mut out[..=last]);
         for ((out, &x_i), &mask) in out.iter_mut().zip(x).zip(mask) {
             *out = if mask > T::ZERO { x_i } else { x[last] };

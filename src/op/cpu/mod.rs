@@ -18,7 +18,7 @@
 //! come from the system's library.
 
 mod at_rank;
-// Calls code for instructions that were found at run time.
+// The module calls code for instructions that were detected at run time.
 #[allow(unsafe_code)]
 mod dispatch;
 mod each_list;

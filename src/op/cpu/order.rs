@@ -30,7 +30,7 @@ fn sort_digits<T: Real>(keys: &mut Vec<T::Key>) {
         let digit = |key: &T::Key| T::digit(*key, shift, DIGIT);
         let mut places = [0; 1 << DIGIT];
         keys.iter().for_each(|key| places[digit(key)] += 1);
-        // A digit that all have in common moves nothing.
+        // A digit that all keys share moves nothing.
         if places[digit(&keys[0])] == keys.len() {
             continue;
         }
@@ -75,7 +75,7 @@ pub(super) fn runs<T: Real>(values: impl Iterator<Item = T> + Clone) -> Vec<(T, 
 /// Sorts `members` by descending value and keeps the order of equal values.
 pub(super) fn by_descending_value<T: Real>(members: &mut Vec<usize>, values: &[T]) {
     let Some(counts) = counts(members.iter().map(|&i| values[i])) else {
-        // Adding 0 makes the two zeros one.
+        // Adding 0 makes both zeros equal.
         return members.sort_by(|&i, &j| (values[j] + T::ZERO).total_cmp(&(values[i] + T::ZERO)));
     };
     let mut starts = [0; LEVELS];

@@ -1,7 +1,7 @@
 //! `Real`, the operations of `f32` and `f64` that the kernels need. Elementary functions have no branches, so loops
 //! over them vectorize. Every function maps NaN to NaN, so a diverged run is visible.
 
-// Coefficients keep the digits that they were fitted with.
+// The coefficients keep the digits with which they were fitted.
 #![allow(clippy::excessive_precision)]
 
 use std::fmt::Debug;
@@ -150,7 +150,8 @@ macro_rules! real {
 
             #[inline(always)]
             fn descending_key(self, index: u32) -> $key {
-                // Adding 0 makes the two zeros one. Bits of positive numbers ascend, bits of negative numbers descend.
+                // Adding 0 makes both zeros equal. Bits of positive numbers ascend, and bits of negative numbers
+                // descend.
                 let bits = (self + 0.0).to_bits();
                 let sign: $bits = 1 << (<$bits>::BITS - 1);
                 let ascending = if bits & sign == 0 { bits | sign } else { !bits };
@@ -174,7 +175,7 @@ macro_rules! real {
 
             #[inline(always)]
             fn exponential<const FMA: bool>(self) -> Self {
-                // Comparisons that NaN fails leave it as it is.
+                // NaN fails all comparisons and stays NaN.
                 let x = if self < $low { $low } else { self };
                 let x = if x > $high { $high } else { x };
                 // Adding 1.5 * 2^mantissa leaves the rounded exponent in the low bits.

@@ -191,7 +191,7 @@ pub fn gradient<B: Backend>(
     let above = recursion.above;
     let mixture = recursion.noise.mixture(documents);
     let block = documents.isqrt().max(1);
-    // Before every block and within one: one or two arrays over the ranks.
+    // The states before every block and within one block have one or two arrays over the ranks.
     let states = 2 * block * ranks * if above == Above::Sum { 2 } else { 1 };
     gradient_of_trials(&x, &mixture, states, |weight, comparison, rows| {
         let nothing = x.rows(rows) * 0.0;

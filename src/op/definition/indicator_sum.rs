@@ -21,7 +21,7 @@ pub fn value<B: Backend>(
     let [out, total] = by_rows(&x, |rows| {
         let kernel = kernel(&x, &mask, rows, sigma);
         let document = mask.rows(rows);
-        // A padded row has no members: keep its denominator away from 0.
+        // A padded row has no members, so its denominator must be kept away from 0.
         let total = kernel.clone().sum(2) - document.clone() + 1.0;
         [(kernel * a.columns()).sum(2) / total.clone() * document, total]
     });

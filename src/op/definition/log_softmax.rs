@@ -8,7 +8,7 @@ use super::array::Array;
 pub fn value<B: Backend>(x: FloatTensor<B>, mask: FloatTensor<B>) -> FloatTensor<B> {
     let (x, mask) = (Array::<B>(x), Array::<B>(mask));
     let shifted = x.clone() - mask.select_or(x, f64::from(f32::MIN)).detach().largest(1).unsqueeze(1);
-    // A list of only padding has no sum: keep its logarithm finite.
+    // A list of only padding has the sum 0, so its logarithm must be kept finite.
     let total = (mask.select(shifted.clone()).exp() * mask.clone()).sum(1) + mask.largest(1).equals_zero();
     mask.select(shifted - total.log().unsqueeze(1)).0
 }

@@ -49,7 +49,7 @@ impl<'a, B: Backend> Exponentials<'a, B> {
 
     fn computed(&self, rows: (usize, usize)) -> Array<B> {
         let logits = self.slope.rows(rows).column() * self.x.columns() - self.spread.columns();
-        // Finite, so that a row of padding only is not 0 / 0.
+        // The value is finite, so a row of only padding is not 0 / 0.
         let logits = logits / self.sort.temperature + (self.mask.columns() - 1.0) * 1e30;
         let largest = logits.largest(2).detach().column();
         (logits - largest).exp() * self.mask.columns() * self.ranks.rows(rows).column()
@@ -143,8 +143,8 @@ pub fn gradient<B: Backend>(
         [direct, direct_slopes, scaled, scaled_slopes, to_rows]
     });
     let to_values = columns.clone() * direct.clone().sum(1);
-    // Derivatives by the logarithms of the entries, summed over rows, and times the slopes of the rows; and those by the
-    // logarithms of the columns' factors.
+    // The derivatives with respect to the logarithms of the entries, summed over rows, and the same times the slopes of
+    // the rows. `to_columns` holds the derivatives with respect to the logarithms of the columns' factors.
     let mut to_columns = values.clone() * direct.sum(1);
     let mut sums = to_columns.clone();
     let mut slopes = values * direct_slopes.sum(1);

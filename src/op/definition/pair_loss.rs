@@ -48,7 +48,7 @@ impl PairLoss {
                 let beyond = (-t.clone() - bound).relu();
                 (-t.at_least(-bound)).exp() * (beyond + 1.0)
             }
-            // 1 - sqrt(p) without the cancellation at p close to 1, nor the infinite slope at p = 0.
+            // This is 1 - sqrt(p), without the cancellation at p close to 1 or the infinite slope at p = 0.
             PairLoss::Fidelity => (-t.clone()).sigmoid() / ((t.log_sigmoid() * 0.5).exp() + 1.0),
             PairLoss::SoftZeroOne => (-t).sigmoid(),
         }
@@ -124,6 +124,6 @@ pub fn gradient<B: Backend>(
         let others = (loss.slope(d, &below) * below * g.columns()).sum(2);
         [own - others]
     });
-    // Comparisons make numbers of a score that is not finite; its list has none.
+    // Comparisons turn NaN into numbers, so add NaN to lists with a score that is not finite.
     (to_x + (x * 0.0).sum(1).unsqueeze(1)).0
 }

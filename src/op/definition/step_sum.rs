@@ -10,13 +10,13 @@ impl Step {
     fn value<B: Backend>(self, t: Array<B>) -> Array<B> {
         match self {
             Step::Logistic => t.sigmoid(),
-            // (1 + tanh t) / 2 without the cancellation at t << 0.
+            // This is (1 + tanh t) / 2 without the cancellation at t << 0.
             Step::Tanh => (t * 2.0).sigmoid(),
             Step::Erf => (t.erf() + 1.0) * 0.5,
             Step::Arctan => t.atan() / std::f64::consts::PI + 0.5,
             Step::Laplace => {
                 let below = (-t.clone()).above(0.0);
-                // Not the absolute value, whose derivative at 0 is 0.
+                // The absolute value would have the derivative 0 at 0.
                 let distance = t * (-below.clone() * 2.0 + 1.0);
                 let small = (-distance).exp() * 0.5;
                 small.clone() * below.clone() + (-small + 1.0) * (-below + 1.0)
@@ -55,7 +55,7 @@ pub fn gradient<B: Backend>(
     let (x, v, g) = (Array::<B>(x), Array::<B>(v), Array::<B>(gradient));
     let [to_x] = by_rows(&x, |rows| {
         let slope = step.slope(x.differences(rows) * alpha);
-        // Differences before sums: the terms of a document with itself and with its ties cancel exactly.
+        // Subtract before adding, so the terms of a document with itself and with its ties cancel exactly.
         let exchange = v.rows(rows).column() * g.columns() - g.rows(rows).column() * v.columns();
         [(slope * exchange).sum(2) * alpha]
     });

@@ -36,7 +36,7 @@ pub fn gradient_of_trials<B: Backend>(
     numbers: usize,
     flow: impl Fn(f64, Comparison, (usize, usize)) -> Array<B>,
 ) -> FloatTensor<B> {
-    // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]`: what its rows send to every document.
+    // Each chunk gives `[batch, rows]`, and `[batch, 1, documents]` with what its rows send to every document.
     let [to_rows, to_all] = by_rows_with(x, numbers, |rows| {
         let sent = mixture.iter().map(|&(weight, comparison)| flow(weight, comparison, rows));
         let sent = sent.reduce(|sent, here| sent + here).unwrap_or_else(|| x.differences(rows) * 0.0);

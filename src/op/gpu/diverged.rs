@@ -47,7 +47,7 @@ fn spread(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     for other in 0..UNITS {
         any += found[other];
     }
-    // Cubes beyond the last list, which a device may start, write what the last one does.
+    // A device may start cubes beyond the last list, which write the same as the last one.
     if any != 0u32 {
         for document in range_stepped(unit, documents, UNITS) {
             let cell = first + document;

@@ -60,7 +60,7 @@ fn values(
     let plain = sum_of_row(plain, place, &mut sums);
     if place.exists && place.slice == 0 {
         let document = mask[cell];
-        // A row of padding meets nothing.
+        // A row of padding is paired with no document.
         let denominator = select(place.row < members.row_count, plain - document + 1.0f32, 1.0f32);
         out[cell] = weighted / denominator * document;
         total[cell] = denominator;

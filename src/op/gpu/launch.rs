@@ -83,7 +83,7 @@ impl Batch {
     /// of the calling thread. A part has at least one cube.
     pub fn parts(&self, numbers: usize) -> impl Iterator<Item = Part> + use<> {
         let all = self.lists * self.tiles();
-        // A buffer is in one page of the device, and kernels count its numbers in 32 bits.
+        // A buffer must fit into one page of the device, and kernels count its numbers in 32 bits.
         let page = usize::try_from(self.client.properties().memory.max_page_size).unwrap_or(usize::MAX);
         let most_bytes = page.min(size_of::<f32>() * u32::MAX as usize);
         let budget = Execution::current().memory_budget().min(most_bytes);
@@ -206,7 +206,7 @@ pub(super) fn run<const K: usize>(
         launch(&Batch::from_tensor(x))
     };
     let key = (x.device.clone(), format!("{kernel} ({:?})", x.dtype));
-    // Not in the `match`, which would hold the lock while the kernel is started.
+    // The look-up is not in the `match`, which would hold the lock while the kernel starts.
     let found = known().get(&key).copied();
     match found {
         Some(true) => return Some(launch()),
@@ -216,8 +216,8 @@ pub(super) fn run<const K: usize>(
     let outcome = missing(x, bindings).map_or_else(
         || {
             let outputs = launch();
-            // Whether the device took the kernel is known at once, without waiting for its result. Any other failure
-            // than a refusal, such as want of memory, is for whoever reads the result.
+            // The device refuses a kernel at once, without waiting for its result. The reader of the result handles any
+            // other failure, such as too little memory.
             match x.client.check(outputs.iter().map(|output| &output.handle)) {
                 Err(error) if error.is_refusal() => Err(root_cause(error)),
                 _ => Ok(outputs),
@@ -245,7 +245,7 @@ fn missing(x: &CubeTensor, bindings: u32) -> Option<String> {
     let offers = [
         ("units in a cube", hardware.max_units_per_cube as usize, UNITS),
         ("bytes of shared memory", hardware.max_shared_memory_size, SHARED_MEMORY),
-        // One more holds the scalars.
+        // One more buffer holds the scalars.
         ("buffers", hardware.max_bindings as usize, bindings as usize + 1),
     ];
     if x.dtype != DType::F32 {

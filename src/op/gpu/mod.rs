@@ -16,7 +16,7 @@
 //! whether they do. The GPU features of this crate therefore turn fusion on, so there is only one type. burn's macro
 //! connects the kernels to it (`backend/primitives.rs`).
 
-// A condition of compile time is not joined with one of run time, and an unrolled loop counts.
+// Compile-time and run-time conditions must not be joined, and unrolled loops need an index.
 #![allow(clippy::collapsible_if, clippy::needless_range_loop)]
 
 mod above_expectation;

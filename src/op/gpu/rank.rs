@@ -23,7 +23,7 @@ fn values(x: &[f32], mask: &[f32], out: &mut [f32], lists: usize, documents: usi
     let cell = place.list + place.row;
     let row = x[cell];
     let padding = mask[cell] <= 0.0f32;
-    // Whole numbers, exact up to 2^24.
+    // The count is a whole number, exact up to 2^24.
     let mut ahead = 0.0f32;
     for start in range_stepped(0, documents, UNITS) {
         if start + place.unit < documents {

@@ -115,8 +115,8 @@ fn gradients(
     let place = place(lists, documents);
     let members = members(order, place.list / documents, documents);
     let visited = visited(place, members);
-    // By row, then by term, and the reverse: units of a row read one word, units of neighboring rows neighboring
-    // words.
+    // One array is by row and then by term, and the other is by term and then by row. Units of a row then read one
+    // word, and units of neighboring rows read neighboring words.
     let mut of_tile = Shared::<[f32]>::new_slice(TILE * terms);
     let mut of_rows = Shared::<[f32]>::new_slice(terms * ROWS);
     let mut sums = Shared::<[f32]>::new_slice(UNITS);
@@ -144,7 +144,8 @@ fn gradients(
                 let base = bases[m];
                 let of_other = fma(beats.against, base, beats.of);
                 let of_row = fma(beats.of, base, beats.against);
-                // Two quotients by one division. They are close where sigma is large, so their difference counts.
+                // One division gives both quotients. They are close if sigma is large, so their difference must be
+                // precise.
                 let tile = of_tile[j * terms + m];
                 let own = of_rows[m * ROWS + place.lane];
                 flow += difference_of_products(tile, of_row, own, of_other) / (of_other * of_row);

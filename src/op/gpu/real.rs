@@ -4,7 +4,7 @@
 //! an error of 4096 units in the last place for an arc tangent. The kernels therefore use the polynomials of the CPU
 //! kernels, with an error of 2 units.
 
-// Coefficients keep the digits that they were fitted with.
+// The coefficients keep the digits with which they were fitted.
 #![allow(clippy::excessive_precision)]
 
 use burn_cubecl::cubecl::{self, prelude::*};

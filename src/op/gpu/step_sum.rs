@@ -87,7 +87,7 @@ fn gradients<F: Function>(
         let mut partial = 0.0f32;
         for j in range_stepped(place.slice, in_tile(visited, start), SLICES) {
             let slope = F::at((row_x - tile_x[j]) * alpha);
-            // The difference before the sum: a document's term with itself is exactly 0.
+            // Subtract before adding, so a document's term with itself is exactly 0.
             let exchange = difference_of_products(tile_g[j], row_v, row_g, tile_v[j]);
             partial = fma(slope, exchange, partial);
         }

@@ -135,7 +135,7 @@ fn the_memory_budget_changes_no_bit() {
             let above = above_expectation::above_expectation_gradient(&x, &mask, &mask, &mask, &g, &expectation);
             let ranks = AboveRecursion { noise: ScoreNoise::one(Comparison::independent(0.7)), above: Above::Nothing };
             let ranks = above_recursion::above_recursion_gradient(&x, &mask, &mask, &mask, &x, &g, &ranks);
-            // As many ranks as documents, in windows.
+            // There are as many ranks as documents, which need several windows.
             let exact = AboveRecursion { noise: ScoreNoise::Exact { sigma: 0.7 }, above: Above::Sum };
             let trials = above_recursion::above_recursion_gradient(&x, &mask, &mask, &mask, &x, &g, &exact);
             let values = above_recursion::above_recursion(&x, &mask, &mask, &mask, &x, &exact);

@@ -82,7 +82,7 @@ pub(super) fn place_in_part(first: usize, cubes: usize, documents: usize) -> Pla
 /// Returns the sum over the units of a row; only the first of them receives it. Every unit of the cube must call it.
 #[cube]
 pub(super) fn sum_of_row(value: f32, place: Place, values: &mut Shared<[f32]>) -> f32 {
-    // The last readers must be done.
+    // The readers of the previous sum must be done.
     sync_cube();
     values[place.unit] = value;
     sync_cube();

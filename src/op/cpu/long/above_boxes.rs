@@ -100,7 +100,7 @@ impl<'a, T: Real> List<'a, T> {
         let terms = &self.expectation.terms;
         let bases: Vec<f64> = terms.iter().flat_map(|term| self.passes.iter().map(|pass| term.base * pass)).collect();
         let least = bases.iter().filter(|base| **base > 0.0).fold(1.0, |least: f64, &base| least.min(base));
-        // The chance to stay behind is below exp(-t^2): 1e-9 of the smallest base, or nothing.
+        // The probability of staying behind is below exp(-t^2), that is, 1e-9 of the smallest base or 0.
         let certain = (20.8 - least.max(f64::MIN_POSITIVE).ln()).sqrt();
         let any_stops = bases.contains(&0.0);
         let logarithm = |&base: &f64| if base > 0.0 { base.ln() } else { NOTHING };

@@ -309,7 +309,7 @@ impl Kernel for Gradient<'_> {
             let around = &self.levels.walk.around;
             let sums = &mut self.sums[start - self.levels.first..];
             weights.clear();
-            // By the weight of the level in a document's average.
+            // Multiplies by the weight of the level in a document's average.
             for (j, ((&density, &distance), sum)) in
                 around.density.iter().zip(&around.distance).zip(&mut *sums).enumerate()
             {
@@ -370,7 +370,7 @@ mod tests {
                 list.value(target(), &mut out);
                 list.gradient(target(), &g, &mut gradient);
                 let [x, a, b] = [&x, &a, &b].map(|values| values.iter().copied().map(f64::from).collect());
-                // If a document's chances are certain, its gradient is a difference of numbers of the size of 1.
+                // If a document's probabilities are certain, its gradient is a difference of numbers near 1.
                 let definition = Definition { x, a, b, above, mixture: comparisons(sigma), least: 1e-8 * steepness };
                 definition.check(&format!("{name}, {kind}"), &g, &out, &gradient);
             }
@@ -421,7 +421,7 @@ mod tests {
                 let doubled: Vec<f32> = x.iter().map(|x| 2.0 * x).collect();
                 let [value, gradient] = run([&doubled, &b, &mask, &g], 1.0, above);
                 assert!(plain[0] == value, "{name}");
-                // Halves of the smallest numbers are no numbers of the type.
+                // Halves of the smallest numbers are not representable.
                 let same = |(&plain, gradient): (&f32, f32)| plain == 2.0 * gradient || plain.abs() < 1e-30;
                 assert!(plain[1].iter().zip(gradient).all(same), "{name}");
             }

@@ -180,7 +180,7 @@ impl<S: Sum> Downward<'_, '_, S> {
         }
         let (here, there) = (sum.smooth(targets.width(), t), sum.smooth(sources.width(), t));
         if kinship == Kinship::Itself {
-            // A document does not meet itself: unless it may be taken off again, its own box is taken apart.
+            // A document is not paired with itself. Unless its term may be subtracted again, its own box is split.
             return match (ends_here, here && sum.subtracts_itself()) {
                 (true, _) => Way::Now { by_documents: true, at_documents: true },
                 (false, true) => Way::Now { by_documents: false, at_documents: false },

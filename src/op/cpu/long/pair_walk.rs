@@ -50,7 +50,8 @@ impl Terms {
                 (Decaying::new(tail), Decaying::new(|u| -tail(u)).with_line(1.0, 0.0), 1.0)
             }
             PairLoss::Fidelity => {
-                // 1 - 1 / sqrt(1 + u) without the difference, and 1 - sqrt(u / (1 + u)) in powers of w = sqrt(u).
+                // This is 1 - 1 / sqrt(1 + u) without the difference, and 1 - sqrt(u / (1 + u)) in powers of w =
+                // sqrt(u).
                 let right = Decaying::new(|u| 1.0 / ((1.0 + u).sqrt() * ((1.0 + u).sqrt() + 1.0)));
                 (right, Decaying::new(|w| -1.0 / (1.0 + w * w).sqrt()).with_line(1.0, 0.0), 0.5)
             }
@@ -122,7 +123,7 @@ impl<'a, T: Real> Walks<'a, T> {
     pub fn new(target: Target, list: &'a ByLabel<T>, loss: PairLoss) -> Option<Self> {
         let (n, pairs) = (list.above.len(), list.pairs());
         let decays = matches!(loss, PairLoss::Logistic | PairLoss::SoftZeroOne | PairLoss::Fidelity);
-        // Two labels are the fewest that make pairs. Short lists are told first, at the cost of a sum.
+        // Pairs need at least two labels. Short lists are found first, at the cost of a sum.
         if !decays || !is_fast::<T>(target, n, n > 0 && pairs >= 2 * n * PAIRS_PER_SUM) {
             return None;
         }

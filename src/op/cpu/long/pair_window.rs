@@ -93,7 +93,7 @@ impl<'a, T: Real> Windows<'a, T> {
         let ones = vec![1.0; n];
         let weights = self.sorted.gather(&self.list.row_weights());
         let sent: Vec<f64> = weights.iter().zip(g).map(|(weight, g)| weight * g.to_f64()).collect();
-        // Both hinges have slopes of a power less: -1 and -2 (margin - t).
+        // The slopes of both hinges have the power reduced by one: -1 and -2 (margin - t).
         let sums = |v: &[f64], role| match self.kind {
             Kind::Hinge { margin, power } => self.windows(margin, power - 1, v, role),
             Kind::Exponential => self.exponential(v, role),

@@ -42,7 +42,7 @@ pub fn terms(documents: usize) -> Vec<RankTerm> {
 
 /// Returns `m(s)`, whose Laplace transform is the discount.
 fn density(s: f64) -> f64 {
-    // The integrand is below 1e-17 before the first point, and after the last.
+    // The integrand is below 1e-17 before the first point and after the last.
     let (first, last) = (-40.0, (40.0 / s).ln());
     let points = ((last - first) / SPACING).ceil() as usize;
     let integrand = |point: usize| {
@@ -64,7 +64,7 @@ mod tests {
             while difference <= documents {
                 let d = difference as f64;
                 let found: f64 = terms.iter().map(|term| term.coefficient * term.base.powf(d)).sum();
-                // Without the difference of two logarithms.
+                // This form avoids the difference of two logarithms.
                 let expected = std::f64::consts::LN_2 * (1.0 / (1.0 + d)).ln_1p() / (d.ln_1p() * (1.0 + d).ln_1p());
                 let error = (found / expected - 1.0).abs();
                 assert!(error < 5e-7, "{documents} documents, {difference}: {error:e}");

@@ -33,7 +33,7 @@ use crate::op::cpu::{
 pub fn pays<T: Real>(target: Target, documents: usize, ranks: usize) -> bool {
     const DOCUMENTS: usize = 96;
     const CELLS: usize = 512;
-    // Up to here, no first chance of a row with a result leaves the range of f64.
+    // Up to this number, the first probability of a row with a result stays within the range of f64.
     const RANKS: usize = 200;
     ranks <= RANKS && is_fast::<T>(target, documents, documents >= DOCUMENTS && documents * ranks >= CELLS)
 }
@@ -279,7 +279,7 @@ impl Row<'_, '_> {
             let flow = slope * density * dot::<FMA>(before, &rises[..ranks]);
             to_documents[j] += flow;
             own += flow;
-            // With the rise beyond the last rank, which is 0.
+            // The slice includes the rise beyond the last rank, which is 0.
             recurrence::before::<FMA>(&mut rises[..=ranks], ahead, behind);
         }
         let start = &distributions[..ranks];
@@ -352,7 +352,7 @@ impl Moments {
         let signed: [f64; POWERS] = std::array::from_fn(|m| if m % 2 == 0 { self.powers[m] } else { -self.powers[m] });
         p[0] = self.none.exp();
         for rank in 1..p.len() {
-            // The derivative of the logarithm, times the product.
+            // The derivative of the logarithm is multiplied by the product.
             let before = p[rank.saturating_sub(POWERS)..rank].iter().rev();
             p[rank] = flushed(before.zip(&signed).map(|(p, power)| p * power).sum::<f64>() / rank as f64);
         }
@@ -394,7 +394,7 @@ impl Kernel for Gradients<'_, '_> {
         for i in self.rows.filter(|&i| self.g[i] != 0.0) {
             Row { list: self.list, i }.gradient::<FMA>(self.g[i], &mut scratch, self.to_documents, &mut to_points);
         }
-        // From points to the points of the halves, and at last to documents.
+        // The gradient goes from points to the points of the halves, and finally to documents.
         let mut from_above = Vec::new();
         for (level, mut points) in (0..).zip(to_points) {
             let (before, here) = (std::mem::take(&mut from_above), POINTS << level);
@@ -570,10 +570,10 @@ mod tests {
 
     #[test]
     fn rows_without_a_chance_are_left_out() {
-        // All tied: in only the first rank, even the first document has no chance to be there.
+        // All documents are tied, so even the first has no chance of being at the first rank.
         let (y, comparison) = (vec![0.0; 1000], Comparison::independent(1.0));
         assert_eq!(List::new(target(), &y, comparison, &[1.0]).rows(), 0);
-        // Far apart: the first ten are the first ten.
+        // The documents are far apart, so the first ten take the first ten ranks.
         let y: Vec<f64> = (0..1000).map(|i| -30.0 * f64::from(i)).collect();
         assert_eq!(List::new(target(), &y, comparison, &[1.0; 10]).rows(), 10);
     }

@@ -50,7 +50,7 @@ pub struct Arctan;
 impl Function for Arctan {
     #[inline(always)]
     fn value<const FMA: bool>(t: f64) -> f64 {
-        // Uses the reciprocal beyond 1, so that the tail keeps its precision.
+        // Beyond 1 the reciprocal is used, so the tail keeps its precision.
         if t < -1.0 {
             (-1.0 / t).atan() * std::f64::consts::FRAC_1_PI
         } else {

@@ -55,7 +55,7 @@ impl Decaying {
     pub fn new(p: impl Fn(f64) -> f64) -> Self {
         let angle = std::f64::consts::PI / (TERMS - 1) as f64;
         let points: [f64; TERMS] = std::array::from_fn(|i| 0.5 - 0.5 * (angle * i as f64).cos());
-        // Newton's form by divided differences, then its expansion in powers.
+        // Newton's form by divided differences is expanded in powers.
         let mut differences = points.map(p);
         for level in 1..TERMS {
             for i in (level..TERMS).rev() {
@@ -93,7 +93,7 @@ impl Decaying {
 /// Adds a value to the running sums.
 #[inline(always)]
 pub fn add_value(sums: &mut Sums, value: f64) {
-    // All places at once: a scalar among them would hold up the next load of the vector.
+    // Adds to all places at once, since a scalar among them would delay the next load of the vector.
     const UNITS: Sums = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0];
     for (sum, unit) in sums.iter_mut().zip(UNITS) {
         *sum += value * unit;
@@ -312,7 +312,7 @@ impl<W: Walker> Walk<'_, W> {
         if parts.len() < 2 {
             return starts;
         }
-        // Each part as if nothing came before it; then one after the other.
+        // Each part is summed as if nothing came before it. Then the sums are carried from one part to the next.
         let alone = starts[1..].iter_mut().zip(parts).collect();
         for_each(alone, self.cost(), |(sums, part)| {
             dispatch(target, Steps { walk: self, part: part.clone(), sums, out: None });
@@ -373,7 +373,7 @@ impl<W: Walker> Kernel for Steps<'_, '_, W> {
                     }
                     walker.add(place, sums.as_mut());
                 } else if let Some(out) = &mut self.out {
-                    // Leaves no trace.
+                    // A document without a value changes no sum.
                     let mut here = sums.clone();
                     walker.carry::<FMA>(here.as_mut(), stretch, 1);
                     out[place - lowest] = walker.read::<FMA>(place, here.as_ref());

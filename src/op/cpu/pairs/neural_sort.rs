@@ -152,7 +152,7 @@ fn value(matrix: &Matrix, v: &[f64], sort: &NeuralSortMatrix) -> Vec<f64> {
     let values = products(&scalings[sort.iterations], &sorted(matrix, v));
     let mut found = vec![0.0; matrix.rows()];
     matrix.pass(&Found { before: &scalings[sort.last_rows()], values: &values }, &mut found);
-    // Without an iteration there are no other rows.
+    // Without an iteration, only the needed rows are computed.
     found.resize(matrix.documents(), 0.0);
     found.iter_mut().skip(sort.ranks).for_each(|found| *found = 0.0);
     found
@@ -191,7 +191,7 @@ fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [
     let to_values = products(columns, &direct);
     let mut flow = Flow { sums: vec![0.0; n], moments: vec![0.0; n] };
     flow.add(|i| values[i], &direct, &direct_moments);
-    // By the logarithms of the columns' factors.
+    // The derivatives with respect to the logarithms of the columns' factors.
     let mut to_columns = products(&values, &direct);
     if last == sort.iterations {
         flow.add(|i| -columns[i], &scaled, &scaled_moments);

@@ -81,7 +81,7 @@ impl<T: Real> Kernel for Sums<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let (list, n) = (self.list, self.list.x.len());
-        // Exponentials relative to the score of a document above; those far below it are as good as 0.
+        // Exponentials are relative to the score of a document above; those far below it are practically 0.
         let (mut exponentials, mut base) = (vec![T::ZERO; n], None);
         let (mut weights, mut flows, mut bends) = ([T::ZERO; TILE], [T::ZERO; TILE], [T::ZERO; TILE]);
         let (mut losses, mut slopes) = ([T::ZERO; TILE], [T::ZERO; TILE]);
@@ -112,8 +112,8 @@ impl<T: Real> Kernel for Sums<'_, T> {
                 {
                     let u = exponential * reciprocal;
                     let large = T::ONE / (T::ONE + u);
-                    // Pairs that the labels do not order have weight 0; in the others the higher label is right or
-                    // wrong.
+                    // Pairs that the labels do not order have weight 0. In the others, the document with the higher
+                    // label is rightly or wrongly ordered.
                     let (is_right, is_wrong) = (label > other_label, label < other_label);
                     let weight = if is_right | is_wrong { weight } else { T::ZERO };
                     let wrong = weight * large * if is_right { u } else { T::ONE };
@@ -211,7 +211,7 @@ mod tests {
             let x: Vec<f64> = (0..n).map(|d| scale * (draw(d, 1) - 0.5)).collect();
             let labels: Vec<f64> = (0..n).map(|d| (5.0 * draw(d, 2)).floor()).collect();
             let gain: Vec<f64> = labels.iter().map(|label| label.exp2() - 1.0).collect();
-            // Beyond a cut-off of 40 in the order of the scores there is no discount.
+            // Beyond a cut-off of 40 in the order of the scores, discounts are 0.
             let ahead = |d: usize| x.iter().filter(|other| **other > x[d]).count();
             let discount: Vec<f64> = (0..n).map(|d| if ahead(d) < 40 { draw(d, 3) } else { 0.0 }).collect();
             let rank: Vec<f64> = (0..n).map(|d| d as f64 + 1.0).collect();

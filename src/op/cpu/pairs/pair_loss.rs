@@ -244,7 +244,7 @@ pub fn pair_loss<T: Real>(
         let list = ByLabel::new(x, labels, mask, weight.map(|values| &values[list * n..(list + 1) * n]));
         let mut losses = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut losses) {
-            // NaN says so.
+            // A list with a score that is not finite becomes NaN.
         } else if let Some(walks) = Walks::new(target, &list, loss) {
             walks.value(target, &mut losses);
         } else if let Some(windows) = Windows::new(target, &list, loss) {
@@ -275,7 +275,7 @@ pub fn pair_loss_gradient<T: Real>(
         let g = filled(gather(g, &list.members));
         let mut to_rows = vec![T::ZERO; list.x.len()];
         if diverged(&list.x, &mut to_rows) {
-            // NaN says so.
+            // A list with a score that is not finite becomes NaN.
         } else if let Some(walks) = Walks::new(target, &list, loss) {
             walks.gradient(target, &g, &mut to_rows);
         } else if let Some(windows) = Windows::new(target, &list, loss) {

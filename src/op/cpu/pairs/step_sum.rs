@@ -146,7 +146,7 @@ impl<'a, T: Real> List<'a, T> {
         let exponentials = if step == Step::Logistic { self.exponentials(target, end) } else { None };
         let at = exponentials.as_ref().map_or(&self.x[..end], |exponentials| &exponentials.e);
         let values = [&at[..self.members], v];
-        // Each brings its neighbor along, and they are gathered.
+        // Each source includes its neighbor, and gathering them costs time.
         let few = 4 * sources <= self.members;
         let columns = if few { Columns::met(values, |j| v[j] != T::ZERO) } else { Columns::all(values) };
         let at = filled(rows.map_or_else(|| at.to_vec(), |rows| gather(at, rows)));
@@ -183,7 +183,7 @@ impl<'a, T: Real> List<'a, T> {
         let (low, high) = members
             .iter()
             .fold((first, first), |(low, high), &x| (if x < low { x } else { low }, if x > high { x } else { high }));
-        // As kernels take it.
+        // The kernels use the same rounded factor.
         let alpha = T::from_f64(self.alpha).to_f64();
         if alpha * (high.to_f64() - low.to_f64()) >= T::RANGE.to_f64() {
             return None;
@@ -558,7 +558,7 @@ mod tests {
             assert!((found[i] - expected(i)).abs() < 1e-12, "{i}: {} {}", found[i], expected(i));
             assert!((f64::from(single[i]) - expected(i)).abs() < 2e-5, "{i}: {} {}", single[i], expected(i));
         }
-        // However many such rows there are.
+        // The number of such rows changes nothing.
         assert_eq!(found[..4], step_sum(&x[..4], &v[..4], None, 4, alpha, Step::Logistic));
     }
 

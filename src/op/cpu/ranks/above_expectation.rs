@@ -464,7 +464,8 @@ impl<T: Real> Kernel for Gradient<'_, T> {
             if !known {
                 tile.products::<FMA>(comparison, &mut trial, &mut kept, &mut products, &mut sums);
             }
-            // From here on `products` are the derivatives by the product, and `sums` the derivatives by a factor of it.
+            // From here on, `products` are the derivatives by the product, and `sums` the derivatives by one of its
+            // factors.
             let by_term = products.chunks_exact_mut(length).zip(sums.chunks_exact_mut(length));
             for ((products, sums), term) in by_term.zip(&tile.parameters.terms) {
                 let factor = comparison.weight * term.coefficient;
@@ -483,7 +484,7 @@ impl<T: Real> Kernel for Gradient<'_, T> {
                 }
                 flow.fill(T::ZERO);
                 match tile.parameters.above {
-                    // The same gaps for all documents, which are in the derivatives already.
+                    // All documents have the same gaps, which the derivatives already include.
                     Above::Nothing => tile.add_product_flows::<FMA>(b, &trial, &products, flow, |by, _| by),
                     Above::Product => tile.add_product_flows::<FMA>(b, &trial, &products, flow, |by, gap| by * gap),
                     Above::Sum => tile.add_flows::<FMA>(b, &trial, &products, &sums, flow),
@@ -527,7 +528,7 @@ pub fn above_expectation_gradient<T: Real>(
         if let Some(boxes) = above_boxes::List::new(target, &x, &a, &b, expectation) {
             return boxes.gradient(target, products.as_deref(), &g, to_x);
         }
-        // A document to which no gradient comes sends none.
+        // A document without an incoming gradient sends none.
         let weights: Vec<T> = a.iter().zip(&g).map(|(&a, &g)| if a == T::ZERO { a } else { a * g }).collect();
         let list = List::new(x, &weights, b, expectation);
         let of_rows = |rows: &[usize]| {

@@ -208,7 +208,7 @@ impl Trials<'_> {
         before::<FMA>(form.part_mut(P), ahead, behind);
         if self.above == Above::Sum {
             let (p, w) = form.parts.split_at_mut(form.ranks);
-            // By `p(r)` through `w(r + 1)`.
+            // Adds the derivative by `p(r)` through `w(r + 1)`.
             let last = w.len() - 1;
             add::<FMA>(&mut p[..last], ahead * self.b[j], &w[1..]);
             before::<FMA>(w, ahead, behind);
@@ -252,7 +252,7 @@ impl Trials<'_> {
         let start = self.start(certain, 2 * width)?;
         let mut out = vec![Found::default(); self.ahead.len()];
         let mut form = self.last_form();
-        // Derivatives by `p` and `w` through the weights of documents behind.
+        // The derivatives by `p` and `w` through the weights of later documents.
         let mut through = State::zeros(width, self.values.len());
         let mut tape = self.record::<FMA>(start, weights);
         while let Some(documents) = self.replay::<FMA>(&mut tape, weights) {
@@ -352,7 +352,7 @@ mod tests {
                     let expected = enumerated(above, ranks, &AHEAD, certain, i);
                     assert!((found - expected).abs() < 1e-14, "{above:?}, {ranks} ranks, {i}: {found} {expected}");
                 }
-                // Only some of them.
+                // Only one document is asked for.
                 let some = trials.expectations::<false>(certain, |j| j == 3).unwrap();
                 assert!((some[3] - enumerated(above, ranks, &AHEAD, certain, 3)).abs() < 1e-14);
             }

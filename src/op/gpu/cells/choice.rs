@@ -60,7 +60,7 @@ fn divide(
     }
     unfit[unit] = found;
     sync_cube();
-    // Cubes beyond the last list, which a device may start, write nothing.
+    // A device may start cubes beyond the last list, which write nothing.
     if unit == 0 && CUBE_POS < lists {
         for other in 0..UNITS {
             found += unfit[other];

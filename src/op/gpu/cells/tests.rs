@@ -32,7 +32,7 @@ fn by<R>(sums: SumPath, f: impl FnOnce() -> R) -> R {
 fn all_cases() -> Vec<(String, Vec<f32>, f64)> {
     let mut all = cases(N);
     let (_, scattered, _) = all[2].clone();
-    // Seen from afar, those at the near end of the cluster count as much as all others.
+    // Seen from afar, the documents at the near end of the cluster count as much as all others.
     let beside = |score: f32, near: f32| {
         let mut x: Vec<f32> = scattered.iter().map(|u| u * 1e-3 * near.abs()).collect();
         [x[0], x[2], x[5], x[8]] = [score, near, near * 0.7, near * 0.35];
@@ -134,7 +134,7 @@ fn indicators_in_cells_are_as_precise_as_single_precision_wherever_documents_sta
 fn ranks_by_sorting_are_those_by_comparisons() {
     let n = 1111;
     let mut x: Vec<f32> = scattered(2 * n, 997).map(|x| x as f32 / 8.0 - 50.0).collect();
-    // Ties across tiles and of zeros, ends of the range, and padding in between.
+    // The scores include ties across tiles, both zeros, the ends of the range, and padding between documents.
     [x[0], x[700], x[5], x[900]] = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY];
     [x[n], x[n + 1], x[n + 1000]] = [f32::MIN_POSITIVE, f32::MAX, f32::MIN];
     let mask: Vec<f32> = (0..2 * n).map(|i| if i > n && i % 4 == 1 { 0.0 } else { 1.0 }).collect();
@@ -200,7 +200,7 @@ fn a_list_takes_its_way_whatever_the_batch() {
     let (long, short) = (9000, 1200);
     let [by_cells, by_pairs] = [SumPath::Fast, SumPath::Pairs]
         .map(|sums| [long, short].map(|length| bits(&run(sums, &[length], length), 1, 0, length)));
-    // All but the ranks differ, or it could not be seen which way was taken.
+    // All results except the ranks differ; otherwise the test could not see which method was used.
     for (cells, pairs) in by_cells.iter().zip(&by_pairs) {
         let same: Vec<usize> = (0..cells.len()).filter(|&part| cells[part] == pairs[part]).collect();
         assert_eq!(same, [cells.len() - 1]);
@@ -226,7 +226,7 @@ fn lists_with_scores_that_are_not_finite_are_left_to_pairs() {
         let inputs = [x, v, g, mask].map(|values| tensor(&values, 2));
         let [fast, pairs] = [SumPath::Fast, SumPath::Pairs].map(|sums| {
             let mut outcome = outcome(sums, &inputs);
-            // A rank has no use for a number.
+            // Ranks are not checked for NaN.
             outcome.pop();
             outcome
         });
