@@ -19,7 +19,7 @@ pub(crate) struct Indicators {
 }
 
 impl Indicators {
-    /// Checks indicators read from a file: a fit to `features` features must be able to produce them.
+    /// Checks that a fit to `features` features could have produced the indicators.
     ///
     /// # Errors
     /// Returns [`Refusal`] of the first wrong part.

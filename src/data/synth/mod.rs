@@ -46,7 +46,7 @@ pub enum HiddenScorer {
     Smooth,
     /// Steps of traits and of pairs of traits, as in trees.
     Steps,
-    /// Like `smooth`, without the parabola; a document scores lower if it repeats a better document of its list.
+    /// Sums and products of traits, less a penalty for a document that repeats a better document of its list.
     Listwise,
 }
 
