@@ -14,8 +14,8 @@ use crate::op::Execution;
 /// relevant document.
 ///
 /// If the convention averages ties, the value is exact for a measure that is a sum over positions. Measures that are
-/// not such sums, for example average precision, get the value of [`RankedDocuments::mean_over_orders`]. Documents that
-/// were not retrieved have no position, but count in ideal values.
+/// not sums over positions, for example average precision, get the value of [`RankedDocuments::mean_over_orders`].
+/// Documents that were not retrieved have no position, but count in ideal values.
 ///
 /// `name` includes the parameters, as in `rbp_of_mine@p=0.8`, and must not be the name of a measure of this crate. The
 /// name is printed, and a fit can only be resumed with the same name. The measure is kept until the program ends, as
