@@ -72,8 +72,8 @@ pub enum AveragePrecisionTies {
     /// Orders tied documents by the convention's [`Ties`], as in all other measures.
     #[default]
     AsOrdered,
-    /// Retrieves all documents with the same score at once, like scikit-learn. Each gets the precision at the end of
-    /// its group.
+    /// Retrieves all documents with the same score at once, like scikit-learn. Each document gets the precision at the
+    /// end of its group of equal scores.
     GroupEnd,
 }
 

@@ -4,8 +4,8 @@
 //! `DCG@k / max over all orders of DCG@k` (Järvelin and Kekäläinen 2002).
 //!
 //! Tied documents share the mean discount of their ranks (McSherry and Najork 2008). The shared discount gives the
-//! expectation over their orders, because DCG is linear in the gains. Computing NDCG takes O(n log n), because the
-//! ideal order needs sorting. Without a positive label, NDCG is 0/0.
+//! expectation over all orders of the tied documents, because DCG is linear in the gains. Computing NDCG takes O(n log
+//! n), because the ideal order needs sorting. Without a positive label, NDCG is 0/0.
 
 use std::cmp::Reverse;
 

@@ -15,7 +15,7 @@ pub enum Discount {
     Log2,
     /// `1 / ln(1 + r)`
     Natural,
-    /// 1 at ranks 1 and 2, then `ln 2 / ln r`, as in the LETOR evaluation tool
+    /// 1 at ranks 1 and 2, and `ln 2 / ln r` below, as in the LETOR evaluation tool
     Letor,
     /// `r^-exponent`
     Power {

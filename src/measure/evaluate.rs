@@ -86,8 +86,8 @@ pub struct Evaluation {
     pub empty_queries: usize,
     /// The mean of every measure, in the order requested.
     pub means: Vec<(Measure, f64)>,
-    /// The values `per_query[measure][query]`, with measures in the order requested; `None` if the convention excludes
-    /// the query.
+    /// The values `per_query[measure][query]`, with measures in the order requested. A value is `None` if the
+    /// convention excludes the query.
     pub per_query: Vec<Vec<Option<f64>>>,
 }
 
@@ -112,7 +112,7 @@ impl Serialize for Evaluation {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct QueryValues {
-    /// One value per measure, in the order requested; `None` if the convention excludes the query.
+    /// One value per measure, in the order requested. A value is `None` if the convention excludes the query.
     pub values: Vec<Option<f64>>,
     /// Whether the query has no relevant document.
     pub empty: bool,
@@ -287,7 +287,8 @@ impl Measure {
         }
     }
 
-    /// Computes this measure of one query; `None` if no document is relevant and the convention excludes such queries.
+    /// Computes this measure of one query. Returns `None` if no document is relevant and the convention excludes such
+    /// queries.
     ///
     /// # Errors
     /// Returns the errors of [`Evaluator::new`] and [`Evaluator::query`].

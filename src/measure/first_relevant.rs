@@ -9,7 +9,7 @@
 
 use super::ranking::{Group, RankedList};
 
-/// Computes the reciprocal of the rank of the first relevant document; 0 if that rank is beyond `k`.
+/// Computes the reciprocal of the rank of the first relevant document, or 0 if that rank is beyond `k`.
 pub(super) fn reciprocal_rank(list: &RankedList, k: Option<usize>) -> f64 {
     let Some(group) = first_with_relevant(list, k) else { return 0.0 };
     places_of_first(group).take(group.within(k.unwrap_or(usize::MAX))).map(|(rank, share)| share / rank as f64).sum()

@@ -46,8 +46,8 @@ pub enum Gain {
     Table(Vec<f64>),
 }
 
-/// Returns `2^y` for `y >= 0`. For whole labels, the function sets the bits of the float directly, which is faster,
-/// since measures call it once per document.
+/// Returns `2^y` for `y >= 0`. For whole labels, the function sets the bits of the float directly, because measures
+/// call it once per document.
 fn power_of_two(y: f64) -> f64 {
     let is_normal = y < 1024.0 && y.fract() == 0.0;
     if is_normal { f64::from_bits((y as u64 + 1023) << 52) } else { y.exp2() }
@@ -64,7 +64,7 @@ impl Gain {
         }
     }
 
-    /// Describes the labels for which [`Gain::of`] is finite; `None` if `y >= 0` is one of them.
+    /// Describes the labels for which [`Gain::of`] is finite. Returns `None` if `y >= 0` is one of them.
     pub(super) fn expected_label(&self, y: f64) -> Option<String> {
         match self {
             Gain::Linear => (!y.is_finite()).then(|| "a finite number, 0 or above".to_string()),

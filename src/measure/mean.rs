@@ -1,11 +1,11 @@
 //! Means of a measure over queries.
 
-/// Returns the mean over the queries that have a value; `None` if no query has one.
+/// Returns the mean over the queries that have a value, or `None` if no query has one.
 pub fn mean(values: &[Option<f64>]) -> Option<f64> {
     mean_of(values.iter().copied().flatten())
 }
 
-/// Returns the mean of values added in order; `None` without values.
+/// Returns the mean of values added in order, or `None` without values.
 pub fn mean_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     // Starts from -0, as `sum` does, so a mean of -0 stays -0.
     let add = |(sum, count): (f64, usize), value| (sum + value, count + 1);
@@ -13,7 +13,7 @@ pub fn mean_of(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-/// Returns the standard deviation with the number of values as divisor; 0 without values.
+/// Returns the standard deviation with the number of values as divisor, or 0 without values.
 #[cfg(feature = "learners")]
 pub(crate) fn deviation_of(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let mean = mean_of(values.clone()).unwrap_or_default();

@@ -8,8 +8,8 @@ use super::error::MeasureError;
 use super::orders::Orders;
 use super::ranking::{RankedList, Ranking};
 
-/// An exact measure of a ranked list, which is larger for better lists. [`Measure::own`](super::Measure::own) turns
-/// such a measure into a [`Measure`](super::Measure) that works like the measures of this crate.
+/// An exact measure of a ranked list, which is larger for better lists. [`Measure::own`](super::Measure::own) turns a
+/// `ListMeasure` into a [`Measure`](super::Measure) that works like the measures of this crate.
 ///
 /// ```
 /// use burn_rank::measure::{Convention, ListMeasure, Measure, RankedDocuments, Rankings, evaluate};
@@ -42,7 +42,7 @@ pub trait ListMeasure: Debug + Send + Sync {
     fn name(&self) -> &str;
 
     /// Returns the value of one query as a finite number. `None` means that the query has nothing to find. The
-    /// convention excludes such a query or gives it a value ([`EmptyQuery`](super::EmptyQuery)).
+    /// convention excludes a query without a value, or gives it one ([`EmptyQuery`](super::EmptyQuery)).
     fn value(&self, list: &RankedDocuments) -> Option<f64>;
 
     /// Returns whether all values lie in `[0, 1]`; learners that bound a measure require this.
@@ -94,9 +94,9 @@ impl PartialEq for OwnMeasure {
 /// 1.
 ///
 /// If the convention averages over ties ([`Ties::Average`](super::Ties::Average)), documents with equal scores share
-/// their positions. In that case [`gains`](Self::gains) and [`relevance`](Self::relevance) give the mean of the tied
-/// documents at each shared position, so sums over positions are exact. A measure that combines several documents, such
-/// as average precision, uses [`mean_over_orders`](Self::mean_over_orders) instead.
+/// their positions. For tied documents, [`gains`](Self::gains) and [`relevance`](Self::relevance) give the mean at each
+/// shared position, so sums over positions are exact. A measure that combines several documents, such as average
+/// precision, uses [`mean_over_orders`](Self::mean_over_orders) instead.
 pub struct RankedDocuments<'a> {
     list: &'a RankedList<'a>,
     convention: &'a Convention,

@@ -6,11 +6,12 @@
 //! pairs with different labels and the number of pairs with different scores. Ordered pair accuracy is
 //! `C / pairs with different labels`.
 //!
-//! If the convention averages over ties, a pair with equal scores is in each order half of the time. A tied pair then
-//! counts as 0 in tau and as 1/2 in the accuracy. If the convention orders ties, tau uses that order, except that tau-b
-//! always ignores tied pairs. The accuracy then counts a tied pair as 0, like Rax and TensorFlow Ranking. Both measures
-//! cost O(n log n), because a Fenwick tree counts the smaller labels before each document. Documents that were not
-//! retrieved are ignored. If all labels are equal, tau and the accuracy are 0/0.
+//! If the convention averages over ties, a pair with equal scores is in each order half of the time. If ties are
+//! averaged, a tied pair counts as 0 in tau and as 1/2 in the accuracy. If the convention orders ties, tau uses that
+//! order, except that tau-b always ignores tied pairs. If the convention orders ties, the accuracy counts a tied pair
+//! as 0, like Rax and TensorFlow Ranking. Tau and the accuracy cost O(n log n), because a Fenwick tree counts the
+//! smaller labels before each document. Documents that were not retrieved are ignored. If all labels are equal, tau and
+//! the accuracy are 0/0.
 
 use super::convention::{Convention, KendallTau, Ties};
 use super::ranking::{Group, RankedList};

@@ -3,9 +3,9 @@
 //! Let h be the number of relevant documents among the first k, and R the number of all relevant documents, retrieved
 //! or not: `P@k = h / k` (or `h / min(k, retrieved)`, by convention), `Recall@k = h / R`, `R-precision = P@R`.
 //!
-//! Take a tied group with c relevant documents and t of its m positions within the cut-off. Its expected number of hits
-//! is t c / m, the mean of a hypergeometric distribution. The measures cost O(n). For a query without a relevant
-//! document, recall and R-precision are 0/0, and precision is 0.
+//! Take a tied group with c relevant documents and t of its m positions within the cut-off. The expected number of hits
+//! in the group is t c / m, the mean of a hypergeometric distribution. The measures cost O(n). For a query without a
+//! relevant document, recall and R-precision are 0/0, and precision is 0.
 
 use super::convention::{Convention, PrecisionDenominator};
 use super::ranking::RankedList;

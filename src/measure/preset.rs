@@ -161,7 +161,7 @@ macro_rules! written_fields {
         #[derive(Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Fields {
-            /// The preset from which the convention starts; `standard` if it is absent.
+            /// The preset from which the convention starts, or `standard` if it is absent.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             preset: Option<String>,
             #[serde(default, skip_serializing_if = "Option::is_none")]

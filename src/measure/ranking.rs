@@ -6,8 +6,8 @@ use super::error::MeasureError;
 
 /// The scored documents of one query, in the order of the file.
 ///
-/// A score of -inf means that the document was not retrieved. Such a document has no rank, but still counts among the
-/// relevant documents and in the ideal order. Scores of NaN and +inf are errors.
+/// A score of -inf means that the document was not retrieved. A document that was not retrieved has no rank, but still
+/// counts among the relevant documents and in the ideal order. Scores of NaN and +inf are errors.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranking<'a> {
     /// One score per document, where higher scores rank higher.

@@ -25,8 +25,8 @@ const LISTS: &[(&[f32], &[f32])] = &[
     (&[1.0, 1.0, 1.0, 1.0, 1.0, 0.0, f32::NEG_INFINITY], &[0.0, 0.0, 2.0, 0.0, 1.0, 1.0, 1.0]),
 ];
 
-/// Compares the closed form under averaged ties with the plain mean over all orders of the documents. In that mean,
-/// every order of a tied group occurs equally often.
+/// Compares the closed form under averaged ties with the plain mean over all orders of the documents. Each of these
+/// orders counts equally, so tied documents take every order equally often.
 #[track_caller]
 pub(super) fn assert_expectation_is_the_mean_of_all_orders(measure: Measure) {
     let averaged = Convention::default();

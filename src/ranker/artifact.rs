@@ -241,9 +241,8 @@ impl Ranker {
         self.model.takes_missing() || self.normalizer.fills_missing()
     }
 
-    /// Returns a name for each column of the model's input. The first columns are the features, under their names or
-    /// else their numbers from 1. After the features come the [columns](Normalizer::indicated) that mark missing
-    /// values.
+    /// Returns a name for each column of the model's input. The first columns are the features, named or else numbered
+    /// from 1. After the features come the [columns](Normalizer::indicated) that mark missing values.
     pub fn column_names(&self) -> Vec<String> {
         let numbers = || (1..=self.features()).map(|feature| feature.to_string()).collect();
         let mut names = self.metadata.feature_names.clone().unwrap_or_else(numbers);
@@ -356,8 +355,8 @@ impl Ranker {
     /// Writes the file atomically, by writing a temporary file, syncing it and renaming it.
     ///
     /// # Errors
-    /// Returns [`RankerError::File`] if the file cannot be written. An earlier file of the same name then stays
-    /// unchanged.
+    /// Returns [`RankerError::File`] if the file cannot be written. If writing fails, an earlier file of the same name
+    /// stays unchanged.
     pub fn save(&self, path: &Path) -> Result<(), RankerError> {
         atomic_file::write(path, &self.to_bytes()).map_err(|source| RankerError::File { path: path.into(), source })
     }

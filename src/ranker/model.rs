@@ -128,8 +128,8 @@ fn scorer_scores(scorer: &Scorer, data: &RankingDataset, device: &Device) -> Vec
 const KEPT: usize = 1 << 24;
 
 /// Data that are prepared for repeated scoring. Each process scores some of the chunks, namely those of its own shards
-/// if the data were split into shards. As many chunks as [`KEPT`] allows stay on the device. Chunks that do not stay
-/// there are sent to the device each time, so large data are not held twice.
+/// if the data were split into shards. As many chunks as [`KEPT`] allows stay on the device. The remaining chunks are
+/// sent to the device each time, so large data are not held twice.
 #[cfg(feature = "learners")]
 pub(crate) struct Prepared<'a> {
     data: &'a RankingDataset,

@@ -49,7 +49,7 @@ pub struct Array {
     pub name: String,
     /// Length of each dimension.
     pub shape: Vec<usize>,
-    /// The values, as many as the product of the shape.
+    /// The values of the array, as many as the product of its shape.
     pub values: Values,
 }
 

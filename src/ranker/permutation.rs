@@ -38,8 +38,8 @@ pub struct PermutationImportance {
 pub struct FeatureLoss {
     /// The number of the feature, counted from 1.
     pub feature: usize,
-    /// The loss of each query: its measure minus the mean of the measure over the shuffles. `None` if the convention
-    /// excludes the query.
+    /// The loss of each query: its measure minus the mean of the measure over the shuffles. The loss is `None` if the
+    /// convention excludes the query.
     pub losses: Vec<Option<f64>>,
 }
 

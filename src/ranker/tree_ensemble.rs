@@ -1,6 +1,6 @@
 //! `TreeEnsemble` is a sum of regression trees whose splits compare single features with thresholds.
 //!
-//! All trees are stored in five parallel arrays with one entry per node. The model can therefore be saved as named
+//! All trees are stored in five parallel arrays with one entry per node. A model in this form can be saved as named
 //! arrays and scored without following pointers. The cost of scoring a document is the sum of the depths of the trees.
 //! Statistics of the nodes from training ([`NodeStatistics`]) are stored too, but do not affect scores.
 
@@ -51,19 +51,19 @@ pub struct TreeArrays {
     pub roots: Vec<u32>,
     /// The feature of each split, counted from 0, or [`LEAF`] at a leaf.
     pub feature: Vec<u32>,
-    /// The largest value that goes left at each split; 0 at a leaf.
+    /// The largest value that goes left at each split, or 0 at a leaf.
     pub threshold: Vec<f32>,
-    /// Left child; 0 at a leaf.
+    /// Left child, or 0 at a leaf.
     pub left: Vec<u32>,
-    /// Right child; 0 at a leaf.
+    /// Right child, or 0 at a leaf.
     pub right: Vec<u32>,
-    /// The value that each leaf adds to the score; 0 at a split.
+    /// The value that each leaf adds to the score, or 0 at a split.
     pub value: Vec<f64>,
     /// The splits that send missing values left, in ascending order; all other splits send them right.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing_left: Vec<u32>,
     /// The splits that treat values within [`ZERO`] of 0 as missing too, in ascending order. Rankers imported from
-    /// LightGBM have such splits.
+    /// LightGBM have splits that treat 0 as missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zero_missing: Vec<u32>,
     /// The statistics of the nodes from training.
@@ -82,13 +82,13 @@ pub struct NodeStatistics {
     /// CatBoost have the sum of document weights instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weight: Vec<f32>,
-    /// The gain of each split; 0 at a leaf.
+    /// The gain of each split, or 0 at a leaf.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gain: Vec<f32>,
 }
 
 impl NodeStatistics {
-    /// Returns the name and the length of each list.
+    /// Returns the name and the length of each list of statistics.
     fn lengths(&self) -> [(&'static str, usize); 3] {
         [("count", self.count.len()), ("weight", self.weight.len()), ("gain", self.gain.len())]
     }
@@ -250,8 +250,8 @@ impl TreeEnsemble {
         self.arrays.roots.len()
     }
 
-    /// Adds a tree whose nodes list parents before children. After that, the ensemble has no
-    /// [statistics](NodeStatistics).
+    /// Adds a tree whose nodes list parents before children. Adding a tree this way removes the
+    /// [statistics](NodeStatistics) of the ensemble.
     ///
     /// # Errors
     /// Returns the errors of [`from_arrays`](Self::from_arrays), in which case the ensemble is unchanged.

@@ -9,8 +9,8 @@
 //! the document's score.
 //!
 //! Consider a leaf whose path from the root splits the features `j`. Let `o_j` be 1 if the document continues on the
-//! path at feature `j`, and `z_j` the share of the background that does. The weights of all sets of features then add
-//! up to this integral:
+//! path at feature `j`, and `z_j` the share of the background that does. The weights of all sets of features add up to
+//! the following integral:
 //!
 //! ```text
 //! contribution of i = value (o_i - z_i) * integral over t in [0, 1] of prod_{j != i} (o_j t + z_j (1 - t))
@@ -45,7 +45,7 @@ use crate::quadrature::gauss_legendre;
 #[derive(Debug)]
 pub struct TreeShap<'a> {
     trees: &'a TreeEnsemble,
-    /// For each node, the share of its parent's background documents that reach it; 1 for a root.
+    /// For each node, the share of its parent's background documents that reach it, or 1 for a root.
     shares: Vec<f64>,
     /// The nodes of a quadrature that is exact for the longest path.
     nodes: Vec<Node>,
@@ -196,7 +196,7 @@ struct Step {
     feature: u32,
     /// The share of the documents that continue on the path if the feature is unknown.
     zero: f64,
-    /// 1 if the document itself continues on the path, else 0.
+    /// 1 if the document itself continues on the path, and 0 otherwise.
     one: f64,
 }
 

@@ -24,7 +24,8 @@ pub(super) fn linear_parameters(inputs: usize, outputs: usize) -> usize {
     inputs.saturating_add(1).saturating_mul(outputs)
 }
 
-/// Dropout whose masks are drawn on the host. They are the same on every device and do not depend on other threads.
+/// Dropout whose masks are drawn on the host. The masks are the same on every device and do not depend on other
+/// threads.
 pub(super) struct Dropout(Option<ChaCha8Rng>);
 
 impl Dropout {

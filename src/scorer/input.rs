@@ -22,7 +22,7 @@ use crate::seed::seed_for;
 pub struct InputConfig {
     /// Whether a feature `x` is replaced by `sign(x) ln(1 + |x|)`.
     pub log1p: bool,
-    /// The standard deviation of the Gaussian noise that training adds after the logarithm; 0 for no noise.
+    /// The standard deviation of the Gaussian noise that training adds after the logarithm, or 0 for no noise.
     pub noise: f64,
 }
 

@@ -29,7 +29,7 @@ pub struct BenchArgs {
     /// Devices, by name
     #[arg(long, value_delimiter = ',', default_value = "flex", global = true)]
     devices: Vec<String>,
-    /// Losses, by name, or as measure and relaxation, such as ap:rank_indicators or ndcg@10:expected_ranks.
+    /// Losses, each by name or as measure and relaxation, such as ap:rank_indicators or ndcg@10:expected_ranks.
     /// Temperatures have the values given in the papers
     #[arg(long, value_delimiter = ',', default_value = "approx_ndcg,smooth_ndcg,lambda_ndcg,soft_ndcg,list_net")]
     losses: Vec<String>,
@@ -267,7 +267,7 @@ impl BenchArgs {
     }
 }
 
-/// The rows of a benchmark, in the form that all benchmarks share: subject, device, path and measurements.
+/// The rows of a benchmark, which in all benchmarks list subject, device, path and measurements.
 struct Rows {
     bench: &'static str,
     json: bool,

@@ -32,7 +32,7 @@ enum Work {
     Whole,
     /// Runs only the fits of its part and leaves the results in the folder.
     Part(Part),
-    /// Runs no fits, but merges the results of the parts.
+    /// Runs no fits, only merges the results of the parts.
     Merge,
 }
 
@@ -57,9 +57,9 @@ pub struct CvArgs {
     /// Merge the results of the parts in the folder --out
     #[arg(long, conflicts_with = "overwrite")]
     merge: bool,
-    /// Afterwards train a final ranker on the queries of all folds. It uses the setting with the best mean validation
-    /// value over folds and seeds, and the median of that setting's best rounds. This run goes to OUT: a new or empty
-    /// folder, or with --resume or --overwrite the folder of an earlier refit
+    /// Afterwards train a final ranker on the queries of all folds. The final ranker uses the setting with the best
+    /// mean validation value over folds and seeds, and the median of that setting's best rounds. The run goes to OUT: a
+    /// new or empty folder, or with --resume or --overwrite the folder of an earlier refit
     #[arg(long, value_name = "OUT", conflicts_with = "part")]
     refit: Option<PathBuf>,
     /// Number of fits that run at the same time [default: as many as cores and memory allow]

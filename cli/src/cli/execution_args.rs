@@ -21,9 +21,9 @@ impl ExecutionArgs {
     }
 }
 
-/// Makes the calling thread part of rayon's thread pool. Short parallel work then starts at once on the calling thread
-/// instead of waiting for another thread to wake up. Only commands that start no other threads may call this, because
-/// such threads would have to share the remaining ones.
+/// Makes the calling thread part of rayon's thread pool. Short parallel work starts at once on a thread of the pool,
+/// instead of waiting for another thread to wake up. A command that starts other threads must not call this, because
+/// those threads would have to share the remaining ones.
 pub(super) fn work_on_this_thread() {
     // An error means that the pool exists already, which is fine.
     let _ = rayon::ThreadPoolBuilder::new().use_current_thread().build_global();

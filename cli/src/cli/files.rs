@@ -19,7 +19,8 @@ pub(super) fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result
     written.map_err(|error| unwritable(path, error))
 }
 
-/// Writes a file under a temporary name until [`commit`] renames it; `None` if the path is not a regular file.
+/// Writes a file under a temporary name, which [`commit`] then replaces by its own. Returns `None` if the path is not a
+/// regular file.
 ///
 /// # Errors
 /// Returns the same errors as [`write`].

@@ -29,7 +29,7 @@ pub struct JudgingArgs {
 }
 
 impl JudgingArgs {
-    /// Returns how many documents of each query are evaluated; `None` for all.
+    /// Returns how many documents of each query are evaluated, or `None` for all.
     pub fn depth(&self) -> Option<usize> {
         self.depth.map(|depth| depth as usize)
     }

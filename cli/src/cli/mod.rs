@@ -114,8 +114,8 @@ pub fn main() -> ExitCode {
 }
 
 /// Runs a command line, whose first argument is the name of the program, and returns its exit code. Programs that embed
-/// the command, such as the Python package, call this function. It uses the standard streams and sets the panic hook;
-/// commands that stop on Ctrl-C also handle that signal.
+/// the command, such as the Python package, call this function. The command uses the standard streams and sets the
+/// panic hook; commands that stop on Ctrl-C also handle that signal.
 pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     let cli = match Cli::try_parse_from(&arguments) {

@@ -166,7 +166,7 @@ struct Lines(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// The display; `None` after the end, and if progress is hidden.
+    /// The display, or `None` after the end or if progress is hidden.
     work: Option<Work>,
     begun: Instant,
     /// The number of steps that were finished before the display began.

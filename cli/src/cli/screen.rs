@@ -106,8 +106,8 @@ fn size() -> (u16, u16) {
     known.filter(|(columns, lines)| *columns > 0 && *lines > 0).unwrap_or((80, 24))
 }
 
-/// Returns the number of columns that a progress line may use. This leaves room for the `^C` that a terminal echoes; on
-/// a new line, it would push the drawn lines up.
+/// Returns the number of columns that a progress line may use. The remaining columns are for the `^C` that a terminal
+/// echoes; on a new line, it would push the drawn lines up.
 pub(super) fn columns() -> usize {
     usize::from(size().0.saturating_sub(3).max(1))
 }

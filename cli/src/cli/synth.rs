@@ -38,12 +38,12 @@ pub struct SynthArgs {
     /// Standard deviation of the label noise
     #[arg(long, default_value_t = SynthConfig::default().noise)]
     noise: f64,
-    /// What determines the labels of documents: smooth functions of hidden traits, steps of the traits, or listwise,
-    /// where labels also depend on the other documents of the list
+    /// How documents get their labels: smooth functions of hidden traits, steps of the traits, or listwise, where
+    /// labels also depend on the other documents of the list
     #[arg(long, value_enum, default_value_t = Hidden::Smooth)]
     scorer: Hidden,
     /// File to write; an existing file is replaced. NAME.arrow and NAME.parquet become tables, and any other file is
-    /// text; all are written block by block, with little memory. Without it, or with `-`, standard output
+    /// text, written block by block in little memory. Without --out, or with `-`, the data go to standard output
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// Write the queries as N files of about equal size, S1.txt, S2.txt, ..., for `data.folds`. The folder --out is

@@ -16,8 +16,7 @@ impl Table {
         table
     }
 
-    /// Adds a row. Special characters in cells are escaped, so they never break a line and have the width that is
-    /// counted.
+    /// Adds a row. Special characters in cells are escaped, so they cannot break a line or change its width.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(|cell| harmless(&cell.into()).into_owned()).collect());
     }

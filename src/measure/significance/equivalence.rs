@@ -2,8 +2,9 @@
 //! differences of queries and seeds (Schuirmann, A comparison of the two one-sided tests procedure and the power
 //! approach, 1987).
 //!
-//! Let `D_qs` be the difference on query `q` for seed `s`, with `Q` queries and `S` seeds. Both queries and seeds vary,
-//! and each gives a standard error of the mean difference. The test uses the larger of the two standard errors:
+//! Let `D_qs` be the difference on query `q` for seed `s`, with `Q` queries and `S` seeds. Queries and seeds both vary,
+//! and each kind of variation gives a standard error of the mean difference. The test uses the larger of the two
+//! standard errors:
 //!
 //! ```text
 //! SE = max(sd_q(mean_s D) / sqrt(Q), sd_s(mean_q D) / sqrt(S))
@@ -65,7 +66,7 @@ pub struct Equivalence {
     /// Degrees of freedom.
     pub freedom: usize,
     /// The number of seeds after which the verdict would be `Same`, if the difference and its scatter do not change.
-    /// `None` if the verdict is already decided, or if even 1,000 seeds would not be enough.
+    /// Returns `None` if the verdict is already decided, or if even 1,000 seeds would not be enough.
     pub seeds_to_decide: Option<usize>,
 }
 

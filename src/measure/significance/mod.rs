@@ -30,11 +30,11 @@ use crate::refusal::Refusal;
 use bootstrap::bootstrap_telling;
 use randomization::randomization_telling;
 
-/// The number of resamples that each task draws from its own random generator. This number is fixed, so the number of
-/// threads does not change results.
+/// The number of resamples that each task draws from its own random generator. The number is fixed, so results do not
+/// depend on the number of threads.
 const RESAMPLES_PER_TASK: usize = 1000;
 
-/// The bytes that a resample needs, for its mean and a copy while the resamples of all tasks are merged.
+/// The number of bytes that a resample needs, for its mean and for a copy while the resamples of all tasks are merged.
 const BYTES_PER_RESAMPLE: usize = 16;
 
 /// The reason why systems could not be compared.
@@ -137,7 +137,7 @@ pub struct Comparison {
     pub second_mean: f64,
     /// The mean of the differences.
     pub mean_difference: f64,
-    /// The mean difference in units of the differences' standard deviation (Cohen's d for paired samples); 0 if no
+    /// The mean difference in units of the differences' standard deviation (Cohen's d for paired samples), or 0 if no
     /// query differs.
     pub cohen_d: f64,
     /// The number of queries on which the second system is better.
@@ -213,7 +213,7 @@ fn check_values(values: &[f64]) -> Result<(), SignificanceError> {
     }
 }
 
-/// Returns the mean of the values; NaN without values.
+/// Returns the mean of the values, or NaN without values.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     mean_of(values.iter().copied()).unwrap_or(f64::NAN)
 }

@@ -1,10 +1,10 @@
-//! The distribution of the studentized range. Its numerator is the range of k standard normal variables, and its
-//! denominator an independent estimate of their standard deviation with v degrees of freedom.
+//! The distribution of the studentized range. The studentized range is the range of k standard normal variables,
+//! divided by an independent estimate of their standard deviation with v degrees of freedom.
 //!
-//! The distribution function is `P(Q <= q) = int f_v(s) x W_k(q s) ds`. Here `W_k(w)` is
-//! `k int phi(z) (Phi(z) - Phi(z - w))^(k - 1) dz`, and `f_v` is the density of `sqrt(chi^2_v / v)`. Both integrals are
-//! computed by Gauss-Legendre quadrature on panels. The absolute error of the distribution is about 1e-12, as checked
-//! against SciPy.
+//! The distribution function is `P(Q <= q) = int f_v(s) x W_k(q s) ds`. In this formula, `W_k(w)` is
+//! `k int phi(z) (Phi(z) - Phi(z - w))^(k - 1) dz`, and `f_v` is the density of `sqrt(chi^2_v / v)`. The two integrals
+//! are computed by Gauss-Legendre quadrature on panels. The absolute error of the distribution is about 1e-12, as
+//! checked against SciPy.
 
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;

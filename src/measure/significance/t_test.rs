@@ -10,11 +10,11 @@ use super::{SignificanceError, mean, standard_error};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TTest {
-    /// The t statistic; infinite if all differences are equal and not 0.
+    /// The t statistic, which is infinite if all differences are equal and not 0.
     pub t: f64,
     /// Degrees of freedom.
     pub freedom: usize,
-    /// The two-sided p-value; 1 if all differences are 0.
+    /// The two-sided p-value, or 1 if all differences are 0.
     pub p_value: f64,
     /// The lower end of the confidence interval of the mean difference.
     pub low: f64,

@@ -2,9 +2,9 @@
 //!
 //! For every pair of systems, the statistic is `q = |mean_i - mean_j| / sqrt(E / n)`. The p-value `P(Q > q)` from the
 //! studentized range holds for all pairs together. For systems on the same queries, E is the residual mean square of
-//! systems x queries with (systems - 1)(queries - 1) degrees of freedom. This form of E removes differences in how
-//! difficult the queries are (Carterette 2012). For independent samples, E is the variance within the systems. The test
-//! evaluates the distribution O(systems^2) times.
+//! systems x queries with (systems - 1)(queries - 1) degrees of freedom. The residual mean square removes differences
+//! in how difficult the queries are (Carterette 2012). For independent samples, E is the variance within the systems.
+//! The test evaluates the distribution O(systems^2) times.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub struct TukeyPair {
     pub second: usize,
     /// The mean of the second system minus the mean of the first.
     pub mean_difference: f64,
-    /// The studentized difference; infinite if values vary only between systems.
+    /// The studentized difference, which is infinite if values vary only between systems.
     pub q: f64,
     /// The p-value adjusted for all pairs.
     pub p_value: f64,

@@ -222,7 +222,7 @@ impl TrecMeasure {
         })
     }
 
-    /// Returns trec_eval's counterpart of a measure in the `trec_eval` convention; `None` if there is none.
+    /// Returns trec_eval's counterpart of a measure in the `trec_eval` convention, or `None` if there is none.
     fn from_measure(measure: Measure) -> Option<Self> {
         Some(match measure {
             Measure::Ndcg(k) => k.map_or(TrecMeasure::Ndcg, TrecMeasure::NdcgCut),

@@ -61,7 +61,7 @@ impl TrecSummary {
         }
     }
 
-    /// Returns every measure over all queries: sums of counts, and means of the other measures (0 without queries).
+    /// Returns every measure over all queries. Counts are summed, and other measures are averaged (0 without queries).
     pub fn values(&self) -> Vec<f64> {
         let mean = |sum: f64| if self.queries == 0 { 0.0 } else { sum / self.queries as f64 };
         let over_queries = |(sum, measure): (&f64, &TrecMeasure)| match measure {

@@ -34,7 +34,7 @@ pub struct Judgment<'a> {
 /// The documents of one query, both those retrieved (in any order) and those judged.
 #[derive(Debug, Clone, Copy)]
 pub struct TrecQuery<'a> {
-    /// The retrieved documents; empty for a query that is missing from the run (`-c`).
+    /// The retrieved documents. A query that is missing from the run has no retrieved documents (`-c`).
     pub run: &'a [RunDocument<'a>],
     /// Judged documents.
     pub qrels: &'a [Judgment<'a>],
@@ -64,8 +64,8 @@ impl<'a> TrecQuery<'a> {
     /// ties broken by descending identifier.
     ///
     /// # Errors
-    /// Returns [`MeasureError::Score`] for a score of NaN. The error states the document's position in the run, counted
-    /// from 1, and the query number 1.
+    /// Returns [`MeasureError::Score`] for a score of NaN. The error numbers the document by its position in the run,
+    /// counted from 1, and gives the query the number 1.
     pub fn order(&self, depth: Option<usize>) -> Result<Vec<usize>, MeasureError> {
         let run = self.run;
         if let Some(at) = run.iter().position(|document| document.score.is_nan()) {
@@ -138,7 +138,7 @@ pub struct TrecEvaluator {
 /// One query in rank order, in the form that the measures use.
 struct Judged<'a> {
     list: &'a RankedList<'a>,
-    /// The relevance level at each position; `None` for an unjudged document.
+    /// The relevance level at each position, or `None` for an unjudged document.
     relevance: &'a [Option<i32>],
     /// The number of documents judged not relevant, retrieved or not.
     irrelevant: usize,

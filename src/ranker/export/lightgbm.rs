@@ -1,4 +1,4 @@
-//! Export as LightGBM's text model (version 4), which has one block of named lists for each tree.
+//! Exports trees as LightGBM's text model (version 4), which has one block of named lists for each tree.
 //!
 //! Splits and leaves are numbered separately, and a child is either the number of a split, or `-1 - leaf` for a leaf. A
 //! split's decision type says what it treats as missing, and on which side missing values go. In decision types 8 and

@@ -1,7 +1,7 @@
-//! Code that all formats of trees share. It creates trees that split raw features, and nested text for them.
+//! Code that all formats of trees share, which creates trees that split raw features, and nested text for the trees.
 //!
 //! The trees of a ranker split normalized features; the trees of other systems split raw ones. A normalizer that treats
-//! each feature separately is monotone, so its result never falls as the raw value grows. So
+//! each feature separately is monotone, so its result never falls as the raw value grows. Because of this,
 //! `normalized(x) <= threshold` is the same as `x <= raw threshold`. The raw threshold is the largest 32-bit float
 //! whose normalized value is at most `threshold`. Bisection over the floats finds the raw threshold, so every 32-bit
 //! float goes the same way in both trees.

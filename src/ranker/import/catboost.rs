@@ -1,5 +1,5 @@
-//! Imports CatBoost's JSON model. Its trees are oblivious, with the same split at every node of a level, or made of
-//! nested nodes.
+//! Imports CatBoost's JSON model. CatBoost's trees are oblivious, with the same split at every node of a level, or made
+//! of nested nodes.
 //!
 //! A split sends `x > border` right, in single precision. For a feature that treats NaN `AsTrue`, a missing value
 //! counts as above every border; otherwise it counts as below every border. The score of a document is

@@ -203,8 +203,8 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Returns the largest float that goes left, whether missing values go left, and whether 0 is missing; `None` for an
-/// unknown decision type.
+/// Returns the largest float that goes left, whether missing values go left, and whether 0 is missing. Returns `None`
+/// for an unknown decision type.
 fn decision(threshold: f64, kind: u8) -> Option<(Option<f32>, bool, bool)> {
     if threshold.is_nan() {
         return None;

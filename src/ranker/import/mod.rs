@@ -64,12 +64,12 @@ const OTHER_NOTATIONS: [(FileKind, &str, &str); 4] = [
 ];
 
 impl ImportFormat {
-    /// Detects the format of a file from its first bytes; `None` if the format is unknown.
+    /// Detects the format of a file from its first bytes. Returns `None` if the format is unknown.
     pub fn detect(bytes: &[u8]) -> Option<Self> {
         Self::of_kind(FileKind::of(bytes))
     }
 
-    /// Detects the format of the file at `path`; `None` if the file cannot be read or its format is unknown.
+    /// Detects the format of the file at `path`. Returns `None` if the file cannot be read or its format is unknown.
     pub fn of_file(path: &Path) -> Option<Self> {
         FileKind::of_file(path).and_then(Self::of_kind)
     }

@@ -20,7 +20,7 @@ pub(super) enum ForeignNode {
 pub(super) struct ForeignSplit {
     /// Counted from 0.
     pub feature: u32,
-    /// The largest 32-bit float that goes left; `None` if no float does.
+    /// The largest 32-bit float that goes left, or `None` if no float does.
     pub at_most: Option<f32>,
     /// Whether a missing value goes left.
     pub missing_left: bool,
@@ -134,15 +134,16 @@ impl TreeList {
     }
 }
 
-/// Returns the largest finite 32-bit float at or below `threshold`; `None` if there is none. The threshold must not be
-/// NaN.
+/// Returns the largest finite 32-bit float at or below `threshold`, or `None` if there is none. The threshold must not
+/// be NaN.
 pub(super) fn largest_at_most(threshold: f64) -> Option<f32> {
     let nearest = threshold as f32;
     let below = if f64::from(nearest) > threshold { nearest.next_down() } else { nearest };
     (below > f32::NEG_INFINITY).then(|| below.min(f32::MAX))
 }
 
-/// Returns the largest finite 32-bit float below `threshold`; `None` if there is none. The threshold must not be NaN.
+/// Returns the largest finite 32-bit float below `threshold`, or `None` if there is none. The threshold must not be
+/// NaN.
 pub(super) fn largest_below(threshold: f32) -> Option<f32> {
     let below = threshold.next_down();
     (below > f32::NEG_INFINITY).then(|| below.min(f32::MAX))

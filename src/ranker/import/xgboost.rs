@@ -70,8 +70,7 @@ struct Booster {
     weight_drop: Vec<f32>,
 }
 
-/// The parts of a booster made of trees. The fields are optional because boosters without trees lack them; such a
-/// booster is refused by its name.
+/// The parts of a booster made of trees. The fields are optional, because boosters without trees lack them.
 #[derive(Deserialize)]
 struct Trees {
     gbtree_model_param: Option<TreeCount>,

@@ -8,7 +8,7 @@ use burn_rank::workbench::dataset::document_name;
 
 use crate::report::ScoredDocument;
 
-/// The documents of queries and their scores by every system, as far as they are known.
+/// The documents of queries, and their scores by every system if these are known.
 pub(super) enum SystemRankings {
     /// No scores, since reports hold only values of measures.
     Unknown,

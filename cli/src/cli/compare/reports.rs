@@ -113,8 +113,8 @@ fn canonical(names: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Returns the rankings of runs that kept their scores. They are unknown if a run kept none or if its data have
-/// changed.
+/// Returns the rankings of runs that kept their scores. The rankings are unknown if a run kept no scores or if its data
+/// have changed.
 fn kept_rankings(args: &CompareArgs, folders: &[PathBuf]) -> SystemRankings {
     let read = |folder: &PathBuf| {
         let device = input::device(&args.device).ok()?;

@@ -61,7 +61,7 @@ impl ConvertArgs {
         Ok(())
     }
 
-    /// Returns the format to write; `None` for burn-rank's own format.
+    /// Returns the format to write, or `None` for burn-rank's own format.
     fn format(&self, ranker: &Ranker) -> Result<Option<ExportFormat>, Failure> {
         let Some(format) = self.format else {
             let extension = self.out.extension().map(|extension| extension.to_string_lossy().to_lowercase());

@@ -232,8 +232,8 @@ impl CompareArgs {
         Ok(())
     }
 
-    /// Runs a process and stores its result in the file `name`. If an interrupted comparison left that file, reads it
-    /// instead. The inner error says why the process failed.
+    /// Runs a process and stores its result in the file `name`. If an interrupted comparison left the file, reads it
+    /// instead of running the process. The inner error says why the process failed.
     fn child<T: Serialize + DeserializeOwned>(
         &self,
         folder: &OutputFolder,

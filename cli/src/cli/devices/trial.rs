@@ -40,7 +40,7 @@ impl TrialArgs {
         Ok(serde_json::to_string(&trial))
     }
 
-    /// Returns the cost of training steps; `None` for learners without epochs of steps.
+    /// Returns the cost of training steps, or `None` for learners without epochs of steps.
     fn step_cost(&self) -> Result<Option<StepCost>, Failure> {
         let Opened { mut document, config, device, execution } = self.run.open()?;
         if config.resolved()["learner"]["epochs"].is_null() {

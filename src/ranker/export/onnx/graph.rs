@@ -43,8 +43,8 @@ impl GraphBuilder {
         Value(INPUT.into())
     }
 
-    /// Returns the mask of a batch, `[queries, documents]`, which is true for a document; `None` in a graph for one
-    /// query.
+    /// Returns the mask of a batch, `[queries, documents]`, which is true for a document. A graph for one query has
+    /// none.
     pub fn mask(&self) -> Option<Value> {
         self.is_batch.then(|| Value(MASK.into()))
     }

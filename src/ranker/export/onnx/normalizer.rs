@@ -159,9 +159,9 @@ fn one_in_place_of_zero(graph: &mut GraphBuilder, value: &Value) -> Value {
 
 /// A table with a row of ascending values for each feature, in which the values of documents are looked up.
 ///
-/// Each row is padded with infinity to a length of one less than a power of two. Bisection then takes the same number
-/// of steps for every feature, so one gather per step serves all documents. The row of a constant feature has the
-/// single value 0.
+/// Each row is padded with infinity to a length of one less than a power of two. With this length, bisection takes the
+/// same number of steps for every feature, so one gather per step serves all documents. The row of a constant feature
+/// has the single value 0.
 struct Table {
     values: Value,
     /// The start of each feature's row.
@@ -242,8 +242,8 @@ fn padded<T: Copy>(rows: &[Vec<T>], width: usize, empty: T, filler: T) -> Vec<T>
     table
 }
 
-/// Adds the position of each feature among its quantiles to the graph, as a share from 0 to 1; 0 for a constant
-/// feature.
+/// Adds the position of each feature among its quantiles to the graph, as a share from 0 to 1. A constant feature has
+/// position 0.
 fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>]) -> Value {
     let table = Table::new(graph, values);
     let two = graph.doubles("two", &[], &[2.0]);
@@ -276,7 +276,7 @@ fn quantile(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec
     graph.node("Div", &[&position, &divisor])
 }
 
-/// Adds the position of each feature between its knots to the graph; 0 for a constant feature.
+/// Adds the position of each feature between its knots to the graph. A constant feature has position 0.
 fn gauss(graph: &mut GraphBuilder, features: &Value, x: &Value, values: &[Vec<f32>], places: &[Vec<f64>]) -> Value {
     let table = Table::new(graph, values);
     let places = padded(places, table.width, 0.0, 0.0);
