@@ -60,12 +60,12 @@ pub(super) fn documents_in_cells(starts: &[u32], list: usize, documents: usize) 
 pub(super) struct Spot {
     /// Whether a document of a cell is at this place.
     pub exists: bool,
-    /// The place, counted in the whole batch.
+    /// The number of this place within the whole batch.
     pub at: usize,
     /// The number of the list; `list` is its first place in the batch.
     pub number: usize,
     pub list: usize,
-    /// The place, counted in its list.
+    /// The number of this place within its list.
     pub place: usize,
 }
 
@@ -215,8 +215,8 @@ pub(super) struct Reach {
 /// factor of 6.4 per point, to `6.4^-12 = 2e-10`.
 pub(super) const LOGISTIC: Reach = Reach { below: 87.4, above: 17.4, width: 2.0 };
 
-/// The reach of the normal distribution. At distance `d`, the function changes over a cell like `exp(2 d s)`, by
-/// `exp(9.35 / 4)` on either side of the middle.
+/// The reach of the normal distribution. Over a cell at distance `d`, the function changes like `exp(2 d s)`, by a
+/// factor of `exp(9.35 / 4)` on either side of the middle.
 pub(super) const NORMAL: Reach = Reach { below: 9.35, above: 4.1, width: 0.25 };
 
 impl Reach {
