@@ -68,7 +68,7 @@ impl OwnMeasure {
         Self(measure)
     }
 
-    /// The measure.
+    /// Returns the measure.
     pub fn get(&self) -> &'static dyn ListMeasure {
         self.0
     }
@@ -107,7 +107,7 @@ impl<'a> RankedDocuments<'a> {
         Self { list, convention }
     }
 
-    /// The convention.
+    /// Returns the convention that applies.
     pub fn convention(&self) -> &Convention {
         self.convention
     }

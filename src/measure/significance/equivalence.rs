@@ -66,7 +66,7 @@ pub struct Equivalence {
     /// Degrees of freedom.
     pub freedom: usize,
     /// The number of seeds after which the verdict would be `Same`, if the difference and its scatter do not change.
-    /// Returns `None` if the verdict is already decided, or if even 1,000 seeds would not be enough.
+    /// The number is `None` if the verdict is already decided, or if even 1,000 seeds would not be enough.
     pub seeds_to_decide: Option<usize>,
 }
 
