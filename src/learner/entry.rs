@@ -15,7 +15,7 @@ use crate::scorer::ScorerConfig;
 /// Fits a model to queries.
 ///
 /// The caller normalizes the data and keeps the normalizer with the fitted model. A learner reads only its arguments,
-/// which include the seed and the device. On the CPU, the same arguments therefore give the same bytes.
+/// which include the seed and the device. On the CPU, a learner gives the same bytes for the same arguments.
 pub trait RankingLearner: Send + Sync {
     /// Returns the registered name, which `learner.kind` holds in configuration files.
     fn name(&self) -> &'static str;
@@ -30,7 +30,7 @@ pub trait RankingLearner: Send + Sync {
     /// the existing one. The data must be normalized in the same way as for the existing model.
     ///
     /// # Errors
-    /// [`LearnerError::Refused`] if the learner cannot start from any model, or cannot start from this one.
+    /// [`LearnerError::Refused`] if the learner cannot start from a model, or not from the given one.
     fn start_from(&mut self, _model: &Model) -> Result<(), LearnerError> {
         let expected = format!("nothing: the learner `{}` starts from no ranker; `boosted_trees` does", self.name());
         Err(Refusal::new("start", "a ranker", expected).into())
@@ -94,12 +94,12 @@ pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
     /// Checks every parameter and the sections that the learner reads, and builds the learner.
     ///
     /// # Errors
-    /// [`LearnerError`] for the first invalid value, which it names by its key, or for a loss or scorer that is missing
-    /// or invalid. The documentation of each learner says which sections it needs.
+    /// [`LearnerError`] with the key of the first invalid value, or for a loss or scorer that is missing or invalid.
+    /// The documentation of each learner lists the sections that the learner needs.
     fn check(&self, parts: &Parts) -> Result<Self::RankingLearner, LearnerError>;
 
     /// Returns the default temperature of a loss, relative to the spread of the scores. The default, `None`, selects
-    /// the temperature of the loss's paper:
+    /// the temperature of the paper, as in
     /// [`LossSpec::with_default_temperature`](crate::loss::LossSpec::with_default_temperature). A learner that anneals
     /// the temperature returns `None`.
     fn relative_temperature(&self) -> Option<f64> {
@@ -113,7 +113,7 @@ pub trait LearnerConfig: Default + Serialize + DeserializeOwned {
     }
 }
 
-/// The properties of a fit's queries on which defaults depend.
+/// Information about a fit's queries, on which some defaults depend.
 #[derive(Debug, Clone, Copy)]
 pub struct FittingData<'a> {
     /// The queries to train on.
@@ -132,7 +132,7 @@ pub struct Fitting {
     pub dropout: Option<f64>,
     /// `loss.query_gradients`
     pub query_gradients: QueryGradients,
-    /// The keys of `[learner]` with their values, as far as they are known; a key that is not set is null.
+    /// The known values of the keys of `[learner]`, which are null for keys that are not set.
     pub learner: Map,
     /// The keys of `[learner]` whose values depend on the data.
     pub of_data: &'static [&'static str],
@@ -157,7 +157,7 @@ pub struct LearnerEntry {
     /// Whether the learner accepts [weights of queries](crate::data::RankingDataset::query_weights) or refuses them.
     pub takes_query_weights: bool,
     /// Whether the learner accepts [weights of documents](crate::data::RankingDataset::document_weights) or refuses
-    /// them. The loss must accept them too.
+    /// them. Weights of documents also need a loss that accepts them.
     pub takes_document_weights: bool,
     /// Whether the learner accepts missing values (NaN) or refuses them.
     pub takes_missing: bool,
@@ -165,10 +165,10 @@ pub struct LearnerEntry {
     pub streams: bool,
     /// Whether [several processes](crate::distributed) can share the work of one fit.
     pub shares_work: bool,
-    /// What the learner calls a round: `epoch` or `round`.
+    /// The learner's name for a round, which is `epoch` or `round`.
     pub round_name: &'static str,
-    /// The key of the number of rounds, if all rounds build one model and a fit may pause between them. Successive
-    /// halving allocates these rounds to its trials.
+    /// The key of the number of rounds, if all rounds build one model and a fit may pause between rounds. Successive
+    /// halving allocates rounds to its trials.
     pub rounds_key: Option<&'static str>,
     pub(in crate::learner) relative_temperature: fn(&Map) -> Option<f64>,
     pub(in crate::learner) fitting: fn(&Map, &Parts, Option<FittingData>) -> Fitting,
@@ -222,7 +222,7 @@ impl LearnerEntry {
         (self.fitting)(params, parts, data)
     }
 
-    /// Returns the parameters that have a default, as a run that sets no parameter records them.
+    /// Returns the parameters that a run records if it sets none, which are those with a default.
     pub fn defaults(&self) -> Map {
         (self.defaults)()
     }

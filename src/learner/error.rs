@@ -1,4 +1,4 @@
-//! The errors of a fit.
+//! Errors that end a fit.
 
 use crate::refusal::Refusal;
 
@@ -6,8 +6,8 @@ use crate::refusal::Refusal;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnerError {
-    /// A configuration key such as `learner.epochs` is unknown, or its value has the wrong type or is out of range. The
-    /// same error reports a section that the learner needs and lacks, or that it does not read.
+    /// A configuration key such as `learner.epochs` is unknown, or its value has the wrong type or is out of range.
+    /// This variant also reports a configuration section that is missing, or that the learner does not read.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The learner cannot learn from the data.
@@ -15,7 +15,7 @@ pub enum LearnerError {
     Data {
         /// Registered name of the learner.
         learner: &'static str,
-        /// What is wrong with the data, and how to mend it.
+        /// A description of the fault in the data, with advice.
         reason: String,
     },
     /// The loss cannot be built, or it refuses the labels.
@@ -37,7 +37,7 @@ pub enum LearnerError {
     UnusableState {
         /// The state file.
         path: std::path::PathBuf,
-        /// What is wrong with the state, and what to do about it.
+        /// A description of the fault in the state, with advice.
         reason: String,
     },
     /// The solver broke down.
@@ -45,7 +45,7 @@ pub enum LearnerError {
     Solver {
         /// Registered name of the learner.
         learner: &'static str,
-        /// What failed, and what to change.
+        /// A description of the failure, with advice.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The registry, which lists every learner once. The command line, configuration files and the documentation read the
+//! The registry, which lists every learner once. The command line, configuration files and the documentation use the
 //! registry.
 
 use crate::json::{Map, Value};

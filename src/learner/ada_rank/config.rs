@@ -24,7 +24,7 @@ pub enum Directions {
     Ascending,
 }
 
-/// How the distribution `P_t` over queries affects the training of a weak ranker.
+/// The way in which the distribution `P_t` over queries affects the training of a weak ranker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Emphasis {
@@ -63,7 +63,7 @@ pub struct AdaRankConfig {
     pub patience: Option<usize>,
     /// The decrease of `mean_q exp(-E(f_t, q))` that counts as progress.
     pub tolerance: f64,
-    /// How `P_t` affects the training of a scorer, if the weak rankers are scorers.
+    /// The way in which the distribution `P_t` affects the training of a scorer, if the weak rankers are scorers.
     pub emphasis: Emphasis,
     /// The number of passes over the queries in the training of a scorer.
     pub epochs: usize,

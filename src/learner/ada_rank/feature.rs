@@ -36,7 +36,7 @@ pub(super) struct FeatureRankers<'a> {
     rankers: Vec<FeatureRanker>,
     /// The places of the rankers that this process measures.
     own: Range<usize>,
-    /// The measure `E` of each ranker of this process on each query that counts.
+    /// The measure `E` of each ranker of this process on each query that the convention counts.
     values: Vec<Vec<f64>>,
     device: Device,
     processes: &'a dyn Processes,
@@ -83,8 +83,8 @@ fn scores(ranker: &FeatureRanker, data: &RankingDataset) -> Vec<f64> {
     column.map(|&x| ranker.direction * f64::from(x)).collect()
 }
 
-/// The relative difference that the order of summation can make between sums of equal terms. Rankers within this
-/// difference are treated as equally good.
+/// The relative difference that the order of summation can make between sums of equal terms. Rankers that differ less
+/// are treated as equally good.
 const ROUNDING: f64 = 1e-12;
 
 impl WeakRankers for FeatureRankers<'_> {

@@ -30,11 +30,11 @@ pub const BOUND: &str = "bound";
 #[derive(Serialize, Deserialize)]
 struct State<R> {
     members: Vec<Member<R>>,
-    /// `prod_t exp(-delta_t) sqrt(1 - phi_t^2)`
+    /// The product `prod_t exp(-delta_t) sqrt(1 - phi_t^2)` of the bound.
     bound_gap: f64,
 }
 
-/// Returns `exp(-E)`, normalized to the sum 1.
+/// Returns the weights `exp(-E)` of the queries, normalized to the sum 1.
 fn distribution(values: &[f64]) -> Vec<f64> {
     let weights: Vec<f64> = values.iter().map(|value| (-value).exp()).collect();
     let total: f64 = weights.iter().sum();
@@ -49,7 +49,7 @@ struct Boosting<'a, W> {
     judge: &'a Judge,
     train: &'a RankingDataset,
     scores: Additive<'a>,
-    /// The measure `E(f_t, q)` of every query that counts.
+    /// The measure `E(f_t, q)` of every query that the convention counts.
     values: Vec<f64>,
     processes: &'a dyn Processes,
 }
@@ -63,7 +63,7 @@ impl<W: WeakRankers> Boosting<'_, W> {
         })
     }
 
-    /// Returns the measure of the sum so far on every query that counts.
+    /// Returns the measure of the sum so far on every query that the convention counts.
     fn measured(&self) -> Result<Vec<f64>, LearnerError> {
         measured(self.judge, self.train, self.scores.on_train(), self.processes)
     }

@@ -11,10 +11,10 @@
 //! ```
 //!
 //! Theorem 4 bounds the mean measure on the training data from below:
-//! `mean_q E(f_T, q) >= 1 - prod_t exp(-delta_t) sqrt(1 - phi_t^2)`. Here
+//! `mean_q E(f_T, q) >= 1 - prod_t exp(-delta_t) sqrt(1 - phi_t^2)`. In this bound,
 //! `delta_t = min_q (E(f_t, q) - E(f_(t-1), q) - alpha_t E(h_t, q))` and `E(f_0, q) = 0`. Every round reports the right
-//! side of this bound as the figure `bound`. Weak rankers are single features. With a section `[loss]` or `[scorer]`
-//! they are burn scorers, trained by any surrogate.
+//! side of this bound as the figure `bound`. Weak rankers are single features. With a section `[loss]` or `[scorer]`,
+//! weak rankers are burn scorers, trained by any surrogate.
 //!
 //! The paper leaves some details open, which this implementation settles as follows:
 //! - Among equal weak rankers, the lowest feature is chosen, and descending comes before ascending.
@@ -23,8 +23,8 @@
 //! - Queries that the convention leaves out have no weight.
 //!
 //! `E(feature, query)` is computed once, in parallel. Each round then costs O(queries x features) for the choice of a
-//! feature, and one evaluation of `f_t`. As published, the algorithm settles on one or two features, since `exp(-E)`
-//! hardly changes `P`. This is a property of the algorithm, not a defect of the implementation.
+//! feature, and one evaluation of `f_t`. AdaRank as published settles on one or two features, since `exp(-E)` hardly
+//! changes `P`, and this implementation does the same.
 
 mod config;
 mod feature;

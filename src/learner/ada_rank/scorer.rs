@@ -1,4 +1,4 @@
-//! Burn scorers as weak rankers: each round trains a new one on the queries weighted, or sampled, by `P_t`.
+//! Burn scorers as weak rankers. Each round trains a new scorer on queries that are weighted or sampled by `P_t`.
 //!
 //! Scores of different scorers have no common scale, but `alpha` presumes one. A weak ranker is therefore the scorer
 //! divided by the standard deviation of its scores on the training data. Linear scorers are summed into one linear
@@ -46,7 +46,7 @@ pub(super) struct ScorerRankers<'a> {
     scorer: &'a ScorerConfig,
     loss: Arc<dyn RankingLoss>,
     train: &'a RankingDataset,
-    /// The queries that count, in the order of the distribution.
+    /// The queries that the convention counts, in the order of the distribution.
     queries: Vec<usize>,
     batcher: BatchPlanner,
     seed: u64,

@@ -12,7 +12,7 @@ use crate::ranker::Model;
 
 /// A family of weak rankers.
 pub(super) trait WeakRankers {
-    /// A weak ranker, in the form in which it is saved.
+    /// The form in which a weak ranker is saved.
     type Ranker: Serialize + DeserializeOwned;
 
     /// Chooses the weak ranker of a round for a distribution over queries, or returns `None` if none is left.
@@ -26,7 +26,7 @@ pub(super) trait WeakRankers {
     /// Returns a weak ranker's scores of all documents.
     fn scores(&self, ranker: &Self::Ranker, data: &RankingDataset) -> Result<Vec<f64>, LearnerError>;
 
-    /// Returns the measure `E` of a weak ranker on every query that counts.
+    /// Returns the measure `E` of a weak ranker on every query that the convention counts.
     fn values(
         &self,
         ranker: &Self::Ranker,
@@ -51,7 +51,7 @@ pub(super) struct Member<R> {
     pub(super) ranker: R,
 }
 
-/// Returns the measure `E` on every query that counts. Each process measures some of the queries.
+/// Returns the measure `E` on every query that the convention counts. Each process measures some of the queries.
 pub(super) fn measured(
     judge: &Judge,
     data: &RankingDataset,

@@ -12,7 +12,7 @@ pub(super) struct Annealing<'a> {
     parameter: String,
     /// The number of rounds over which the parameter is annealed, unless the configuration gives it.
     rounds: usize,
-    /// The current value of the parameter in the objective, once it was set.
+    /// The current value of the parameter, or `None` before the first round.
     value: Option<f64>,
 }
 

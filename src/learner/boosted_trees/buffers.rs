@@ -8,7 +8,7 @@ use super::sums::{FixedPoint, Sums};
 /// The number of documents that one thread handles at a time.
 const CHUNK: usize = 1 << 14;
 
-/// Buffers whose memory one tree after another reuses.
+/// Buffers whose memory successive trees reuse.
 #[derive(Default)]
 pub(super) struct Buffers {
     /// The derivatives of every document.

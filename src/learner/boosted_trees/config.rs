@@ -27,7 +27,7 @@ pub enum Growth {
     Level,
 }
 
-/// How the value of a leaf is computed.
+/// The method that computes the value of a leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -42,12 +42,12 @@ pub enum Steps {
     LineSearch,
 }
 
-/// The default temperature of a loss for trees, relative to its default for other scorers. The factor was found on
+/// The factor from a loss's default temperature for other scorers to its default for trees. The factor was found on
 /// validation queries (benchmarks/trees.md).
 const WARMTH: f64 = 5.0;
 
 /// The default of `l2` with balanced leaves. Balanced leaves weight documents by their slopes, so a few documents may
-/// decide the value of a large leaf. The default was found like [`WARMTH`].
+/// decide the value of a large leaf. The default was found on validation queries, like [`WARMTH`].
 const BALANCE_L2: f64 = 20.0;
 
 /// The maximum number of sums of trees, each of which stores the scores of all documents.
@@ -74,14 +74,14 @@ pub struct BoostedTreesConfig {
     /// The amount, 0 or above, by which the summed gradient of a leaf is shrunk towards 0.
     pub l1: f64,
     /// A number, 0 or above, that is added to the curvature of a leaf. The curvature comes from the loss or from the
-    /// balance ([`Steps::Balance`]). With a line search, it is the number of documents. The default is 1, or 20 with a
-    /// balance.
+    /// balance ([`Steps::Balance`]). With a line search, the curvature is the number of documents. By default, 1 is
+    /// added, or 20 with a balance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub l2: Option<f64>,
     /// The gain below which a leaf is not split, 0 or above.
     pub min_gain: f64,
-    /// How the value of a leaf is computed. The default is a Newton step if the loss has second derivatives, else the
-    /// balance if the loss has a temperature, else a line search.
+    /// The method that computes the value of a leaf. The default is a Newton step if the loss has second derivatives,
+    /// else the balance if the loss has a temperature, else a line search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<Steps>,
     /// The maximum number of bins of a feature, 2 to 256.
@@ -139,8 +139,7 @@ impl BoostedTreesConfig {
         self.subsample.min(self.colsample).min(self.colsample_by_node) < 1.0
     }
 
-    /// Returns advice for a fit in which no leaf is split. The advice names the parameters that prevent a split, or may
-    /// prevent one.
+    /// Returns advice for a fit in which no leaf is split. The advice names the parameters that may prevent a split.
     pub(super) fn what_hinders_splits(&self, documents: usize) -> String {
         let default = Self::default();
         if documents / 2 < self.min_documents {
@@ -260,7 +259,7 @@ impl LearnerConfig for BoostedTreesConfig {
         Ok(BoostedTrees { config: self.clone(), loss: loss.clone(), start: None })
     }
 
-    /// Returns `None` with annealing, and with a line search, which works with the temperatures of the papers.
+    /// Returns no temperature with annealing, or with a line search, which works at the temperatures of the papers.
     fn relative_temperature(&self) -> Option<f64> {
         (self.steps != Some(Steps::LineSearch) && self.anneal.is_none()).then_some(WARMTH)
     }

@@ -3,15 +3,15 @@
 use crate::data::RankingDataset;
 use crate::measure::deviation_of;
 
-/// The distance, in spreads of scores, by which a leaf moves if all its documents pull to one side. It equals the
-/// Newton step of a logistic loss between equal scores.
+/// The distance, in spreads of scores, by which a leaf moves if all its documents pull to one side. This distance
+/// equals the Newton step of a logistic loss between equal scores.
 const SPREADS: f64 = 2.0;
 
 /// The smallest weight of a document, relative to the mean weight, which keeps the weight of every leaf above 0.
 const LEAST: f64 = 1e-4;
 
-/// The largest spread of scores that is used. Without this limit, scores would grow by a share of their spread in each
-/// round and overflow.
+/// The limit on the spread of scores. Without a limit, scores would grow by a share of their spread in each round and
+/// overflow.
 const LARGEST_SPREAD: f64 = 1e3;
 
 /// First and second derivatives of the loss with respect to each score, to which a tree is fitted.

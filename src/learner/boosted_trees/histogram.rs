@@ -36,7 +36,7 @@ pub(super) struct Block {
     features: Range<usize>,
     /// The thresholds of each feature of the block.
     thresholds: Vec<Vec<f32>>,
-    /// For each feature of the block, whether it has a bin of missing values, which follows the other bins.
+    /// For each feature of the block, whether there is a bin of missing values, which follows the other bins.
     missing: Vec<bool>,
     /// The number of words of a document.
     groups: usize,

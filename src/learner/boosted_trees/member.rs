@@ -21,8 +21,8 @@ use crate::loss::RankingLoss;
 use crate::measure::mean_of;
 use crate::ranker::{Node, NodeStatistics, TreeEnsemble};
 
-/// A loss is flat if its derivatives at equal scores are below this share of its derivatives at scores equal to the
-/// labels. Smaller derivatives are rounding errors.
+/// The relative size of derivatives at equal scores below which they are rounding errors and the loss is flat. The
+/// reference is the derivatives at scores equal to the labels.
 const FLAT: f64 = 1e-3;
 
 /// The maximum number of doublings, and of halvings, of a step in one round.
@@ -98,8 +98,8 @@ fn add(
     Ok(())
 }
 
-/// Returns the derivatives of a regression on the loss's gains at equal scores. Each is the mean gain of the query
-/// minus the gain of the document, where document weights multiply the gains.
+/// Returns the derivatives of a regression on the loss's gains at equal scores. Each derivative is the mean gain of the
+/// query minus the gain of the document. Document weights multiply the gains.
 pub(super) fn towards_gains(train: &RankingDataset, loss: &dyn RankingLoss) -> Result<Derivatives, LearnerError> {
     let mut gains = start_gains(NAME, train, loss)?;
     gains.iter_mut().zip(&train.document_weights).for_each(|(gain, &weight)| *gain *= f64::from(weight));
@@ -131,7 +131,7 @@ pub(super) fn push(all: &mut TreeEnsemble, tree: &[Node], statistics: NodeStatis
 }
 
 impl<'a> Member<'a> {
-    /// Creates an empty sum of trees. Its scores are 0, or the scores of `start`.
+    /// Creates an empty sum of trees, with scores of 0 or the scores of `start`.
     pub(super) fn new(
         train: &'a RankingDataset,
         validation: Option<&'a RankingDataset>,
@@ -237,8 +237,7 @@ impl<'a> Member<'a> {
     /// step lowers the loss enough.
     ///
     /// A step must lower the loss by [`KEPT_PROMISE`] times `promised` times the step. All surrogates level off when
-    /// their documents are far apart. The lowest value may then be beyond any step, and the slopes vanish on the way
-    /// there.
+    /// their documents are far apart. The lowest value may be beyond any step, with vanishing slopes on the way.
     fn search(&self, objective: &Objective, tree: &[f64], last: f64, promised: f64) -> Option<f64> {
         let value = |step: f64| {
             let moved: Vec<f64> =

@@ -48,7 +48,7 @@ impl<'a> Objective<'a> {
         Ok(Self { loss, data, queries, flat, steps, processes })
     }
 
-    /// Returns how the value of a leaf is computed.
+    /// Returns the method that computes the value of a leaf.
     pub(super) fn steps(&self) -> Steps {
         self.steps
     }
@@ -137,7 +137,7 @@ mod tests {
         )
     }
 
-    /// The value is a mean over the two queries with different labels; the gradient is the gradient of the sum.
+    /// The value is the mean over the two queries with different labels, and the gradient is the gradient of the sum.
     #[test]
     fn the_gradient_is_that_of_the_value() {
         let weights = vec![1.0, 0.5, 2.0, 3.0, 1.0, 1.0, 0.0, 1.0, 4.0];

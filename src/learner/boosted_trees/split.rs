@@ -32,7 +32,7 @@ pub(super) struct TreeParams {
     pub l2: f64,
     /// The minimum gain of a split.
     pub min_gain: f64,
-    /// The direction of each feature.
+    /// The allowed direction of the score for each feature.
     pub directions: Vec<Direction>,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Direction {
     Decreasing,
 }
 
-/// The values that a leaf may take.
+/// The range of values that a leaf may have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     low: f64,
@@ -163,15 +163,15 @@ struct Places<'a> {
     feature: usize,
     /// The sums of each bin after which the leaf may be split.
     bins: &'a [Sums],
-    /// The number of the first of these bins.
+    /// The number of the first bin after which the leaf may be split.
     first: usize,
-    /// The sums of the documents that go left at every place, which are none or those that lack the feature.
+    /// The sums of the documents that go left wherever the leaf is split, either none or all that lack the feature.
     before: Sums,
     missing_left: bool,
     direction: Direction,
 }
 
-/// A leaf for which a split is sought.
+/// A leaf to be split, with the features that the split may use.
 #[derive(Clone, Copy)]
 pub(super) struct Scan<'a> {
     pub worth: Worth<'a>,

@@ -1,9 +1,9 @@
 //! Sums of derivatives in fixed point. Sums of whole numbers do not depend on the order of addition.
 //!
 //! A sum consists of two 64-bit words, which one vector instruction adds. One word holds the gradient in two's
-//! complement, and the other holds the curvature above the number of documents. The units are powers of two, chosen for
-//! each tree so that no sum over its documents overflows. With 100,000 documents, a gradient of mean size has 44 bits
-//! and a curvature of mean size has 29.
+//! complement, and the other holds the curvature in the bits above the number of documents. The units are powers of
+//! two, chosen for each tree so that no sum over its documents overflows. With 100,000 documents, a gradient of mean
+//! size has 44 bits and a curvature of mean size has 29.
 
 use rayon::prelude::*;
 
@@ -20,7 +20,7 @@ impl Sums {
         self.0
     }
 
-    /// Returns the sums that consist of these words.
+    /// Returns the sums that consist of the given words.
     pub(super) fn of_words(words: [u64; 2]) -> Self {
         Self(words)
     }
@@ -39,7 +39,7 @@ impl Sums {
 /// The scale of the whole numbers of [`Sums`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FixedPoint {
-    /// The number of units per 1, a power of two.
+    /// The number of fixed-point units in 1, a power of two.
     per_gradient: f64,
     per_curvature: f64,
     gradient_unit: f64,

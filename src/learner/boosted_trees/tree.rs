@@ -78,9 +78,9 @@ struct Leaf {
     split: Option<Split>,
 }
 
-/// Grows a tree on a sample of documents, given in ascending order. The `others` are only assigned to its leaves. For
-/// the node of a leaf, `features` returns one flag per feature that says whether the split may use the feature. Each
-/// process holds the histograms of its blocks, and all processes get the best split.
+/// Grows a tree on a sample of documents, given in ascending order. The `others` are only assigned to the leaves of the
+/// tree. For the node of a leaf, `features` returns one flag per feature that says whether the split may use the
+/// feature. Each process holds the histograms of its blocks, and all processes get the best split.
 pub(super) fn grow(
     blocks: &mut [Block],
     buffers: &mut Buffers,
@@ -357,7 +357,7 @@ mod tests {
         assert!(matches!(nodes[0], Node::Split { feature: 0, .. }));
     }
 
-    /// The values of the leaves of a stump on one feature, and the side to which missing values go.
+    /// Returns the leaf values of a stump on one feature, and the side to which missing values go.
     fn stump(values: &[f32], targets: &[f64], direction: Direction) -> (Node, Vec<f64>) {
         let documents: Vec<(f32, &[f32])> = values.iter().map(|value| (0.0, std::slice::from_ref(value))).collect();
         let params = TreeParams { leaves: 2, directions: vec![direction], ..unlimited(1) };
@@ -388,8 +388,8 @@ mod tests {
         assert_eq!(stump(&many, &targets, Direction::Any).0, split(199.0, false));
     }
 
-    /// A line of documents whose targets rise, steeply at first, except for a dip. The second feature is the negative
-    /// of the first.
+    /// Makes documents with one feature whose targets rise, steeply at first, except for a dip. The second feature is
+    /// the negative of the first.
     fn dip() -> (RankingDataset, Vec<f64>) {
         let rows: Vec<(f32, [f32; 2])> = (0..24).map(|i| (0.0, [i as f32, -(i as f32)])).collect();
         let documents: Vec<(f32, &[f32])> = rows.iter().map(|(label, row)| (*label, &row[..])).collect();

@@ -21,7 +21,8 @@ use crate::data::{BatchPlanner, BatchPlannerConfig, DataError, Keep, RankingBatc
 use crate::distributed::Processes;
 use crate::seed::seed_for;
 
-/// A part of at least [`ENOUGH`] places ends where lists become shorter than this share of its first list.
+/// The share of a part's first list below which a shorter list starts a new part, if the part has at least [`ENOUGH`]
+/// places.
 const SHORTER: f64 = 0.7;
 /// The number of places above which a further part costs less than the padding that it saves.
 const ENOUGH: usize = 4096;
@@ -124,8 +125,8 @@ impl<'a> Batches<'a> {
         planned
     }
 
-    /// Reads the data file ahead of a step. The first step of a window starts reading the next window on another
-    /// thread.
+    /// Reads the data file ahead of a step. At the first step of a window, another thread starts to read the next
+    /// window.
     pub(super) fn read_ahead(&self, epoch: &Epoch, step: usize) {
         let Ok(window) = epoch.windows.binary_search_by_key(&step, |(first, _)| *first) else { return };
         // The window itself comes first, since it must stay longer than the previous one.
@@ -156,8 +157,8 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// Cuts the queries of a step into parts of at most `cells` padded places. A list longer than that becomes a part by
-/// itself.
+/// Cuts the queries of a step into parts of at most `cells` padded places. A list with more than `cells` documents
+/// becomes a part by itself.
 fn cut(queries: &[usize], length: impl Fn(usize) -> usize, cells: usize) -> Vec<Vec<usize>> {
     let mut sorted: Vec<usize> = queries.iter().copied().filter(|&query| length(query) > 0).collect();
     sorted.sort_by_key(|&query| (std::cmp::Reverse(length(query)), query));

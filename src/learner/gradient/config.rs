@@ -31,9 +31,10 @@ pub struct GradientConfig {
     /// step is computed in parts whose gradients are added, which changes results only by rounding. With batch norm,
     /// dropout or a noisy loss, cutting a step also changes training, since each part has its own statistics and draws.
     pub batch_cells: usize,
-    /// The number of shards into which the training queries are cut in the order of the file, by default one. There are
-    /// at most as many shards as queries. A step takes its share of each shard. Gradients are computed shard by shard
-    /// and added in this order. Shards change results by rounding, and also change which queries share a step.
+    /// The number of shards into which the training queries are cut in the order of the file, by default one. The
+    /// number of shards is at most the number of queries. A step takes some queries of each shard. Gradients are
+    /// computed shard by shard and added in the order of the shards. Shards change results by rounding, and also change
+    /// which queries share a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shards: Option<usize>,
     /// The learning rate, which is the peak of the schedule.
@@ -59,8 +60,8 @@ pub struct GradientConfig {
     pub anneal: Option<AnnealConfig>,
     /// The number of epochs without a better selection measure after which the fit stops, or `None` for no limit.
     pub patience: Option<usize>,
-    /// The interval of epochs at which the training data are measured, in addition to the first epoch. With 0, they are
-    /// measured only if there are no validation data.
+    /// The interval of epochs at which the training data are measured, in addition to the first epoch. With 0, the
+    /// training data are measured only if there are no validation data.
     pub evaluate_train_every: usize,
 }
 
@@ -107,7 +108,7 @@ impl GradientConfig {
     }
 
     /// Refuses settings that a line search does not support. A line search needs a loss that does not change between
-    /// evaluations, and the gradient of this loss.
+    /// evaluations, and its exact gradient.
     fn check_line_search(&self, scorer: &ScorerConfig, loss: &dyn RankingLoss) -> Result<(), LearnerError> {
         let with = "with optimizer `lbfgs`";
         let reason = "optimizer `lbfgs` needs a deterministic loss";

@@ -45,7 +45,7 @@ pub(super) struct Dashboard {
     last_train: Vec<f64>,
 }
 
-/// The figures of an epoch that are shown.
+/// The figures that the dashboard shows for an epoch.
 pub(super) struct Shown<'a> {
     /// The number of the epoch, counted from 1.
     pub(super) epoch: usize,

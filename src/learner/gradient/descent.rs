@@ -28,7 +28,7 @@ pub(super) struct Descended {
     pub(super) model: RankingModel,
     /// The sum of the losses of the step's queries before the step, `[1]`.
     pub(super) loss: Tensor<1>,
-    /// Whether the step has changed the model, which needs finite gradients.
+    /// Whether the step has changed the model, which happens only if gradients are finite.
     pub(super) moved: bool,
 }
 

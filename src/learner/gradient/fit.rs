@@ -36,8 +36,8 @@ impl Gradient {
         Dashboard::start(model, &context.selection, epochs, first, renderer, interrupter, &context.device).map(Some)
     }
 
-    /// Returns whether an epoch measures the training data. Epochs do so at intervals, and always if there are no
-    /// validation data.
+    /// Returns whether an epoch measures the training data, which happens at intervals, and always without validation
+    /// data.
     fn measures_train(&self, epoch: usize, validation: bool) -> bool {
         let every = self.config.evaluate_train_every;
         !validation || (every > 0 && (epoch == 1 || epoch.is_multiple_of(every)))

@@ -31,8 +31,8 @@ const MANY_QUERIES: usize = 1000;
 const LONG_LIST: usize = 400;
 /// The number of epochs without a better value on validation queries after which a fit stops.
 const PATIENCE: usize = 20;
-/// The number of epochs without validation queries. It is the median of the best epochs with validation queries on a
-/// generated set, MQ2008 and OHSUMED.
+/// The number of epochs without validation queries. This number is the median of the best epochs with validation
+/// queries on a generated set, MQ2008 and OHSUMED.
 const EPOCHS_ALONE: usize = 25;
 
 impl GradientConfig {

@@ -17,7 +17,7 @@ pub(super) struct MetricsLog(Option<(PathBuf, File)>);
 
 impl MetricsLog {
     /// Opens the log and rewrites it with the rounds so far. A killed fit may have logged rounds after its last saved
-    /// state. Such rounds are dropped, and logged again when the resumed fit repeats them.
+    /// state. These unsaved rounds are dropped, and logged again when the resumed fit repeats them.
     pub(super) fn open(directory: Option<&Path>, history: &[Round]) -> Result<Self, LearnerError> {
         let Some(directory) = directory else { return Ok(Self(None)) };
         let path = directory.join(LOG_FILE);

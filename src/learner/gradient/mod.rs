@@ -1,7 +1,7 @@
 //! Gradient training of any scorer on any loss, with any optimizer and schedule of burn.
 //!
-//! The learner trains on mini-batches of queries. It can anneal the loss's temperature, stop early, and select the best
-//! epoch by a validation measure. [`GradientConfig::one_query_per_step`] configures Algorithm 1 of
+//! The learner trains on mini-batches of queries. The learner can anneal the loss's temperature, stop early, and select
+//! the best epoch by a validation measure. [`GradientConfig::one_query_per_step`] configures Algorithm 1 of
 //! approximation-framework. An epoch costs one forward and backward pass over the training data and one forward pass
 //! over the validation data.
 //!
@@ -9,13 +9,13 @@
 //! Training itself never uses the averaged weights.
 //!
 //! With a [`GradientConfig::precision`] of 16 bits, the layers of the scorer compute in 16 bits, forward and backward.
-//! Everything else uses 32 bits (`precision.rs`). In f16 the loss is scaled, and each step reads one number back from
-//! the device. A step with gradients that are not finite advances only the schedule.
+//! All other computations use 32 bits (`precision.rs`). In f16 the loss is scaled, and each step reads one number back
+//! from the device. A step with gradients that are not finite advances only the schedule.
 //!
 //! The objective of a round is the mean loss of the epoch's queries. Each loss is computed before the query's own step.
 //! A query with nothing to learn has the loss 0 and counts in the mean. If queries have weights, each loss is
-//! multiplied by its query's weight relative to the mean weight. This factor applies to the objective and to the
-//! gradients, and a query of weight 0 is ignored. The loss decides how the weights of documents act
+//! multiplied by its query's weight relative to the mean weight. Query weights affect the objective and the gradients,
+//! and a query of weight 0 is ignored. The loss decides how the weights of documents act
 //! ([`About::document_weights`](crate::loss::About::document_weights)).
 //!
 //! # Determinism
@@ -28,7 +28,7 @@
 //! a linear scorer, 20 epochs on data of OHSUMED's size take 55 ms in the learner's loop and 52 ms in burn's loop
 //! without files. Burn's loop with checkpoints and logs takes 145 ms. For a perceptron of 64 hidden units, the three
 //! times are 155, 204 and 352 ms (`benches/training.rs`, two AVX-512 cores). The learner saves its state as often as
-//! this takes at most a fiftieth of the time. A killed fit resumes to the same bytes.
+//! possible while saving takes at most a fiftieth of the time. A killed fit that is resumed ends in the same bytes.
 
 mod average;
 mod batches;

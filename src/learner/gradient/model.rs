@@ -1,4 +1,4 @@
-//! `RankingModel`, a scorer with its loss, in the form that burn-train's `Learner` and `SupervisedTraining` accept.
+//! Defines `RankingModel`, a scorer with its loss that burn-train's `Learner` and `SupervisedTraining` accept.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::metric::{RankingInput, RankingOutput};
 use crate::scorer::{Scorer, noise_seeds};
 use crate::seed::seed_for;
 
-/// A scorer and the loss it is trained with.
+/// A scorer and the loss that trains it.
 #[derive(Module, Debug)]
 pub struct RankingModel {
     /// The scorer that is trained.
@@ -32,7 +32,7 @@ impl RankingModel {
         Self { scorer, loss, layers: None }
     }
 
-    /// Returns the same model with layers that compute in this type in training.
+    /// Returns the same model with layers that compute in the given type in training.
     pub(super) fn with_layers_in(self, layers: Option<FloatDType>) -> Self {
         Self { layers, ..self }
     }
@@ -87,8 +87,8 @@ pub struct TrainingBatch {
 }
 
 /// Makes batches of queries, which are given by their indices, for burn's `DataLoaderBuilder`. Weights of queries
-/// multiply their losses in the mean of a batch, and [`RankingDataset::weighted_for_training`] scales these weights to
-/// the mean 1. Weights of documents are passed to the loss.
+/// multiply their losses in the mean of a batch, and [`RankingDataset::weighted_for_training`] scales the weights to a
+/// mean of 1. Weights of documents are passed to the loss.
 #[derive(Debug, Clone)]
 pub struct RankingBatcher {
     data: Arc<RankingDataset>,

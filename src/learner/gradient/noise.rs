@@ -1,7 +1,7 @@
 //! The noise of a loss (Gumbel draws), which is drawn anew for each part of each step.
 //!
 //! A loss with noise is a function of its seed. Seeds depend on the run, epoch, step and part, so a resumed fit draws
-//! the same noise as an uninterrupted one. Within a part, each query has its own noise, according to its row.
+//! the same noise as an uninterrupted one. Within a part, the noise of a query depends on its row.
 
 use crate::loss::{Change, RankingLoss};
 use crate::seed::seed_for;

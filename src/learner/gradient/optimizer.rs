@@ -1,5 +1,5 @@
-//! Configuration of burn's optimizers, under their usual names, and of gradient clipping. The steps themselves are in
-//! `descent.rs`.
+//! Configuration of burn's optimizers, under their usual names, and of gradient clipping. The module `descent` takes
+//! the steps.
 
 use burn::grad_clipping::GradientClipping;
 use serde::{Deserialize, Serialize};
@@ -140,9 +140,9 @@ tagged! {
             #[serde(default)]
             weight_decay: f64,
         },
-        /// Muon (Jordan et al., 2024) for matrices, and AdamW for every other parameter. A matrix has two sides, both
-        /// above 1. Muon's steps are scaled to the root mean square of AdamW's steps (Liu et al., 2025), so one
-        /// learning rate serves both.
+        /// Muon (Jordan et al., 2024) for matrices, and AdamW for every other parameter. Muon treats a parameter with
+        /// two sides above 1 as a matrix. Muon's steps are scaled to the root mean square of AdamW's steps (Liu et al.,
+        /// 2025), so one learning rate serves both.
         Muon {
             /// The Nesterov momentum of the matrices, at least 0 and below 1. Default: 0.95.
             #[serde(default = "muon_momentum")]

@@ -59,7 +59,7 @@ impl Precision {
         })
     }
 
-    /// Returns an error that lists the supported types if this type is not among them.
+    /// Returns the supported types as an error if this type is not supported.
     fn check_with(self, supported: impl Fn(FloatDType) -> bool) -> Result<(), String> {
         let computes = |other: &Self| other.layers().is_none_or(&supported);
         if computes(&self) {
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Gradients of a scorer of two features.
+    /// Returns the gradients of a scorer of two features.
     fn gradients(values: [f32; 2]) -> (LinearScorer, GradientsParams) {
         let device = Device::flex().autodiff();
         let scorer = LinearScorer::from_weights(&[1.0, 1.0], 0.0, &device);
@@ -170,7 +170,7 @@ mod tests {
         (scorer, grads)
     }
 
-    /// The gradients in the weights, in the order of a visit.
+    /// Returns the gradients of the weights, in the order of a module visit.
     struct Seen<'a>(&'a GradientsParams, Vec<f32>);
 
     impl ModuleVisitor for Seen<'_> {

@@ -38,20 +38,20 @@ tagged! {
         },
         /// Multiplies the learning rate by `factor` over each epoch.
         Exponential {
-            /// The factor of one epoch.
+            /// The factor by which each epoch multiplies the learning rate.
             factor: f64,
         },
         /// Multiplies the learning rate by `factor` after every `epochs` epochs.
         Step {
-            /// The number of epochs between two falls.
+            /// The number of epochs after which the learning rate falls again.
             epochs: usize,
-            /// The factor of a fall.
+            /// The factor by which each fall multiplies the learning rate.
             factor: f64,
         },
         /// Raises the learning rate linearly for `warmup` epochs, then lowers it as one over the square root of the
         /// step.
         Noam {
-            /// The number of epochs of the rise.
+            /// The number of epochs in which the learning rate rises.
             warmup: usize,
         },
     }
@@ -127,8 +127,7 @@ impl ScheduleConfig {
     }
 }
 
-/// Builds one schedule without a sequence. burn itself builds this enum only within a sequence, whose saved state has
-/// another form.
+/// Builds a single schedule, since burn builds its enum only within a sequence, whose saved state has another form.
 fn init(config: LrSchedulerConfig) -> Result<ModuleLrScheduler, String> {
     match config {
         LrSchedulerConfig::Constant(factor) => Ok(ModuleLrScheduler::new(factor)),

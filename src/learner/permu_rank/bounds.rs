@@ -14,9 +14,9 @@
 //! `F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l)`, where `z_kl` is 1 if `p` has `k` ahead of `l` and -1
 //! otherwise. `F` is linear in the scores, so any scorer can be trained through it. The document at position
 //! `r = 0 .. n - 1` has the coefficient `(n - 1 - 2 r) / (n (n - 1))`. The other definition of the paper sums only over
-//! pairs of different levels, as in SVM-MAP for two levels. This definition is
-//! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, where `P` holds the pairs whose levels differ. The order
-//! within a level then has no effect.
+//! pairs of different levels, as in SVM-MAP for two levels. The formula is
+//! `F(p) = 1 / |P| sum over (k, l) in P of z_kl (s_k - s_l)`, where `P` holds the pairs whose levels differ. With pairs
+//! of different levels, the order within a level has no effect.
 //!
 //! A permutation costs O(n), or O(n + L) with `L` levels, and a pair of permutations costs O(1). A query that lacks a
 //! perfect or an imperfect permutation, or has a single document, has the loss 0 and the gradient 0.
@@ -59,7 +59,7 @@ impl TypeTwoBound {
     }
 }
 
-/// How the terms of a query's pairs of permutations are combined into its loss.
+/// The function that combines the terms of a query's pairs of permutations into its loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairAggregation {
@@ -333,7 +333,7 @@ mod tests {
         sets
     }
 
-    /// `F` by its definition, equation (11).
+    /// Computes `F` by its definition, equation (11).
     fn by_pairs(s: &[f64], order: &[u32]) -> f64 {
         let n = s.len();
         let position = |d: usize| order.iter().position(|&o| o as usize == d).unwrap();

@@ -36,13 +36,13 @@ pub struct PermuRankConfig {
     pub pairs: Pairs,
     /// The type two bound of a pair of permutations.
     pub bound: TypeTwoBound,
-    /// How the terms of the pairs of permutations are combined into the loss of a query.
+    /// The function that combines the terms of a query's pairs of permutations into its loss.
     pub aggregation: PairAggregation,
     /// The cost `C` above 0, as one value or as several from which validation data choose.
     pub c: Candidates,
     /// The maximum number of rounds for one `C`, at least 1.
     pub rounds: usize,
-    /// The largest duality gap of a round, relative to its objective, at which the solver stops. It must be above 0.
+    /// The largest duality gap of a round, relative to its objective, at which the solver stops, above 0.
     pub tolerance: f64,
     /// The maximum number of cutting-plane rounds in one round of a linear scorer, at least 1.
     pub max_steps: usize,

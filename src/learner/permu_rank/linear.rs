@@ -95,7 +95,7 @@ impl Features {
     }
 
     /// Returns the loss of the query and its slope, over pairs of a perfect permutation `b` and an imperfect one `r`.
-    /// For such a pair, `d_r` comes from `losses`, and `m = w . (Phi_b - Phi_r)`.
+    /// The measure loss `d_r` comes from `losses`, and `m = w . (Phi_b - Phi_r)`.
     fn risk(&self, loss: TypeTwoLoss, losses: impl Iterator<Item = f64>, weights: &[f64]) -> Risk {
         let score = |phi: &Vec<f64>| dot(phi, weights);
         let perfect: Vec<f64> = self.perfect.iter().map(score).collect();

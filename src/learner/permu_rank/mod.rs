@@ -9,17 +9,18 @@
 //! F(p) = 1 / (n (n - 1)) sum_{k < l} z_kl (s_k - s_l),    z_kl = 1 if p has k ahead of l, else -1
 //! ```
 //!
-//! The sum is over the `m` queries with an imperfect permutation. `E` is any measure in [0, 1] in any convention. A
+//! The bound sums over the `m` queries with an imperfect permutation. `E` is any measure in [0, 1] in any convention. A
 //! permutation is perfect if no other permutation has a higher measure. The first working sets are found at `w = 0`.
 //! For a linear scorer, each round is a convex problem, which cutting planes over a quadratic program solve. Any other
 //! scorer takes gradient steps on the same bound.
 //!
-//! This default is equation 7, averaged as in section 5.2. It does not converge if the labels cannot be separated. `F`
-//! of the order by score is at least `F` of any perfect order. Every new term of a sum therefore pushes the weights
-//! away from the point where it was found. With `aggregation = "max"`, the largest term of a query replaces the sum, as
-//! in equation 6 and in SVMmap. The key `bound` selects another function of section 4.2. With `pairs = "different"`,
-//! `F` sums only over pairs that the measure distinguishes (the other definition of section 3). With all pairs, a
-//! perfect order by ascending score within each label pulls the scores of equal labels towards each other.
+//! The default bound is equation 7, averaged as in section 5.2. The default bound does not converge if the labels
+//! cannot be separated. `F` of the order by score is at least `F` of any perfect order. Every new term of a sum
+//! therefore pushes the weights away from the point where it was found. With `aggregation = "max"`, the largest term of
+//! a query replaces the sum, as in equation 6 and in SVMmap. The key `bound` selects another function of section 4.2.
+//! With `pairs = "different"`, `F` sums only over pairs that the measure distinguishes (the other definition of section
+//! 3). With all pairs, a perfect order by ascending score within each label pulls the scores of equal labels towards
+//! each other.
 //!
 //! A round costs O(n log n) per query for the searches, and O(|B| |R|) for each evaluation of the bound. If `C` is a
 //! grid, the fit restarts for each value, and the selection measure chooses among all rounds.

@@ -1,21 +1,20 @@
 //! Finds the perfect permutation with the lowest `F` and the imperfect one with the highest `F`, for any measure.
 //!
 //! For every pair that a permutation ranks against the scores, its `F` falls by a constant times `s_i - s_j`. The
-//! searches therefore compare pairs. The measure depends only on the `level` of each document, which is its gain or its
-//! relevance.
+//! measure depends only on the `level` of each document, which is its gain or its relevance.
 //!
 //! * The perfect permutation is sorted by descending level, and within each level by ascending score. If the measure
 //!   uses only the first places (a cut-off, reciprocal rank), the remaining places are sorted by ascending score,
-//!   whatever the level. Bisection finds the number of places that must be sorted by level. There are two more
-//!   candidates. One sorts the first two places by ascending score, for conventions that do not discount the second
-//!   place. The other serves measures of the set above a cut-off (precision, recall, success). It puts as few documents
-//!   of the highest levels above the cut-off as necessary, and sorts this set by ascending score. Among the perfect
+//!   whatever the level. Bisection finds the number of places that must be sorted by level. A second candidate sorts
+//!   the first two places by ascending score, for conventions that do not discount the second place. A third candidate
+//!   serves measures of the set above a cut-off (precision, recall, success). This candidate puts as few documents of
+//!   the highest levels above the cut-off as necessary, and sorts them by ascending score. Among the perfect
 //!   candidates, the one with the lowest `F` is chosen.
-//! * The imperfect permutation is the order by score, if that order is imperfect. Otherwise the levels form blocks, and
-//!   the cheapest change of the measure moves a document across the border of two blocks. The document usually moves by
-//!   one place. It moves further if a swap of neighbors does not change the measure (below a cut-off, or between places
-//!   with the same discount). A single move is not enough for success with several relevant documents above the
-//!   cut-off. In this case, as few documents of the lowest levels as necessary come first.
+//! * The imperfect permutation is the order by score, if that order is imperfect. If that order is perfect, the levels
+//!   form blocks, and the cheapest change of the measure moves a document across the border of two blocks. The document
+//!   usually moves by one place. The document moves further if a swap of neighbors does not change the measure (below a
+//!   cut-off, or between places with the same discount). A single move is not enough for success with several relevant
+//!   documents above the cut-off. For success, as few documents of the lowest levels as necessary come first.
 //!
 //! The searches cost O(n log n), plus O(log n) evaluations of the measure.
 

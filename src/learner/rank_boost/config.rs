@@ -15,8 +15,8 @@ pub(super) const NAME: &str = "rank_boost";
 pub struct RankBoostConfig {
     /// The maximum number of rounds, each of which adds one stump.
     pub rounds: usize,
-    /// The maximum number of thresholds of a feature, 1 to 255. A feature with fewer possible thresholds uses all of
-    /// them.
+    /// The maximum number of thresholds of a feature, 1 to 255. A feature with fewer possible thresholds uses all
+    /// possible ones.
     pub thresholds: usize,
     /// The number of rounds without a better selection measure after which the fit stops.
     pub patience: Option<usize>,

@@ -23,7 +23,7 @@ use crate::ranker::{Model, Node, NodeStatistics, TreeEnsemble};
 /// The cap on the edge from which `alpha` is computed, which keeps `alpha` finite.
 pub(super) const LARGEST_EDGE: f64 = 1.0 - 1e-12;
 
-/// Edges below this are rounding errors.
+/// The size below which an edge is a rounding error.
 const SMALLEST_EDGE: f64 = 1e-12;
 
 /// The weak ranker `alpha 1[x_feature > threshold]`.

@@ -1,7 +1,8 @@
 //! RankBoost boosts feature thresholds on the exponential loss of pairs.
 //!
 //! The algorithm comes from Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining
-//! preferences, JMLR 4 (2003). Its loss is a mean over the pairs of documents `i, j` of one query with `y_j < y_i`:
+//! preferences, JMLR 4 (2003). The loss of RankBoost is a mean over the pairs of documents `i, j` of one query with
+//! `y_j < y_i`:
 //!
 //! ```text
 //! loss(H) = mean over pairs of exp(H_j - H_i),    D(j, i) = exp(H_j - H_i) / sum of all
@@ -16,8 +17,8 @@
 //! their largest term.
 //!
 //! Among weak rankers with equal edges, the lowest feature is chosen, then the lowest threshold. The fit ends when no
-//! weak ranker has an edge, or when one orders every pair correctly. Such a ranker's weight is the cap on `alpha`,
-//! about 14. The model is a sum of stumps.
+//! weak ranker has an edge, or when one orders every pair correctly. A ranker that orders every pair correctly gets the
+//! largest weight `alpha`, about 14. The model is a sum of stumps.
 
 mod config;
 mod fit;

@@ -20,7 +20,7 @@ pub enum RankSvmLoss {
     SquaredHinge,
 }
 
-/// How the pairs of a query are weighted.
+/// The weighting of the pairs of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairWeighting {
@@ -41,7 +41,7 @@ pub struct RankSvmConfig {
     pub loss: RankSvmLoss,
     /// The weighting of the pairs.
     pub weighting: PairWeighting,
-    /// The largest duality gap, relative to the objective, at which the solver stops. It must be above 0.
+    /// The largest duality gap, relative to the objective, at which the solver stops, above 0.
     pub tolerance: f64,
     /// The maximum number of cutting-plane rounds or Newton steps for one `C`, at least 1.
     pub max_steps: usize,

@@ -7,8 +7,8 @@
 //!
 //! The loss of a pair is `l(t) = max(0, 1 - t)` (`hinge`) or its square (`squared_hinge`). With `weighting = "pair"`,
 //! `omega_q = 1`, so every pair counts the same and long queries dominate. With `weighting = "query"`,
-//! `omega_q = 1 / (m |P_q|)` for `m` queries with pairs and `|P_q|` pairs in query q. `C` then multiplies the mean over
-//! queries of the mean over pairs.
+//! `omega_q = 1 / (m |P_q|)` for `m` queries with pairs and `|P_q|` pairs in query q. With this weighting, `C`
+//! multiplies the mean over queries of the mean over pairs.
 //!
 //! Pairs are never formed, and the value and the gradient cost O(n log n) per query (see `pairs`). Cutting planes
 //! minimize the hinge, and their quadratic programs bound the minimum from below. Truncated Newton steps (Chapelle and

@@ -5,13 +5,13 @@
 //! ```
 //!
 //! Balanced weights `c` give the relevant documents (label 1 or more) and the others the same total weight (smoothrank,
-//! section 7). Without balancing, every document has the same weight. The intercept `b` is not penalized. It never
-//! changes a ranking, but it changes the fitted weights. The solution of the regression is also the starting point of
-//! SmoothRank (section 4.4.1).
+//! section 7). Without balancing, every document has the same weight. The intercept `b` is not penalized. The intercept
+//! never changes a ranking, but it changes the fitted weights. The solution of the regression is also the starting
+//! point of SmoothRank (section 4.4.1).
 //!
 //! The fit costs O(documents x features^2) once, and O(features^3) for the Cholesky factorization of each lambda. With
-//! an intercept, a constant feature has the weight 0. Without an intercept, a constant feature acts as a penalized one.
-//! Each lambda is a round. Validation data choose the best round, and the earliest one among equals.
+//! an intercept, a constant feature has the weight 0. Without an intercept, a constant feature acts as a penalized
+//! intercept. Each lambda is a round. Validation data choose the best round, and the earliest one among equals.
 
 mod config;
 mod fit;

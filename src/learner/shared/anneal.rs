@@ -14,8 +14,8 @@ tagged! {
     /// loss's temperature (`alpha`, `sigma`) is annealed.
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum AnnealConfig {
-        /// Multiplies the value by equal factors, from `from` in the first epoch to `to` in epoch `epochs`, and then
-        /// keeps it.
+        /// Multiplies the value by equal factors from `from` in the first epoch to `to` in epoch `epochs`, and then
+        /// keeps it constant.
         Geometric {
             /// The parameter of the loss.
             #[serde(default, skip_serializing_if = "Option::is_none")]

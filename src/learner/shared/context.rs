@@ -40,7 +40,7 @@ pub struct Interrupt {
     at_once: AtOnce,
 }
 
-/// The action that a request runs at once, before the round ends.
+/// The action that runs at once when a stop is requested, before the round ends.
 #[derive(Clone, Default)]
 struct AtOnce(Arc<Mutex<Option<Act>>>);
 
@@ -79,7 +79,7 @@ impl Interrupt {
         }
     }
 
-    /// Removes the action that a request would run at once.
+    /// Removes the action that would run when a stop is requested.
     pub(crate) fn forget(&self) {
         drop(self.at_once.take());
     }
@@ -89,8 +89,8 @@ impl Interrupt {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// Returns the same request, but one that also stops the fit after `rounds` rounds. A fit that is then resumed ends
-    /// in the same bytes as one that was never stopped.
+    /// Returns a request that shares this one and also stops the fit after `rounds` rounds. A fit that is then resumed
+    /// ends in the same bytes as one that was never stopped.
     pub fn after(&self, rounds: usize) -> Self {
         Self { after: Some(rounds), ..self.clone() }
     }
@@ -112,11 +112,11 @@ pub struct Round {
     pub train: Option<f64>,
     /// The selection measure on the validation data.
     pub validation: Option<f64>,
-    /// Further figures of this learner by name, such as the learning rate or the duality gap.
+    /// Further figures of the learner by name, such as the learning rate or the duality gap.
     pub figures: Vec<(String, f64)>,
 }
 
-/// Receives the progress of a fit. Implementations may print; learners never do.
+/// Receives the progress of a fit. Implementations may print, but learners never do.
 pub trait Progress: Send + Sync {
     /// Reports the start of a fit, with its number of rounds if that is known.
     fn begin(&self, learner: &str, rounds: Option<usize>);

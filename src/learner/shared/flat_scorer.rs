@@ -7,7 +7,7 @@ use crate::data::RankingDataset;
 use crate::ranker::Model;
 use crate::scorer::Scorer;
 
-/// A scorer whose parameters can be replaced by those of a flat vector.
+/// A scorer whose parameters can be replaced by the numbers of a flat vector.
 pub(crate) struct FlatScorer {
     scorer: Scorer,
     device: Device,

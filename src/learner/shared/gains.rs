@@ -27,7 +27,7 @@ pub fn gains(
     data.labels.iter().enumerate().map(of).collect()
 }
 
-/// Returns the gain for the regression that starts a learner: the gain of `loss`, or `2^y - 1` if it has none.
+/// Returns the gain of `loss`, or `2^y - 1` if it has none, for the regression that starts a learner.
 pub(crate) fn start_gain(loss: &dyn RankingLoss) -> Gain {
     loss.about().gain.cloned().unwrap_or(Gain::Exp2)
 }

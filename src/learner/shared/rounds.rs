@@ -1,16 +1,16 @@
 //! The steps that every fit follows: resume, make a round, measure, record, select, save, finish.
 //!
-//! A learner implements one round ([`Iterative`]), and [`Rounds::drive`] does the rest. It measures the scores of every
-//! round on training and validation data, and keeps the history and the best round. It also saves a state from which a
-//! killed fit continues.
+//! A learner implements one round ([`Iterative`]), and [`Rounds::drive`] does the rest. This method measures the scores
+//! of every round on training and validation data, and keeps the history and the best round. [`Rounds::drive`] also
+//! saves a state from which a killed fit continues.
 //!
 //! The state is one JSON file in the directory of the fit. The file is replaced as a whole after the first round and at
-//! the end. In between it is replaced as often as possible while saving takes at most a fiftieth of the time. Floats
-//! are saved exactly, so a resumed fit ends in the same bytes as one that was never stopped. The state file identifies
-//! its fit by a hash of the learner, its parameters, the seed, the selection measure with its convention, and the data.
-//! Before hashing, a registered loss is completed with its defaults. Both the resolved configuration of a run and the
-//! original one can therefore continue the run. A custom loss is identified by its name and by the text of its
-//! parameters. The state file begins with the checksum of its contents.
+//! the end. Between these times, the state is saved as often as possible while saving takes at most a fiftieth of the
+//! time. Floats are saved exactly, so a resumed fit ends in the same bytes as one that was never stopped. The state
+//! file identifies its fit by a hash of the learner, its parameters, the seed, the selection measure with its
+//! convention, and the data. Before hashing, a registered loss is completed with its defaults. Both the resolved
+//! configuration of a run and the original one can therefore continue the run. A custom loss is identified by its name
+//! and by the text of its parameters. The state file begins with the checksum of its contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ pub(crate) trait Iterative {
         Ok(None)
     }
 
-    /// Updates the state before it is saved, for learners in which the update takes time.
+    /// Updates the state before it is saved. Only learners in which this update takes time implement the method.
     fn store(&self, _state: &mut Self::State) -> Result<(), LearnerError> {
         Ok(())
     }
@@ -97,7 +97,7 @@ pub(crate) enum Set {
     Validation,
 }
 
-/// What a learner returns when it is asked for a round.
+/// The answer of a learner that is asked for a round.
 pub(crate) enum Step {
     /// A round that can be selected.
     Made(Made),
@@ -107,7 +107,7 @@ pub(crate) enum Step {
     End(StopReason),
 }
 
-/// What a learner reports about a round.
+/// The report of a learner about a round.
 pub(crate) struct Made {
     /// The value of the learner's own objective after the round.
     pub(crate) objective: f64,
@@ -199,8 +199,8 @@ pub(crate) struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Checks that the learner can learn from the data ([`checks::trainable`]) and that these have no weights and no
-    /// missing values.
+    /// Checks that the learner can learn from the data ([`checks::trainable`]) and that there are no weights or missing
+    /// values.
     pub(crate) fn new(
         learner: &'static str,
         train: &'a RankingDataset,
@@ -289,7 +289,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Measures a round and adds it to the history. Only a round with `counts` can be selected.
+    /// Measures a round and adds it to the history. The round can be selected only if `counts` is true.
     fn record<L: Iterative>(
         &self,
         run: &mut Run<L::State>,

@@ -36,7 +36,7 @@ impl SurrogateValue {
     }
 
     /// Returns the mean of the surrogate, given the weighted sum of the losses of all queries. Queries with nothing to
-    /// learn have the loss 0 and are left out, since that 0 does not mean a perfect ranking.
+    /// learn are left out, since their loss of 0 does not mean a perfect ranking.
     pub(crate) fn figure(&self, losses: f64) -> (String, f64) {
         let learnable = (0..self.learnable.len()).filter(|&query| self.learnable[query]);
         let total: f64 = learnable.map(|query| self.weight(query)).sum();
@@ -48,7 +48,7 @@ impl SurrogateValue {
     }
 
     /// Returns the mean of the selection measure, given its value on each training query. Queries with nothing to learn
-    /// are left out. Returns `None` if the convention leaves out one of the other queries.
+    /// are left out. Returns `None` if the convention leaves out a query with something to learn.
     pub(crate) fn exact_figure(&self, values: &[Option<f64>]) -> Option<(String, f64)> {
         let learnable: Vec<usize> = (0..values.len()).filter(|&query| self.learnable[query]).collect();
         let weighted: Option<Vec<f64>> =

@@ -38,7 +38,8 @@ pub struct SmoothRankConfig {
     pub lambda: Candidates,
     /// The first sigma, above 0.
     pub first_sigma: f64,
-    /// The smallest sigma, above 0 and at most `first_sigma`. Sigma is halved while it stays at or above this value.
+    /// The smallest sigma, above 0 and at most `first_sigma`. Sigma is halved as long as it stays at or above
+    /// `last_sigma`.
     pub last_sigma: f64,
     /// The method that minimizes the objective at each sigma.
     pub optimizer: Optimizer,
@@ -139,7 +140,7 @@ pub struct SmoothRank {
 }
 
 impl SmoothRank {
-    /// Returns the loss at a sigma, with the full gradient of its value.
+    /// Returns the loss at a sigma, with the exact gradient of the loss.
     pub(super) fn surrogate(&self, sigma: f64) -> Result<Arc<dyn RankingLoss>, LearnerError> {
         let temperature = match self.smoothing.sharper {
             Sharper::Smaller => sigma,

@@ -29,7 +29,7 @@ pub(super) struct Limits {
 /// The result of a descent.
 pub(super) struct Descent {
     pub(super) weights: Vec<f64>,
-    /// The objective at the start and after every step; it never rises.
+    /// The objective at the start and after every step, which never rises.
     pub(super) objectives: Vec<f64>,
     /// The norm of the gradient at the end.
     pub(super) gradient_norm: f64,
@@ -82,8 +82,8 @@ impl Penalized<'_> {
         }
     }
 
-    /// Returns the result of [`at`](Self::at), or an error if it is not finite. The error ends the line search, which
-    /// would never end with NaN.
+    /// Returns the result of [`at`](Self::at), or an error if it is not finite. With NaN instead of an error, the line
+    /// search would never end.
     fn where_finite<T>(&self, weights: &[f64], read: impl Fn(&Evaluation) -> T) -> Result<T, Error> {
         let found = self.at(weights, |evaluation| evaluation.is_finite().then(|| read(evaluation)));
         found.ok_or_else(|| Error::msg("the objective is not finite"))

@@ -2,8 +2,8 @@
 //! components is a non-linear scorer of the features (smoothrank, section 6).
 //!
 //! Let `K` be the kernel matrix of landmark documents, with the largest eigenvalues `e_c` and their eigenvectors `u_c`.
-//! Then component `c` of a document is `u_c . k(x) / sqrt(e_c)`, and inner products of landmarks are their kernels. The
-//! map costs O(landmarks^3) once, and O(landmarks x (features + components)) per document.
+//! Component `c` of a document is `u_c . k(x) / sqrt(e_c)`, and inner products of landmarks are their kernels. The map
+//! costs O(landmarks^3) once, and O(landmarks x (features + components)) per document.
 
 use nalgebra::{DMatrix, DVector, SymmetricEigen};
 use rand::SeedableRng;
@@ -20,7 +20,7 @@ use crate::seed::seed_for;
 /// The number of kernel matrices in memory: the rows, the matrix, its eigenvectors and the workspace of their solver.
 const COPIES: usize = 4;
 
-/// Eigenvalues below this share of the largest one are rounding errors.
+/// The share of the largest eigenvalue below which eigenvalues are rounding errors.
 const NEGLIGIBLE: f64 = 1e-10;
 
 /// The map from features to kernel components.

@@ -9,7 +9,7 @@
 //! for the smooth measure `A_q`, the objective is equation (13) plus a constant. Any registered surrogate with a
 //! temperature can be used. The default is SmoothNDCG, cut off at 50 as in section 7. For surrogates with a temperature
 //! `alpha`, `alpha` is `1 / sigma`. Conjugate gradients minimize the objective at each sigma. Validation data choose
-//! `lambda` at the last sigma, since the paper found choosing sigma as well too unstable (section 5.2). Every lambda
+//! `lambda` at the last sigma. Section 5.2 of the paper found it too unstable to choose sigma as well. Every lambda
 //! starts from the ridge regression, not from the solution of another lambda.
 //!
 //! Each round minimizes the objective for one sigma and one lambda. A round evaluates the surrogate some tens of times,

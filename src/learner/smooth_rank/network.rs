@@ -19,7 +19,7 @@ use crate::seed::seed_for;
 
 /// The maximum number of padded places in one batch.
 const CELLS: usize = 1 << 14;
-/// How many times more steps the regression may take than one sigma, since it starts from random weights.
+/// The factor by which the regression may take more steps than one sigma, since it starts from random weights.
 const REGRESSION_STEPS: usize = 5;
 
 /// The objective for a scorer of any kind.

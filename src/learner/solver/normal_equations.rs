@@ -23,17 +23,18 @@ pub struct LinearSolution {
 /// The normal equations of a weighted least-squares problem, which can be solved for any lambda.
 #[derive(Debug, Clone)]
 pub struct NormalEquations {
-    /// `sum_d c_d (x_d - mean) (x_d - mean)^T`
+    /// The matrix `sum_d c_d (x_d - mean) (x_d - mean)^T`.
     products: DMatrix<f64>,
-    /// `sum_d c_d (x_d - mean) (t_d - target_mean)`
+    /// The vector `sum_d c_d (x_d - mean) (t_d - target_mean)`.
     moments: DVector<f64>,
     means: DVector<f64>,
     target_mean: f64,
-    /// `sum_d c_d (t_d - target_mean)^2`
+    /// The number `sum_d c_d (t_d - target_mean)^2`.
     target_variance: f64,
 }
 
-/// The number of documents in one block of the sums. It is fixed, so the number of threads does not change a result.
+/// The number of documents in one block of the sums. This number is fixed, so the number of threads does not change a
+/// result.
 const BLOCK: usize = 1024;
 
 /// The maximum number of blocks that are computed in parallel before they are added.

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The minimum of this program is a lower bound on the minimum of `1/2 ||w||^2 + C R(w)`, if the planes lie under the
-//! convex `R`. The interior-point method of clarabel solves the program. Its multipliers are made feasible
-//! (`alpha >= 0`, `sum alpha <= C`). They then give `w = -sum_p alpha_p slope_p` and the dual value
+//! convex `R`. The interior-point method of clarabel solves the program. The multipliers of the solution are made
+//! feasible (`alpha >= 0`, `sum alpha <= C`). Feasible multipliers give `w = -sum_p alpha_p slope_p` and the dual value
 //! `sum_p alpha_p offset_p - 1/2 ||w||^2`. The dual value is a lower bound on the minimum whatever the accuracy of the
 //! solver.
 //!
@@ -35,7 +35,7 @@ pub(crate) struct Solution {
     pub(crate) weights: Vec<f64>,
     /// The multipliers `alpha`, one per plane, which are 0 for inactive planes.
     pub(crate) multipliers: Vec<f64>,
-    /// The dual value, below which no `w` brings the objective.
+    /// The dual value, which is a lower bound on the objective for every `w`.
     pub(crate) bound: f64,
 }
 
@@ -50,7 +50,7 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 /// Solves the quadratic program. An error says how clarabel ended.
 ///
 /// Slopes and offsets are scaled to at most 1, and the objective is scaled to a moderate size, because the solver's
-/// tolerances are partly absolute. Before a large cost, a smaller one is tried. If the sum of the multipliers stays
+/// tolerances are partly absolute. A smaller cost is tried before a large one. If the sum of the multipliers stays
 /// clearly below the smaller cost, no slack is needed, and every larger cost has the same solution.
 pub(crate) fn solve(planes: &[Plane], cost: f64) -> Result<Solution, String> {
     let steepest = largest(planes.iter().map(|plane| dot(&plane.slope, &plane.slope)));

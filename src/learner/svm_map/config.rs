@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "svm_map";
 pub struct SvmMapConfig {
     /// The cost `C` above 0, as one value or as several from which validation data choose.
     pub c: Candidates,
-    /// The largest duality gap, relative to the objective, at which the solver stops. It must be above 0.
+    /// The largest duality gap, relative to the objective, at which the solver stops, above 0.
     pub tolerance: f64,
     /// The maximum number of cutting-plane rounds for one `C`, at least 1.
     pub max_steps: usize,

@@ -6,9 +6,9 @@
 //! Psi_q(pi) = 1 / (|R_q| |I_q|)  sum over relevant k, irrelevant l    (+1 if pi has k ahead of l, else -1) (x_k - x_l)
 //! ```
 //!
-//! The sum is over the `m` queries with both relevant (label of at least 1) and irrelevant documents. One-slack cutting
-//! planes solve the problem. Each plane combines the most violated rankings of all queries, found exactly in O(n log n)
-//! per query (see `most_violated`). The solver stops at a duality gap of `tolerance` times the objective.
+//! The risk sums over the `m` queries with both relevant (label of at least 1) and irrelevant documents. One-slack
+//! cutting planes solve the problem. Each plane combines the most violated rankings of all queries, found exactly in
+//! O(n log n) per query (see `most_violated`). The solver stops at a duality gap of `tolerance` times the objective.
 //!
 //! Every `C` of the grid is one round, which starts from the solution of the previous round. The selection measure
 //! chooses among the rounds.

@@ -1,7 +1,7 @@
 //! Finds the ranking that violates the margin of SVMmap most, by exact loss-augmented inference for average precision.
 //!
-//! Both the R relevant and the I irrelevant documents are sorted by descending score. Then the numbers `a_k` of
-//! irrelevant documents ahead of the k-th relevant one, `a_1 <= a_2 <= ...`, describe a ranking, and
+//! Both the R relevant and the I irrelevant documents are sorted by descending score. The numbers `a_k` of irrelevant
+//! documents ahead of the k-th relevant one, `a_1 <= a_2 <= ...`, then describe a ranking, and
 //!
 //! ```text
 //! (1 - AP) - w . (Psi* - Psi)  =  sum_k sum_{j <= a_k} g(k, j)
@@ -43,7 +43,7 @@ struct Pools<'a> {
     irrelevant: &'a [f64],
     /// `prefix[k]` is the sum of the k highest scores of relevant documents.
     prefix: Vec<f64>,
-    /// `harmonic[n] = 1 + 1/2 + ... + 1/n`
+    /// `harmonic[n]` is the harmonic number `1 + 1/2 + ... + 1/n`.
     harmonic: Vec<f64>,
 }
 
