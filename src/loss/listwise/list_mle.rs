@@ -1,20 +1,21 @@
-//! ListMLE: negative log likelihood of the labels' order under the Plackett-Luce model of the scores.
+//! ListMLE, the negative log likelihood of the labels' order under the Plackett-Luce model of the scores.
 //!
-//! `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, where `(t)` is the document at place `t` in descending order
-//! of labels, ties broken by position (Xia et al., Listwise approach to learning to rank: theory and algorithm,
-//! equation 9). With a cut-off it is the likelihood of the first `k` places. If documents have weights, each place has
-//! the weight of its document.
+//! The loss is `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, where `(t)` is the document at place `t` in
+//! descending order of labels (Xia et al., Listwise approach to learning to rank: theory and algorithm, equation 9).
+//! Ties are broken by position. With a cut-off, the loss is the likelihood of the first `k` places only. If documents
+//! have weights, each place has the weight of its document.
 //!
-//! With a `discount` the term of place `t` is multiplied by `D(t)`, so the first places count for more. This is
-//! p-ListMLE (Lan et al., Position-aware ListMLE: a sequential learning process). The paper's weights `2^{n - t} - 1`
-//! overflow in long lists; `"exponential"`, `2^-t`, has the same ratios, apart from the 1.
+//! With a `discount`, the term of place `t` is multiplied by `D(t)`, so the first places count more. ListMLE with a
+//! discount is p-ListMLE (Lan et al., Position-aware ListMLE: a sequential learning process). The paper's weights
+//! `2^{n - t} - 1` overflow in long lists. The discount `"exponential"`, `2^-t`, does not overflow and has nearly the
+//! same ratios.
 //!
-//! With `shuffle_ties` documents of the same label are in a random order, a function of `seed` and of their ranks by
-//! score, and the same for every query. At each part of each step the gradient learner draws it anew, by row; other
-//! learners keep one draw.
+//! With `shuffle_ties`, documents with the same label are put in a random order. The random order depends on `seed` and
+//! on the ranks of the documents by score; all queries share its noise. The gradient learner draws new noise for each
+//! row at every step; other learners keep one draw.
 //!
-//! Cost: O(n^2) comparisons for the order, O(n log n) for the suffix sums. These are log-sum-exp throughout, so nothing
-//! underflows however far apart the scores are. A query whose labels are all equal has loss 0.
+//! Cost: O(n^2) comparisons for the order, and O(n log n) for the suffix sums. The suffix sums are computed as
+//! log-sum-exp, so nothing underflows even if scores are far apart. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -45,17 +46,17 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ListMleConfig {
-    /// Places that count; none for the whole list.
+    /// The number of top places that count; `None` counts the whole list.
     pub k: Option<usize>,
-    /// Weight of a place, as a discount of its rank; none if all places weigh the same.
+    /// The weight of each place, as a discount of its rank; `None` weighs all places equally.
     pub discount: Option<DiscountShape>,
-    /// Exponent of the power discount, 0 or above; without effect on others.
+    /// The exponent of the power discount, 0 or above; other discounts ignore it.
     #[config(default = 1.0)]
     pub exponent: f64,
-    /// Put documents of the same label in a random order.
+    /// Whether to put documents with the same label in a random order.
     #[config(default = false)]
     pub shuffle_ties: bool,
-    /// Seed of that order; the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the random order, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
 }
@@ -64,7 +65,7 @@ impl ListMleConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `k = 0`, a discount that is not finite at some place.
+    /// Returns an error if `k` is 0, or if the discount is invalid.
     pub fn init(&self) -> Result<ListMle, LossError> {
         let discount = self.discount.clone().map(|shape| shape.with_exponent(self.exponent));
         discount.iter().try_for_each(|discount| error::discount(NAME, discount))?;
@@ -73,7 +74,8 @@ impl ListMleConfig {
     }
 }
 
-/// `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, documents by descending label.
+/// The ListMLE loss, `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, over documents in descending order of
+/// labels.
 #[doc(alias = "ListMLE")]
 #[doc(alias = "Plackett-Luce")]
 #[derive(Module, Debug)]
@@ -81,7 +83,7 @@ pub struct ListMle {
     k: Option<usize>,
     #[module(skip)]
     discount: Option<Discount>,
-    /// The noise that orders documents with the same label; none to order them by position.
+    /// The noise that orders documents with the same label; `None` orders them by position.
     #[module(skip)]
     ties: Option<Noise>,
 }
@@ -120,16 +122,17 @@ impl RankingLoss for ListMle {
     }
 }
 
-/// The logarithm of an empty sum: small enough to vanish next to any score and large enough not to overflow.
+/// Stands for the logarithm of an empty sum. The value is negligible next to any score, but does not overflow.
 pub(super) const EMPTY: f32 = f32::MIN / 4.0;
 
-/// Document at each place by descending label, ties broken by position, padding last: `[B, N]`.
+/// Returns the document at each place by descending label, `[B, N]`. Ties are broken by position, and padding comes
+/// last.
 fn label_order(labels: Tensor<2>, padded: &Tensor<2, Bool>) -> Tensor<2, Int> {
     let labels = labels.mask_fill(padded.clone(), f32::MIN);
     order_of_ranks(rank(labels.clone(), labels.ones_like()))
 }
 
-/// The same with ties broken by noise.
+/// Returns the document at each place by descending label, with ties broken by noise.
 fn shuffled_label_order(lists: &Lists, noise: Noise) -> Tensor<2, Int> {
     let drawn = noise.of_documents(Distribution::Uniform, 0, lists);
     let shuffled = order_of_ranks(rank(drawn, lists.mask.clone()));
@@ -138,7 +141,8 @@ fn shuffled_label_order(lists: &Lists, noise: Noise) -> Tensor<2, Int> {
     shuffled.gather(1, label_order(labels, &padded))
 }
 
-/// `out_t = log sum_{u >= t} exp(x_u)` by doubling: after step `d`, each place holds the sum over the next `2 d`.
+/// Returns `out_t = log sum_{u >= t} exp(x_u)` by doubling. After step `d`, each place holds the sum over the next
+/// `2 d` places.
 pub(super) fn suffix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     let [batch, n] = x.dims();
     let mut d = 1;
@@ -180,7 +184,7 @@ mod tests {
         assert!(config.with_exponent(-1.0).init().is_err());
     }
 
-    /// Every order of tied documents occurs, about as often as any other, and labels stay in order.
+    /// Every order of tied documents occurs about equally often, and the labels stay in order.
     #[test]
     fn ties_are_in_a_random_order() {
         let tail = |s: &[f64]| s.iter().map(|s| s.exp()).sum::<f64>().ln();

@@ -1,7 +1,7 @@
-//! ListNet: cross entropy of the top-one distributions of labels and scores.
+//! ListNet, the cross entropy of the top-one distributions of labels and scores.
 //!
-//! `-sum_i softmax(y)_i log softmax(s)_i` (Cao et al., Learning to rank: from pairwise approach to listwise approach,
-//! section 4.3, with the labels themselves as the target's scores). Where documents have weights, the target is
+//! The loss is `-sum_i softmax(y)_i log softmax(s)_i` (Cao et al., Learning to rank: from pairwise approach to listwise
+//! approach, section 4.3). The labels themselves are the scores of the target. If documents have weights, the target is
 //! multiplied by them.
 //!
 //! Cost: O(n). A query whose labels are all equal has loss 0.
@@ -36,13 +36,13 @@ impl ListNetConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// None at present: every value is valid.
+    /// Returns no error at present, because every value is valid.
     pub fn init(&self) -> Result<ListNet, LossError> {
         Ok(ListNet)
     }
 }
 
-/// `-sum_i softmax(y)_i log softmax(s)_i`
+/// The ListNet loss, `-sum_i softmax(y)_i log softmax(s)_i`.
 #[doc(alias = "top-one cross entropy")]
 #[derive(Module, Debug)]
 pub struct ListNet;

@@ -1,4 +1,4 @@
-//! Losses of a whole list that are not a measure seen through a relaxation.
+//! Listwise losses that do not combine a measure with a relaxation.
 
 pub(super) mod list_mle;
 pub(super) mod list_net;

@@ -1,16 +1,16 @@
-//! NeuralNDCG: NDCG of documents sorted by NeuralSort.
+//! NeuralNDCG, the NDCG of documents sorted by NeuralSort.
 //!
 //! Row `r` of NeuralSort's matrix is `P_r = softmax_j(((n + 1 - 2 r) s_j - sum_k |s_j - s_k|) / temperature)`, a
 //! relaxed indicator of the document at rank `r` (Grover et al., Stochastic optimization of sorting networks via
-//! continuous relaxations, equation 4). Sinkhorn's scaling, columns then rows, makes it nearly doubly stochastic;
-//! `1/Z sum_r D(r) sum_j P_rj G(y_j)` is the surrogate (Pobrotyn and Bialobrzeski, NeuralNDCG, equations 8 and 9). With
-//! `transposed` the transposed matrix is scaled, rows then columns (equation 10). With 0 iterations both forms are the
-//! NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the temperature tends to 0. If documents have
-//! weights, the gains are multiplied by them, also in `Z`.
+//! continuous relaxations, equation 4). Sinkhorn scaling of the columns and then the rows makes the matrix nearly
+//! doubly stochastic. The surrogate is `1/Z sum_r D(r) sum_j P_rj G(y_j)` (Pobrotyn and Bialobrzeski, NeuralNDCG,
+//! equations 8 and 9). With `transposed`, the transposed matrix is scaled instead, rows before columns (equation 10).
+//! With 0 iterations, both forms are the NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the
+//! temperature tends to 0. If documents have weights, the gains are multiplied by them, also in `Z`.
 //!
-//! Cost: O(iterations n^2) time and O(iterations n) memory. In long lists on the CPU, only the entries that a float can
-//! distinguish from 0 take time. They are few if the scores are spread out. With 0 iterations only the k rows within
-//! the cut-off are computed. A query whose labels are all equal has loss 0.
+//! Cost: O(iterations n^2) time and O(iterations n) memory. In long lists on the CPU, only matrix entries that a float
+//! can distinguish from 0 take time. Few such entries remain if the scores are spread out. With 0 iterations, only the
+//! k rows within the cut-off are computed. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -41,30 +41,31 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct NeuralNdcgConfig {
-    /// Temperature of the relaxed sort, above 0.
+    /// The temperature of the relaxed sort, above 0.
     #[config(default = "Temperature::scores(1.0)")]
     pub temperature: Temperature,
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Scale the transposed matrix.
+    /// Whether to scale the transposed matrix.
     #[config(default = false)]
     pub transposed: bool,
-    /// Iterations of Sinkhorn's scaling, 0 for none.
+    /// The number of iterations of Sinkhorn scaling, 0 or above.
     #[config(default = 50)]
     pub iterations: usize,
 }
 
-/// Most iterations. The gradient needs the numbers of each iteration, one per document.
+/// The largest number of iterations. The gradient needs one number per document from each iteration.
 const MOST_ITERATIONS: usize = 10_000;
 
 impl NeuralNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `temperature` not finite or not above 0, `k = 0`, a bad table of gains, more than 10,000 `iterations`.
+    /// Returns an error if `temperature` is not a finite number above 0, `k` is 0, the table of gains is invalid, or
+    /// `iterations` exceeds 10,000.
     pub fn init(&self) -> Result<NeuralNdcg, LossError> {
         if self.iterations > MOST_ITERATIONS {
             let expected = format!("from 0 to {MOST_ITERATIONS}");
@@ -83,7 +84,7 @@ impl NeuralNdcgConfig {
     }
 }
 
-/// `1 - 1/Z sum_r D(r) sum_j P_rj G(y_j)`
+/// The NeuralNDCG loss, `1 - 1/Z sum_r D(r) sum_j P_rj G(y_j)`.
 #[doc(alias = "NeuralNDCG")]
 #[doc(alias = "NeuralSort")]
 #[derive(Module, Debug)]
@@ -140,7 +141,8 @@ impl RankingLoss for NeuralNdcg {
     }
 }
 
-/// NeuralSort's matrix `[B, N (rank), N (document)]`; rows beyond the query's documents and padded columns are 0.
+/// Returns NeuralSort's matrix, `[B, N (rank), N (document)]`. Rows beyond the number of documents and padded columns
+/// are 0.
 pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
     let spread = distance_sum(lists.scores.clone(), lists.mask.clone());
@@ -153,14 +155,14 @@ pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
     p * rank_rows(lists).unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
 }
 
-/// Ranks 1 to N: `[1, N]`.
+/// Returns the ranks 1 to N, `[1, N]`.
 fn ranks(lists: &Lists) -> Tensor<2> {
     let [_, n] = lists.scores.dims();
     let index = Tensor::<1, Int>::arange(1..n as i64 + 1, &lists.scores.device());
     index.float().cast(lists.scores.dtype()).unsqueeze::<2>()
 }
 
-/// 1 at the ranks of a query's documents, else 0: `[B, N]`.
+/// Returns 1 at the ranks that the documents of a query have, else 0: `[B, N]`.
 fn rank_rows(lists: &Lists) -> Tensor<2> {
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
     let [batch, n] = lists.scores.dims();
@@ -250,7 +252,7 @@ mod tests {
         }
     }
 
-    /// The formula in automatic differentiation of the whole matrix, `[B, N, N]`.
+    /// Evaluates the formula with the whole matrix, `[B, N, N]`, by automatic differentiation.
     fn whole_matrix(lists: &Lists, temperature: f64, k: usize, iterations: usize, transposed: bool) -> Tensor<1> {
         let [_, n] = lists.scores.dims();
         let mask = lists.mask.clone().unsqueeze_dim::<3>(1);

@@ -1,22 +1,25 @@
-//! Plackett-Luce NDCG: the expected NDCG of rankings drawn from the Plackett-Luce model of the scores, by PL-Rank-3.
+//! Plackett-Luce NDCG, the expected NDCG of rankings drawn from the Plackett-Luce model of the scores, with PL-Rank-3.
 //!
-//! A ranking `y` is drawn document by document, each with the chance `pi(d | above) = softmax(s)_d` among the remaining
-//! documents. With `rho_d = G(y_d) / Z`, discounts `D`, the cut-off `K` and `W_k = sum_{k <= x <= K} D(x) rho_{y_x}`,
-//! the derivative of the expectation in `s_d` is the expectation of
+//! A ranking `y` is drawn document by document, where document `d` comes next with probability
+//! `pi(d | above) = softmax(s)_d` among the remaining documents. Let `rho_d = G(y_d) / Z`, let `D` be the discounts and
+//! `K` the cut-off, and let `W_k = sum_{k <= x <= K} D(x) rho_{y_x}`. The derivative of the expected NDCG with respect
+//! to `s_d` is the expectation of
 //!
-//! `W_{r_d + 1} + sum_{k <= min(r_d, K)} pi(d | y_1 .. y_{k-1}) (D(k) rho_d - W_k)`, `r_d` the rank of `d` in `y`
+//! `W_{r_d + 1} + sum_{k <= min(r_d, K)} pi(d | y_1 .. y_{k-1}) (D(k) rho_d - W_k)`, where `r_d` is the rank of `d` in
+//! `y`
 //!
 //! (Oosterhuis, Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with minimal computational
-//! complexity). Value and gradient are the means over `samples` rankings, drawn by sorting scores with Gumbel noise.
-//! The mean of the gradient over the documents, whose expectation is 0, is subtracted.
+//! complexity). The value and gradient are means over `samples` rankings, each drawn by sorting scores with Gumbel
+//! noise. The mean of the gradient over the documents is subtracted, because its expectation is 0.
 //!
-//! **The gradient is an unbiased estimate** of the gradient of the expectation. It is not the gradient of the value,
-//! which is a mean over few rankings and constant between two swaps of scores ([`About::estimates_gradient`]).
+//! **The gradient is an unbiased estimate** of the gradient of the expected NDCG ([`About::estimates_gradient`]). The
+//! value is a mean over few rankings, so it is constant until two scores swap places, and its own gradient is 0.
 //!
-//! The noise is a function of `seed`, the draw and the rank of a document by score, and is the same for every query. At
-//! each part of each step the gradient learner draws it anew, by row; other learners keep one draw.
+//! The noise depends on `seed`, the number of the draw, and the document's rank by score; all queries share it. The
+//! gradient learner draws new noise for each row at every step; other learners keep one draw.
 //!
-//! Cost: a sort, and O(n log n) for its prefix sums, by `samples`. A query whose labels are all equal has loss 0.
+//! Cost: a sort and O(n log n) prefix sums for each of the `samples` rankings. A query whose labels are all equal has
+//! loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -47,15 +50,15 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct PlackettLuceNdcgConfig {
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Rankings drawn, 1 or more.
+    /// The number of rankings to draw, 1 or more.
     #[config(default = 16)]
     pub samples: usize,
-    /// Seed of the rankings; the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the rankings, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
 }
@@ -64,7 +67,7 @@ impl PlackettLuceNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `k = 0`, `samples = 0`, a bad table of gains.
+    /// Returns an error if `k` or `samples` is 0, or if the table of gains is invalid.
     pub fn init(&self) -> Result<PlackettLuceNdcg, LossError> {
         Ok(PlackettLuceNdcg {
             k: error::cutoff(NAME, self.k)?,
@@ -75,7 +78,7 @@ impl PlackettLuceNdcgConfig {
     }
 }
 
-/// `1 - E[NDCG@k]` of rankings drawn from the Plackett-Luce model, with an estimated gradient.
+/// The loss `1 - E[NDCG@k]` of rankings drawn from the Plackett-Luce model, with an estimated gradient.
 #[doc(alias = "PL-Rank-3")]
 #[doc(alias = "policy gradient")]
 #[derive(Module, Debug)]
@@ -107,7 +110,7 @@ impl RankingLoss for PlackettLuceNdcg {
 }
 
 impl PlackettLuceNdcg {
-    /// NDCG of one ranking, and the estimate of the derivatives that it gives.
+    /// Returns the NDCG of one ranking, and the derivatives estimated from it.
     fn of_one_ranking(&self, lists: &Lists, worth: &Tensor<2>, draw: usize) -> Estimate {
         let [batch, n] = worth.dims();
         let scores = lists.centered().detach();
@@ -140,7 +143,8 @@ impl PlackettLuceNdcg {
     }
 }
 
-/// `out_r = log sum_{k <= r} exp(x_k)` by doubling: after step `d`, each place holds the sum over the last `2 d`.
+/// Returns `out_r = log sum_{k <= r} exp(x_k)` by doubling. After step `d`, each place holds the sum over the last
+/// `2 d` places.
 fn prefix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     let [batch, n] = x.dims();
     let mut d = 1;
@@ -163,7 +167,7 @@ mod tests {
     const SCORES: [f64; 5] = [0.4, -1.0, 1.3, 0.1, -0.3];
     const LABELS: [f64; 5] = [1.0, 3.0, 0.0, 2.0, 0.0];
 
-    /// The definition, rank by rank, of a ranking given by its documents.
+    /// Evaluates the definition rank by rank for a ranking that lists its documents in `order`.
     fn by_definition(order: &[usize], k: usize) -> (f64, Vec<f64>) {
         let discount = |rank: usize| if rank <= k { 1.0 / (1.0 + rank as f64).log2() } else { 0.0 };
         let ideal: f64 = [7.0, 3.0, 1.0].iter().zip(1..).map(|(gain, rank)| gain * discount(rank)).sum();

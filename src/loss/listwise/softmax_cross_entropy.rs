@@ -1,17 +1,16 @@
-//! Softmax cross entropy: labels as a target over the documents of a query.
+//! Softmax cross entropy, with the labels as the target distribution over the documents of a query.
 //!
-//! `-sum_i y_i log softmax(s)_i`, with labels divided by their sum if `normalize`. With `gumbel_samples = S > 0` it is
-//! the mean over `S` draws of the loss of `(s_i + g_i) / temperature`, where `g` is standard Gumbel noise. This is a
-//! smoothed loss, each draw of which ranks documents as the Plackett-Luce model does (Bruch et al., A stochastic
-//! treatment of learning to rank scoring functions, section 4; Bruch et al., An analysis of the softmax cross entropy
-//! loss for learning to rank, equation 5).
+//! The loss is `-sum_i y_i log softmax(s)_i`; with `normalize`, the labels are divided by their sum. With
+//! `gumbel_samples = S > 0`, the loss of `(s_i + g_i) / temperature` is averaged over `S` draws of standard Gumbel
+//! noise `g`. Each draw of this smoothed loss ranks the documents as the Plackett-Luce model does (Bruch et al., A
+//! stochastic treatment of learning to rank scoring functions, section 4; Bruch et al., An analysis of the softmax
+//! cross entropy loss for learning to rank, equation 5).
 //!
-//! The noise is a function of `seed`, the draw and the place of a document in its list, and is the same for every
-//! query. With `noise_by_row` it also depends on the number of the query in its batch. The same seed gives the same loss.
-//! At each part of each step the gradient learner draws noise anew, by row, from the run's seed and `seed`; other
-//! learners keep one draw.
+//! The noise depends on `seed`, the number of the draw, and the document's place in its list; all queries share it.
+//! With `noise_by_row`, the noise also depends on the number of the query in its batch. The same seed gives the same
+//! loss. The gradient learner draws new noise for each row at every step; other learners keep one draw.
 //!
-//! Where documents have weights, the labels are multiplied by them.
+//! If documents have weights, the labels are multiplied by them.
 //!
 //! Cost: O(n), times S. A query whose labels are all equal has loss 0.
 
@@ -37,25 +36,24 @@ declare! {
     paper: "Bruch et al., An analysis of the softmax cross entropy loss for learning to rank, eq. (5)",
 }
 
-/// Configuration of [`SoftmaxCrossEntropy`]: by default labels as they are, without noise.
+/// Configuration of [`SoftmaxCrossEntropy`]. By default, labels are not normalized and no noise is added.
 #[doc = example!("SoftmaxCrossEntropyConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SoftmaxCrossEntropyConfig {
-    /// Divide the labels by their sum.
+    /// Whether to divide the labels by their sum.
     #[config(default = false)]
     pub normalize: bool,
-    /// Draws of Gumbel noise; 0 for none.
+    /// The number of draws of Gumbel noise, or 0 for no noise.
     #[config(default = 0)]
     pub gumbel_samples: usize,
-    /// Divisor of the (perturbed) scores, above 0.
+    /// The number that divides the scores, noise included; above 0.
     #[config(default = 1.0)]
     pub temperature: f64,
-    /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
-    /// Whether each row of a batch has separate noise, as in the gradient learner; otherwise all rows have the same
-    /// noise.
+    /// Whether each row of a batch has its own noise, as in the gradient learner, instead of sharing one noise.
     #[config(default = false)]
     pub noise_by_row: bool,
 }
@@ -63,7 +61,7 @@ pub struct SoftmaxCrossEntropyConfig {
 impl SoftmaxCrossEntropyConfig {
     /// Checks the parameters.
     ///
-    /// # Errors
+    /// Returns an error if `temperature` is not a finite number above 0.
     /// `temperature` not finite or not above 0.
     pub fn init(&self) -> Result<SoftmaxCrossEntropy, LossError> {
         Ok(SoftmaxCrossEntropy {
@@ -77,7 +75,7 @@ impl SoftmaxCrossEntropyConfig {
     }
 }
 
-/// `-sum_i y_i log softmax(s)_i`
+/// The softmax cross-entropy loss, `-sum_i y_i log softmax(s)_i`.
 #[doc(alias = "softmax loss")]
 #[doc(alias = "XE-NDCG")]
 #[derive(Module, Debug)]
@@ -87,7 +85,7 @@ pub struct SoftmaxCrossEntropy {
     temperature: f64,
     seed: u64,
     noise_by_row: bool,
-    /// Labels are weights of documents, so none may be negative.
+    /// The linear gain, which rejects negative labels because labels act as weights.
     #[module(skip)]
     gain: Gain,
 }

@@ -1,24 +1,24 @@
-//! StochasticRank: the expected NDCG of scores with normal noise, its gradient estimated coordinate by coordinate.
+//! StochasticRank, the expected NDCG of scores with normal noise, with a gradient estimated coordinate by coordinate.
 //!
-//! Scores `b_j = s_j - mu y_j + sigma e_j` with standard normal `e_j` give a ranking. With the noise of all others
-//! held, the expectation over only the noise of document `i` has a derivative in closed form: NDCG jumps where `i`
-//! passes another document, so
+//! The noisy scores `b_j = s_j - mu y_j + sigma e_j`, with standard normal `e_j`, determine a ranking. If the noise of
+//! all other documents is fixed, the expectation over the noise of document `i` has a derivative in closed form. NDCG
+//! jumps where `i` passes another document, so the derivative is
 //!
 //! `g_i = sum_{j != i} (G_i - G_j) (D(r_j) - D(r_j + 1)) / Z  phi((b_j - s_i + mu y_i) / sigma) / sigma`,
 //!
-//! `r_j` the rank of `j` among all but `i`, `phi` the standard normal density (Ustimenko and Prokhorenkova,
-//! StochasticRank: global optimization of scale-free discrete functions). `mu` lowers relevant documents in the noisy
-//! order, so ties and near ties count as the worst order of the documents. Value and gradient are the means over
-//! `samples` draws. The mean of the gradient over the documents, whose expectation is 0, is subtracted.
+//! where `r_j` is the rank of `j` among all documents but `i`, and `phi` is the standard normal density (Ustimenko and
+//! Prokhorenkova, StochasticRank: global optimization of scale-free discrete functions). The parameter `mu` lowers
+//! relevant documents in the noisy order, so ties and near ties count as the worst order. The value and gradient are
+//! means over `samples` draws. The mean of the gradient over the documents is subtracted, because its expectation is 0.
 //!
-//! **The gradient is an unbiased estimate** of the gradient of the expectation, not the gradient of the value
-//! ([`About::estimates_gradient`]). With `mu = 0` the expectation equals the value of `soft_ndcg` in the exact
+//! **The gradient is an unbiased estimate** of the gradient of the expected NDCG, not the gradient of the value
+//! ([`About::estimates_gradient`]). With `mu = 0`, the expected NDCG equals the value of `soft_ndcg` in the exact
 //! model.
 //!
-//! The noise is a function of `seed`, the draw and the rank of a document by score, and is the same for every query. At
-//! each part of each step the gradient learner draws it anew, by row; other learners keep one draw.
+//! The noise depends on `seed`, the number of the draw, and the document's rank by score; all queries share it. The
+//! gradient learner draws new noise for each row at every step; other learners keep one draw.
 //!
-//! Cost: O(n^2) time and memory, time by `samples`. A query whose labels are all equal has loss 0.
+//! Cost: O(n^2) memory, and O(n^2) time for each of the `samples` draws. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -35,7 +35,7 @@ use crate::loss::temperature::{Scale, Temperature};
 use crate::measure::{Discount, Gain};
 use crate::op::{at_rank, differences, rank};
 
-/// About how many numbers are held for each pair of documents, as `burn-rank bench` measures it.
+/// The approximate number of stored values per document pair, as measured by `burn-rank bench`.
 const NUMBERS_PER_PAIR: u64 = 4;
 
 declare! {
@@ -53,21 +53,21 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct StochasticRankConfig {
-    /// `sigma`, the standard deviation of a score, above 0.
+    /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::scores(1.0)")]
     pub temperature: Temperature,
-    /// Number of scores, 0 or above, by which a document is lowered per label.
+    /// How far a document's score is lowered per unit of its label, 0 or above.
     #[config(default = 0.0)]
     pub mu: f64,
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Draws of noise, 1 or more.
+    /// The number of draws of noise, 1 or more.
     #[config(default = 16)]
     pub samples: usize,
-    /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
 }
@@ -76,7 +76,8 @@ impl StochasticRankConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `mu` below 0, `k = 0`, `samples = 0`, a bad table of gains.
+    /// Returns an error if `sigma` is not a finite number above 0, `mu` is negative, `k` or `samples` is 0, or the
+    /// table of gains is invalid.
     pub fn init(&self) -> Result<StochasticRank, LossError> {
         let Temperature { value, unit } = self.temperature;
         Ok(StochasticRank {
@@ -91,7 +92,7 @@ impl StochasticRankConfig {
     }
 }
 
-/// `1 - E[NDCG@k]` of scores with normal noise, with an estimated gradient.
+/// The loss `1 - E[NDCG@k]` of scores with normal noise, with an estimated gradient.
 #[doc(alias = "coordinate conditional sampling")]
 #[derive(Module, Debug)]
 pub struct StochasticRank {
@@ -145,7 +146,7 @@ impl ByLength for StochasticRank {
 }
 
 impl StochasticRank {
-    /// NDCG under one draw of noise, and the estimate of the derivatives that it gives.
+    /// Returns the NDCG under one draw of noise, and the derivatives estimated from it.
     fn of_one_draw(&self, lists: &Lists, worth: &Tensor<2>, draw: usize) -> Estimate {
         let [_, n] = worth.dims();
         let means = lists.centered().detach() - lists.labels.clone() * self.mu;

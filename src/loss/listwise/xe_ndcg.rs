@@ -1,16 +1,16 @@
-//! XE-NDCG: cross entropy of the scores' softmax and a target made of perturbed gains.
+//! XE-NDCG, the cross entropy between a target of perturbed gains and the softmax of the scores.
 //!
-//! `-sum_i phi_i log softmax(s)_i`, `phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)`, with `gamma_i` in [0, 1]
-//! (Bruch, An alternative cross entropy loss for learning-to-rank). With `gamma = 1` it is a convex bound of minus the
-//! logarithm of NDCG. By default each `gamma_i` is drawn uniformly, as in LightGBM's `rank_xendcg`; a number gives all
-//! documents the same `gamma`.
+//! The loss is `-sum_i phi_i log softmax(s)_i`, where `phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)` and
+//! `gamma_i` is in [0, 1] (Bruch, An alternative cross entropy loss for learning-to-rank). With `gamma = 1`, the loss
+//! is a convex bound of minus the logarithm of NDCG. By default, each `gamma_i` is drawn uniformly, as in LightGBM's
+//! `rank_xendcg`. A given number is the `gamma` of all documents.
 //!
-//! The drawn numbers are a function of `seed` and of the rank of a document in its list, and are the same for every
-//! query. At each part of each step the gradient learner draws them anew, by row; other learners keep one draw.
+//! The drawn numbers depend on `seed` and on the document's rank by score; all queries share them. The gradient learner
+//! draws new numbers for each row at every step; other learners keep one draw.
 //!
-//! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, `p = softmax(s)`.
+//! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, where `p = softmax(s)`.
 //!
-//! Cost: O(n), and a sort to draw. A query whose labels are all equal has loss 0.
+//! Cost: O(n), plus a sort if `gamma` is drawn. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -40,9 +40,9 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct XeNdcgConfig {
-    /// Number from 0 to 1 that is subtracted from the gain of every document; none to draw it for each document.
+    /// The number from 0 to 1 that is subtracted from every gain; `None` draws one for each document.
     pub gamma: Option<f64>,
-    /// Seed of what is drawn; the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the drawn numbers, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
 }
@@ -50,7 +50,7 @@ pub struct XeNdcgConfig {
 impl XeNdcgConfig {
     /// Checks the parameters.
     ///
-    /// # Errors
+    /// Returns an error if `gamma` is outside [0, 1].
     /// `gamma` outside [0, 1].
     pub fn init(&self) -> Result<XeNdcg, LossError> {
         match self.gamma {
@@ -62,7 +62,7 @@ impl XeNdcgConfig {
     }
 }
 
-/// `-sum_i phi_i log softmax(s)_i`, `phi_i` in proportion to `2^{y_i} - gamma_i`.
+/// The XE-NDCG loss, `-sum_i phi_i log softmax(s)_i`, with `phi_i` in proportion to `2^{y_i} - gamma_i`.
 #[doc(alias = "XE-NDCG")]
 #[doc(alias = "rank_xendcg")]
 #[derive(Module, Debug)]
@@ -167,7 +167,7 @@ mod tests {
         );
     }
 
-    /// It bounds minus the logarithm of NDCG for one query, by Jensen's inequality, at any scores.
+    /// By Jensen's inequality, the loss of one query is at least minus the logarithm of NDCG at any scores.
     #[test]
     fn it_bounds_the_logarithm_of_ndcg() {
         use crate::measure::{Convention, Measure, Ranking};

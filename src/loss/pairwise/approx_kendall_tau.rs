@@ -1,9 +1,9 @@
 //! Approximate Kendall's tau between scores and labels.
 //!
-//! `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`: the sign of the score difference, smoothed by the
-//! logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). The value is in [-1, 1].
-//! Pairs with equal labels do not count. Where documents have weights, the mean is weighted, each pair by its more
-//! relevant document.
+//! The surrogate is `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`. It smooths the sign of each score
+//! difference by the logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). The
+//! value is in [-1, 1]. Pairs with equal labels do not count. If documents have weights, the mean is weighted, and each
+//! pair has the weight of its more relevant document.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -30,13 +30,13 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxKendallTau`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
-/// paper's temperature.
+/// Configuration of [`ApproxKendallTau`]. The default temperature trains scorers from scratch; [`paper`](Self::paper)
+/// has the paper's temperature.
 #[doc = example!("ApproxKendallTauConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxKendallTauConfig {
-    /// `alpha`, the steepness of the sign, above 0.
+    /// The steepness `alpha` of the smooth sign, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
 }
@@ -45,14 +45,14 @@ impl ApproxKendallTauConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `alpha` not finite or not above 0.
+    /// Returns an error if `alpha` is not a finite number above 0.
     pub fn init(&self) -> Result<ApproxKendallTau, LossError> {
         let Temperature { value, unit } = self.temperature;
         Ok(ApproxKendallTau { alpha: error::positive(NAME, "alpha", value)?, scale: unit.into() })
     }
 }
 
-/// `-sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`
+/// The negative smooth Kendall's tau, `-sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`.
 #[doc(alias = "rank correlation")]
 #[derive(Module, Debug)]
 pub struct ApproxKendallTau {

@@ -1,7 +1,7 @@
-//! Fidelity loss over the pairs that the labels order: FRank's loss.
+//! The fidelity loss of FRank over document pairs with different labels.
 //!
-//! `sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))` (Tsai et al., FRank: a ranking method with fidelity loss, equation
-//! 8, for certain preferences). A pair costs at most 1.
+//! The loss is `sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))` (Tsai et al., FRank: a ranking method with fidelity loss,
+//! equation 8, for certain preferences). Each pair costs at most 1.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -26,7 +26,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct FidelityConfig {
-    /// Divide by the number of pairs.
+    /// Whether to divide the loss by the number of pairs.
     #[config(default = false)]
     pub mean_over_pairs: bool,
 }
@@ -35,13 +35,13 @@ impl FidelityConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// None at present: every value is valid.
+    /// Returns no error at present, because every value is valid.
     pub fn init(&self) -> Result<Fidelity, LossError> {
         Ok(PairSum { name: NAME, loss: PairLoss::Fidelity, scale: None, mean: self.mean_over_pairs })
     }
 }
 
-/// `sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))`
+/// The fidelity loss, `sum_{y_i > y_j} 1 - sqrt(sigmoid(s_i - s_j))`.
 #[doc(alias = "FRank")]
 pub type Fidelity = PairSum;
 

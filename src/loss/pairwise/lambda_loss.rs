@@ -1,7 +1,7 @@
-//! LambdaLoss: bounds of NDCG as weighted logistic losses.
+//! LambdaLoss, a family of weighted logistic losses that bound NDCG.
 //!
-//! `sum w_ij log2(1 + exp(-sigma (s_i - s_j)))`, with gains `G = G(y) / Z`, ranks `r` by score and
-//! `D(r) = 1 / log2(1 + r)`:
+//! The loss is `sum w_ij log2(1 + exp(-sigma (s_i - s_j)))`. The weights `w_ij` depend on the gains `G = G(y) / Z`, the
+//! ranks `r` by score, and the discount `D(r) = 1 / log2(1 + r)`:
 //!
 //! | `weights` | pairs | `w_ij` |
 //! |---|---|---|
@@ -9,9 +9,10 @@
 //! | `ndcg_loss2` | `y_i > y_j` | `abs(G_i - G_j) (D(d) - D(d + 1))`, `d = abs(r_i - r_j)` |
 //! | `ndcg_loss2_pp` | `y_i > y_j` | `abs(G_i - G_j) (mu (D(d) - D(d + 1)) + abs(D(r_i) - D(r_j)))` |
 //!
-//! (Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that paper writes 1/D
-//! for our D.) The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, not the difference `D(d) - D(d + 1)`.
-//! If documents have weights, the weight of document `i` multiplies `w_ij`; `Z` depends only on the gains.
+//! The weights follow Wang et al., The LambdaLoss framework for ranking metric optimization, equations 12 to 16; that
+//! paper writes 1/D for our D. The weights carry no gradient. A cut-off truncates `D(r)` and `Z`, but not the
+//! difference `D(d) - D(d + 1)`. If documents have weights, the weight of document `i` multiplies `w_ij`, while `Z`
+//! depends only on the gains.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0. Equal scores are ranked by position.
 
@@ -42,16 +43,16 @@ declare! {
     paper: "Wang et al., The LambdaLoss framework for ranking metric optimization, eq. (12)-(16)",
 }
 
-/// Weights of a [`LambdaLoss`].
+/// The pair weights of a [`LambdaLoss`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LambdaLossWeights {
-    /// `G_i D(r_i)`, for all pairs
+    /// The weights `G_i D(r_i)`, for all pairs.
     #[serde(rename = "ndcg_loss1")]
     NdcgLoss1,
-    /// `|G_i - G_j| (D(d) - D(d + 1))`, `d = |r_i - r_j|`
+    /// The weights `|G_i - G_j| (D(d) - D(d + 1))`, where `d = |r_i - r_j|`.
     #[serde(rename = "ndcg_loss2")]
     NdcgLoss2,
-    /// `|G_i - G_j| (mu (D(d) - D(d + 1)) + |D(r_i) - D(r_j)|)`
+    /// The weights `|G_i - G_j| (mu (D(d) - D(d + 1)) + |D(r_i) - D(r_j)|)`, where `d = |r_i - r_j|`.
     #[serde(rename = "ndcg_loss2_pp")]
     NdcgLoss2Pp,
 }
@@ -64,13 +65,13 @@ pub struct LambdaLossConfig {
     /// Weights of the pairs.
     #[config(default = "LambdaLossWeights::NdcgLoss2Pp")]
     pub weights: LambdaLossWeights,
-    /// Weight of the rank distance in `ndcg_loss2_pp`, 0 or above.
+    /// The weight of the rank distance in `ndcg_loss2_pp`, 0 or above.
     #[config(default = 10.0)]
     pub mu: f64,
-    /// Scale of score differences, above 0.
+    /// The factor of score differences, above 0.
     #[config(default = 1.0)]
     pub sigma: f64,
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
@@ -81,7 +82,8 @@ impl LambdaLossConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `mu` below 0, `k = 0`, a bad table of gains.
+    /// Returns an error if `sigma` is not a finite number above 0, `mu` is negative, `k` is 0, or the table of gains is
+    /// invalid.
     pub fn init(&self) -> Result<LambdaLoss, LossError> {
         Ok(LambdaLoss {
             weights: self.weights,
@@ -93,7 +95,7 @@ impl LambdaLossConfig {
     }
 }
 
-/// Logistic loss of base 2 over pairs, with [`LambdaLossWeights`].
+/// The logistic loss of base 2 over document pairs, weighted by [`LambdaLossWeights`].
 #[doc(alias = "NDCG-Loss2++")]
 #[doc(alias = "NDCGLoss")]
 #[derive(Module, Debug)]

@@ -1,17 +1,18 @@
-//! LambdaRank for measures other than NDCG: RankNet with each pair weighted by the change of the measure when its
+//! LambdaRank for measures other than NDCG. Each pair of RankNet is weighted by the change of the measure when its
 //! documents swap places.
 //!
-//! `sum_{y_i > y_j} |M - M(i and j swapped)| log(1 + exp(-sigma (s_i - s_j)))` for average precision, reciprocal rank,
-//! expected reciprocal rank or precision, within a cut-off (Donmez, Svore and Burges, On the local optimality of
-//! LambdaRank; the changes are derived in `swap_change.rs`). The weights carry no gradient. [`lambda_ndcg`] is the same
-//! for NDCG.
+//! The loss is `sum_{y_i > y_j} |M - M(i and j swapped)| log(1 + exp(-sigma (s_i - s_j)))`. The measure `M` is average
+//! precision, reciprocal rank, expected reciprocal rank or precision, within a cut-off (Donmez, Svore and Burges, On
+//! the local optimality of LambdaRank). The file `swap_change.rs` derives the changes. The pair weights carry no
+//! gradient. [`lambda_ndcg`] is the same loss for NDCG.
 //!
-//! The two normalizations are the same as in [`lambda_ndcg`]: `score_normalization` divides the weight of a pair by
-//! `0.01 + |s_i - s_j|`, except in a list of equal scores, and `query_normalization` multiplies the loss of a query by
+//! The two normalizations are the same as in [`lambda_ndcg`]. `score_normalization` divides the weight of a pair by
+//! `0.01 + |s_i - s_j|`, except in a list of equal scores. `query_normalization` multiplies the loss of a query by
 //! `log2(1 + S) / S`, where `S` is the sum of the magnitudes of its pairs' gradients, each counted for both documents.
 //!
-//! Cost: O(n^2) time and memory: tensors of pairs. A query whose documents are all relevant or all irrelevant, for
-//! expected reciprocal rank one whose labels are all equal, has loss 0. Equal scores are ranked by position.
+//! Cost: O(n^2) time and memory, for tensors of pairs. A query whose documents are all relevant or all irrelevant has
+//! loss 0. For expected reciprocal rank, only a query whose labels are all equal has loss 0. Equal scores are ranked by
+//! position.
 //!
 //! [`lambda_ndcg`]: super::LambdaNdcg
 
@@ -31,7 +32,7 @@ use crate::loss::ranking_loss::RankingLoss;
 use crate::measure::Gain;
 use crate::op::differences;
 
-/// About how many numbers are held for each pair of documents, as `burn-rank bench` measures it.
+/// The approximate number of stored values per document pair, as measured by `burn-rank bench`.
 const NUMBERS_PER_PAIR: u64 = 3;
 
 declare! {
@@ -48,22 +49,23 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct LambdaMeasureConfig {
-    /// The measure whose change weighs a pair.
+    /// The measure whose change is the weight of a pair.
     #[config(default = "SwapMeasure::Ap")]
     pub measure: SwapMeasure,
-    /// Cut-off. With none, it is 5 for precision, and the whole list counts for other measures.
+    /// The number of top ranks that count. `None` means 5 for precision, and the whole list for other measures.
     pub k: Option<usize>,
-    /// Label of a perfect document, from 1 to 30, for expected reciprocal rank, which allows no label above it; without
-    /// effect on others.
+    /// The label of a perfect document for expected reciprocal rank, from 1 to 30, which is also the largest label
+    /// allowed. Other measures ignore it.
     #[config(default = 4)]
     pub maximum_grade: u32,
-    /// Scale of score differences, above 0.
+    /// The factor of score differences, above 0.
     #[config(default = 1.0)]
     pub sigma: f64,
-    /// Divide the weight of a pair by `0.01 + |s_i - s_j|`.
+    /// Whether to divide the weight of a pair by `0.01 + |s_i - s_j|`.
     #[config(default = false)]
     pub score_normalization: bool,
-    /// Multiply the loss of a query by `log2(1 + S) / S`, `S` the sum of the magnitudes of its pairs' gradients.
+    /// Whether to multiply the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes of its
+    /// pairs' gradients.
     #[config(default = false)]
     pub query_normalization: bool,
 }
@@ -72,7 +74,7 @@ impl LambdaMeasureConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `k = 0`, `maximum_grade` outside 1 to 30.
+    /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or `maximum_grade` is outside 1 to 30.
     pub fn init(&self) -> Result<LambdaMeasure, LossError> {
         let largest = MAX_EXPONENTIAL_LABEL as u32;
         if !(1..=largest).contains(&self.maximum_grade) {
@@ -92,7 +94,7 @@ impl LambdaMeasureConfig {
     }
 }
 
-/// RankNet weighted by the change of a measure when two documents swap places.
+/// The RankNet loss, with each pair weighted by the change of a measure when its documents swap places.
 #[doc(alias = "LambdaRank")]
 #[doc(alias = "LambdaMAP")]
 #[derive(Module, Debug)]
@@ -100,7 +102,7 @@ pub struct LambdaMeasure {
     #[module(skip)]
     measure: SwapMeasure,
     k: Option<usize>,
-    /// The chance to stop at each label, for expected reciprocal rank.
+    /// The probability that a reader stops at each label, for expected reciprocal rank.
     #[module(skip)]
     stops: Gain,
     sigma: f64,

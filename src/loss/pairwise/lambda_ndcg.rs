@@ -1,23 +1,24 @@
-//! LambdaRank: RankNet with each pair weighted by the change of NDCG@k when its documents swap places.
+//! LambdaRank, which weights each pair of RankNet by the change of NDCG@k when its documents swap places.
 //!
-//! `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, where `r` are the ranks
-//! by score and `D` is the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The weights carry no gradient, so the
-//! gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4). If documents have weights,
-//! the weight of the more relevant document multiplies the weight of a pair; `Z` depends only on the gains.
+//! The loss is `sum_{y_i > y_j} |G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z log(1 + exp(-sigma (s_i - s_j)))`, where `r`
+//! are the ranks by score and `D` is the discount `1 / log2(1 + r)`, 0 beyond the cut-off. The pair weights carry no
+//! gradient, so the gradient is LambdaRank's (Burges, From RankNet to LambdaRank to LambdaMART, section 4). If
+//! documents have weights, the weight of the more relevant document multiplies the weight of a pair, while `Z` depends
+//! only on the gains.
 //!
-//! The two cut-offs differ. `k` is the cut-off of the measure: the discount is 0 beyond it, so a pair's weight is the
-//! change of NDCG@k by its swap. `truncation` selects the pairs that count: pairs with a document within that rank. `Z`
-//! is cut off at `k`, else at `truncation`. So `truncation` without `k` is LightGBM's `lambdarank_truncation_level`: a
-//! pair's weight is the change of DCG over the whole list by its swap, over the ideal DCG within the truncation.
+//! The cut-offs `k` and `truncation` differ. The discount is 0 beyond rank `k`, so a pair's weight is the change of
+//! NDCG@k when its documents swap places. Only pairs with a document within rank `truncation` count. `Z` is cut off at
+//! `k`, or at `truncation` if `k` is not given. Without `k`, `truncation` is LightGBM's `lambdarank_truncation_level`.
+//! A pair's weight is then the change of DCG over the whole list, divided by the ideal DCG within the truncation.
 //!
-//! The two normalizations together are LightGBM's `lambdarank_norm`; XGBoost has them as two options. Both are held at
-//! their values, so the gradient is no longer the gradient of a function of the scores.
+//! The two normalizations together are LightGBM's `lambdarank_norm`; XGBoost has them as two options. Both
+//! normalizations are treated as constants, so the gradient is no longer the gradient of a function of the scores.
 //!
 //! * `score_normalization` divides the weight of a pair by `0.01 + |s_i - s_j|`, except in a list of equal scores.
 //! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes
 //!   of its pairs' gradients, each counted for both documents.
 //!
-//! Cost: O(n^2), in boosted trees O(k n). A query whose labels are all equal has loss 0. Equal scores are ranked by
+//! Cost: O(n^2), or O(k n) in boosted trees. A query whose labels are all equal has loss 0. Equal scores are ranked by
 //! position.
 
 use burn::config::Config;
@@ -48,20 +49,21 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct LambdaNdcgConfig {
-    /// Scale of score differences, above 0.
+    /// The factor of score differences, above 0.
     #[config(default = 1.0)]
     pub sigma: f64,
-    /// Cut-off of the measure whose change a pair weighs; none for the whole list.
+    /// The cut-off of the NDCG whose change is the weight of a pair; `None` counts the whole list.
     pub k: Option<usize>,
-    /// Only pairs with a document within this rank count, as in LightGBM; none for all pairs.
+    /// The rank within which a pair must have a document to count, as in LightGBM; `None` counts all pairs.
     pub truncation: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Divide the weight of a pair by `0.01 + |s_i - s_j|`.
+    /// Whether to divide the weight of a pair by `0.01 + |s_i - s_j|`.
     #[config(default = false)]
     pub score_normalization: bool,
-    /// Multiply the loss of a query by `log2(1 + S) / S`, `S` the sum of the magnitudes of its pairs' gradients.
+    /// Whether to multiply the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes of its
+    /// pairs' gradients.
     #[config(default = false)]
     pub query_normalization: bool,
 }
@@ -70,7 +72,8 @@ impl LambdaNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `k = 0`, `truncation = 0`, a bad table of gains.
+    /// Returns an error if `sigma` is not a finite number above 0, `k` or `truncation` is 0, or the table of gains is
+    /// invalid.
     pub fn init(&self) -> Result<LambdaNdcg, LossError> {
         Ok(LambdaNdcg {
             sigma: error::positive(NAME, "sigma", self.sigma)?,
@@ -83,7 +86,7 @@ impl LambdaNdcgConfig {
     }
 }
 
-/// RankNet weighted by `|G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z`.
+/// The RankNet loss, with each pair weighted by `|G(y_i) - G(y_j)| |D(r_i) - D(r_j)| / Z`.
 #[doc(alias = "LambdaRank")]
 #[doc(alias = "LambdaMART")]
 #[derive(Module, Debug)]
@@ -97,16 +100,16 @@ pub struct LambdaNdcg {
     query_normalization: bool,
 }
 
-/// The number added to a difference of scores that divides a weight, so that a difference of 0 can divide.
+/// The number added to a score difference before it divides a weight, to avoid a division by 0.
 pub(super) const SCORE_OFFSET: f64 = 0.01;
 
-/// `log2(1 + S) / S` with `S` twice the sum of the magnitudes of all slopes; 1 where there are none.
+/// Returns `log2(1 + S) / S`, where `S` is twice the sum of the magnitudes of all slopes, or 1 if `S` is 0.
 pub(super) fn query_factor(slopes: f64) -> f64 {
     let both = 2.0 * slopes;
     if both > 0.0 { both.ln_1p() * std::f64::consts::LOG2_E / both } else { 1.0 }
 }
 
-/// The same of each query: `[B]`.
+/// Returns the [`query_factor`] of each query, `[B]`.
 pub(super) fn query_factors(slopes: Tensor<1>) -> Tensor<1> {
     let both = slopes * 2.0;
     let none = both.clone().equal_elem(0.0);
@@ -165,13 +168,13 @@ impl Curved for LambdaNdcg {
     }
 }
 
-/// The factors of the weights of pairs, for each document.
+/// The factors of the pair weights, for each document.
 struct Places {
-    /// Gain over the ideal DCG.
+    /// The gain divided by the ideal DCG.
     gain: Vec<f64>,
-    /// Discount at the rank by score.
+    /// The discount at the document's rank by score.
     discount: Vec<f64>,
-    /// Rank by score, from 1. Equal scores are ranked by position.
+    /// The rank by score, from 1. Equal scores are ranked by position.
     rank: Vec<f64>,
 }
 
@@ -199,8 +202,9 @@ impl LambdaNdcg {
     }
 }
 
-/// Weights of pairs, from gains over the ideal DCG and discounts at the ranks by score, with the cut-off of each. With
-/// a `distance` they are divided by it plus the difference of scores, except in lists of equal scores.
+/// Returns pair weights from the gains divided by the ideal DCG, and from the discounts at the ranks by score. The
+/// discounts are cut off at `k`, and the ideal DCG is cut off at `ideal`. With a `distance`, the weights are divided by
+/// `distance` plus the score difference, except in lists of equal scores.
 pub(super) fn lambda_weight(
     lists: &Lists,
     gain: &Gain,

@@ -1,4 +1,4 @@
-//! Losses of pairs of documents.
+//! Pairwise losses, which compare two documents at a time.
 
 pub(super) mod approx_kendall_tau;
 pub(super) mod fidelity;

@@ -1,4 +1,4 @@
-//! Losses that are the sum or mean of a pair loss over the pairs that the labels order; also sums over all pairs.
+//! Losses that sum or average a pair loss over the pairs with different labels, and sums over all pairs.
 //!
 //! If documents have weights, a pair has the weight of its more relevant document, and the mean over pairs is a
 //! weighted mean.
@@ -12,16 +12,16 @@ use crate::loss::lists::{Lists, one_in_place_of_zero, sum_documents};
 use crate::loss::ranking_loss::RankingLoss;
 use crate::op::{PairLoss, PairWeight, SlicePairWeight, pair_loss};
 
-/// `sum_{y_i > y_j} l(scale (s_i - s_j))`, or the mean over these pairs.
+/// The loss `sum_{y_i > y_j} l(scale (s_i - s_j))`, or the mean over these pairs.
 #[derive(Module, Debug)]
 pub struct PairSum {
     #[module(skip)]
     pub(super) name: &'static str,
     #[module(skip)]
     pub(super) loss: PairLoss,
-    /// Factor of score differences, if any.
+    /// The factor of score differences, if any.
     pub(super) scale: Option<f64>,
-    /// Divide by the number of pairs.
+    /// Whether to divide the loss by the number of pairs.
     pub(super) mean: bool,
 }
 
@@ -43,7 +43,7 @@ impl RankingLoss for PairSum {
     }
 }
 
-/// Derivatives of the logistic loss, the only one for which `curvature` is not `None`.
+/// Computes the derivatives of the logistic loss, the only pair loss with `curvature`.
 impl Curved for PairSum {
     fn derivatives(&self, labels: &[f32], scores: &[f64], weights: Option<&[f32]>) -> Derivatives {
         let weight = |document: usize| weights.map_or(1.0, |weights| f64::from(weights[document]));
@@ -57,7 +57,7 @@ impl Curved for PairSum {
     }
 }
 
-/// `sum_{y_i > y_j} l(x_i - x_j)` of each query, `[B]`, or the mean over these pairs.
+/// Returns `sum_{y_i > y_j} l(x_i - x_j)` of each query, `[B]`, or the mean over these pairs.
 pub(super) fn sum_over_pairs(lists: &Lists, x: Tensor<2>, loss: PairLoss, mean: bool) -> Tensor<1> {
     let sum = |x: Tensor<2>, loss: PairLoss| {
         // The sum of a document is over the pairs in which it is the more relevant one.
@@ -71,7 +71,8 @@ pub(super) fn sum_over_pairs(lists: &Lists, x: Tensor<2>, loss: PairLoss, mean: 
     sum(x, loss) / one_in_place_of_zero(pairs)
 }
 
-/// `sum_{j != i} w_ij l(x_i - x_j)` of each document over all others with `mask = 1`, whatever their labels: `[B, N]`.
+/// Returns `sum_{j != i} w_ij l(x_i - x_j)` of each document over all others with `mask = 1`, regardless of their
+/// labels: `[B, N]`.
 pub(in crate::loss) fn loss_over_others(
     x: Tensor<2>,
     mask: Tensor<2>,

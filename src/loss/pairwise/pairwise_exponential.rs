@@ -1,8 +1,8 @@
-//! Exponential loss over the pairs that the labels order: RankBoost's loss.
+//! The exponential loss of RankBoost over document pairs with different labels.
 //!
-//! `sum_{y_i > y_j} exp(-(s_i - s_j))` (Freund et al., An efficient boosting algorithm for combining preferences,
-//! section 3). Beyond a difference `s_j - s_i` of 60 in float32, of 680 in float64, the tangent of the exponential
-//! continues it, `e^60 (s_j - s_i - 59)` in float32, so that value and gradient stay finite.
+//! The loss is `sum_{y_i > y_j} exp(-(s_i - s_j))` (Freund et al., An efficient boosting algorithm for combining
+//! preferences, section 3). Where `s_j - s_i` exceeds 60 in float32 or 680 in float64, the exponential is replaced by
+//! its tangent, so the value and gradient stay finite. In float32, the tangent is `e^60 (s_j - s_i - 59)`.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -27,7 +27,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct PairwiseExponentialConfig {
-    /// Divide by the number of pairs.
+    /// Whether to divide the loss by the number of pairs.
     #[config(default = false)]
     pub mean_over_pairs: bool,
 }
@@ -36,13 +36,14 @@ impl PairwiseExponentialConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// None at present: every value is valid.
+    /// Returns no error at present, because every value is valid.
     pub fn init(&self) -> Result<PairwiseExponential, LossError> {
         Ok(PairSum { name: NAME, loss: PairLoss::Exponential, scale: None, mean: self.mean_over_pairs })
     }
 }
 
-/// `sum_{y_i > y_j} exp(-(s_i - s_j))`, continued by its tangent beyond `s_j - s_i = 60`, in float64 beyond 680.
+/// The exponential loss, `sum_{y_i > y_j} exp(-(s_i - s_j))`, which is linear beyond `s_j - s_i = 60`, in float64
+/// beyond 680.
 #[doc(alias = "RankBoost")]
 pub type PairwiseExponential = PairSum;
 
@@ -64,7 +65,7 @@ mod tests {
         let found = explained(&[1.0, -1.0, 2.0], &[1.0, 0.0, 0.0], DType::F64).value;
         assert!((found - ((-2f64).exp() + 1f64.exp())).abs() < 1e-12, "{found}");
     }
-    /// The one pair is misplaced by the difference. Kernel and tensor definition agree.
+    /// Checks the loss of a pair that is misplaced by `difference`, in the kernel and in the tensor definition.
     fn assert_pair(difference: f64, dtype: DType, value: f64, slope: f64) {
         let pair = || explained(&[0.0, difference], &[1.0, 0.0], dtype);
         for found in [pair(), with_tensor_path(pair)] {

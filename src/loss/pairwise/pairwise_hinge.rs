@@ -1,7 +1,7 @@
-//! Hinge loss over the pairs that the labels order: RankSVM's loss.
+//! The hinge loss of RankSVM over document pairs with different labels.
 //!
-//! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))` (direct-optimization, section 2; Herbrich et al., Large margin
-//! rank boundaries).
+//! The loss is `sum_{y_i > y_j} max(0, margin - (s_i - s_j))` (direct-optimization, section 2; Herbrich et al., Large
+//! margin rank boundaries).
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -26,10 +26,10 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct PairwiseHingeConfig {
-    /// Score difference that is enough, 0 or above.
+    /// The score difference from which a pair has loss 0; 0 or above.
     #[config(default = 1.0)]
     pub margin: f64,
-    /// Divide by the number of pairs.
+    /// Whether to divide the loss by the number of pairs.
     #[config(default = false)]
     pub mean_over_pairs: bool,
 }
@@ -38,7 +38,7 @@ impl PairwiseHingeConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `margin` not finite or below 0.
+    /// Returns an error if `margin` is negative or not finite.
     pub fn init(&self) -> Result<PairwiseHinge, LossError> {
         Ok(PairSum {
             name: NAME,
@@ -49,7 +49,7 @@ impl PairwiseHingeConfig {
     }
 }
 
-/// `sum_{y_i > y_j} max(0, margin - (s_i - s_j))`
+/// The hinge loss, `sum_{y_i > y_j} max(0, margin - (s_i - s_j))`.
 #[doc(alias = "RankSVM")]
 #[doc(alias = "Ranking SVM")]
 pub type PairwiseHinge = PairSum;

@@ -1,6 +1,7 @@
-//! Squared hinge loss over the pairs that the labels order.
+//! The squared hinge loss over document pairs with different labels.
 //!
-//! `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2` (smoothrank, section 1: the quadratic penalization of GBRank).
+//! The loss is `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2`, the quadratic penalization of GBRank (smoothrank,
+//! section 1).
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -25,10 +26,10 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct PairwiseSquaredHingeConfig {
-    /// Score difference that is enough, 0 or above.
+    /// The score difference from which a pair has loss 0; 0 or above.
     #[config(default = 1.0)]
     pub margin: f64,
-    /// Divide by the number of pairs.
+    /// Whether to divide the loss by the number of pairs.
     #[config(default = false)]
     pub mean_over_pairs: bool,
 }
@@ -37,7 +38,7 @@ impl PairwiseSquaredHingeConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `margin` not finite or below 0.
+    /// Returns an error if `margin` is negative or not finite.
     pub fn init(&self) -> Result<PairwiseSquaredHinge, LossError> {
         Ok(PairSum {
             name: NAME,
@@ -48,7 +49,7 @@ impl PairwiseSquaredHingeConfig {
     }
 }
 
-/// `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2`
+/// The squared hinge loss, `sum_{y_i > y_j} max(0, margin - (s_i - s_j))^2`.
 #[doc(alias = "L2-loss RankSVM")]
 pub type PairwiseSquaredHinge = PairSum;
 

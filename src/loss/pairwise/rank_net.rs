@@ -1,8 +1,8 @@
-//! RankNet: logistic loss over the pairs that the labels order.
+//! RankNet, the logistic loss over document pairs with different labels.
 //!
-//! `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`, the cross entropy of
-//! `P(i above j) = sigmoid(sigma (s_i - s_j))` (Burges et al., Learning to rank using gradient descent, equation 3,
-//! for certain preferences).
+//! The loss is `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`, the cross entropy of
+//! `P(i above j) = sigmoid(sigma (s_i - s_j))` (Burges et al., Learning to rank using gradient descent, equation 3, for
+//! certain preferences).
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -27,10 +27,10 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct RankNetConfig {
-    /// Scale of score differences, above 0.
+    /// The factor of score differences, above 0.
     #[config(default = 1.0)]
     pub sigma: f64,
-    /// Divide by the number of pairs.
+    /// Whether to divide the loss by the number of pairs.
     #[config(default = false)]
     pub mean_over_pairs: bool,
 }
@@ -38,7 +38,7 @@ pub struct RankNetConfig {
 impl RankNetConfig {
     /// Checks the parameters.
     ///
-    /// # Errors
+    /// Returns an error if `sigma` is not a finite number above 0.
     /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<RankNet, LossError> {
         Ok(PairSum {
@@ -50,7 +50,7 @@ impl RankNetConfig {
     }
 }
 
-/// `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`
+/// The RankNet loss, `sum_{y_i > y_j} log(1 + exp(-sigma (s_i - s_j)))`.
 #[doc(alias = "pairwise logistic")]
 pub type RankNet = PairSum;
 

@@ -1,7 +1,7 @@
-//! The change of a measure when two documents of a ranking swap places. Everything here is in the order of ranks: place
-//! 0 is rank 1.
+//! The change of a measure when two documents of a ranking swap places. All values in this module are in the order of
+//! ranks, so place 0 is rank 1.
 //!
-//! With `u_r` the value of rank `r`, 0 beyond the cut-off, `l` the relevance, and `p < q`:
+//! Let `u_r` be the value of rank `r`, 0 beyond the cut-off, let `l` be the relevance, and let `p < q`:
 //!
 //! | measure | change |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | reciprocal rank, `u_r = 1/r` | of `max(u_r, u_second)` from `p` to `q` if `p` is relevant, of `max(u_r, u_first)` if `q` is, at the first and second relevant document |
 //! | ERR, `u_r = 1/r`, `g` the chance to stop | `abs(g_p - g_q) prod_{m < p} (1 - g_m) (u_p - sum_{p < m < q} u_m g_m prod_{p < o < m} (1 - g_o) - u_q prod_{p < m < q} (1 - g_m))` |
 //!
-//! So except for ERR, a swap is a step of one function of the rank, which depends on whether the pair is in order.
+//! Except for ERR, the change is a step of one function of the rank, which depends on whether the pair is in order.
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::loss::lists::one_in_place_of_zero;
 use crate::measure::Gain;
 use crate::op::differences;
 
-/// A measure by which [`LambdaMeasure`](crate::loss::LambdaMeasure) weighs pairs.
+/// A measure with which [`LambdaMeasure`](crate::loss::LambdaMeasure) weights pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwapMeasure {
     /// Average precision.
@@ -37,7 +37,7 @@ pub enum SwapMeasure {
 }
 
 impl SwapMeasure {
-    /// Value of the rank that is at each place.
+    /// Returns the value of the rank at each place.
     fn values(self, n: usize, k: usize) -> Vec<f64> {
         let value = |rank: usize| match self {
             _ if rank > k => 0.0,
@@ -48,15 +48,16 @@ impl SwapMeasure {
     }
 }
 
-/// The property of documents that a measure needs, in tensors: `[B, N]`.
+/// The property of documents that a measure needs, as a tensor `[B, N]`.
 pub(super) enum Ranked {
-    /// Relevance, 1 or 0.
+    /// The relevance, 1 or 0.
     Relevance(Tensor<2>),
-    /// Chance to stop at a document.
+    /// The probability that a reader stops at each document.
     Stops(Tensor<2>),
 }
 
-/// Changes at `[.., p, q]` for places `p < q`, else 0: `[B, N, N]`. Carries no gradient.
+/// Returns the change of each swap at `[.., p, q]` for places `p < q`, else 0: `[B, N, N]`. The changes carry no
+/// gradient.
 pub(super) fn changes(measure: SwapMeasure, ranked: Ranked, k: usize) -> Tensor<3> {
     let changes = match ranked {
         Ranked::Relevance(relevance) => relevance_changes(measure, relevance, k),
@@ -65,13 +66,13 @@ pub(super) fn changes(measure: SwapMeasure, ranked: Ranked, k: usize) -> Tensor<
     changes.triu(1)
 }
 
-/// `[1, N]`, on the device and in the type of `like`.
+/// Returns the values of all ranks, `[1, N]`, on the device and in the type of `like`.
 fn values_like(measure: SwapMeasure, k: usize, like: &Tensor<2>) -> Tensor<2> {
     let values = measure.values(like.dims()[1], k);
     Tensor::<1>::from_data(values.as_slice(), (&like.device(), like.dtype())).unsqueeze()
 }
 
-/// Magnitudes of the differences of all places: `[.., p, q]`.
+/// Returns the absolute differences between all places, at `[.., p, q]`.
 fn gaps(x: Tensor<2>) -> Tensor<3> {
     differences(&x).abs()
 }
@@ -119,9 +120,9 @@ fn stop_changes(measure: SwapMeasure, stops: Tensor<2>, k: usize) -> Tensor<3> {
     gaps(stops) * reached.unsqueeze_dim::<3>(2) * step.clamp_min(0.0)
 }
 
-/// The same for one list in slices.
+/// The changes by swaps in one list, computed on slices.
 pub(super) enum Swaps {
-    /// Steps of a function of the rank.
+    /// Changes that are steps of a function of the rank.
     Steps {
         relevant: Vec<bool>,
         right: Vec<f64>,
@@ -135,7 +136,8 @@ pub(super) enum Swaps {
 }
 
 impl Swaps {
-    /// Creates the swaps of documents with `labels`, by rank; `stops` is the chance to stop at a label, for ERR.
+    /// Creates the swaps of documents whose `labels` are in the order of ranks. For ERR, `stops` is the probability
+    /// that a reader stops at a label.
     pub fn new(measure: SwapMeasure, labels: &[f64], stops: &Gain, k: usize) -> Self {
         let values = measure.values(labels.len(), k);
         let relevant: Vec<bool> = labels.iter().map(|label| *label >= 1.0).collect();
@@ -177,7 +179,7 @@ impl Swaps {
         }
     }
 
-    /// The change of swapping place `p` with each place after it, in order.
+    /// Returns the change of swapping place `p` with each place after it, in order.
     pub fn after(&self, p: usize) -> Vec<f64> {
         match self {
             Self::Steps { relevant, right, wrong } => {
@@ -215,7 +217,7 @@ mod tests {
         Gain::Table((0..=4).map(|label: i32| (f64::from(label).exp2() - 1.0) / 16.0).collect())
     }
 
-    /// The measure of documents in the order of their labels' places.
+    /// Returns the measure of documents that are ranked in the order of `labels`.
     fn exact(measure: Measure, labels: &[f64]) -> f64 {
         let scores: Vec<f32> = (0..labels.len()).map(|place| -(place as f32)).collect();
         let labels: Vec<f32> = labels.iter().map(|label| *label as f32).collect();

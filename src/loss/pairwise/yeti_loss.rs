@@ -1,14 +1,15 @@
-//! YetiLoss: RankNet on neighbors of a noisy order, each pair weighted by the change of the measure when the two swap.
+//! YetiLoss, which applies RankNet to neighbors in a noisy order and weights each pair by the change of NDCG@k when the
+//! two swap.
 //!
-//! `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`, where the documents are in
-//! the order of scores with standard logistic noise, `G_r` is the gain at rank `r`, and `i` is the document of rank `r`
-//! or `r + 1` with the larger gain, `j` the other. The weights are the changes of NDCG@k, with discounts 0 beyond the
-//! cut-off. They are held: no gradient passes through the order.
+//! The loss is `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`. The documents
+//! are in the order of scores with standard logistic noise, and `G_r` is the gain at rank `r`. Of the documents at
+//! ranks `r` and `r + 1`, `i` has the larger gain, and `j` is the other. The weights are the changes of NDCG@k, with
+//! discounts of 0 beyond the cut-off. No gradient passes through the weights or the noisy order.
 //!
-//! YetiRank (Gulin et al. 2011) took a decay by rank and differences of labels in place of the change of the measure.
+//! YetiRank (Gulin et al. 2011) used a decay by rank and label differences instead of the change of the measure.
 //!
-//! The noise is a function of `seed`, the draw and the rank of a document in its list. At each part of each step the
-//! gradient learner draws it anew, by row.
+//! The noise depends on `seed`, the number of the draw, and the document's rank by score; all queries share it. The
+//! gradient learner draws new noise for each row at every step; other learners keep one draw.
 //!
 //! Cost: O(n log n), times the draws `S`. A query whose gains are all equal has loss 0.
 
@@ -39,15 +40,15 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct YetiLossConfig {
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Draws of noise, 1 or more.
+    /// The number of draws of noise, 1 or more.
     #[config(default = 16)]
     pub samples: usize,
-    /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
 }
@@ -56,7 +57,7 @@ impl YetiLossConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `k = 0`, `samples = 0`, a bad table of gains.
+    /// Returns an error if `k` or `samples` is 0, or if the table of gains is invalid.
     pub fn init(&self) -> Result<YetiLoss, LossError> {
         Ok(YetiLoss {
             k: error::cutoff(NAME, self.k)?,
@@ -67,7 +68,7 @@ impl YetiLossConfig {
     }
 }
 
-/// `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`
+/// The YetiLoss, `1/S sum_draws sum_r |G_r - G_(r+1)| (D(r) - D(r + 1)) / Z log(1 + exp(-(s_i - s_j)))`.
 #[doc(alias = "YetiRank")]
 #[derive(Module, Debug)]
 pub struct YetiLoss {
@@ -105,7 +106,7 @@ impl RankingLoss for YetiLoss {
 }
 
 impl YetiLoss {
-    /// The loss of the neighbors in the order of one draw: `[B]`.
+    /// Returns the loss over the neighbors in the order of one draw, `[B]`.
     fn of_one_draw(&self, lists: &Lists, scores: &Tensor<2>, worth: &Tensor<2>, draw: usize) -> Tensor<1> {
         let [_, n] = worth.dims();
         let noise = self.noise.of_documents(Distribution::Logistic, draw, lists);
@@ -144,7 +145,7 @@ mod tests {
         assert!((found.grad[0] + slope).abs() < 1e-12 && (found.grad[1] - slope).abs() < 1e-12, "{found:?}");
     }
 
-    /// The sum over draws, document by document, with the noise of their ranks by score.
+    /// Sums the loss over draws, document by document, with the noise of the documents' ranks by score.
     #[test]
     fn neighbors_are_those_of_the_noisy_order() {
         let (scores, labels, k) = ([0.4, -0.3, 1.1, 0.2], [1.0, 2.0, 0.0, 0.0], 3);

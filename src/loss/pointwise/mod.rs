@@ -1,3 +1,3 @@
-//! Losses that are sums over single documents.
+//! Pointwise losses, which sum over single documents.
 
 pub(super) mod mse_gain;

@@ -1,11 +1,12 @@
-//! Squared error of the scores as predictions of the gains.
+//! The squared error of the scores as predictions of the gains.
 //!
-//! `1/n sum_i w_i (s_i - G(y_i))^2`, with `w_i = 1`, or, balanced, `w_i = n / (2 |l|)` for a relevant document and
-//! `n / (2 (n - |l|))` for an irrelevant one. Both kinds then have the same total weight in a query (smoothrank,
-//! section 7.1, does so over the whole data set). Where documents have weights, the means are weighted.
+//! The loss is `1/n sum_i w_i (s_i - G(y_i))^2`, with `w_i = 1` by default. If `balanced` is set, `w_i` is
+//! `n / (2 |l|)` for a relevant document and `n / (2 (n - |l|))` for an irrelevant one. Relevant and irrelevant
+//! documents then have the same total weight in a query; smoothrank, section 7.1, balances them over the whole data
+//! set. If documents have weights, the means are weighted.
 //!
-//! Cost: O(n). A query whose labels are all equal orders nothing and has loss 0. Adding a constant to the scores
-//! changes the loss.
+//! Cost: O(n). A query whose labels are all equal has loss 0, because it does not order its documents. Adding a
+//! constant to the scores changes this loss.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -33,7 +34,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct MseGainConfig {
-    /// Give relevant and irrelevant documents the same total weight.
+    /// Whether relevant and irrelevant documents get the same total weight.
     #[config(default = false)]
     pub balanced: bool,
     /// Gain of a label.
@@ -45,13 +46,13 @@ impl MseGainConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// A bad table of gains.
+    /// Returns an error if the table of gains is invalid.
     pub fn init(&self) -> Result<MseGain, LossError> {
         Ok(MseGain { balanced: self.balanced, gain: error::gain(NAME, &self.gain)? })
     }
 }
 
-/// `1/n sum_i w_i (s_i - G(y_i))^2`
+/// The squared error of the gains, `1/n sum_i w_i (s_i - G(y_i))^2`.
 #[doc(alias = "pointwise")]
 #[doc(alias = "regression")]
 #[doc(alias = "squared error")]

@@ -1,8 +1,9 @@
-//! ApproxAP: average precision at approximate positions.
+//! ApproxAP, the average precision at approximate positions.
 //!
-//! `1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j)))`,
-//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 22, whose second sigmoid is the
-//! truncation function of section 4.3). It tends to AP as `alpha` and `beta` grow (Theorem 5).
+//! The surrogate is `1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j)))`, where
+//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 22). The second sigmoid of that
+//! equation is the truncation function of section 4.3. The surrogate tends to AP as `alpha` and `beta` grow (Theorem
+//! 5).
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -26,19 +27,19 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`ApproxAp`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("ApproxApConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxApConfig {
-    /// `alpha`, the steepness of the positions, above 0.
+    /// The steepness `alpha` of the approximate positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
-    /// Steepness of the truncation function, above 0.
+    /// The steepness of the truncation function, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// Smooth step of the positions.
+    /// The smooth step function that approximate positions add up.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }
@@ -47,14 +48,15 @@ impl ApproxApConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `alpha` or `beta` not finite or not above 0.
+    /// Returns an error if `alpha` or `beta` is not a finite number above 0.
     pub fn init(&self) -> Result<ApproxAp, LossError> {
         let positions = Approximate { temperature: self.temperature, beta: self.beta, step: self.step };
         Surrogate::named(NAME, AveragePrecision::new(), positions)
     }
 }
 
-/// `1 - 1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j)))` at approximate positions `p_i`.
+/// The ApproxAP loss, `1 - 1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j)))`, at approximate
+/// positions `p_i`.
 #[doc(alias = "MAP")]
 #[doc(alias = "ApproxMAP")]
 #[doc(alias = "mean average precision")]

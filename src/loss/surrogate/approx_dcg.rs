@@ -1,7 +1,8 @@
-//! ApproxDCG: DCG at approximate positions, not normalized.
+//! ApproxDCG, the unnormalized DCG at approximate positions.
 //!
-//! `sum_i G(y_i) / log2(1 + p_i)`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equations
-//! 20 and 21). Unlike ApproxNDCG, it weights a query by its gains.
+//! The surrogate is `sum_i G(y_i) / log2(1 + p_i)`, where `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`
+//! (approximation-framework, equations 20 and 21). Unlike ApproxNDCG, it gives more weight to queries with larger
+//! gains.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -26,19 +27,19 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`ApproxDcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("ApproxDcgConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxDcgConfig {
-    /// `alpha`, the steepness of the positions, above 0.
+    /// The steepness `alpha` of the approximate positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Smooth step of the positions.
+    /// The smooth step function that approximate positions add up.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }
@@ -46,7 +47,7 @@ pub struct ApproxDcgConfig {
 impl ApproxDcgConfig {
     /// Checks the parameters.
     ///
-    /// # Errors
+    /// Returns an error if `alpha` is not a finite number above 0, or if the table of gains is invalid.
     /// `alpha` not finite or not above 0, a bad table of gains.
     pub fn init(&self) -> Result<ApproxDcg, LossError> {
         // Without a cut-off `beta` has no effect.
@@ -55,7 +56,7 @@ impl ApproxDcgConfig {
     }
 }
 
-/// `-sum_i G(y_i) / log2(1 + p_i)` at approximate positions `p_i`.
+/// The ApproxDCG loss, `-sum_i G(y_i) / log2(1 + p_i)`, at approximate positions `p_i`.
 pub type ApproxDcg = Surrogate<Dcg>;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! ApproxNDCG: NDCG at approximate positions.
+//! ApproxNDCG, the NDCG at approximate positions.
 //!
-//! `sum_i G(y_i) / log2(1 + p_i) / Z`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`. With a cut-off `k` each term is
-//! multiplied by `sigmoid(beta (k + 1/2 - p_i))`, and `Z` is the ideal DCG at `k` (approximation-framework, equations
-//! 20 and 21; the cut-off is equation 16's, smoothed as in section 4.3). It tends to NDCG@k as `alpha` and `beta` grow,
-//! at the rate of Theorems 3 and 6.
+//! The surrogate is `sum_i G(y_i) / log2(1 + p_i) / Z`, where `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`. With a
+//! cut-off `k`, each term is multiplied by `sigmoid(beta (k + 1/2 - p_i))`, and `Z` is the ideal DCG at `k`
+//! (approximation-framework, equations 20 and 21). The cut-off is equation 16, smoothed as in section 4.3. The
+//! surrogate tends to NDCG@k as `alpha` and `beta` grow, at the rate of Theorems 3 and 6.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -28,24 +28,24 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`ApproxNdcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("ApproxNdcgConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxNdcgConfig {
-    /// `alpha`, the steepness of the positions, above 0.
+    /// The steepness `alpha` of the approximate positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
-    /// Steepness of the cut-off, above 0; without effect unless `k` is set.
+    /// The steepness of the smooth cut-off, above 0; ignored unless `k` is set.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// Smooth step of the positions.
+    /// The smooth step function that approximate positions add up.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }
@@ -54,7 +54,8 @@ impl ApproxNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `alpha` or `beta` not finite or not above 0, `k = 0`, a bad table of gains.
+    /// Returns an error if `alpha` or `beta` is not a finite number above 0, `k` is 0, or the table of gains is
+    /// invalid.
     pub fn init(&self) -> Result<ApproxNdcg, LossError> {
         let positions = Approximate { temperature: self.temperature, beta: self.beta, step: self.step };
         let dcg = Dcg { gain: self.gain.clone(), discount: Discount::Log2, k: self.k };
@@ -62,7 +63,7 @@ impl ApproxNdcgConfig {
     }
 }
 
-/// `1 - 1/Z sum_i G(y_i) / log2(1 + p_i)` at approximate positions `p_i`.
+/// The ApproxNDCG loss, `1 - 1/Z sum_i G(y_i) / log2(1 + p_i)`, at approximate positions `p_i`.
 #[doc(alias = "ApproxNDCG")]
 pub type ApproxNdcg = Surrogate<Ndcg>;
 

@@ -1,8 +1,8 @@
-//! Approximate precision at a cut-off.
+//! Precision at a cut-off, computed from approximate positions.
 //!
-//! `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`
-//! (approximation-framework, equation 13, with the positions of equation 20 and the truncation function of section
-//! 4.3).
+//! The surrogate is `1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))`, where `p_i = 1 + sum_{j != i} phi(alpha (s_j -
+//! s_i))` (approximation-framework, equation 13). The positions are those of equation 20, and the sigmoid is the
+//! truncation function of section 4.3.
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -26,22 +26,22 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
-/// paper's temperature.
+/// Configuration of [`ApproxPrecision`]. The default temperature trains scorers from scratch; [`paper`](Self::paper)
+/// has the paper's temperature.
 #[doc = example!("ApproxPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxPrecisionConfig {
-    /// `alpha`, the steepness of the positions, above 0.
+    /// The steepness `alpha` of the approximate positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
-    /// Steepness of the cut-off, above 0.
+    /// The steepness of the smooth cut-off, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// Cut-off, 1 or more.
+    /// The number of top ranks that count, 1 or more.
     #[config(default = 5)]
     pub k: usize,
-    /// Smooth step of the positions.
+    /// The smooth step function that approximate positions add up.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }
@@ -50,14 +50,14 @@ impl ApproxPrecisionConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `alpha` or `beta` not finite or not above 0, `k = 0`.
+    /// Returns an error if `alpha` or `beta` is not a finite number above 0, or if `k` is 0.
     pub fn init(&self) -> Result<ApproxPrecision, LossError> {
         let positions = Approximate { temperature: self.temperature, beta: self.beta, step: self.step };
         Surrogate::named(NAME, PrecisionAt { k: self.k }, positions)
     }
 }
 
-/// `1 - 1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))` at approximate positions `p_i`.
+/// The loss `1 - 1/k sum_i l_i sigmoid(beta (k + 1/2 - p_i))` at approximate positions `p_i`.
 #[doc(alias = "P@k")]
 pub type ApproxPrecision = Surrogate<PrecisionAt>;
 
@@ -82,8 +82,8 @@ mod tests {
         let found = value(config.init(), &[3.0, 2.0, 1.0], &[1.0, 0.0, 1.0]);
         assert!((found - 0.5).abs() < 1e-9, "{found}");
     }
-    /// Seven documents at position 4 count as within a cut-off of 5, except for `sigmoid(-15)`, 3e-7. The steps of
-    /// float32 just below 1 are a fifth of that number.
+    /// Seven documents at position 4 count as within a cut-off of 5, except for `sigmoid(-15)`, 3e-7. The spacing of
+    /// float32 numbers just below 1 is a fifth of 3e-7.
     #[test]
     fn defect_20_a_saturated_cutoff_keeps_the_gradient_of_float32() {
         let labels = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0];

@@ -1,9 +1,9 @@
-//! Approximate reciprocal rank.
+//! Reciprocal rank at approximate positions.
 //!
-//! `sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j)))`,
-//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`. The product is the truncation of approximation-framework, section
-//! 4.3, for "no relevant document ahead of i". Its logarithm is a sum of `-log(1 + exp(beta (p_i - p_j)))` over the
-//! relevant documents, so no factor vanishes.
+//! The surrogate is `sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j)))`, where
+//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`. The product approximates "no relevant document is above i" by the
+//! truncation function of approximation-framework, section 4.3. The logarithm of the product is a sum of
+//! `-log(1 + exp(beta (p_i - p_j)))` over the relevant documents, so no factor vanishes.
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -27,19 +27,19 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`ApproxRr`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("ApproxRrConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct ApproxRrConfig {
-    /// `alpha`, the steepness of the positions, above 0.
+    /// The steepness `alpha` of the approximate positions, above 0.
     #[config(default = "Temperature::spreads(20.0)")]
     pub temperature: Temperature,
-    /// Steepness of the truncation function, above 0.
+    /// The steepness of the truncation function, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// Smooth step of the positions.
+    /// The smooth step function that approximate positions add up.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }
@@ -48,14 +48,15 @@ impl ApproxRrConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `alpha` or `beta` not finite or not above 0.
+    /// Returns an error if `alpha` or `beta` is not a finite number above 0.
     pub fn init(&self) -> Result<ApproxRr, LossError> {
         let positions = Approximate { temperature: self.temperature, beta: self.beta, step: self.step };
         Surrogate::named(NAME, ReciprocalRank::new(), positions)
     }
 }
 
-/// `1 - sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j)))` at approximate positions `p_i`.
+/// The ApproxRR loss, `1 - sum_i l_i / p_i prod_{j != i} (1 - l_j sigmoid(beta (p_i - p_j)))`, at approximate positions
+/// `p_i`.
 #[doc(alias = "MRR")]
 #[doc(alias = "ApproxMRR")]
 #[doc(alias = "reciprocal rank")]

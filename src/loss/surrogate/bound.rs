@@ -1,18 +1,18 @@
-//! Type-one bounds: convex functions of a measure `E` in [0, 1] that are at least `1 - E` (direct-optimization; AdaRank
-//! minimizes the exponential one).
+//! Type-one bounds, convex functions of a measure `E` in [0, 1] that are at least `1 - E` (direct-optimization).
+//! AdaRank minimizes the exponential bound.
 
 use std::f64::consts::LN_2;
 
 use burn::tensor::{Tensor, activation::log_sigmoid};
 use serde::{Deserialize, Serialize};
 
-/// A bound of one minus a measure `E`.
+/// An upper bound of one minus a measure `E`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TypeOneBound {
-    /// `exp(-E)`
+    /// The bound `exp(-E)`.
     #[serde(rename = "exp")]
     Exponential,
-    /// `log2(1 + exp(-E))`
+    /// The bound `log2(1 + exp(-E))`.
     #[serde(rename = "logistic")]
     Logistic,
 }
@@ -29,7 +29,7 @@ impl TypeOneBound {
         }
     }
 
-    /// The bounds at measures of each query: `[batch]`.
+    /// Returns the bound at the measure of each query, `[batch]`.
     pub(super) fn of(self, measures: Tensor<1>) -> Tensor<1> {
         match self {
             Self::Exponential => measures.neg().exp(),

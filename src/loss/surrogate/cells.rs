@@ -1,10 +1,10 @@
-//! The cost of each cell (a measure under a relaxation), and the named loss that is the same.
+//! The cost of each cell, which is a measure under a relaxation, and the named loss that equals it.
 
 use std::fmt::{self, Display, Formatter};
 
 use super::names::{MeasureName, RelaxationName};
 
-/// A measure seen through a relaxation.
+/// A measure under a relaxation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     /// The measure.
@@ -13,24 +13,24 @@ pub struct Cell {
     pub relaxation: RelaxationName,
 }
 
-/// Time and memory of one query of n documents.
+/// The time and memory that one query of n documents takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellCost {
-    /// O(n^2) time in O(n) memory, by the primitives of [`op`](crate::op).
+    /// O(n^2) time and O(n) memory, with the primitives of [`op`](crate::op).
     Linear,
-    /// The same trial by trial: O(k n^2) time and O(k n) memory with `k` ranks that count.
+    /// O(k n^2) time and O(k n) memory, where `k` ranks count.
     Trials,
-    /// O(n^2) time and memory: tensors of pairs.
+    /// O(n^2) time and memory, for tensors of document pairs.
     Pairs,
     /// O(n^3) time and O(n^2) memory.
     Cubic,
 }
 
 impl CellCost {
-    /// Every cost, in the order of a legend.
+    /// Every cost, in the order of a table's legend.
     pub const ALL: [Self; 4] = [Self::Linear, Self::Trials, Self::Pairs, Self::Cubic];
 
-    /// The mark of a table.
+    /// Returns the letter that marks the cost in a table.
     pub fn mark(self) -> char {
         match self {
             Self::Linear => 'o',
@@ -53,15 +53,15 @@ impl Display for CellCost {
 }
 
 impl Cell {
-    /// Every cell, measure by measure.
+    /// Returns every cell, measure by measure.
     pub fn all() -> impl Iterator<Item = Self> {
         let of =
             |&measure: &MeasureName| RelaxationName::ALL.iter().map(move |&relaxation| Self { measure, relaxation });
         MeasureName::ALL.iter().flat_map(of)
     }
 
-    /// Returns the cost under the model of ranks in which trials are independent. The exact distribution replaces one
-    /// `n` of the time by `log n` in float32 on a CPU; elsewhere it takes `29 sqrt(1 + ln n)` times as long.
+    /// Returns the cost in the rank model with independent trials. In float32 on a CPU, the exact rank model replaces
+    /// one `n` of the time by `log n`. Elsewhere, the exact rank model takes `29 sqrt(1 + ln n)` times as long.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Err, KendallTau, RPrecision, Success};
         use RelaxationName::{
@@ -77,7 +77,7 @@ impl Cell {
         }
     }
 
-    /// Returns the registered loss that is this cell under another name, if there is one.
+    /// Returns the name of the registered loss that equals this cell, if there is one.
     pub fn named(self) -> Option<&'static str> {
         use MeasureName::{Ap, Dcg, Err, KendallTau, Ndcg, Precision, Rr};
         use RelaxationName::{ApproximatePositions, ExpectedRanks, RankIndicators, SigmoidRanks};

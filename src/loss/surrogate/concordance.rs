@@ -1,4 +1,4 @@
-//! Pairs of documents in the order of their labels minus those in the other order, under each form of relaxation.
+//! Computes the number of correctly ordered pairs minus the number of inverted pairs, under each form of relaxation.
 
 use burn::tensor::Tensor;
 
@@ -6,7 +6,8 @@ use super::relaxation::{Indicators, PairSteps};
 use crate::loss::lists::{Lists, sum_documents};
 use crate::op::{PairLoss, PairWeight, Step, differences, pair_loss};
 
-/// By a smooth step between two documents; `pairs` gives the number of pairs of each query, `[B]`.
+/// Computes the concordance from a smooth step between two documents. `pairs` returns the number of pairs of each
+/// query, `[B]`.
 pub(super) fn by_steps(lists: &Lists, steps: &PairSteps, pairs: impl Fn() -> Tensor<1>) -> Tensor<1> {
     let PairSteps { by, steepness, step } = steps;
     let by = Lists { scores: by.clone(), ..lists.clone() }.centered();
@@ -29,7 +30,7 @@ pub(super) fn by_steps(lists: &Lists, steps: &PairSteps, pairs: impl Fn() -> Ten
     pairs() - sum_documents(misplaced) * 2.0
 }
 
-/// `exp(t) / 2` for `t < 0`, `1 - exp(-t) / 2` for others, without an exponential that overflows.
+/// Returns `exp(t) / 2` for `t < 0` and `1 - exp(-t) / 2` otherwise, without an exponential that overflows.
 fn laplace(t: Tensor<3>) -> Tensor<3> {
     let below = t.clone().lower_elem(0.0);
     // Not the absolute value, whose derivative at 0 is 0.
@@ -37,12 +38,12 @@ fn laplace(t: Tensor<3>) -> Tensor<3> {
     (small.clone().neg() + 1.0).mask_where(below, small)
 }
 
-/// By the chance that `y` is above `x`, at `[.., x, y]`.
+/// Computes the concordance from the probability that `y` is above `x`, at `[.., x, y]`.
 pub(super) fn by_chances(lists: &Lists, chances: Tensor<3>) -> Tensor<1> {
     sum_pairs((chances * -2.0 + 1.0) * more_relevant(lists))
 }
 
-/// By soft indicators: the document at one rank and the document at a rank below it.
+/// Computes the concordance from soft indicators, by comparing the documents at each rank and at the ranks below it.
 pub(super) fn by_indicators(lists: &Lists, indicators: &Indicators) -> Tensor<1> {
     let at_ranks = indicators.matrix(&lists.mask);
     let ordered = more_relevant(lists);
@@ -53,13 +54,13 @@ pub(super) fn by_indicators(lists: &Lists, indicators: &Indicators) -> Tensor<1>
     sum_documents((at_ranks * below).sum_dim(2).squeeze_dim(2))
 }
 
-/// 1 at `[.., x, y]` for documents `x` of a larger label than `y`, else 0.
+/// Returns 1 at `[.., x, y]` if document `x` has a larger label than document `y`, else 0.
 fn more_relevant(lists: &Lists) -> Tensor<3> {
     let larger = differences(&lists.labels).lower_elem(0.0).float().cast(lists.mask.dtype());
     larger * lists.mask.clone().unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
 }
 
-/// Sums over all pairs: `[B, N, N]` to `[B]`.
+/// Sums over all pairs, from `[B, N, N]` to `[B]`.
 fn sum_pairs(x: Tensor<3>) -> Tensor<1> {
     sum_documents(x.sum_dim(2).squeeze_dim(2))
 }

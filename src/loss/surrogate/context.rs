@@ -10,8 +10,8 @@
 //! | [`sum_within`](MeasureContext::sum_within) `sum_x a_x [r_x <= k]`, `k` of each query | as `sum` | as `sum` | `sum_x a_x P(R_x <= k)` |
 //! | [`concordance`](MeasureContext::concordance) pairs in order minus others | the step of the positions | `h` of both documents | chances that one is above the other |
 //!
-//! Positions and ranks are computed once for a list, whatever operations the measure uses.
-//! [`Expected`](super::Expected) says what each operation costs under the expected relaxation.
+//! Positions and ranks are computed once for each list, regardless of the operations that the measure uses.
+//! [`Expected`](super::Expected) states what each operation costs under the expected relaxation.
 
 use std::cell::{Cell, RefCell};
 
@@ -28,20 +28,20 @@ use crate::measure::Gain;
 use crate::op::shape::assert_same;
 use crate::op::{PairLoss, PairWeight, Step, at_rank, differences, ideal_dcg, pair_loss, step_sum};
 
-/// One batch, as a [`PositionMeasure`](super::PositionMeasure) sees it through a relaxation.
+/// A batch under a relaxation, as a [`PositionMeasure`](super::PositionMeasure) sees it.
 pub struct MeasureContext<'a> {
     lists: &'a Lists,
     relaxed: Relaxed,
     undefined: Cell<Option<&'static str>>,
     documents_meet: Cell<bool>,
     expected: RefCell<Vec<(PositionFunction, Option<usize>)>>,
-    /// How many numbers the used operations hold for each pair of documents.
+    /// The number of values that the used operations store per document pair.
     numbers_per_pair: Cell<u64>,
 }
 
-/// About how many numbers are held for each pair of documents, as `burn-rank bench` measures it. The constants are for
-/// products over the documents above by positions, and for Kendall's tau by steps without a kernel, by chances, and by
-/// soft indicators.
+/// The approximate number of stored values per document pair, as measured by `burn-rank bench`. `NONE_ABOVE` is for
+/// products over the documents above, computed from positions. The other constants are for Kendall's tau, computed from
+/// steps without a kernel, from probabilities, or from soft indicators.
 const NONE_ABOVE: u64 = 6;
 const BY_STEPS: u64 = 3;
 const BY_CHANCES: u64 = 3;
@@ -54,53 +54,55 @@ impl<'a> MeasureContext<'a> {
         Self { lists, relaxed, undefined, documents_meet, expected, numbers_per_pair }
     }
 
-    /// The first operation that was used although the relaxation does not define it.
+    /// Returns the first used operation that the relaxation does not define, if any.
     pub(super) fn undefined(&self) -> Option<&'static str> {
         self.undefined.get()
     }
 
-    /// Whether an operation was used that compares two documents.
+    /// Returns whether a used operation compares two documents.
     pub(super) fn documents_meet(&self) -> bool {
         self.documents_meet.get()
     }
 
-    /// The functions of a rank whose expectations were computed, with their cut-offs.
+    /// Returns the functions of a rank whose expectations were computed, with their cut-offs.
     pub(super) fn expected(&self) -> Vec<(PositionFunction, Option<usize>)> {
         self.expected.borrow().clone()
     }
 
-    /// Returns how many numbers per pair of documents the used operations hold.
+    /// Returns how many values per document pair the used operations store.
     pub(super) fn numbers_per_pair(&self) -> u64 {
         self.numbers_per_pair.get()
     }
 
-    /// Records an operation that holds numbers for each pair of documents.
+    /// Records an operation that stores values for each document pair.
     fn holds(&self, numbers_per_pair: u64) {
         self.numbers_per_pair.update(|held| held + numbers_per_pair);
     }
 
-    /// Gain of each document, times its weight if there are weights: `[B, N]`.
+    /// Returns the gain of each document, times its weight if there are weights: `[B, N]`.
     pub fn gains(&self, gain: &Gain) -> Tensor<2> {
         self.lists.weighted(self.lists.gains(gain))
     }
 
-    /// 1 at relevant documents, else 0; times the weight of the document if there are weights: `[B, N]`.
+    /// Returns 1 at relevant documents and 0 elsewhere, times the weight of the document if there are weights:
+    /// `[B, N]`.
     pub fn relevance(&self) -> Tensor<2> {
         self.lists.weighted(self.lists.relevance())
     }
 
-    /// Sum of the [`relevance`](Self::relevance), with 1 in place of 0 so that it can be a divisor: `[B]`.
+    /// Returns the sum of the [`relevance`](Self::relevance), `[B]`. A sum of 0 is replaced by 1, so the result can be
+    /// a divisor.
     pub fn relevant(&self) -> Tensor<1> {
         one_in_place_of_zero(sum_documents(self.relevance()))
     }
 
-    /// `sum_x a_x f(position of x)` over the documents within the cut-off: `[B]`.
+    /// Returns `sum_x a_x f(position of x)` over the documents within the cut-off: `[B]`.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
     ///
     /// # Panics
-    /// `a` of another shape than the scores.
+    /// Panics if `a` and the scores differ in shape.
     #[track_caller]
     pub fn sum(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
         assert_same("sum", ("scores", &self.lists.scores), &[("a", &a)]);
@@ -114,34 +116,36 @@ impl<'a> MeasureContext<'a> {
         })
     }
 
-    /// `sum_x a_x f(position of x) (b_x + sum of b_y over y above x)` over the documents within the cut-off: `[B]`.
+    /// Returns `sum_x a_x f(position of x) (b_x + sum of b_y over y above x)` over the documents within the cut-off:
+    /// `[B]`.
     ///
     /// # Shapes
     /// - `a`, `b`: `[batch, documents]`, 0 at padded places
     ///
     /// # Panics
-    /// `a` or `b` of another shape than the scores.
+    /// Panics if `a` or `b` differs from the scores in shape.
     #[track_caller]
     pub fn sum_with_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
         self.with_above(a, f, Some(b), k)
     }
 
-    /// [`sum_with_above`](Self::sum_with_above) with `b = a`, as average precision needs it:
-    /// `sum_x a_x f(position of x) (a_x + sum of a_y over y above x)`. With soft indicators it takes half the time.
+    /// Returns [`sum_with_above`](Self::sum_with_above) with `b = a`, which average precision needs:
+    /// `sum_x a_x f(position of x) (a_x + sum of a_y over y above x)`. With soft indicators, this takes half the time
+    /// of `sum_with_above`.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
     ///
     /// # Panics
-    /// `a` of another shape than the scores.
+    /// Panics if `a` and the scores differ in shape.
     #[track_caller]
     pub fn sum_with_same_above(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_same_above", ("scores", &self.lists.scores), &[("a", &a)]);
         self.with_above(a, f, None, k)
     }
 
-    /// [`sum_with_above`](Self::sum_with_above), with `a` in the place of `b` if there is no `b`.
+    /// Computes [`sum_with_above`](Self::sum_with_above), with `a` in place of `b` if there is no `b`.
     fn with_above(&self, a: Tensor<2>, f: &PositionFunction, b: Option<Tensor<2>>, k: Option<usize>) -> Tensor<1> {
         self.documents_meet.set(true);
         match &self.relaxed {
@@ -165,14 +169,14 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// `sum_x a_x f(position of x) [no relevant document above x]` over the documents within the cut-off: `[B]`. It
-    /// takes O(n) memory, with soft indicators O(n log n).
+    /// Returns `sum_x a_x f(position of x) [no relevant document above x]` over the documents within the cut-off:
+    /// `[B]`. This sum takes O(n) memory, or O(n log n) with soft indicators.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places and at documents that are not relevant
     ///
     /// # Panics
-    /// `a` of another shape than the scores.
+    /// Panics if `a` and the scores differ in shape.
     #[track_caller]
     pub fn sum_with_no_relevant_above(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_no_relevant_above", ("scores", &self.lists.scores), &[("a", &a)]);
@@ -185,16 +189,16 @@ impl<'a> MeasureContext<'a> {
         sum_documents(weigh(a * odds.neg().exp(), f, k, positions))
     }
 
-    /// `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off: `[B]`. It
-    /// takes O(n^2) memory with positions, O(n log n) with soft indicators. If `b` is the relevance and `a` is 0 at
-    /// every other document, [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the same and needs
-    /// less.
+    /// Returns `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off:
+    /// `[B]`. This sum takes O(n^2) memory with positions, or O(n log n) with soft indicators. If `b` is the relevance
+    /// and `a` is 0 at irrelevant documents, [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the
+    /// same value with less memory.
     ///
     /// # Shapes
     /// - `a`, `b`: `[batch, documents]`, 0 at padded places
     ///
     /// # Panics
-    /// `a` or `b` of another shape than the scores.
+    /// Panics if `a` or `b` differs from the scores in shape.
     #[track_caller]
     pub fn sum_with_none_above(&self, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<1> {
         assert_same("sum_with_none_above", ("scores", &self.lists.scores), &[("a", &a), ("b", &b)]);
@@ -220,7 +224,8 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// Whether a relevant document is within the cut-off: `[B]`. It takes O(n) memory.
+    /// Returns the relaxed indicator that a relevant document is within the cut-off: `[B]`. This operation takes O(n)
+    /// memory.
     pub fn any_relevant_within(&self, k: usize) -> Tensor<1> {
         self.documents_meet.set(true);
         let relevance = self.lists.relevance();
@@ -241,14 +246,14 @@ impl<'a> MeasureContext<'a> {
         none.neg() + 1.0
     }
 
-    /// `sum_x a_x [r_x <= k]` with a cut-off `k` of each query: `[B]`.
+    /// Returns `sum_x a_x [r_x <= k]` with a separate cut-off `k` for each query: `[B]`.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
     /// - `k`: `[batch]`, whole numbers, 1 or above
     ///
     /// # Panics
-    /// `a` of another shape than the scores.
+    /// Panics if `a` and the scores differ in shape.
     #[track_caller]
     pub fn sum_within(&self, a: Tensor<2>, k: Tensor<1>) -> Tensor<1> {
         assert_same("sum_within", ("scores", &self.lists.scores), &[("a", &a)]);
@@ -268,9 +273,9 @@ impl<'a> MeasureContext<'a> {
         })
     }
 
-    /// The pairs of documents of different labels that are in the order of their labels, minus those that are in the
-    /// other order: `[B]`. It takes O(n) memory with positions of the logistic and tanh steps, otherwise O(n^2), and
-    /// O(n^3) time with soft indicators.
+    /// Returns the number of correctly ordered pairs with different labels, minus the number of inverted ones: `[B]`.
+    /// With positions, the concordance takes O(n) memory for the logistic and tanh steps, and O(n^2) memory for other
+    /// steps. With soft indicators, the concordance takes O(n^3) time.
     pub fn concordance(&self) -> Tensor<1> {
         self.documents_meet.set(true);
         match &self.relaxed {
@@ -294,7 +299,8 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// Number of pairs of documents of different labels, with 1 in place of 0 so that it can be a divisor: `[B]`.
+    /// Returns the number of pairs with different labels, `[B]`. A number of 0 is replaced by 1, so the result can be a
+    /// divisor.
     pub fn pairs(&self) -> Tensor<1> {
         // A hinge of margin 1 between equal scores counts the pairs.
         let Lists { labels, mask, .. } = self.lists;
@@ -304,11 +310,12 @@ impl<'a> MeasureContext<'a> {
         one_in_place_of_zero(sum_documents(below))
     }
 
-    /// `sum_x a_x f(r_x)` in descending order of `a`, which is its largest value for a decreasing `f`, with 1 in place
-    /// of 0 so that it can be a divisor: `[B]`. Carries no gradient.
+    /// Returns `sum_x a_x f(r_x)` with the documents in descending order of `a`, `[B]`. For a decreasing `f`, this is
+    /// the largest value of the sum. A sum of 0 is replaced by 1, so the result can be a divisor. The ideal value
+    /// carries no gradient.
     ///
     /// # Panics
-    /// `a` of another shape than the scores.
+    /// Panics if `a` and the scores differ in shape.
     #[track_caller]
     pub fn ideal(&self, a: Tensor<2>, f: &PositionFunction, k: Option<usize>) -> Tensor<1> {
         assert_same("ideal", ("scores", &self.lists.scores), &[("a", &a)]);
@@ -316,13 +323,13 @@ impl<'a> MeasureContext<'a> {
         one_in_place_of_zero(ideal_dcg(a, self.lists.mask.clone(), values))
     }
 
-    /// `f` at whole ranks within the cut-off, 0 at padded places.
+    /// Returns `f` at whole ranks, 0 beyond the cut-off and at padded places.
     fn at(&self, f: &PositionFunction, ranks: &Tensor<2>, k: Option<usize>) -> Tensor<2> {
         at_rank(ranks.clone(), f.up_to(ranks.dims()[1], k)) * self.lists.mask.clone()
     }
 
-    /// Returns the sum of expectations and records them. If they are not defined, that is recorded, and the value has
-    /// no meaning.
+    /// Sums the expectations and records their function and cut-off. If the relaxation does not define the
+    /// expectations, the operation is recorded and the value is meaningless.
     fn expected_sum(
         &self,
         f: &PositionFunction,
@@ -339,14 +346,14 @@ impl<'a> MeasureContext<'a> {
         ))
     }
 
-    /// Records that the relaxation does not define an operation. The value, `instead`, has no meaning then.
+    /// Records that the relaxation does not define an operation, and returns the meaningless value `instead`.
     fn not_defined(&self, operation: &'static str, instead: Tensor<2>) -> Tensor<2> {
         self.undefined.set(self.undefined.get().or(Some(operation)));
         instead
     }
 }
 
-/// `a_x f(p_x) sigmoid(beta (k + 1/2 - p_x))`: `[B, N]`.
+/// Returns `a_x f(p_x) sigmoid(beta (k + 1/2 - p_x))`, `[B, N]`; without a cut-off, the sigmoid is left out.
 fn weigh(
     a: Tensor<2>,
     f: &PositionFunction,
@@ -362,8 +369,8 @@ fn weigh(
     }
 }
 
-/// `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory. Ranks differ by at least 1, so the logistic step
-/// between them is 0 or 1.
+/// Returns `out_i = sum over j with r_j <= r_i of v_j`, in O(n) memory. Ranks differ by at least 1, so the steep
+/// logistic step between two ranks is 0 or 1.
 ///
 /// # Shapes
 /// - `ranks` (distinct whole numbers), `v`, output: `[batch, documents]`

@@ -1,7 +1,8 @@
-//! The temperature of a surrogate that names none: in spreads of scores, one for each relaxation.
+//! The default temperature of each relaxation, in spreads of scores.
 //!
-//! The papers' temperatures, in scores, train badly from scratch, since a temperature has no meaning without the spread
-//! of the scores. benchmarks/losses.md says how these were found, only on validation queries.
+//! The papers' temperatures, in scores, train badly from scratch, because a temperature is meaningless without the
+//! spread of the scores. The page benchmarks/losses.md says how the default temperatures were found, using only
+//! validation queries.
 
 use super::cells::Cell;
 use super::names::{MeasureName, RelaxationName};
@@ -9,7 +10,7 @@ use super::relaxed_measure::{self, named_cell};
 use crate::json::Map;
 
 impl Cell {
-    /// The temperature in spreads, `times` as smooth as the one for scorers.
+    /// Returns the temperature in spreads, `times` as smooth as the one for scorers.
     pub(super) fn default_temperature(self, times: f64) -> f64 {
         match self.relaxation {
             RelaxationName::ApproximatePositions => 20.0 / times,
@@ -27,8 +28,8 @@ impl Cell {
     }
 }
 
-/// The same for a registered loss, by its name and the parameters that name a cell. None for a loss that is no cell: no
-/// temperature was searched for it.
+/// Returns the default temperature of a registered loss, from its name and parameters. The result is `None` for a loss
+/// that is not a cell, because no temperature was searched for it.
 pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
     let cell = match name {
         relaxed_measure::NAME => {
@@ -40,7 +41,7 @@ pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64)
     Some(cell.default_temperature(times))
 }
 
-/// Whether every rank counts, each less than the one before.
+/// Returns whether every rank counts, and each rank counts less than the one before.
 fn falls_gradually(measure: MeasureName) -> bool {
     match measure {
         MeasureName::Ndcg | MeasureName::Dcg | MeasureName::Ap | MeasureName::Err | MeasureName::Rbp => true,

@@ -8,20 +8,20 @@ use crate::measure::Discount;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscountShape {
-    /// `1 / log2(1 + r)`
+    /// The discount `1 / log2(1 + r)`.
     #[default]
     Log2,
-    /// `1 / ln(1 + r)`
+    /// The discount `1 / ln(1 + r)`.
     Natural,
-    /// `r^-exponent`
+    /// The discount `r^-exponent`.
     Power,
-    /// `1 / r`
+    /// The discount `1 / r`.
     Zipf,
-    /// `2^-r`
+    /// The discount `2^-r`.
     Exponential,
-    /// 1 at ranks 1 and 2, then `ln 2 / ln r`
+    /// The discount that is 1 at ranks 1 and 2, and `ln 2 / ln r` at later ranks.
     Letor,
-    /// `table[r - 1]`, 0 beyond
+    /// The discount `table[r - 1]`, 0 beyond the table.
     Table(Vec<f64>),
 }
 

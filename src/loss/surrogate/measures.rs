@@ -1,6 +1,6 @@
-//! Measures written over positions, for [`Surrogate`](super::Surrogate): NDCG, DCG, average precision, reciprocal rank
-//! and expected reciprocal rank. Measures of relevance within a cut-off and measures of pairs are in
-//! `relevance_measures.rs`. See [`MeasureContext`] for the operations.
+//! NDCG, DCG, average precision, reciprocal rank and expected reciprocal rank, written over positions for
+//! [`Surrogate`](super::Surrogate). The file `relevance_measures.rs` has the measures of relevance within a cut-off and
+//! the measures of pairs. [`MeasureContext`] documents the operations that a measure may use.
 
 use burn::tensor::{Bool, Tensor};
 
@@ -11,24 +11,24 @@ use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
 use crate::loss::lists::Lists;
 use crate::measure::{Discount, Gain};
 
-/// `sum_x G(y_x) D(r_x)`
+/// DCG, the sum `sum_x G(y_x) D(r_x)`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Dcg {
     /// Gain of a label.
     pub gain: Gain,
     /// Discount of a rank.
     pub discount: Discount,
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
 }
 
 impl Dcg {
-    /// DCG of the whole list with gain `2^y - 1` and discount `1 / log2(1 + r)`.
+    /// Creates the DCG of the whole list with gain `2^y - 1` and discount `1 / log2(1 + r)`.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with another cut-off, 1 or more; none for the whole list.
+    /// Sets the number of top ranks that count, 1 or more; `None` counts the whole list.
     pub fn with_k(self, k: Option<usize>) -> Self {
         Self { k, ..self }
     }
@@ -62,7 +62,7 @@ impl PositionMeasure for Dcg {
     }
 }
 
-/// DCG over its largest attainable value.
+/// NDCG, the DCG divided by its largest attainable value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ndcg {
     /// The DCG that is normalized.
@@ -70,12 +70,12 @@ pub struct Ndcg {
 }
 
 impl Ndcg {
-    /// NDCG of the whole list with gain `2^y - 1` and discount `1 / log2(1 + r)`.
+    /// Creates the NDCG of the whole list with gain `2^y - 1` and discount `1 / log2(1 + r)`.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with another cut-off, 1 or more; none for the whole list.
+    /// Sets the number of top ranks that count, 1 or more; `None` counts the whole list.
     pub fn with_k(self, k: Option<usize>) -> Self {
         Self { dcg: self.dcg.with_k(k) }
     }
@@ -105,22 +105,23 @@ impl PositionMeasure for Ndcg {
     }
 }
 
-/// `1/|l| sum_x l_x / r_x (relevant documents at or above x)`
+/// Average precision, `1/|l| sum_x l_x / r_x (relevant documents at or above x)`.
 #[doc(alias = "MAP")]
 #[doc(alias = "AP")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct AveragePrecision {
-    /// Cut-off; none for the whole list. The sum is divided by the number of all relevant documents in either case.
+    /// The number of top ranks that count; `None` counts the whole list. In either case, the sum is divided by the
+    /// number of all relevant documents.
     pub k: Option<usize>,
 }
 
 impl AveragePrecision {
-    /// Average precision of the whole list.
+    /// Creates the average precision of the whole list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with another cut-off, 1 or more; none for the whole list.
+    /// Sets the number of top ranks that count, 1 or more; `None` counts the whole list.
     pub fn with_k(self, k: Option<usize>) -> Self {
         Self { k }
     }
@@ -144,23 +145,23 @@ impl PositionMeasure for AveragePrecision {
     }
 }
 
-/// One over the rank of the first relevant document; 0 if that is beyond the cut-off.
+/// Reciprocal rank, one over the rank of the first relevant document, or 0 if that rank is beyond the cut-off.
 #[doc(alias = "MRR")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ReciprocalRank {
-    /// Use `sum_x l_x / r_x` instead, which is the same for one relevant document (smoothrank, section 4.1).
+    /// Whether to use `sum_x l_x / r_x` instead, which is the same for one relevant document (smoothrank, section 4.1).
     pub linear: bool,
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
 }
 
 impl ReciprocalRank {
-    /// The reciprocal rank of the first relevant document, however many there are.
+    /// Creates the reciprocal rank of the first relevant document in the whole list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with another cut-off, 1 or more; none for the whole list.
+    /// Sets the number of top ranks that count, 1 or more; `None` counts the whole list.
     pub fn with_k(self, k: Option<usize>) -> Self {
         Self { k, ..self }
     }
@@ -191,20 +192,20 @@ impl PositionMeasure for ReciprocalRank {
     }
 }
 
-/// `sum_x g_x / r_x prod of (1 - g_y) over y above x`, where a reader stops at `x` with the chance
-/// `g_x = (2^{y_x} - 1) / 2^{maximum grade}`.
+/// Expected reciprocal rank, `sum_x g_x / r_x prod of (1 - g_y) over y above x`. A reader stops at document `x` with
+/// probability `g_x = (2^{y_x} - 1) / 2^{maximum grade}`.
 #[doc(alias = "ERR")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectedReciprocalRank {
     maximum_grade: u32,
-    /// The chance to stop at each label.
+    /// The probability that a reader stops at each label.
     stops: Gain,
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     k: Option<usize>,
 }
 
 impl ExpectedReciprocalRank {
-    /// The measure of labels from 0 to `maximum_grade`, from 1 to 30.
+    /// Creates the measure for labels from 0 to `maximum_grade`, which must be from 1 to 30.
     pub fn new(maximum_grade: u32) -> Self {
         let stop = |label: u32| (f64::from(label).exp2() - 1.0) * (-f64::from(maximum_grade)).exp2();
         // `check` refuses other grades, which have no table.
@@ -212,22 +213,22 @@ impl ExpectedReciprocalRank {
         Self { maximum_grade, stops: Gain::Table(labels.map(stop).collect()), k: None }
     }
 
-    /// The same with another cut-off, 1 or more; none for the whole list.
+    /// Sets the number of top ranks that count, 1 or more; `None` counts the whole list.
     pub fn with_k(self, k: Option<usize>) -> Self {
         Self { k, ..self }
     }
 
-    /// Label of a perfect document.
+    /// Returns the label of a perfect document.
     pub fn maximum_grade(&self) -> u32 {
         self.maximum_grade
     }
 }
 
-/// The largest exponential label of a loss.
+/// The largest label that a loss with an exponential gain accepts.
 const LARGEST_GRADE: u32 = MAX_EXPONENTIAL_LABEL as u32;
 
 impl Default for ExpectedReciprocalRank {
-    /// The measure of labels from 0 to 4.
+    /// Creates the measure for labels from 0 to 4.
     fn default() -> Self {
         Self::new(4)
     }

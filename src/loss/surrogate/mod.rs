@@ -1,12 +1,12 @@
 //! Turns any measure into a surrogate. A measure is written once over positions, cut-offs and gains, as a
-//! [`PositionMeasure`]; each [`Relaxation`] makes a loss of it. The named surrogates of the papers are such pairs of
-//! measure and relaxation.
+//! [`PositionMeasure`]; each [`Relaxation`] turns it into a loss. Each named surrogate of the papers is one measure
+//! under one relaxation.
 //!
-//! Every measure of this crate is defined under every relaxation of this crate: [`RelaxedMeasure`] has all of them by
-//! name. A relaxation that you write may leave operations out; a measure that uses one of them is rejected when the
-//! loss is built.
+//! Every measure of this crate is defined under every relaxation of this crate, and [`RelaxedMeasure`] has all
+//! combinations by name. Your own relaxation may leave operations undefined. A measure that uses an undefined operation
+//! is rejected when the loss is built.
 //!
-//! Cost: the measure's operations, O(n^2) each (see [`MeasureContext`]), times the number of draws for a relaxation
+//! Cost: O(n^2) for each operation of the measure (see [`MeasureContext`]), times the number of draws for a relaxation
 //! with noise.
 
 pub(super) mod approx_ap;

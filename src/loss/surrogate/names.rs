@@ -1,10 +1,10 @@
-//! The measures and relaxations that a configuration joins by name, and the parameters that each one has.
+//! The measures and relaxations that a configuration can combine by name, and their parameters.
 
 use serde::{Deserialize, Serialize};
 
 use super::relaxation::RankModel;
 
-/// Defines an enum of names, with the name as it is written and the parameters of each.
+/// Defines an enum of names, with the written name and the parameters of each.
 macro_rules! names {
     (
         $(#[$attribute:meta])* $type:ident
@@ -17,7 +17,7 @@ macro_rules! names {
         }
 
         impl $type {
-            /// All of them, in the order of the tables.
+            /// Every variant, in the order of the tables.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Returns the name in configuration files.
@@ -27,7 +27,7 @@ macro_rules! names {
                 }
             }
 
-            /// The keys of its parameters, the temperature of a relaxation first.
+            /// Returns the keys of the parameters; the temperature of a relaxation comes first.
             pub fn parameters(self) -> &'static [&'static str] {
                 match self {
                     $(Self::$variant => &$parameters,)*
@@ -86,12 +86,12 @@ names! {
 }
 
 impl MeasureName {
-    /// The default cut-off of a measure that needs one; none for other measures.
+    /// Returns the default cut-off of a measure that needs one, or `None` for other measures.
     pub(super) fn default_cutoff(self) -> Option<usize> {
         matches!(self, Self::Precision | Self::Recall | Self::Success).then_some(5)
     }
 
-    /// The default distribution of ranks. Measures of the first relevant document need the exact one.
+    /// Returns the default distribution of ranks. Measures of the first relevant document need the exact distribution.
     pub(super) fn default_model(self) -> RankModel {
         match self {
             Self::Rr | Self::Err | Self::Success => RankModel::Exact,
@@ -101,12 +101,12 @@ impl MeasureName {
 }
 
 impl RelaxationName {
-    /// The key of the temperature, which is the first of its parameters.
+    /// Returns the key of the temperature, which is the first parameter.
     pub(super) fn symbol(self) -> &'static str {
         self.parameters()[0]
     }
 
-    /// The temperature of the papers, in scores. Where they give none, 1.
+    /// Returns the temperature of the papers in scores, or 1 if they give none.
     pub(super) fn paper_value(self) -> f64 {
         if self == Self::ApproximatePositions { 10.0 } else { 1.0 }
     }

@@ -13,27 +13,28 @@ use crate::op::{ExponentialTerm, log2_discount};
 #[derive(Clone)]
 pub struct PositionFunction {
     at: Arc<dyn Fn(Tensor<2>) -> Tensor<2> + Send + Sync>,
-    /// The discount that the function is, if any; expectations of some discounts are cheap.
+    /// The discount that the function equals, if any; some discounts have cheap expectations.
     discount: Option<Discount>,
-    /// The exponential of the rank, counted from 0, if the function was created as a single one.
+    /// The single exponential of the rank, counted from 0, that the function equals, if any.
     exponential: Option<ExponentialTerm>,
-    /// The values at the first ranks, computed once up to the highest rank that was needed.
+    /// The values at the first ranks, cached up to the highest rank that was needed.
     at_ranks: Arc<Mutex<Vec<f64>>>,
 }
 
 impl PositionFunction {
-    /// A function of real positions from 1 on, applied element by element.
+    /// Creates a function of real positions, 1 or above, that is applied element by element.
     pub fn new(at: impl Fn(Tensor<2>) -> Tensor<2> + Send + Sync + 'static) -> Self {
         Self { at: Arc::new(at), discount: None, exponential: None, at_ranks: Arc::default() }
     }
 
-    /// `first ratio^(position - 1)`, for a ratio above 0 and below 1. Its expectation is cheap.
+    /// Creates the function `first ratio^(position - 1)`, for a ratio above 0 and below 1. The expectation of a
+    /// geometric function is cheap.
     pub fn geometric(first: f64, ratio: f64) -> Self {
         let at = move |positions: Tensor<2>| ((positions - 1.0) * ratio.ln()).exp() * first;
         Self { exponential: Some(ExponentialTerm { coefficient: first, base: ratio }), ..Self::new(at) }
     }
 
-    /// The constant 1: counts documents.
+    /// Creates the constant function 1, which counts documents.
     pub fn one() -> Self {
         Discount::Power { exponent: 0.0 }.into()
     }
@@ -43,15 +44,15 @@ impl PositionFunction {
         self.discount.as_ref()
     }
 
-    /// The one exponential of the rank, counted from 0, that the function was made as, if it was.
+    /// Returns the single exponential of the rank, counted from 0, that the function equals, if any.
     pub(super) fn exponential(&self) -> Option<ExponentialTerm> {
         self.exponential
     }
 
-    /// Values at real positions, in the shape of the positions.
+    /// Returns the values at real positions, in the shape of the positions.
     ///
     /// # Panics
-    /// A function that does not keep the shape of the positions.
+    /// Panics if the function does not keep the shape of the positions.
     #[track_caller]
     pub fn at(&self, positions: Tensor<2>) -> Tensor<2> {
         let values = (self.at)(positions.clone());
@@ -59,7 +60,7 @@ impl PositionFunction {
         values
     }
 
-    /// Values at the ranks 1 to `n`.
+    /// Returns the values at the ranks 1 to `n`.
     pub(super) fn at_ranks(&self, n: usize) -> Vec<f64> {
         if let Some(discount) = &self.discount {
             return (1..=n).map(|rank| discount.at(rank)).collect();
@@ -72,7 +73,7 @@ impl PositionFunction {
         known[..n].to_vec()
     }
 
-    /// The values at the ranks 1 to `n`, 0 beyond the cut-off.
+    /// Returns the values at the ranks 1 to `n`, 0 beyond the cut-off.
     pub(super) fn up_to(&self, n: usize, k: Option<usize>) -> Vec<f64> {
         let mut values = self.at_ranks(k.map_or(n, |k| k.min(n)));
         values.resize(n, 0.0);
@@ -111,7 +112,7 @@ impl From<Discount> for PositionFunction {
     }
 }
 
-/// A discount at real positions; a table is interpolated linearly between ranks.
+/// Returns a discount at real positions; a table is interpolated linearly between ranks.
 fn discount_at(discount: &Discount, positions: Tensor<2>) -> Tensor<2> {
     use std::f64::consts::LN_2;
     match discount {

@@ -1,4 +1,4 @@
-//! `PositionMeasure`: a measure written over positions, for relaxations to evaluate.
+//! `PositionMeasure`, a measure written over positions, which relaxations evaluate.
 
 use std::fmt::Debug;
 
@@ -10,7 +10,7 @@ use crate::loss::error::LossError;
 use crate::loss::lists::Lists;
 use crate::measure::Gain;
 
-/// A measure of a ranked list, written over positions. [`Ndcg`](super::Ndcg) and others are ready made.
+/// A measure of a ranked list, written over positions. This crate provides [`Ndcg`](super::Ndcg) and other measures.
 ///
 /// ```
 /// use burn::tensor::Tensor;
@@ -34,42 +34,44 @@ use crate::measure::Gain;
 /// # Ok::<(), burn_rank::loss::LossError>(())
 /// ```
 pub trait PositionMeasure: Debug + Send + Sync {
-    /// Name of the measure.
+    /// Returns the name of the measure.
     fn name(&self) -> &'static str;
 
-    /// Checks the parameters; `loss` is the name used in messages.
+    /// Checks the parameters, and uses `loss` as the name in messages.
     ///
     /// # Errors
-    /// [`LossError::Parameter`] for the first parameter out of its range. By default every value is valid.
+    /// Returns [`LossError::Parameter`] for the first parameter that is out of range. By default, every value is valid.
     fn check(&self, _loss: &'static str) -> Result<(), LossError> {
         Ok(())
     }
 
-    /// Returns `NormalizedMeasure`, the default, for a measure that is normalized to [0, 1].
+    /// Returns how the loss follows from the measure. The default, `NormalizedMeasure`, is for a measure that is
+    /// normalized to [0, 1].
     fn orientation(&self) -> Orientation {
         Orientation::NormalizedMeasure
     }
 
-    /// Gain whose domain the labels must be in; `None` if any finite label is allowed.
+    /// Returns the gain whose domain must contain every label; `None` allows any finite label.
     fn gain(&self) -> Option<&Gain> {
         None
     }
 
-    /// True for the queries that have something to learn, `[B]`. By default these are the queries with two documents of
-    /// different gains or, for a measure without a gain, of different labels.
+    /// Returns whether each query has something to learn, `[B]`. By default, a query has something to learn if two
+    /// documents differ in gain or, for a measure without a gain, in label.
     fn learnable(&self, lists: &Lists) -> Tensor<1, Bool> {
         self.gain().map_or_else(|| lists.has_two_labels(), |gain| lists.has_two_gains(gain))
     }
 
-    /// `[B, N]`, not 0 at the documents whose positions the value depends on. A relaxation may leave out the others;
-    /// `None`, the default, counts all. A measure that compares documents, as
-    /// [`sum_with_above`](MeasureContext::sum_with_above) and [`concordance`](MeasureContext::concordance) do, needs
-    /// all.
+    /// Returns a tensor, `[B, N]`, that is nonzero at the documents whose positions the value depends on. A relaxation
+    /// may leave out the positions of other documents. The default, `None`, needs all positions. A measure that
+    /// compares documents, as [`sum_with_above`](MeasureContext::sum_with_above) and
+    /// [`concordance`](MeasureContext::concordance) do, needs all positions.
     fn counted(&self, _lists: &Lists) -> Option<Tensor<2>> {
         None
     }
 
-    /// The measure of each query, `[B]`. It must use the same operations of `list` for every input.
+    /// Returns the measure of each query, `[B]`. An implementation must use the same operations of `list` for every
+    /// input.
     fn value(&self, list: &MeasureContext) -> Tensor<1>;
 }
 

@@ -1,4 +1,4 @@
-//! The exact value of a measure written over positions, of one list in rank order.
+//! The exact value of a measure for one list in rank order.
 
 use std::ops::Range;
 
@@ -16,13 +16,14 @@ use crate::loss::lists::Lists;
 #[derive(Debug)]
 pub(crate) struct RankedValue<M> {
     measure: M,
-    /// Whether its expectation over the order of documents follows from the ranks that each may have.
+    /// Whether the measure's expectation over the order of documents depends only on the possible ranks of each
+    /// document.
     additive: bool,
 }
 
 impl<M: PositionMeasure> RankedValue<M> {
     /// # Errors
-    /// A parameter of the measure out of its range.
+    /// Returns an error if a parameter of the measure is out of range.
     pub(crate) fn new(measure: M) -> Result<Self, LossError> {
         measure.check(measure.name())?;
         let lists = falling(&[1.0, 0.0]);
@@ -33,12 +34,12 @@ impl<M: PositionMeasure> RankedValue<M> {
         Ok(Self { measure, additive })
     }
 
-    /// Whether [`averaged`](Self::averaged) is defined, which needs a measure that compares no two documents.
+    /// Returns whether [`averaged`](Self::averaged) is defined, which needs a measure that compares no two documents.
     pub(crate) fn is_additive(&self) -> bool {
         self.additive
     }
 
-    /// Whether the values lie in `[0, 1]`.
+    /// Returns whether the values are in `[0, 1]`.
     pub(crate) fn is_normalized(&self) -> bool {
         self.measure.orientation() == Orientation::NormalizedMeasure
     }
@@ -48,13 +49,13 @@ impl<M: PositionMeasure> RankedValue<M> {
         label_problem(self.measure.gain(), label)
     }
 
-    /// Whether a document with this label should be found: any label above 0 for a measure with a gain, a relevant
-    /// label for the others.
+    /// Returns whether a document with this label should be found. The label must be above 0 for a measure with a gain,
+    /// and 1 or above for other measures.
     pub(crate) fn finds(&self, label: f64) -> bool {
         if self.measure.gain().is_some() { label > 0.0 } else { label >= 1.0 }
     }
 
-    /// The value of labels in rank order. Labels after the first `retrieved` have no rank.
+    /// Returns the measure of labels in rank order. Labels after the first `retrieved` have no rank.
     pub(crate) fn in_order(&self, labels: &[f64], retrieved: usize) -> f64 {
         let ranked = row((0..labels.len()).map(|document| f64::from(u8::from(document < retrieved))).collect());
         self.value(&falling(labels), |lists| {
@@ -62,7 +63,7 @@ impl<M: PositionMeasure> RankedValue<M> {
         })
     }
 
-    /// The mean of [`in_order`](Self::in_order) over all orders of the documents within each range of `ties`.
+    /// Returns the mean of [`in_order`](Self::in_order) over all orders of the documents within each range of `ties`.
     pub(crate) fn averaged(&self, labels: &[f64], retrieved: usize, ties: &[Range<usize>]) -> f64 {
         debug_assert!(self.additive, "two documents meet in {}", self.measure.name());
         self.value(&falling(labels), |_| expectations(labels.len(), retrieved, ties))
@@ -74,14 +75,15 @@ impl<M: PositionMeasure> RankedValue<M> {
     }
 }
 
-/// One list whose scores fall from document to document.
+/// Creates one list whose scores decrease from document to document.
 fn falling(labels: &[f64]) -> Lists {
     let scores = (0..labels.len()).map(|document| -(document as f64)).collect();
     let documents = row(vec![1.0; labels.len()]).greater_elem(0.0);
     Lists::padded(row(scores), row(labels.to_vec()), documents)
 }
 
-/// The mean of a function of the rank over the possible ranks of each of `documents`; 0 for a document without a rank.
+/// Returns the mean of a function of the rank over the possible ranks of each document, 0 for a document without a
+/// rank.
 fn expectations(documents: usize, retrieved: usize, ties: &[Range<usize>]) -> Relaxed {
     let ties = ties.to_vec();
     Relaxed::Expectations(Box::new(move |f: &PositionFunction, k: Option<usize>| {
@@ -96,7 +98,7 @@ fn expectations(documents: usize, retrieved: usize, ties: &[Range<usize>]) -> Re
     }))
 }
 
-/// `[1, documents]`, where a few numbers are computed.
+/// Creates a tensor `[1, documents]` on the host.
 fn row(values: Vec<f64>) -> Tensor<2> {
     // Not every GPU has double precision.
     let dtype = if cfg!(any(feature = "flex", test)) { DType::F64 } else { DType::F32 };

@@ -1,12 +1,13 @@
-//! Any measure through any relaxation, by their names.
+//! Any measure under any relaxation, chosen by name.
 //!
-//! The loss is one minus the measure, or minus the measure where that is not in [0, 1], with a substitute in place of
-//! the ranks: see [`MeasureName`] and [`RelaxationName`]. The named surrogates (`approx_ndcg`, `smooth_ap_indicator`,
-//! `soft_err` and so on) are cells of this table with other names and defaults.
+//! The loss is one minus the relaxed measure, or minus the relaxed measure if the measure is not in [0, 1].
+//! [`MeasureName`] and [`RelaxationName`] list the choices. Each named surrogate (`approx_ndcg`, `smooth_ap_indicator`,
+//! `soft_err` and so on) is one combination with its own name and defaults.
 //!
-//! With `gumbel_samples = S > 0` it is the mean over `S` draws of the loss of scores with standard Gumbel noise (Bruch
-//! et al., A stochastic treatment of learning to rank scoring functions). The noise is a function of `seed`, the draw
-//! and the place of a document in its list. At each part of each step the gradient learner draws it anew, by row.
+//! With `gumbel_samples = S > 0`, the loss is averaged over `S` draws of standard Gumbel noise that is added to the
+//! scores (Bruch et al., A stochastic treatment of learning to rank scoring functions). The noise depends on `seed`,
+//! the number of the draw, and the document's place in its list; all queries share it. The gradient learner draws new
+//! noise for each row at every step; other learners keep one draw.
 //!
 //! Cost: O(n^2), times `S`; [`MeasureContext`](super::MeasureContext) and [`Expected`](super::Expected) state the
 //! exceptions. A query in which the measure distinguishes no two documents has loss 0.
@@ -52,11 +53,11 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
     build: |params| Ok(boxed(configured(params)?.init()?)),
 };
 
-/// Keys of every cell.
+/// The configuration keys of every cell.
 const COMMON: [&str; 6] = ["measure", "relaxation", "bound", "gumbel_samples", "seed", TEMPERATURE_UNIT];
 
-/// Configuration of [`RelaxedMeasure`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
-/// paper's temperature. A parameter has no effect if neither the measure nor the relaxation has it.
+/// Configuration of [`RelaxedMeasure`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has
+/// the paper's temperature. A parameter has no effect if neither the measure nor the relaxation has it.
 #[doc = example!("RelaxedMeasureConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
@@ -64,10 +65,11 @@ pub struct RelaxedMeasureConfig {
     /// The measure.
     #[config(default = "MeasureName::Ndcg")]
     pub measure: MeasureName,
-    /// The substitute for ranks.
+    /// The relaxation that replaces the ranks.
     #[config(default = "RelaxationName::ApproximatePositions")]
     pub relaxation: RelaxationName,
-    /// Cut-off. With none, it is 5 for a measure that needs one, and the whole list counts for other measures.
+    /// The number of top ranks that count. `None` means 5 for a measure that needs a cut-off, and the whole list for
+    /// other measures.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
@@ -75,59 +77,60 @@ pub struct RelaxedMeasureConfig {
     /// Discount of a rank.
     #[config(default = "DiscountShape::Log2")]
     pub discount: DiscountShape,
-    /// Exponent of the power discount, 0 or above; without effect on others.
+    /// The exponent of the power discount, 0 or above; other discounts ignore it.
     #[config(default = 1.0)]
     pub exponent: f64,
     /// Whether to use `sum_x l_x / r_x` instead of the reciprocal rank, which is the same for one relevant document.
     #[config(default = false)]
     pub linear: bool,
-    /// Label of a perfect document, from 1 to 30; no label may be above it.
+    /// The label of a perfect document, from 1 to 30, which no label may exceed.
     #[config(default = 4)]
     pub maximum_grade: u32,
-    /// Chance that a reader continues to the next document, above 0 and below 1.
+    /// The probability that a reader continues to the next document, above 0 and below 1.
     #[config(default = 0.8)]
     pub persistence: f64,
-    /// The temperature of the relaxation, above 0; none for its default in spreads. For approximate positions and
-    /// smooth indicators it is the steepness, `alpha`. For the others it is `sigma`: the smoothing of sigmoid ranks,
-    /// the smoothing of rank indicators (in squared scores), the standard deviation of a score (expected ranks), the
-    /// temperature of neural and soft sort, or the strength of projected ranks (in scores per rank).
+    /// The temperature of the relaxation, above 0; `None` uses its default in spreads. For approximate positions and
+    /// smooth indicators, the temperature is the steepness `alpha`. For the other relaxations, the temperature is
+    /// `sigma`. The `sigma` of sigmoid ranks is the smoothing, and the `sigma` of rank indicators is the smoothing in
+    /// squared scores. The `sigma` of expected ranks is the standard deviation of a score. The `sigma` of neural and
+    /// soft sort is the temperature of the sort, and the `sigma` of projected ranks is the strength in scores per rank.
     pub temperature: Option<Temperature>,
-    /// Steepness of cut-offs and comparisons of approximate positions and projected ranks, above 0.
+    /// The steepness of cut-offs and comparisons in approximate positions and projected ranks, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// Smooth step of approximate positions.
+    /// The smooth step function that approximate positions add up.
     #[config(default = "Step::Logistic")]
     pub step: Step,
-    /// A document's own term of sigmoid ranks, from 0 to 1.
+    /// A document's own term in sums over sigmoid ranks, from 0 to 1.
     #[config(default = 1.0)]
     pub diagonal: f64,
-    /// How far below the others smooth indicators put a document that was found: above 0 and below 1/2.
+    /// How far smooth indicators move a document that was found below the others; above 0 and below 1/2.
     #[config(default = 0.1)]
     pub delta: f64,
     /// The method that computes expectations.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
-    /// The distribution of ranks. With none, it is the exact one for measures that need it, and SoftRank's for the
-    /// others.
+    /// The distribution of ranks. `None` means the exact distribution for measures that need it, and SoftRank's model
+    /// for other measures.
     pub model: Option<RankModel>,
-    /// The bound of one minus the measure that is minimized; none for one minus the measure itself.
+    /// The bound of one minus the measure that is minimized; `None` minimizes one minus the measure itself.
     pub bound: Option<TypeOneBound>,
-    /// Draws of Gumbel noise; 0 for none.
+    /// The number of draws of Gumbel noise, or 0 for no noise.
     #[config(default = 0)]
     pub gumbel_samples: usize,
-    /// Seed of the noise; the gradient learner adds the run's seed, epoch and step.
+    /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
 }
 
 impl RelaxedMeasureConfig {
-    /// A measure through a relaxation, with the defaults of both.
+    /// Creates the configuration of a measure under a relaxation, with the defaults of both.
     pub fn of(measure: MeasureName, relaxation: RelaxationName) -> Self {
         let (k, model) = (measure.default_cutoff(), Some(measure.default_model()));
         Self::new().with_measure(measure).with_relaxation(relaxation).with_k(k).with_model(model)
     }
 
-    /// The configuration of this cell with the temperature of the paper, in scores.
+    /// Creates the configuration of a measure under a relaxation, with the temperature of the paper in scores.
     pub fn paper(measure: MeasureName, relaxation: RelaxationName) -> Self {
         let temperature = Temperature::scores(relaxation.paper_value());
         Self::of(measure, relaxation).with_temperature(Some(temperature))
@@ -136,8 +139,7 @@ impl RelaxedMeasureConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// A parameter of the measure or of the relaxation out of its range, an `evaluation` that the measure does not
-    /// allow.
+    /// Returns an error if a parameter is out of range, or if the measure does not allow the `evaluation`.
     pub fn init(&self) -> Result<RelaxedMeasure, LossError> {
         let relaxation = match self.gumbel_samples {
             0 => self.relaxation(),
@@ -211,16 +213,16 @@ impl Tempered for RelaxedMeasureConfig {
     }
 }
 
-/// `1 - M` or `-M` with a substitute for ranks.
+/// The loss `1 - M` or `-M` of a measure `M` under a relaxation.
 pub type RelaxedMeasure = Surrogate<Box<dyn PositionMeasure>>;
 
-/// The parameters that name a cell.
+/// Returns the parameters that name a cell.
 fn named_form(Cell { measure, relaxation }: Cell) -> Map {
     let names = [("measure", measure.name()), ("relaxation", relaxation.name())];
     Map::from_iter(names.map(|(key, name)| (key.to_string(), Value::from(name))))
 }
 
-/// Every measure through every relaxation, noise before each relaxation, and each bound.
+/// Returns every measure under every relaxation, every relaxation with noise, and every bound.
 fn forms() -> Vec<Map> {
     let cells = Cell::all().map(|cell| {
         let mut form = named_form(cell);
@@ -252,18 +254,18 @@ pub(super) fn named_cell(params: &Map) -> RelaxedMeasureConfig {
     )
 }
 
-/// Every parameter of the cell that the parameters name, with its default.
+/// Returns every parameter of the cell that the parameters name, with its default.
 fn defaults(params: &Map) -> Map {
     let cell = named_cell(params);
     temperature::defaults(&cell, params).into_iter().filter(|(key, _)| cell.has(key)).collect()
 }
 
-/// The name at `key`, or `default`.
+/// Returns the name at `key`, or `default` if there is none.
 fn part<T: DeserializeOwned>(params: &Map, key: &str, default: T) -> Result<T, LossError> {
     params.get(key).map_or(Ok(default), |value| value_of(NAME, key, value))
 }
 
-/// The configuration of a cell with the given parameters.
+/// Creates the configuration of a cell with the given parameters.
 fn configured(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
     let cell = named_cell(params);
     part(params, "measure", cell.measure)?;
@@ -274,7 +276,7 @@ fn configured(params: &Map) -> Result<RelaxedMeasureConfig, LossError> {
     }
 }
 
-/// Returns why a cell does not accept a key: the key does not exist, or it belongs to another measure or relaxation.
+/// Returns why a cell rejects a key, which does not exist or belongs to another measure or relaxation.
 fn not_of(cell: &RelaxedMeasureConfig, key: &str) -> Refusal {
     let measures = MeasureName::ALL.iter().map(|measure| (measure.name(), measure.parameters()));
     let relaxations = RelaxationName::ALL.iter().map(|relaxation| (relaxation.name(), relaxation.parameters()));
@@ -343,7 +345,7 @@ mod tests {
         assert_eq!(names, surrogates.count());
     }
 
-    /// The noise of every cell equals the noise of `gumbel.rs`, averaged over draws.
+    /// Every cell with noise equals the mean of the cell over the draws of `gumbel.rs`.
     #[test]
     fn noise_works_with_every_cell() {
         for mut form in forms().into_iter().filter(|form| !form.contains_key("gumbel_samples")) {

@@ -1,5 +1,5 @@
 //! Measures of relevance within a cut-off, rank-biased precision and Kendall's tau, written over positions for
-//! [`Surrogate`](super::Surrogate). See [`MeasureContext`] for the operations.
+//! [`Surrogate`](super::Surrogate). [`MeasureContext`] documents the operations that a measure may use.
 
 use burn::tensor::{Bool, Tensor};
 
@@ -10,11 +10,12 @@ use crate::loss::about::Orientation;
 use crate::loss::error::{self, LossError};
 use crate::loss::lists::Lists;
 
-/// Relevant documents among the first `k`, over `k`. Precision needs a cut-off, so `k` is a plain number.
+/// Precision, the number of relevant documents among the first `k`, divided by `k`. Precision needs a cut-off, so `k`
+/// is not optional.
 #[doc(alias = "P@k")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PrecisionAt {
-    /// Cut-off, 1 or more.
+    /// The number of top ranks that count, 1 or more.
     pub k: usize,
 }
 
@@ -41,11 +42,11 @@ impl PositionMeasure for PrecisionAt {
     }
 }
 
-/// Relevant documents among the first `k`, over all relevant documents.
+/// Recall, the share of all relevant documents that are among the first `k`.
 #[doc(alias = "R@k")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RecallAt {
-    /// Cut-off, 1 or more.
+    /// The number of top ranks that count, 1 or more.
     pub k: usize,
 }
 
@@ -71,12 +72,12 @@ impl PositionMeasure for RecallAt {
     }
 }
 
-/// Whether a relevant document is among the first `k`.
+/// Success, whether a relevant document is among the first `k`.
 #[doc(alias = "hits")]
 #[doc(alias = "WTA")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SuccessAt {
-    /// Cut-off, 1 or more.
+    /// The number of top ranks that count, 1 or more.
     pub k: usize,
 }
 
@@ -102,7 +103,7 @@ impl PositionMeasure for SuccessAt {
     }
 }
 
-/// Precision among as many documents as there are relevant ones.
+/// R-precision, the precision among as many documents as there are relevant ones.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RPrecision;
 
@@ -124,17 +125,17 @@ impl PositionMeasure for RPrecision {
     }
 }
 
-/// `(1 - p) sum_x l_x p^(r_x - 1)`: the rate at which a reader who continues to the next document with the chance `p`
-/// finds relevant documents.
+/// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. It is the rate at which a reader finds relevant documents,
+/// if the reader continues to the next document with probability `p`.
 #[doc(alias = "RBP")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankBiasedPrecision {
-    /// Chance to continue to the next document, above 0 and below 1.
+    /// The probability that a reader continues to the next document, above 0 and below 1.
     pub persistence: f64,
 }
 
 impl Default for RankBiasedPrecision {
-    /// A persistence of 0.8, as in [`Measure`](crate::measure::Measure).
+    /// Uses a persistence of 0.8, as in [`Measure`](crate::measure::Measure).
     fn default() -> Self {
         Self { persistence: 0.8 }
     }
@@ -166,7 +167,8 @@ impl PositionMeasure for RankBiasedPrecision {
     }
 }
 
-/// Pairs of different labels in the right order minus those in the wrong one, over all of them: from -1 to 1.
+/// Kendall's tau, from -1 to 1. It is the number of correctly ordered pairs minus the number of inverted pairs, divided
+/// by the number of pairs with different labels.
 #[doc(alias = "rank correlation")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct KendallTau;

@@ -1,11 +1,11 @@
-//! Products over the ranks ahead.
+//! Running products over the documents at better ranks.
 
 use burn::tensor::Tensor;
 
 use crate::loss::lists::order_of_ranks;
 
-/// `out_x = prod over y with r_y < r_x of factors_y`, in O(n log n) time and memory: products over 1, 2, 4, .. ranks
-/// are multiplied. Without a division, a factor may be 0.
+/// Returns `out_x = prod over y with r_y < r_x of factors_y`, in O(n log n) time and memory, by multiplying products
+/// over 1, 2, 4, .. ranks. A factor may be 0, because nothing is divided.
 ///
 /// # Shapes
 /// - `ranks` (distinct whole numbers from 1), `factors`, output: `[batch, documents]`
@@ -22,7 +22,7 @@ pub(super) fn product_above(ranks: Tensor<2>, factors: Tensor<2>) -> Tensor<2> {
     products.gather(1, (ranks - 1.0).int().clamp(0, n as i64 - 1))
 }
 
-/// The values `by` places later, after ones.
+/// Shifts the values by `by` places and fills the first places with ones.
 fn moved(values: Tensor<2>, by: usize) -> Tensor<2> {
     let [batch, n] = values.dims();
     let by = by.min(n);

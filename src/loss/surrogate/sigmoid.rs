@@ -1,22 +1,22 @@
-//! The logistic function and its logarithm, with derivatives that keep their digits where the function is near 1.
-//! burn's derivatives are `value (1 - value)` and one minus the value. There rounding leaves few digits, and none from
-//! 17 on in float32.
+//! The logistic function and its logarithm, with derivatives that stay accurate where the function is near 1. burn
+//! computes these derivatives as `value (1 - value)` and one minus the value. If the value is near 1, rounding leaves
+//! few digits of burn's derivatives, and none for arguments from 17 on in float32.
 
 use burn::tensor::{Bool, Tensor, activation};
 
-/// `1 / (1 + exp(-t))`
+/// Returns `1 / (1 + exp(-t))`.
 pub(super) fn sigmoid<const D: usize>(t: Tensor<D>) -> Tensor<D> {
     let (above, smaller) = smaller(t);
     smaller.clone().mask_where(above, smaller.neg() + 1.0)
 }
 
-/// `-log(1 + exp(-t))`
+/// Returns `-log(1 + exp(-t))`.
 pub(super) fn log_sigmoid<const D: usize>(t: Tensor<D>) -> Tensor<D> {
     let (above, smaller) = smaller(t.clone());
     activation::log_sigmoid(t).mask_where(above, smaller.neg().log1p())
 }
 
-/// Returns whether `t` is above 0, and the smaller one of `sigmoid(t)` and `sigmoid(-t)`.
+/// Returns whether `t` is above 0, and the smaller of `sigmoid(t)` and `sigmoid(-t)`.
 fn smaller<const D: usize>(t: Tensor<D>) -> (Tensor<D, Bool>, Tensor<D>) {
     // Not the absolute value, whose derivative at 0 is 0.
     let above = t.clone().greater_elem(0.0);
