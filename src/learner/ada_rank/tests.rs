@@ -25,7 +25,7 @@ fn fit(config: &AdaRankConfig, data: &RankingDataset) -> Fitted {
 }
 
 /// Feature 1 orders the first query correctly and the second wrongly (AP 1 and 1/2). Feature 2 does the reverse and has
-/// AP 1/3 on the first.
+/// the AP 1/3 on the first query.
 fn two_queries() -> RankingDataset {
     dataset(
         2,

@@ -137,7 +137,8 @@ mod tests {
         )
     }
 
-    /// The value is the mean over the two queries with different labels, and the gradient is the gradient of the sum.
+    /// The loss is the mean over the two queries with different labels, but its gradient is not divided by their
+    /// number.
     #[test]
     fn the_gradient_is_that_of_the_value() {
         let weights = vec![1.0, 0.5, 2.0, 3.0, 1.0, 1.0, 0.0, 1.0, 4.0];

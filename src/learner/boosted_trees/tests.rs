@@ -19,7 +19,7 @@ use crate::ranker::{LEAF, Model, Node, NodeStatistics, TreeArrays, TreeEnsemble}
 use crate::scorer::{LinearScorerConfig, ScorerConfig};
 use crate::testing::random;
 
-/// Queries in which a document is relevant when exactly one of two features is 1: no linear ranker orders them.
+/// Makes queries in which a document is relevant if exactly one of two features is 1, which no linear ranker can learn.
 fn exclusive_or() -> RankingDataset {
     let query: &[(f32, &[f32])] =
         &[(0.0, &[0.0, 0.0]), (1.0, &[0.0, 1.0]), (1.0, &[1.0, 0.0]), (0.0, &[1.0, 1.0]), (0.0, &[1.0, 1.0])];
@@ -48,7 +48,7 @@ fn an_exclusive_or_is_ordered_by_every_kind_of_loss() {
     }
 }
 
-/// Softmax indicators are flat at equal scores, where boosting starts.
+/// Losses with softmax indicators are flat at equal scores, where boosting starts.
 #[test]
 fn a_loss_that_is_flat_at_equal_scores_is_learned() {
     let by_name = ["smooth_ndcg", "smooth_ap_indicator", "smooth_rr"].map(LossSpec::new);
@@ -59,8 +59,8 @@ fn a_loss_that_is_flat_at_equal_scores_is_learned() {
     }
 }
 
-/// With documents `d` apart the loss is 1 - 1 / log2(2 + 1 / (1 + exp(10 d))): it falls for ever, by at most 0.2435, and
-/// by 0.825 per unit where it begins.
+/// If the scores differ by `d`, the loss is 1 - 1 / log2(2 + 1 / (1 + exp(10 d))). It falls by at most 0.2435 in total,
+/// and by 0.825 per unit at first.
 #[test]
 fn a_step_ends_where_the_loss_levels_off() {
     let config = BoostedTreesConfig { rounds: 1, learning_rate: 1.0, steps: Some(Steps::LineSearch), ..small() };
@@ -70,7 +70,7 @@ fn a_step_ends_where_the_loss_levels_off() {
     assert!((0.1..0.66).contains(&apart), "{apart}");
 }
 
-/// Two queries of opposite meaning: the document that weighs more decides.
+/// Two queries have opposite labels, so the documents with larger weights decide.
 #[test]
 fn trees_follow_the_weights_of_documents() {
     let rising: &[(f32, &[f32])] = &[(0.0, &[0.0]), (1.0, &[1.0])];
@@ -158,7 +158,7 @@ fn two_documents_take_the_newton_step() {
     assert!((fitted.history[0].objective - (1.0 + (-2.0f64).exp()).ln()).abs() < 1e-12);
 }
 
-/// If each document pulls fully to its side, the leaves are two spreads from 0. The spread of equal scores is 1.
+/// If all documents of a leaf pull to one side, the leaf is two spreads from 0. The spread of equal scores is 1.
 #[test]
 fn two_documents_move_by_two_spreads() {
     let config = BoostedTreesConfig { rounds: 1, learning_rate: 0.5, steps: Some(Steps::Balance), ..small() };
@@ -170,7 +170,7 @@ fn two_documents_move_by_two_spreads() {
     }
 }
 
-/// Two documents that nothing pulls back, by a loss that never levels off for good.
+/// Nothing stops the scores of two documents from growing if the loss never levels off.
 #[test]
 fn scores_that_grow_stay_finite() {
     let config = BoostedTreesConfig { rounds: 2000, learning_rate: 1.0, patience: Some(2000), ..small() };
@@ -252,8 +252,8 @@ fn a_flat_loss_starts_from_its_own_gains() {
     assert_eq!(slopes(LossSpec::new("smooth_ap_rank")), [1.5, -1.5]);
 }
 
-/// Queries of 20 documents. The first feature orders the documents that have it, and documents without it are the best.
-/// The second feature, half of which is missing, says nothing.
+/// Makes queries of 20 documents. The first feature ranks the documents that have it, and documents without it are the
+/// best. The second feature, half of whose values are missing, has no information.
 fn half_missing(queries: usize, seed: u64) -> RankingDataset {
     let mut random = random(seed);
     let (mut features, mut labels) = (Vec::new(), Vec::new());
@@ -297,7 +297,7 @@ fn without_missing_values_no_direction_is_stored() {
     assert!(!serde_json::to_string(&trees).unwrap().contains("missing"));
 }
 
-/// The documents of one query by features, with labels 0, 1, 2, 0, ...
+/// Makes a query from the columns of its features, with the labels 0, 1, 2, 0, ...
 fn of_columns(columns: &[&[f32]]) -> RankingDataset {
     let documents = columns[0].len();
     let features = (0..documents).flat_map(|d| columns.iter().map(move |column| column[d])).collect();
@@ -350,7 +350,7 @@ fn odd_features_are_learned_around() {
     assert!(refused(&dataset(1, &[&[(1.0, &[0.0]), (1.0, &[1.0])]])).contains("all labels are equal"));
 }
 
-/// The trees of each seed in the state that a fit left in a folder.
+/// Returns the trees of each seed from the state that a fit saved in a folder.
 fn saved_trees(folder: &Path) -> (serde_json::Value, Vec<serde_json::Value>) {
     let text = std::fs::read_to_string(folder.join(STATE_FILE)).unwrap();
     let state = &serde_json::from_str::<serde_json::Value>(&text).unwrap()["state"];
@@ -464,7 +464,7 @@ fn importance_counts_the_splits_and_their_gains() {
     assert_eq!((importance.gain, importance.splits), (vec![2.0, 0.0], vec![1, 0]));
 }
 
-/// The counts cover all training documents, also in samples; each gain is in the importances once.
+/// Checks that counts cover all training documents, even with samples, and that importances contain each gain once.
 #[test]
 fn exported_trees_carry_counts_and_gains() {
     let data = half_missing(30, 1);

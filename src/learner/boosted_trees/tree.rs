@@ -388,8 +388,8 @@ mod tests {
         assert_eq!(stump(&many, &targets, Direction::Any).0, split(199.0, false));
     }
 
-    /// Makes documents with one feature whose targets rise, steeply at first, except for a dip. The second feature is
-    /// the negative of the first.
+    /// Makes documents whose targets rise with the first feature, steeply at first, except for a dip. The second
+    /// feature is the negative of the first.
     fn dip() -> (RankingDataset, Vec<f64>) {
         let rows: Vec<(f32, [f32; 2])> = (0..24).map(|i| (0.0, [i as f32, -(i as f32)])).collect();
         let documents: Vec<(f32, &[f32])> = rows.iter().map(|(label, row)| (*label, &row[..])).collect();

@@ -33,7 +33,7 @@ use burn::module::Module;
 
 mod precision;
 
-/// Lists of 2 to 40 documents, 6 features.
+/// Generates queries of 2 to 40 documents with 6 features.
 fn generated() -> RankingDataset {
     let config = SynthConfig {
         queries: 60,
@@ -46,12 +46,12 @@ fn generated() -> RankingDataset {
     config.generate().unwrap()
 }
 
-/// Queries to train on and to select on.
+/// Splits the queries into training and validation queries.
 fn parted(all: &RankingDataset) -> (RankingDataset, RankingDataset) {
     (all.select(&(0..40).collect::<Vec<_>>()), all.select(&(40..60).collect::<Vec<_>>()))
 }
 
-/// Training and validation data, normalized.
+/// Returns normalized training and validation data.
 fn data() -> (RankingDataset, RankingDataset) {
     let mut all = generated();
     Normalizer::fit(&all, NormalizerKind::ZScore).apply(&mut all).unwrap();
@@ -71,7 +71,7 @@ fn learner(config: crate::json::Value, scorer: crate::json::Value, loss: &str) -
     .unwrap()
 }
 
-/// Dropout, batch statistics, momentum, a schedule and a plateau: everything that has a state.
+/// Returns a learner in which everything has state: dropout, batch statistics, momentum, a schedule and a plateau.
 fn stateful() -> Gradient {
     learner(
         json!({
@@ -86,7 +86,7 @@ fn stateful() -> Gradient {
     )
 }
 
-/// The mean selection measure of the scores of a model.
+/// Returns the mean selection measure of a model's scores.
 fn measure(context: &FitContext, data: &RankingDataset, scores: &[f32]) -> f64 {
     mean(&Judge::from_context(context).unwrap().values_of_model(data, scores).unwrap()).unwrap()
 }
@@ -154,7 +154,7 @@ fn fits_are_reproducible() {
     testing::assert_reproducible(&noisy(3), &train, &validation, 1);
 }
 
-/// Fits of components that have state, each with momentum in it.
+/// Returns learners whose components have state.
 fn with_states() -> Vec<Gradient> {
     let mlp = json!({"kind": "mlp", "hidden": [8, 4], "activation": "tanh"});
     let batch = json!({"kind": "mlp", "hidden": [8], "dropout": 0.2, "norm": "batch"});
@@ -192,7 +192,7 @@ fn states_of_optimizers_schedules_and_averages_are_resumed() {
     }
 }
 
-/// Clones of a scorer share the statistics of batch norm.
+/// Clones of a scorer share the statistics of batch norm, so resuming could change the best scorer.
 #[test]
 fn resuming_does_not_change_the_best_of_the_rounds_before() {
     let (train, validation) = data();
@@ -279,8 +279,8 @@ fn unit_gradients_train_and_l_bfgs_refuses_them() {
     );
 }
 
-/// Against the definition: a step of Muon leaves a matrix with singular values near the learning rate, and AdamW's first
-/// step moves every other parameter by the learning rate.
+/// Checks the definition of Muon: the change of a matrix has singular values near the learning rate. AdamW's first step
+/// moves every other parameter by the learning rate.
 #[test]
 fn muon_orthogonalizes_the_steps_of_matrices_alone() {
     let (train, _) = data();
@@ -324,7 +324,7 @@ fn noise_on_features_does_not_depend_on_the_parts_of_a_step() {
     }
 }
 
-/// Weights 0.5, 1, 1.5, ..., with some of 0 where that is asked for.
+/// Gives the queries the weights 0.5, 1, 1.5, 2 in turn, and with `with_zeros` gives some queries the weight 0.
 fn weighted(data: &RankingDataset, with_zeros: bool) -> RankingDataset {
     let weight = |query: usize| if with_zeros && query % 3 == 1 { 0.0 } else { 0.5 * (query % 4 + 1) as f32 };
     data.clone().with_query_weights((0..data.queries()).map(weight).collect()).unwrap()
@@ -410,7 +410,7 @@ fn a_weight_counts_in_a_step_of_one_query() {
     assert!(first.iter().zip(&second).any(|(a, b)| (a - b).abs() > 1e-5), "{first:?} {second:?}");
 }
 
-/// Weights 1, 2, 3 of the documents, in turn.
+/// Gives the documents the weights 1, 2 and 3 in turn.
 fn with_document_weights(data: &RankingDataset) -> RankingDataset {
     let weights = (0..data.documents()).map(|document| (document % 3 + 1) as f32).collect();
     data.clone().with_document_weights(weights).unwrap()
@@ -462,7 +462,7 @@ fn the_log_of_a_resumed_fit_is_its_history() {
     assert_eq!((logged.len(), logged), (8, resumed.history));
 }
 
-/// A loss with Gumbel noise, and steps so short that nothing but the noise changes.
+/// Returns a learner with Gumbel noise in the loss, and with steps so short that only the noise changes.
 fn noisy(epochs: usize) -> Gradient {
     let config: GradientConfig = crate::json::from_value(json!({
         "epochs": epochs, "batch_queries": 12, "batch_cells": 200, "learning_rate": 1e-30, "optimizer": {"kind": "sgd"}
@@ -472,7 +472,7 @@ fn noisy(epochs: usize) -> Gradient {
     config.check(&Parts::default().with_loss(&loss)).unwrap()
 }
 
-/// Queries with equal documents, so that the loss of a query depends only on its noise.
+/// All queries have the same documents, so their losses differ only by noise.
 #[test]
 fn noise_is_drawn_anew_for_each_epoch_and_query() {
     let query: &[(f32, &[f32])] = &[(1.0, &[1.0, 0.0]), (0.0, &[0.0, 1.0]), (0.0, &[0.5, 0.5])];
@@ -513,7 +513,7 @@ fn a_step_in_parts_equals_the_whole_step() {
     }
 }
 
-/// Everything that draws numbers or has a state, but batch norm, in steps of several parts.
+/// Returns a learner with random draws and state, except batch norm, whose steps have several parts.
 fn in_shards(shards: usize) -> Gradient {
     Gradient::new(
         crate::json::from_value(json!({
@@ -629,7 +629,7 @@ fn one_query_per_step_is_algorithm_1() {
     assert_eq!(session.epoch(1).unwrap().steps, train.queries());
 }
 
-/// Records what a dashboard is given, and when it is closed.
+/// Records what a dashboard receives, and when it is closed.
 struct Recorder(Arc<Mutex<Vec<String>>>);
 
 impl Drop for Recorder {

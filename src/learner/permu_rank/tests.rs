@@ -8,7 +8,7 @@ use crate::learner::shared::context::StopReason;
 use crate::learner::testing::{self, linear_weights};
 use crate::scorer::ScorerConfig;
 
-/// One pair of permutations, which differ by 1/2 in average precision and by `w . (-1, 1)` in `F`:
+/// One pair of permutations differs by 1/2 in average precision and by `w . (-1, 1)` in `F`, so
 /// `w = min(C, 1) / 2 (-1, 1)`.
 #[test]
 fn two_documents_have_the_analytic_solution() {
@@ -40,7 +40,7 @@ fn working_sets_grow_until_they_are_stable() {
     assert!(perfect.is_sorted() && imperfect.is_sorted() && perfect.len() > 1);
 }
 
-/// Sets only grow, and with them the largest term, so the minimum rises until they are stable.
+/// Working sets only grow, and so does the largest term. The minimum therefore rises until the sets are stable.
 #[test]
 fn the_minimum_over_largest_terms_rises_until_the_sets_are_stable() {
     let data = testing::random(12, 12, 3, 8);

@@ -17,8 +17,8 @@ fn config(loss: RankSvmLoss, c: f64) -> RankSvmConfig {
     RankSvmConfig { c: Candidates::One(c), loss, tolerance: 1e-10, ..RankSvmConfig::default() }
 }
 
-/// One pair with difference (-1, 1): `w = a (-1, 1)` with `a = min(C, 1/2)` for the hinge and `2 C / (1 + 4 C)`
-/// for its square.
+/// One pair with the difference (-1, 1) has the solution `w = a (-1, 1)`. For the hinge, `a = min(C, 1/2)`, and for its
+/// square, `a = 2 C / (1 + 4 C)`.
 #[test]
 fn two_documents_have_the_analytic_solution() {
     for c in [0.2, 3.0] {
@@ -106,7 +106,7 @@ fn processes_share_the_queries() {
     }
 }
 
-/// A signal reaches the processes at different moments, perhaps in the middle of a solver.
+/// A signal reaches the processes at different moments, possibly while a solver runs.
 #[test]
 fn only_the_first_process_decides_to_stop() {
     let data = testing::random(20, 8, 3, 2);

@@ -623,8 +623,7 @@ mod tests {
         assert!(other.unwrap_err().contains("state of another fit"));
     }
 
-    /// AdaRank and RankBoost once made a further round after they had ended by their own criterion and died before the
-    /// end was saved.
+    /// A regression test: AdaRank and RankBoost, killed after their last round, once made a further round when resumed.
     #[test]
     fn a_fit_that_dies_between_its_last_round_and_its_end_makes_no_further_round() {
         let folder = tempfile::tempdir().unwrap();

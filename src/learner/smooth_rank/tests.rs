@@ -178,7 +178,7 @@ fn a_start_that_is_not_finite_is_refused_with_advice() {
     assert!(message.contains("infinite weights: lower the labels"), "{message}");
 }
 
-/// A bowl with NaN on a part of its slope, as for a network whose scores overflow.
+/// A convex objective that is NaN in one region, like a network whose scores overflow.
 struct Bowl;
 
 impl Objective for Bowl {
@@ -208,7 +208,7 @@ fn a_line_search_ends_at_nan() {
     }
 }
 
-/// A direction of conjugate gradients may lead uphill. The descent once ended there, with a steep gradient.
+/// A direction of conjugate gradients may lead uphill. The descent once ended at such a point, with a steep gradient.
 #[test]
 fn a_descent_ends_where_no_step_along_the_gradient_descends() {
     let (lambda, mut ended) = (1e-4, 0);

@@ -11,7 +11,7 @@ use crate::learner::shared::linear::scores;
 use crate::learner::solver::cutting_plane::CuttingPlanes;
 use crate::learner::testing::{self, linear_weights};
 
-/// One inverted pair loses 1/2 and has the margin `2 w . d`, `d = (-1, 1)`: `w = 2 min(C, 1/16) d`.
+/// One inverted pair loses 1/2 and has the margin `2 w . d` with `d = (-1, 1)`, so `w = 2 min(C, 1/16) d`.
 #[test]
 fn two_documents_have_the_analytic_solution() {
     for (c, expected) in [(0.03, 0.06), (5.0, 0.125)] {
