@@ -4,8 +4,7 @@
 
 use std::process::ExitCode;
 
-/// Keeps memory that the system allocator would return after each operation on large tensors and fault in again for the
-/// next.
+/// Keeps the memory of large tensors, which the system allocator would return after each operation and fault in again.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

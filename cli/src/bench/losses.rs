@@ -48,14 +48,14 @@ impl fmt::Display for Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum OpPath {
-    /// The fastest way of the device.
+    /// The fastest implementation for the device.
     Fused,
-    /// Tensor operations and their automatic differentiation.
+    /// Tensor operations with automatic differentiation.
     Tensor,
 }
 
-/// The approximate number of bytes per pair of documents that automatic differentiation of a tensor definition keeps.
-/// These are 13 numbers, as measured with `approx_ndcg`.
+/// The approximate number of bytes that automatic differentiation of a tensor definition keeps per pair of documents. A
+/// measurement with `approx_ndcg` gave 13 numbers per pair.
 const BYTES_PER_PAIR: u64 = 4 * 13;
 
 /// The approximate number of bytes per document, for inputs, gradient, and the values that a fused loss keeps.
@@ -70,7 +70,7 @@ impl OpPath {
         }
     }
 
-    /// Runs `f` with the primitives computed on this path.
+    /// Runs `f` with the primitives of a loss computed on this path.
     pub(super) fn run<R>(self, f: impl FnOnce() -> R) -> R {
         match self {
             OpPath::Fused => f(),
@@ -91,10 +91,10 @@ impl OpPath {
     }
 }
 
-/// The largest number of runs of one path in a row.
+/// The largest number of consecutive runs of one path.
 const MOST_RUNS: usize = 10;
 
-/// The time after which a path gets no further run in a row.
+/// The time after which the benchmark switches to another path.
 const BURST: Duration = Duration::from_millis(50);
 
 /// A benchmark that times losses on one device.
@@ -117,7 +117,7 @@ pub struct LossBench {
 pub struct LossRow {
     /// `burn-rank/DEVICE/fused` or `burn-rank/DEVICE/tensor`
     pub peer: String,
-    /// The path that was timed.
+    /// The implementation path that was timed.
     #[serde(skip)]
     pub path: OpPath,
     /// The name of the loss, or its measure and relaxation.
@@ -148,8 +148,8 @@ impl LossBench {
     /// as it is measured.
     ///
     /// # Errors
-    /// Returns an error if a loss cannot be built, if shapes or pairs do not fit into memory, if there are no repeats,
-    /// or if the device fails.
+    /// Returns an error if a loss cannot be built, if lists do not fit into memory, if `repeats` is 0, or if the device
+    /// fails.
     pub fn run(&self, device: &Device, name: &str, mut on_row: impl FnMut(LossRow)) -> Result<(), BenchError> {
         if self.repeats == 0 {
             return Err(Refusal::new("repeats", 0, "at least 1").into());

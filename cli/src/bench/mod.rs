@@ -1,8 +1,8 @@
-//! Benchmarks that users can run on any device: losses forward and backward, training epochs, and scoring one query at
-//! a time. Another one times boosted trees.
+//! Benchmarks of losses, training epochs and single-query scoring on any device, and of boosted trees.
 //!
 //! The inputs resemble real ones, with normally distributed scores and labels distributed as in MSLR-WEB. Each number
-//! is the median of runs that alternate between the fused and the tensor path, so both paths see the same machine.
+//! is the median of runs that alternate between the fused and the tensor path, so both paths run under the same
+//! conditions.
 
 mod losses;
 mod serving;
@@ -39,7 +39,7 @@ pub enum BenchError {
     /// Data that cannot be generated.
     #[error(transparent)]
     Data(#[from] burn_rank::data::DataError),
-    /// A ranker that cannot be made or served.
+    /// A ranker that cannot be created or served.
     #[error(transparent)]
     Ranker(#[from] burn_rank::ranker::RankerError),
     /// The device failed.
@@ -47,12 +47,12 @@ pub enum BenchError {
     Device {
         /// Name of the device.
         device: String,
-        /// The message of the backend.
+        /// The error message of the backend.
         reason: String,
     },
 }
 
-/// Returns the median of times in seconds. For an even number of times, it is the mean of the middle two.
+/// Returns the median of times in seconds, or the mean of the middle two if their number is even.
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     let middle = times.len() / 2;

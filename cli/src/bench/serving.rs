@@ -1,8 +1,7 @@
-//! The latency of serving, when each kind of ranker scores one query at a time in this process.
+//! Measures the time that each kind of ranker needs to score one query in this process.
 //!
-//! The rankers have random weights and random trees, because the cost of a score depends on the shape of a ranker and
-//! not on what it has learned. Each request goes through the whole ranker, from raw features through the normalizer to
-//! scores.
+//! The rankers have random weights and trees, because scoring time depends on a ranker's shape, not on what it has
+//! learned. Each request goes through the whole ranker, from raw features through the normalizer to scores.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -24,10 +23,10 @@ use serde::Serialize;
 
 use super::{BenchError, median};
 
-/// The number of requests before the timed ones.
+/// The number of untimed warm-up requests.
 const WARM_UP: usize = 20;
 
-/// The number of landmarks in the kernel expansion, as in the default of `smooth_rank`.
+/// The number of landmarks in the kernel expansion, equal to the default of `smooth_rank`.
 const LANDMARKS: usize = 500;
 
 /// The number of perceptrons in the ensemble.
@@ -36,7 +35,7 @@ const MEMBERS: usize = 10;
 /// Leaves of a tree.
 const LEAVES: usize = 31;
 
-/// A benchmark that times one query at a time.
+/// A benchmark that times the scoring of single queries.
 #[derive(Debug, Clone)]
 pub struct ServingBench {
     /// Documents of the query.
@@ -64,7 +63,7 @@ pub struct ServingRow {
     pub requests: usize,
     /// The median time of a request, in microseconds.
     pub median_us: f64,
-    /// The time that 99 of 100 requests do not exceed, in microseconds.
+    /// The 99th percentile of request times, in microseconds.
     pub p99_us: f64,
 }
 
@@ -108,7 +107,7 @@ impl ServingBench {
         Ok(())
     }
 
-    /// Returns every kind of ranker, by name.
+    /// Returns a model of every kind, with its name.
     fn models(&self, device: &Device) -> Result<Vec<(String, Model)>, BenchError> {
         let perceptron = |hidden: &[usize]| {
             ScorerConfig::Mlp(MlpScorerConfig { hidden: hidden.to_vec(), ..MlpScorerConfig::default() })

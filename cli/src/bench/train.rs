@@ -1,4 +1,4 @@
-//! Training speed in documents per second, over batches, scorer, loss, gradient and optimizer.
+//! Measures training speed in documents per second, including batches, scorer, loss, gradient and optimizer.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{BenchError, OpPath, median, sync};
 
-/// A benchmark of training epochs with one scorer and one loss, on generated data in the shape of MSLR-WEB.
+/// A benchmark of training epochs with one scorer and one loss, on generated data that resemble MSLR-WEB.
 #[derive(Debug, Clone)]
 pub struct TrainBench {
     /// The scorer.
@@ -26,7 +26,7 @@ pub struct TrainBench {
     pub batch: usize,
     /// The path that computes the primitives of the loss.
     pub path: OpPath,
-    /// The number of timed epochs, whose median counts; one more comes before them.
+    /// The number of timed epochs, after one warm-up epoch; the result is their median.
     pub epochs: usize,
     /// The seed of weights and batches.
     pub seed: u64,
@@ -50,7 +50,7 @@ pub struct TrainRow {
 }
 
 impl TrainBench {
-    /// Trains for the given number of epochs on `device`.
+    /// Trains on `device`, and measures the speed of the epochs.
     ///
     /// # Errors
     /// Returns an error if a parameter is out of range or the device fails.

@@ -1,4 +1,4 @@
-//! Speed and memory of boosted trees, for binning and rounds together, and then for prediction.
+//! Measures the speed and memory of boosted trees, in training with its binning and in prediction.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{BenchError, median};
 
-/// A benchmark of boosted trees, fitted to generated data in the shape of MSLR-WEB.
+/// A benchmark of boosted trees, fitted to generated data that resemble MSLR-WEB.
 #[derive(Debug, Clone)]
 pub struct TreesBench {
     /// The settings of the trees; `patience` has no effect without validation data.
@@ -21,7 +21,7 @@ pub struct TreesBench {
     pub loss: LossSpec,
     /// The data.
     pub data: SynthConfig,
-    /// The number of timed fits, whose median counts.
+    /// The number of timed fits; the result is their median.
     pub repeats: usize,
     /// Seed of the fits.
     pub seed: u64,
@@ -40,20 +40,20 @@ pub struct TreesRow {
     pub features: usize,
     /// Number of trees.
     pub rounds: usize,
-    /// The seconds of the median fit, from features to trees, including binning.
+    /// The duration of the median fit in seconds, including binning.
     pub fit_s: f64,
-    /// The seconds of the fastest fit.
+    /// The duration of the fastest fit in seconds.
     pub best_fit_s: f64,
     /// The peak memory of the process minus the memory of the features, in MiB; none if it cannot be measured.
     pub peak_mib: Option<f64>,
-    /// The seconds to score all documents, as the median over the fits.
+    /// The time to score all documents, in seconds, as the median over the fits.
     pub predict_s: f64,
     /// NDCG@10 on the training data in the `standard` convention.
     pub ndcg: f64,
 }
 
 impl TreesBench {
-    /// Fits the trees `repeats` times.
+    /// Times `repeats` fits of the trees.
     ///
     /// # Errors
     /// Returns an error if a parameter is out of range, if data cannot be generated, or if a fit fails.

@@ -18,7 +18,7 @@ pub(super) struct Clock {
     training: Arc<AtomicBool>,
 }
 
-/// The recorded times, in seconds since the beginning.
+/// Times recorded during a fit, in seconds since its beginning.
 #[derive(Debug, Default)]
 struct Marks {
     begun: Option<Instant>,
@@ -28,7 +28,7 @@ struct Marks {
     rounds: Vec<(f64, Option<f64>)>,
 }
 
-/// The times that follow from the recorded ones, in seconds.
+/// Durations computed from the recorded times, in seconds.
 pub(super) struct Times {
     pub best: Option<f64>,
     pub compile: Option<f64>,
@@ -41,7 +41,7 @@ impl Clock {
         Self { device: device.clone(), marks: Mutex::default(), training: Arc::default() }
     }
 
-    /// Returns the clock, which also sets `training` while steps run.
+    /// Makes the clock set `training` while steps run.
     #[cfg(feature = "_cube")]
     pub(super) fn with_flag(self, training: Arc<AtomicBool>) -> Self {
         Self { training, ..self }
@@ -51,7 +51,7 @@ impl Clock {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the seconds since the beginning, which is now if none was recorded.
+    /// Returns the seconds since the beginning of the fit, which is now at the first call.
     fn now(marks: &mut Marks) -> f64 {
         marks.begun.get_or_insert_with(Instant::now).elapsed().as_secs_f64()
     }
@@ -67,8 +67,8 @@ impl Clock {
         Times { best, compile, round, target: target.and_then(reached).map(|(at, _)| *at) }
     }
 
-    /// Returns the seconds of the steps in the median round after the first, without measuring. It is `None` for a
-    /// single round, and for learners without steps.
+    /// Returns the duration of the steps in the median round after the first, in seconds, excluding measurement.
+    /// Returns `None` for a single round, and for learners without steps.
     pub(super) fn training(&self) -> Option<f64> {
         let marks = self.marks();
         let later = marks.trained.iter().skip(1);

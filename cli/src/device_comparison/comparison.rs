@@ -1,4 +1,4 @@
-//! The table of a comparison, with a row per device; every row is compared with the first.
+//! The table of a comparison, which has a row per device and compares every row with the first.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,10 @@ use super::setting::DeviceSetting;
 use super::step_cost::StepCost;
 use super::trial::{PeakBytes, Trial};
 
-/// The largest accepted errors of loss and gradient on the first batch, relative to their largest component, in 32 bits
-/// and in 16.
+/// The largest accepted relative errors of loss and gradient on the first batch, in 32 bits and in 16.
 const LARGEST_ERROR: [f64; 2] = [1e-3, 5e-2];
 
-/// A comparison of several devices on one experiment, which is the contents of `devices.json`.
+/// A comparison of several devices on one experiment, stored in `devices.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceComparison {
     /// Name of the configuration.
@@ -30,9 +29,9 @@ pub struct DeviceComparison {
     pub set: String,
     /// The hash of the raw queries of each set.
     pub data: BTreeMap<String, String>,
-    /// The largest difference between devices that give the same ranker.
+    /// The largest difference in quality at which two devices count as giving the same ranker.
     pub margin: f64,
-    /// The value of the measure whose time was wanted.
+    /// The value of the measure to reach, if the time to it was requested.
     pub target: Option<f64>,
     /// Versions of the builds.
     pub versions: Versions,
@@ -48,27 +47,28 @@ pub struct DeviceRow {
     /// The name of the machine's table, if tables of several machines were merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// The error, if the device has no result.
+    /// The reason that the device has no result, if it failed.
     pub failure: Option<String>,
-    /// The selection measure over seeds.
+    /// The selection measure, averaged over seeds.
     pub quality: Option<Quality>,
-    /// Whether the rankers equal the rankers of the first device; `None` for the first device, and if either failed.
+    /// Whether the rankers are equivalent to the rankers of the first device; `None` for the first device, and if
+    /// either failed.
     pub equivalence: Option<Equivalence>,
     /// The largest errors on the first batch, over seeds.
     pub error: Option<FirstBatchError>,
-    /// The training documents per second, as the median over seeds.
+    /// The number of training documents per second, as the median over seeds.
     pub train_documents_per_second: Option<f64>,
-    /// The scored documents per second, as the median over seeds.
+    /// The number of scored documents per second, as the median over seeds.
     pub score_documents_per_second: Option<f64>,
-    /// The seconds until the target was reached, as the median over the seeds that reached it.
+    /// The time to reach the target, in seconds, as the median over the seeds that reached it.
     pub seconds_to_target: Option<f64>,
     /// The number of seeds that reached the target.
     pub reached_target: usize,
     /// The best value on the validation queries, over all seeds.
     pub best: Option<f64>,
-    /// The seconds until the end of the first round, minus the time of a round, as the median over seeds.
+    /// The time to the end of the first round minus the duration of a round, in seconds, as the median over seeds.
     pub seconds_to_start: Option<f64>,
-    /// The parts of the time to start, and the time of a round.
+    /// The parts of the start-up time, and the duration of a round.
     pub seconds: RowSeconds,
     /// The number of training steps of a fit, as the maximum over seeds; `None` for learners without steps.
     pub steps: Option<usize>,
@@ -94,9 +94,9 @@ pub struct RowSeconds {
 /// A measure over seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Quality {
-    /// The mean over queries and seeds.
+    /// The mean of the measure over queries and seeds.
     pub mean: f64,
-    /// The standard error over seeds; `None` with one seed.
+    /// The standard error of the mean over seeds; `None` for one seed.
     pub standard_error: Option<f64>,
 }
 
@@ -134,7 +134,7 @@ pub struct DeviceRun {
 }
 
 impl DeviceComparison {
-    /// Makes the table from the fits of each device; `None` if every device failed.
+    /// Makes the table from the fits of each device, or returns `None` if every device failed.
     ///
     /// # Errors
     /// Returns a [`SignificanceError`] if values cannot be compared.
@@ -211,7 +211,7 @@ fn seeds(rows: &[DeviceRow]) -> Option<Vec<u64>> {
     Some(row.trials.iter().map(|trial| trial.seed).collect())
 }
 
-/// Tests whether the rankers of a row equal the rankers of the first device.
+/// Tests whether the rankers of a row are equivalent to the rankers of the first device.
 fn equivalent(first: &[Trial], row: &DeviceRow, margin: f64) -> Result<Option<Equivalence>, SignificanceError> {
     let pairs = || first.iter().zip(&row.trials);
     let differences: Vec<Vec<f64>> = pairs()
@@ -272,7 +272,7 @@ impl DeviceRow {
         }
     }
 
-    /// Returns the name of the row, which is the device, with the machine before it if there are several.
+    /// Returns the name of the row, made of the device and, if there are several machines, its machine.
     pub fn name(&self) -> String {
         match &self.machine {
             Some(machine) => format!("{machine}: {}", self.device),
@@ -280,7 +280,7 @@ impl DeviceRow {
         }
     }
 
-    /// Returns whether the loss or the gradient of the first batch is wrong, whatever the quality.
+    /// Returns whether the loss or the gradient of the first batch is wrong, regardless of the ranker's quality.
     pub fn is_wrong(&self) -> bool {
         let limit = LARGEST_ERROR[usize::from(self.device.is_half())];
         self.error.is_some_and(|error| error.largest() > limit)
@@ -308,7 +308,7 @@ impl Quality {
     }
 }
 
-/// Returns the median, or `None` for no values. For an even number of values, it is the mean of the middle two.
+/// Returns the median, or `None` for no values. An even number of values gives the mean of the middle two.
 pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

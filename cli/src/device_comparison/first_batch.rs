@@ -2,7 +2,8 @@
 //! the CPU.
 //!
 //! Rounding errors grow from step to step until two devices end with different rankers. So the quality of rankers does
-//! not show whether a kernel is wrong or only rounds differently. The error on one batch with given scores does.
+//! not show whether a kernel is wrong or only rounds differently. The error on one batch with given scores
+//! distinguishes wrong kernels from rounding.
 
 use burn::nn::loss::Reduction;
 use burn::tensor::{DType, Device, Tensor, TensorData};
@@ -23,7 +24,7 @@ const MOST_PAIRS: usize = 5_000_000;
 pub struct FirstBatchError {
     /// Error of the loss.
     pub loss: f64,
-    /// Largest error of a component of the gradient.
+    /// The largest error of any component of the gradient.
     pub gradient: f64,
 }
 
@@ -34,11 +35,11 @@ impl FirstBatchError {
         if self.loss.is_nan() || self.gradient.is_nan() { f64::INFINITY } else { self.loss.max(self.gradient) }
     }
 
-    /// Measures the errors on one batch of normalized training queries. The untrained scorer scores them on the CPU, so
-    /// every device gets the same numbers. Returns `None` for learners without a loss or a scorer.
+    /// Measures the errors on one batch of normalized training queries. The untrained scorer scores the documents on
+    /// the CPU, so every device gets the same numbers. Returns `None` for learners without a loss or a scorer.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] of the loss or the scorer.
+    /// Returns an [`ExperimentError`] about the loss or the scorer.
     pub fn measure(
         config: &ExperimentConfig,
         queries: &RankingDataset,
@@ -69,8 +70,8 @@ struct Lists {
 }
 
 impl Lists {
-    /// Returns the value and the gradient in double precision on the CPU. The tensor definition computes them, which
-    /// also reveals a wrong CPU kernel. Only batches with too many pairs for memory use the kernels.
+    /// Returns the value and the gradient in double precision on the CPU. The values come from the tensor definition,
+    /// so a wrong CPU kernel is also detected. Only batches with too many pairs for memory use the kernels.
     fn exact(&self, loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
         let explain = || self.explain(loss, DType::F64, &host());
         let [lists, documents] = self.shape;

@@ -1,4 +1,4 @@
-//! The same configuration on several devices, to see whether each gives the same ranker, and how fast.
+//! Compares the rankers and the speed that one configuration gives on several devices.
 //!
 //! | file | what |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | `first_batch.rs` | errors of loss and gradient, compared with double precision |
 //! | `comparison.rs` | the table: a row per device, and tables of several machines |
 //!
-//! `burn-rank devices compare` starts a process for each [`Trial`]. So a trial measures its own start-up and peak
-//! memory, and its failure does not stop the others.
+//! `burn-rank devices compare` starts a process for each [`Trial`]. A trial thus measures its own start-up and peak
+//! memory, and its failure does not affect other trials.
 
 mod clock;
 mod comparison;

@@ -24,7 +24,7 @@ pub struct DeviceSetting {
     pub precision: Option<Precision>,
 }
 
-/// The error of a setting that cannot be run, with the reason.
+/// An error about a setting that cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("device `{setting}`: {reason}")]
 pub struct SettingError {

@@ -1,4 +1,5 @@
-//! The cost of a training step: speed by number of queries, reads of the device, and launches and time of each kernel.
+//! The cost of a training step: speed by number of queries, reads from the device, and launches and time of each
+//! kernel.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +15,15 @@ use crate::experiment::{ExperimentConfig, ExperimentError, FitOptions, Split, fi
 pub struct StepCost {
     /// The number of steps that were watched.
     pub steps: usize,
-    /// The seconds of a step that is not watched, in the median round.
+    /// The duration of an unwatched step in seconds, in the median round.
     pub seconds: Option<f64>,
-    /// The number of reads of the device per step; the host waits at each of them.
+    /// The number of reads from the device per step, each of which makes the host wait.
     pub reads: f64,
     /// The number of kernel launches per step; `None` if kernels cannot be watched, as on a CPU.
     pub launches: Option<f64>,
-    /// The seconds per step that kernels need; `None` if the device cannot time them.
+    /// The time per step that kernels need, in seconds; `None` if the device cannot time them.
     pub kernel_seconds: Option<f64>,
-    /// The kernels, with those that need the longest first.
+    /// The kernels, sorted by time with the slowest first.
     pub kernels: Vec<KernelCost>,
     /// The training speed for several numbers of queries per step.
     pub throughput: Vec<Throughput>,
@@ -48,7 +49,8 @@ pub struct Throughput {
     pub documents_per_second: f64,
 }
 
-/// The launches and the seconds of kernels, by name. The seconds are `None` if the device did not time a launch.
+/// The number of launches and the time of each kernel, by name. The time of a kernel is `None` if the device did not
+/// time one of its launches.
 #[derive(Debug, Default)]
 struct Watched {
     kernels: BTreeMap<String, (u64, Option<f64>)>,
@@ -65,7 +67,7 @@ impl StepCost {
     /// `config` once more and watches its kernels. Returns `None` for learners without steps.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] of the data or a fit.
+    /// Returns an [`ExperimentError`] about the data or a fit.
     pub fn measure(
         config: &ExperimentConfig,
         batches: &[(usize, ExperimentConfig)],
@@ -122,8 +124,8 @@ impl StepCost {
     }
 }
 
-/// Returns the name of a kernel from the path of its type, which is the last module and the type without parameters.
-/// The module is left out if it has the same name as the type.
+/// Shortens the path of a kernel's type to its last module and the type without parameters. The module is left out if
+/// it has the same name as the type.
 #[cfg(any(feature = "_cube", test))]
 fn kernel_name(path: &str) -> String {
     let path = path.split('<').next().unwrap_or(path);
@@ -165,7 +167,7 @@ mod cube {
     /// The path of a kernel's type.
     type Kernel = &'static str;
 
-    /// Records the launches of kernels while it is switched on.
+    /// An observer that records kernel launches while it is switched on.
     #[derive(Default)]
     struct Observer {
         training: Arc<AtomicBool>,

@@ -27,7 +27,7 @@ pub struct Trial {
     pub seed: u64,
     /// The selection measure, with its convention.
     pub measure: String,
-    /// The set of queries that the values belong to: `test`, else `validation`, else `train`.
+    /// The name of the set of queries that the values belong to.
     pub set: String,
     /// The value of each query; `None` if the convention excludes the query.
     pub values: Vec<Option<f64>>,
@@ -43,8 +43,8 @@ pub struct Trial {
     pub steps: Option<usize>,
     /// The best value on the validation queries, or on the training queries if there are none.
     pub best: Option<f64>,
-    /// The training documents divided by the time of the steps in the median round after the first. For learners
-    /// without steps, it is the time of the whole round, including measuring.
+    /// The number of training documents per second, over the steps of the median round after the first. Learners
+    /// without steps count the whole round, including measurement.
     pub train_documents_per_second: Option<f64>,
     /// The number of documents that the ranker scores in a second, from raw features, as the median of repetitions.
     pub score_documents_per_second: Option<f64>,
@@ -65,14 +65,14 @@ pub struct Trial {
 /// Times of a trial in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrialSeconds {
-    /// The seconds from the start of the process until the device is open.
+    /// The time from the start of the process until the device is open, in seconds.
     pub open: f64,
-    /// The seconds of the first round, in which kernels are compiled and tuned, minus the median of the others. `None`
-    /// with fewer than two rounds.
+    /// The duration of the first round, in which kernels are compiled, minus the median of the other rounds, in
+    /// seconds. The value is `None` for fewer than two rounds.
     pub compile: Option<f64>,
-    /// The seconds of the median round after the first.
+    /// The duration of the median round after the first, in seconds.
     pub round: Option<f64>,
-    /// The seconds from the start of the fit to the first round that reached the target.
+    /// The time from the start of the fit to the first round that reached the target, in seconds.
     pub target: Option<f64>,
 }
 
@@ -82,7 +82,8 @@ pub struct PeakBytes {
     /// The peak bytes of the process until the end of the fit, including a raw copy of the queries that are scored
     /// afterward.
     pub host: Option<u64>,
-    /// The peak bytes that the pools of the device held; `None` if it has no separate memory, or does not report it.
+    /// The peak bytes in the memory pools of the device; `None` if the device has no separate memory or does not report
+    /// it.
     pub device: Option<u64>,
 }
 
@@ -93,7 +94,7 @@ pub struct TrialOptions<'a> {
     pub device: &'a Device,
     /// When the process began.
     pub begun: Instant,
-    /// The value of the selection measure whose time is measured.
+    /// The value of the selection measure to reach, if the time to it is measured.
     pub target: Option<f64>,
 }
 
@@ -101,7 +102,7 @@ impl Trial {
     /// Fits the configuration with its seed and measures the fit.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] of the data or the fit.
+    /// Returns an [`ExperimentError`] about the data or the fit.
     pub fn run(config: &ExperimentConfig, options: &TrialOptions) -> Result<Self, ExperimentError> {
         let open = options.begun.elapsed().as_secs_f64();
         let mut split = config.data.split(config.seed)?;

@@ -27,7 +27,7 @@ impl ExperimentConfig {
     /// Refuses a fit that `processes` processes cannot share, before any data are read.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] of the key `learner.kind` or `learner.shards`.
+    /// Returns a [`Refusal`] for the key `learner.kind` or `learner.shards`.
     pub(crate) fn check_processes(&self, processes: usize) -> Result<(), Refusal> {
         if processes == 1 {
             return Ok(());
@@ -56,7 +56,7 @@ impl ExperimentConfig {
 /// Returns an error if a process differs from the first one in version, configuration, instructions or data.
 ///
 /// # Errors
-/// Returns [`ExperimentError::Process`], the same in every process.
+/// Returns the same [`ExperimentError::Process`] in every process.
 pub(crate) fn agree(
     processes: &dyn Processes,
     config: &ExperimentConfig,

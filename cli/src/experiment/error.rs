@@ -37,7 +37,7 @@ pub enum ExperimentError {
     /// A folder or file of the run that cannot be used or written.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A set of queries whose measure cannot be computed, which is found before the fit.
+    /// A set of queries that a measure does not accept, detected before the fit.
     #[error("{set} queries: {source}")]
     Set {
         /// `train`, `validation` or `test`.
@@ -58,7 +58,7 @@ pub enum ExperimentError {
     Interrupted {
         /// The number of finished fits.
         finished: usize,
-        /// The number of fits in all.
+        /// The total number of fits.
         all: usize,
     },
     /// A process that would make a different fit from the other processes that share the work.
@@ -73,7 +73,7 @@ pub enum ExperimentError {
         /// The value of the property in process 0.
         expected: String,
     },
-    /// A merge of parts of a cross-validation that have not made all its fits.
+    /// A merge of a cross-validation whose parts have not made all fits.
     #[error(
         "{missing} of {} {} missing, first {first}; {advice}",
         counted(*.all, "fit"),
@@ -82,7 +82,7 @@ pub enum ExperimentError {
     Missing {
         /// The number of fits that are not in the folder.
         missing: usize,
-        /// The number of fits in all.
+        /// The total number of fits.
         all: usize,
         /// The fold, grid point and seed of the first missing fit.
         first: String,
@@ -108,7 +108,7 @@ impl ExperimentError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// A folder or file that cannot be made, locked or written.
+    /// A folder or file that cannot be created, locked or written.
     #[error("{path}: cannot write: {source}")]
     Unwritable {
         /// The folder or file.

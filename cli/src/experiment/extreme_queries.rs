@@ -42,7 +42,7 @@ pub struct RankedQuery {
 /// A document with its rank by score and its rank by label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankedDocument {
-    /// The rank of the document by score, from 1. Documents of equal scores are in the order of the data.
+    /// The rank of the document by score, from 1. Documents with equal scores are ranked in the order of the data.
     pub rank: usize,
     /// The identifier of the document, or its number in the query, from 1, if it has none.
     pub document: String,
@@ -50,12 +50,12 @@ pub struct RankedDocument {
     pub score: Option<f32>,
     /// The label of the document.
     pub label: f32,
-    /// The rank of the document by label, from 1. Documents of equal labels are in the order of their ranks.
+    /// The rank of the document by label, from 1. Documents with equal labels are ranked by score.
     pub ideal_rank: usize,
 }
 
 impl ExtremeQueries {
-    /// A description of the documents that are shown of a query.
+    /// A description of which documents of a query are shown.
     pub const SHOWN: &'static str = "the first 15 documents, and those that belong among the first 5";
 
     /// Picks the `worst` queries with the lowest values and the `best` with the highest; queries without a value are

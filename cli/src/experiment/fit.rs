@@ -21,9 +21,9 @@ use super::split::Split;
 /// The measures on each set of queries, by the name of the set.
 pub type Evaluations = BTreeMap<&'static str, Evaluation>;
 
-/// How to run a fit; the fit itself is described by [`ExperimentConfig`].
+/// Options for running a fit that an [`ExperimentConfig`] describes.
 pub struct FitOptions<'a> {
-    /// The device of tensor operations.
+    /// The device for tensor operations.
     pub device: &'a Device,
     /// The ranker that the fit starts from ([`ExperimentConfig::start_ranker`]).
     pub start: Option<&'a Ranker>,
@@ -37,7 +37,7 @@ pub struct FitOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Signals a request to stop early.
     pub interrupt: Interrupt,
-    /// The processes that make the fit together. All of them have the same data, but each may read only a part.
+    /// The processes that make the fit together. All processes have the same data, but each may read only a part.
     pub processes: &'a dyn Processes,
 }
 
@@ -91,7 +91,7 @@ impl Fit {
 /// Fits the experiment to one split with one seed.
 ///
 /// # Errors
-/// Returns an [`ExperimentError`] of the data, the learner or the measures.
+/// Returns an [`ExperimentError`] about the data, the learner or the measures.
 pub fn fit(config: &ExperimentConfig, split: &Split, seed: u64, options: &FitOptions) -> Result<Fit, ExperimentError> {
     fit_in_place(config, &mut split.clone(), seed, options)
 }

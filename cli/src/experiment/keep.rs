@@ -8,7 +8,7 @@ use burn_rank::workbench::text::{did_you_mean, nearest};
 /// The folder of the kept files, inside the folder of the run.
 pub const KEPT: &str = "kept";
 
-/// Which files a cross-validation keeps of the fit that each fold selected, for each seed.
+/// The files that a cross-validation keeps of each fold's selected fit, for each seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Keep {
     /// Whether to keep the rankers.
@@ -78,7 +78,7 @@ pub(crate) fn kept_file(kind: KeptKind, fold: usize, seed: u64) -> String {
     format!("{KEPT}/fold{fold}-seed{seed}{ending}")
 }
 
-/// Returns the kind of the kept file with this name, or `None` if no kept file has it.
+/// Returns the kind of kept file that has this name, or `None` if no kind does.
 pub(crate) fn kept_kind(name: &str) -> Option<KeptKind> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let of = |ending: &str| {

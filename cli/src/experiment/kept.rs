@@ -1,5 +1,4 @@
-//! Reads the files that a finished cross-validation kept: the test queries of every fold and the scores of its selected
-//! fit.
+//! Reads the test queries of every fold of a finished cross-validation, with the kept scores of its selected fit.
 
 use std::fs;
 use std::io;
@@ -48,7 +47,7 @@ pub enum KeptError {
     File {
         /// The file.
         path: PathBuf,
-        /// The fault of the file.
+        /// A description of what is wrong with the file.
         found: String,
     },
     /// Data that differ from the data of the run.
@@ -124,7 +123,7 @@ impl KeptRun {
     /// Reads the data of the first fold, without normalizing them.
     ///
     /// # Errors
-    /// Returns a [`DataError`] of the files.
+    /// Returns a [`DataError`] about the files.
     pub fn first_split(&self) -> Result<Split, DataError> {
         self.config.data.splits(&self.config.cv, self.config.seed)?.read(0, false)
     }

@@ -1,4 +1,4 @@
-//! Experiments that a configuration file defines, over folds, a grid or a search, and seeds, with their reports.
+//! Runs experiments that a configuration file defines, over folds, settings and seeds, and reports their results.
 //!
 //! A [`Document`] is the text of a configuration with its overrides, and an [`ExperimentConfig`] holds its values.
 //! [`fit()`] runs an experiment on one split of the data; [`cross_validate`] runs it on every fold, setting and seed.

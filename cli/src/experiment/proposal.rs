@@ -1,9 +1,9 @@
 //! `Proposal`, the first configuration that `burn-rank init` writes for given data, as commented TOML.
 //!
-//! Networks come first. With `gauss`, dropout and patience they match or beat tuned trees on most data;
+//! Networks come first. With `gauss`, dropout and patience, networks match or beat tuned trees on most data;
 //! benchmarks/trees.md has the results of trees. Trees come first if values are missing, and a linear scorer comes
 //! first if there is too little to learn from. A network reads a missing value as a mean, with a column that marks it.
-//! In every case one `cv` compares the first choice with the others.
+//! A single `cv` compares the first choice with the alternatives.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub(crate) struct Seen {
     pub relevant: usize,
     /// The number of missing values in all sets.
     pub missing: usize,
-    /// The largest number of features in a set, if the sets differ in it.
+    /// The largest number of features in a set, if the sets have different numbers.
     pub features: Option<usize>,
     /// The keys of `[data.read]` and `[data.columns]` that the data were read with.
     pub read: Map,
@@ -93,7 +93,7 @@ impl Seen {
         self.train.queries - self.train.single_label_queries
     }
 
-    /// Returns the first choice, and the reason for it.
+    /// Returns the scorer or learner to try first, with the reason.
     pub fn choice(&self) -> (Choice, String) {
         let teaching = self.teaching();
         if self.missing > 0 {
@@ -129,7 +129,7 @@ impl Seen {
         }
     }
 
-    /// Returns whether there are queries to choose among candidates with.
+    /// Returns whether there are queries for choosing among candidates.
     fn selects(&self) -> bool {
         match &self.source {
             Source::Folds(..) => true,
@@ -323,8 +323,8 @@ fn scorer(choice: Choice) -> Vec<(&'static str, String)> {
     }
 }
 
-/// Returns the keys of a learner of trees with a number of leaves. With few training documents, a leaf may have fewer
-/// of them.
+/// Returns the configuration keys of a tree learner with the given number of leaves. If there are few training
+/// documents, a leaf may hold fewer than by default.
 fn trees(leaves: usize, documents: usize) -> Vec<(&'static str, String)> {
     let fewest = (documents / 50).max(1);
     let mut keys = vec![

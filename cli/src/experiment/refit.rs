@@ -41,7 +41,7 @@ impl Chosen {
     /// Returns the configuration that trains the setting on `data` for the median of its best rounds.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] of a key that does not suit these data.
+    /// Returns a [`ConfigError`] about a key that does not suit these data.
     pub fn configuration(&self, data: &DataConfig) -> Result<(Document, ExperimentConfig), ConfigError> {
         let mut config = ExperimentConfig {
             data: data.clone(),
@@ -79,7 +79,8 @@ impl ExperimentConfig {
     /// before any fit.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] of the data, or of a fold that has some of another fold's queries but not all.
+    /// Returns an [`ExperimentError`] about the data, or about a fold that has some of another fold's queries but not
+    /// all.
     pub fn refit_data(&self) -> Result<DataConfig, ExperimentError> {
         let splits = self.data.splits(&self.cv, self.seed)?;
         self.check_refit(splits.count())?;
@@ -97,8 +98,8 @@ impl ExperimentConfig {
         Ok(data)
     }
 
-    /// Returns the column that queries are split by, unless the configuration gives it another role. This column is not
-    /// a feature.
+    /// Returns the column that queries are split by, unless the configuration gives it another role. The column that
+    /// splits queries is not a feature.
     fn split_column(&self) -> Option<String> {
         let by = [self.data.split.as_ref().map(|split| &split.by), self.cv.split.as_ref().map(|split| &split.by)];
         let (SplitBy::Group(name) | SplitBy::Time(name)) = by.into_iter().flatten().next()? else { return None };

@@ -71,7 +71,7 @@ impl DataConfig {
     /// features are logged as a warning.
     ///
     /// # Errors
-    /// Returns a [`DataError`] of the folder, the files or the generator.
+    /// Returns a [`DataError`] about the folder, the files or the generator.
     pub fn split(&self, seed: u64) -> Result<Split, DataError> {
         let Told { split, warnings } = self.told_split(seed)?;
         warnings.iter().for_each(|warning| log::warn!("{warning}"));
@@ -85,7 +85,7 @@ impl DataConfig {
         Ok(told)
     }
 
-    /// Returns the split that `train` uses, possibly without checking its features.
+    /// Returns the split that `train` uses, whose features may be unchecked.
     pub(crate) fn unchecked_split(&self, seed: u64) -> Result<Told, DataError> {
         match (&self.folds, &self.synthetic) {
             (Some(folder), _) => {
@@ -103,7 +103,7 @@ impl DataConfig {
         }
     }
 
-    /// Reads a fold of the folder, possibly without checking its features.
+    /// Reads a fold of the folder, whose features may be unchecked.
     pub(super) fn read_fold(&self, fold: &folds::Fold) -> Result<Told, DataError> {
         self.read_split(fold.number, &fold.train, &fold.validation, &fold.test).map_err(about("data.folds"))
     }

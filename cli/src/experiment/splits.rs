@@ -1,4 +1,4 @@
-//! The splits of a cross-validation. Memory holds one copy of the data, and the splits that fits ask for.
+//! The splits of a cross-validation. Memory holds one copy of the data in addition to the splits that fits request.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -46,11 +46,11 @@ enum Source {
 }
 
 impl DataConfig {
-    /// Finds the splits of a cross-validation. Files of folds are not read yet.
+    /// Finds the splits of a cross-validation. Does not yet read the files of folds.
     ///
     /// # Errors
-    /// Returns a [`DataError`] of a folder, or of data that are divided into splits. Returns [`DataError::Refused`] if
-    /// a fold does not exist, or if the data have neither folds nor a test set.
+    /// Returns a [`DataError`] about a folder, or about data that are divided into splits. Returns
+    /// [`DataError::Refused`] if a fold does not exist, or if the data have neither folds nor a test set.
     pub fn splits(&self, cv: &CrossValidationConfig, seed: u64) -> Result<Splits, DataError> {
         let asked = |fold: usize| cv.folds.is_empty() || cv.folds.contains(&fold);
         let mut warnings = Vec::new();
@@ -151,10 +151,10 @@ impl Splits {
         matches!(self.source, Source::Queries { .. })
     }
 
-    /// Returns the contents of a split by its index. Reads the files if that has not been done.
+    /// Returns the contents of the split with index `at`. Reads its files unless they have been read before.
     ///
     /// # Errors
-    /// Returns a [`DataError`] of the files.
+    /// Returns a [`DataError`] about the files.
     ///
     /// # Panics
     /// Panics if `at` is not below [`count`](Self::count).
@@ -166,11 +166,11 @@ impl Splits {
         Ok(self.contents[at].get_or_init(|| SplitContents::of(&split)))
     }
 
-    /// Returns a copy of a split by its index. With `again`, the files stay in memory until another split is read, for
-    /// a split that is soon needed again.
+    /// Returns a copy of the split with index `at`. With `again`, the files stay in memory until another split is read,
+    /// for a split that is soon needed again.
     ///
     /// # Errors
-    /// Returns a [`DataError`] of the files, or [`DataError::Changed`] if they have changed.
+    /// Returns a [`DataError`] about the files, or [`DataError::Changed`] if they have changed.
     ///
     /// # Panics
     /// Panics if `at` is not below [`count`](Self::count).

@@ -40,7 +40,7 @@ impl ExperimentConfig {
     /// Refuses a starting ranker, and streamed data, in a cross-validation.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] of the key `start` or `data.memory`, if it is given.
+    /// Returns a [`Refusal`] for the key `start` or `data.memory`, if it is given.
     pub(crate) fn check_folds(&self) -> Result<(), Refusal> {
         let words = "not read by `cv`: the ranker may have been trained on the queries that a fold tests";
         if self.start.is_some() {
@@ -54,11 +54,11 @@ impl ExperimentConfig {
         }
     }
 
-    /// Rejects a ranker that the learner cannot start from. Also rejects a ranker whose number of features differs from
-    /// that of the data.
+    /// Rejects a ranker that the learner cannot start from. Also rejects a ranker that has another number of features
+    /// than the data.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] of the key `start`.
+    /// Returns a [`Refusal`] for the key `start`.
     pub(crate) fn check_start_ranker(&self, ranker: &Ranker, split: &Split) -> Result<(), Refusal> {
         let started = self.learner().and_then(|mut learner| learner.start_from(ranker.model()));
         if let Err(LearnerError::Refused(refusal)) = started {
@@ -79,7 +79,7 @@ impl ExperimentConfig {
     /// Makes a run that continues the ranker in its own folder start from a copy, which stays with the new ranker.
     /// Without the copy, the run could not be continued or repeated after the new ranker replaces the old one.
     ///
-    /// Returns the path where that ranker is now, if it is the one in `folder`; `start` becomes the path of the copy.
+    /// Returns the present path of the ranker if it is in `folder`, and sets `start` to the path of the copy.
     pub(crate) fn start_from_copy(&mut self, folder: &Path, claim: Claim) -> Option<PathBuf> {
         let start = self.start.as_ref()?;
         let file = if start.is_dir() { start.join(RANKER) } else { start.clone() };
@@ -97,16 +97,16 @@ impl ExperimentConfig {
         Some(copies.into_iter().find(|copy| copy.exists()).unwrap_or(given))
     }
 
-    /// Loads the ranker that the fit starts from, if there is one. The fit uses the normalizer of that ranker.
+    /// Loads the ranker that the fit starts from, if there is one. The fit uses the normalizer of the starting ranker.
     ///
     /// # Errors
     /// Returns [`ExperimentError::Ranker`] for a file that is not a ranker. Returns [`ExperimentError::Refused`] if the
-    /// normalizer of the ranker and of the configuration differ in kind.
+    /// ranker's normalizer differs in kind from the configuration's.
     pub fn start_ranker(&self, device: &Device) -> Result<Option<Ranker>, ExperimentError> {
         self.start.as_ref().map(|path| self.load_start(path, device)).transpose()
     }
 
-    /// Loads the ranker at `path` to start from.
+    /// Loads the starting ranker from `path`.
     ///
     /// # Errors
     /// As [`start_ranker`](Self::start_ranker).

@@ -54,10 +54,10 @@ impl<'p> TrainRun<'p> {
     /// counts from `start`. If several processes make the run together, only the first one opens the folder.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] of the starting ranker, the data or the folder. The folder is checked before the
-    /// data are read, because reading may take long. It is created only afterward, so unreadable data leave nothing
-    /// behind. Several processes are refused if they cannot share the work or if one of them would make a different
-    /// fit.
+    /// Returns an [`ExperimentError`] about the starting ranker, the data or the folder. The folder is checked before
+    /// the data are read, because reading may take a long time. The folder is created only afterward, so unreadable
+    /// data leave nothing behind. Several processes are refused if they cannot share the work or if one of them would
+    /// make a different fit.
     pub fn open(
         start: Instant,
         document: &Document,
@@ -141,7 +141,7 @@ impl<'p> TrainRun<'p> {
     /// files. A stopped fit is written too; its [`stop`](Fit::stop) says so, and the fit can be resumed.
     ///
     /// # Errors
-    /// Returns an [`ExperimentError`] of the fit, or of a file that cannot be written.
+    /// Returns an [`ExperimentError`] about the fit, or about a file that cannot be written.
     pub fn fit(
         self,
         dashboard: bool,

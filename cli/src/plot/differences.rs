@@ -5,7 +5,7 @@ use plotters::prelude::{PathElement, Rectangle};
 use super::axis::{Axis, Grid, axes, fill, stroke};
 use super::{Ink, svg};
 
-/// The largest number of bars. If there are more values, this many are drawn, evenly spaced in their order.
+/// The largest number of bars. If there are more values, an evenly spaced selection of them is drawn.
 const MOST: usize = 300;
 
 /// Bars from 0 to each of the given values, in descending order.

@@ -1,5 +1,5 @@
-//! Inks, which say what is drawn instead of naming a color. plotters draws an ink with a color that stands for it, and
-//! a class replaces this color in the text that plotters writes.
+//! Inks, which say what is drawn instead of naming a color. The library plotters draws each ink in a placeholder color,
+//! which a class then replaces in the SVG text.
 
 use plotters::style::RGBColor;
 
@@ -39,7 +39,7 @@ impl Ink {
         Ink::Objective,
     ];
 
-    /// Returns the name of the ink in its classes, `stroke-NAME` and `fill-NAME`.
+    /// Returns the name in the ink's CSS classes, `stroke-NAME` and `fill-NAME`.
     pub fn name(self) -> &'static str {
         match self {
             Ink::Text => "text",
@@ -69,7 +69,7 @@ impl Ink {
     }
 }
 
-/// Replaces each color that stands for an ink by a class.
+/// Replaces each color that stands for an ink with a CSS class.
 pub(super) fn to_classes(shapes: &str) -> String {
     let plain = shapes.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
     Ink::ALL.iter().fold(plain, |shapes, ink| {

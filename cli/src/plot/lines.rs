@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::axis::{Axis, DATA, Grid, axes, fill, stroke};
 use super::{Ink, px, svg};
 
-/// The largest number of points at which a line has each of its points marked.
+/// The largest number of points of a line that are marked individually.
 const MARKED_POINTS: usize = 40;
 
 /// One curve.

@@ -169,7 +169,7 @@ impl Curves<'_> {
         format!("{} ({})", self.selection, self.convention.name)
     }
 
-    /// Returns the name of the horizontal axis, which is what it counts.
+    /// Returns the name of the horizontal axis, such as the learner's word for a round.
     fn axis(&self, history: &[Round]) -> String {
         grid(history).map_or_else(|| round_word(self.config).to_string(), |(name, _)| name)
     }

@@ -100,7 +100,7 @@ pub(super) fn figures(figures: impl IntoIterator<Item = Html>) -> Html {
     figures.into_iter().collect::<Html>().within("div", &[("class", "figures")])
 }
 
-/// A table whose first column names the rows and whose other columns hold numbers. It scrolls if it is too wide.
+/// A table that names rows in its first column and holds numbers in the others. A table that is too wide scrolls.
 pub(super) struct Table {
     label: String,
     head: Html,
@@ -124,7 +124,7 @@ impl Table {
         self.marked_row("", name, cells);
     }
 
-    /// Adds a row highlighted by `class`: `selected` or `total`.
+    /// Adds a row highlighted by `class`, which is `selected` or `total`.
     pub(super) fn marked_row<C: Into<Html>>(
         &mut self,
         class: &str,

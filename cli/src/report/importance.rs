@@ -9,8 +9,7 @@ use crate::plot::{Dot, Ink, Row, Rows};
 /// The number of features to draw.
 const DRAWN: usize = 20;
 
-/// Builds the section on the importance of features in one or more rankers of the same features. It is empty if there
-/// are none.
+/// Builds the section on the importance of features in rankers of the same features, which is empty without rankers.
 pub(super) fn importance(rankers: &[(String, &Importance)]) -> Html {
     let features = rankers.iter().map(|(_, found)| found.gain.len().min(found.splits.len())).min().unwrap_or(0);
     if features == 0 {

@@ -33,7 +33,7 @@ use crate::study::StudyReport;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Builds the complete page of a run. Without a `record`, the facts in it are left out.
+/// Builds the complete page of a run. Without a `record`, the page leaves out the facts of the run.
 pub fn page(report: &Report, record: Option<&RunRecord>) -> String {
     whole(match report {
         Report::Train(report) => train::frame(report, record),

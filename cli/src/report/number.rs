@@ -40,7 +40,7 @@ pub(super) fn count(value: usize) -> String {
     grouped
 }
 
-/// Formats a count with its noun: `1 round`, `2 rounds`, `3 queries`.
+/// Formats a count with its noun, as in `1 round` or `3 queries`.
 pub(super) fn counted(value: usize, what: &str) -> String {
     format!("{} {}", count(value), plural(value, what))
 }

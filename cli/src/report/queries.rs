@@ -8,7 +8,7 @@ use super::number;
 use crate::experiment::PerQuery;
 use crate::plot::{Bars, Ink};
 
-/// The number of queries with the lowest values that are listed by name.
+/// The number of worst queries that are listed by name.
 const NAMED: usize = 20;
 
 /// Builds the section on the distribution over the queries of all `parts`. Each part has a prefix for the names of its

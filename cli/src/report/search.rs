@@ -128,7 +128,7 @@ fn table(search: &SearchReport, fold: &FoldResult, keys: &[&String]) -> Html {
     details(&format!("Fold {}: {listed}", fold.fold), table.html())
 }
 
-/// Formats a value as briefly as possible without losing its difference from the others.
+/// Formats a value as briefly as possible, but distinct from the other values.
 fn short(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -21,8 +21,8 @@ pub(super) fn largest_error(scores: &[f64], alpha: f64) -> f64 {
     approximate.iter().zip(&ranks).map(|(position, rank)| (position - rank).abs()).fold(0.0, f64::max)
 }
 
-/// Returns the bound of Theorem 3 and Corollary 4 on the error of a position. It is `None` for equal scores, which they
-/// do not cover.
+/// Returns the bound of Theorem 3 and Corollary 4 on the error of a position. The bound is `None` for equal scores,
+/// which the theorems do not cover.
 pub(super) fn theorem_3(documents: usize, alpha: f64, delta: f64) -> Option<f64> {
     (delta > 0.0).then(|| (documents - 1) as f64 / ((alpha * delta).exp() + 1.0))
 }

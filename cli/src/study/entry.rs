@@ -96,8 +96,8 @@ impl Setting<'_> {
         &found.expect("a parameter of the study").1
     }
 
-    /// Returns the scored queries of the given ranking, or else generated queries. Of several runs it uses the first
-    /// one that was trained with one of `losses`, or else the first one.
+    /// Returns the scored queries of the given ranking, or else generated queries. Of several runs, the first one
+    /// trained with one of `losses` is used, or else the first one.
     pub(super) fn subject(&self, losses: &[&str]) -> Subject {
         match self.source {
             Source::Ranking(subject) | Source::Rankings(subject, _) => subject.clone(),
@@ -125,8 +125,8 @@ impl StudyEntry {
     ///
     /// # Errors
     /// Returns an error if the study does not support the source or a parameter, or if values are not ascending or not
-    /// in the parameter's domain. Also fails for a ranking with nothing to rank or scores that are not finite, and for
-    /// a ranker that cannot be trained.
+    /// in the parameter's domain. Also fails for a ranking with nothing to rank, for scores that are not finite, and
+    /// for a ranker that cannot be trained.
     pub fn run(&self, source: &Source, options: &StudyOptions) -> Result<StudyReport, StudyError> {
         let values = self.values(options.over)?;
         if !self.accepts(source) {

@@ -1,10 +1,10 @@
 //! Compares the errors of two rankers by the labels of a pair and by a query's number of pairs (direct-optimization,
 //! Figures 14 to 16).
 //!
-//! A pair is two documents of a query with different labels. It counts as an error if the lower label has the higher
-//! score, and as half an error if the scores are equal. The paper finds that AdaRank makes fewer errors than RankBoost
-//! on pairs with the highest label. It also finds that AdaRank gains most in MAP for queries with few pairs. The two
-//! rankers are compared on the same queries.
+//! A pair is two documents of a query with different labels. A pair counts as an error if the lower label has the
+//! higher score, and as half an error if the scores are equal. The paper finds that AdaRank makes fewer errors than
+//! RankBoost on pairs with the highest label. The paper also finds that AdaRank gains most in MAP for queries with few
+//! pairs. The two rankers are compared on the same queries.
 
 use std::collections::BTreeMap;
 
@@ -71,8 +71,8 @@ fn run(setting: &Setting) -> Result<Findings, StudyError> {
     Ok(findings)
 }
 
-/// Compares the kept scores of runs, which are a single pair if there are two runs. Among more runs, it compares the
-/// pairs of the paper, or else the first run with each other one.
+/// Compares the kept scores of runs; two runs are compared with each other. Of more runs, the pairs that the paper
+/// compares are used, or else the first run with each other one.
 fn of_runs(runs: &Runs) -> Result<Findings, StudyError> {
     let all = runs.runs();
     let of_paper = [("ada_rank", "rank_boost"), ("permu_rank", "rank_svm")];
@@ -250,8 +250,8 @@ fn fewer_errors(rates: &Rates) -> Judged {
     Judged::new(fewer.above_zero(), found).number("first rate", first).number("second rate", second)
 }
 
-/// Compares the mean gain of the half of the queries with fewer pairs with the mean gain of the other half. The halves
-/// are different queries, so their standard errors add up.
+/// Compares the mean gain of the half of the queries with fewer pairs with the mean gain of the other half. The two
+/// halves contain different queries, so their standard errors add up.
 fn gains_at_few_pairs(gains: &[f64]) -> Judged {
     let (few, many) = gains.split_at(gains.len() / 2);
     let (few, many) = (Mean::of(few), Mean::of(many));

@@ -50,7 +50,7 @@ pub struct About {
     /// The number of queries with something to rank, if the study examines scored queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<usize>,
-    /// The number of documents of those queries.
+    /// The number of documents of the examined queries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub documents: Option<usize>,
     /// The number of queries with equal scores, which the theorems do not cover.

@@ -1,8 +1,8 @@
 //! Studies, which check on given rankings what the papers prove and claim.
 //!
-//! A study examines a [`Source`], such as generated data, a ranking, training data, or runs. It returns [`Findings`],
-//! which are tables, curves, and the claims of the paper. Each claim has a [`Verdict`] and the numbers behind it. A
-//! claim that fails is a finding, not an error.
+//! A study examines a [`Source`], such as generated data, a ranking, training data, or runs. A study returns
+//! [`Findings`], which are tables, curves, and the claims of the paper. Each claim has a [`Verdict`] and the numbers
+//! behind it. A claim that fails is a finding, not an error.
 
 mod approximate;
 mod bounds;

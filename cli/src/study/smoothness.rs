@@ -3,7 +3,7 @@
 //! SmoothRank is trained for each sigma of its annealing, and its weights at each sigma are kept. Let `mu` be the least
 //! squared difference of two scores, and `m` the number of documents. Then `|SmoothNDCG - NDCG| <= exp(-mu / sigma)
 //! max(sum_j D(j) sum_{i != d(j)} G_i / Z, (m - 1) NDCG)`. The paper's `O(exp(-mu /
-//! sigma))` leaves this maximum out. Section 5.2 bounds the Lipschitz constant by `8 B R m^(3/2) /
+//! sigma))` omits the maximum. Section 5.2 bounds the Lipschitz constant by `8 B R m^(3/2) /
 //! sigma` and the complexity term by `24 (B R m)^2 / (sigma sqrt(n))`. The loss is below 1, so a complexity term of 1
 //! or more is vacuous.
 

@@ -1,4 +1,4 @@
-//! The subject of a study, which is queries with the scores of a ranker.
+//! The scored queries that are the subject of a study.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::loss::{LossSpec, explain};

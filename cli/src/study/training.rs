@@ -173,8 +173,8 @@ impl Linear {
         rows.map(|row| norm(row)).fold(0.0, f64::max)
     }
 
-    /// Runs one epoch of stochastic gradient descent on a loss, with one query per step, in order. This is Algorithm 1
-    /// of approximation-framework without the shuffle.
+    /// Runs one epoch of stochastic gradient descent on a loss, with one query per step, in order. The epoch follows
+    /// Algorithm 1 of approximation-framework, without the shuffle.
     pub(super) fn epoch(&self, weights: &mut [f64], loss: &LossSpec, rate: f64) -> Result<(), StudyError> {
         let loss = loss.build()?;
         for query in &self.queries {

@@ -1,8 +1,8 @@
 //! Verdicts on claims, and the rules behind them.
 //!
-//! A claim about numbers holds or fails only beyond rounding, `1e-9`. A claim about means holds or fails only beyond
-//! two standard errors of paired differences. A bound that the quantity cannot exceed is vacuous. Every other claim is
-//! open.
+//! A claim about numbers holds or fails only if the difference exceeds rounding, `1e-9`. A claim about means holds or
+//! fails only beyond two standard errors of paired differences. A bound that the quantity cannot exceed is vacuous.
+//! Every other claim is open.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ pub(super) const ROUNDING: f64 = 1e-9;
 /// The number of standard errors by which a mean must differ from 0.
 const STANDARD_ERRORS: f64 = 2.0;
 
-/// The number of standard errors by which a fit must miss its limit to fail. It is larger, because a study fits some
-/// thirty limits.
+/// The number of standard errors by which a fit must miss its limit to fail. The number is larger for fits, because a
+/// study fits some thirty limits.
 const STANDARD_ERRORS_OF_FITS: f64 = 3.0;
 
 /// The verdict of a study on a claim.
@@ -84,7 +84,7 @@ impl Judged {
         Self { verdict, found: found.into(), numbers: BTreeMap::new() }
     }
 
-    /// Adds a number, unless it is not finite and so has no form in JSON.
+    /// Adds a number, except a number that is not finite, which JSON cannot represent.
     pub(super) fn number(mut self, name: impl Into<String>, value: f64) -> Self {
         if value.is_finite() {
             self.numbers.insert(name.into(), value);
@@ -98,7 +98,7 @@ impl Judged {
         Self::new(Verdict::above_zero(right.1 - left.1), found).number(left.0, left.1).number(right.0, right.1)
     }
 
-    /// Judges whether `value`, rounded to `decimals` decimals, is `printed`.
+    /// Judges whether `value`, rounded to `decimals` decimals, equals `printed`.
     pub(super) fn printed(value: f64, printed: f64, decimals: i32) -> Self {
         let half = 0.5 * 10f64.powi(-decimals);
         // A value on the edge rounds to either side.
@@ -232,8 +232,8 @@ impl Mean {
         }
     }
 
-    /// Judges whether the mean is within `margin` of `target`. The verdict is that it holds if the interval of two
-    /// standard errors lies inside, and that it fails if the interval of three lies outside.
+    /// Judges whether the mean is within `margin` of `target`. The claim holds if the interval of two standard errors
+    /// lies inside the margin, and fails if the interval of three lies outside.
     pub(super) fn near(self, target: f64, margin: f64) -> Verdict {
         let off = (self.mean - target).abs();
         match () {

@@ -63,7 +63,8 @@ impl ExperimentConfig {
         grid::points(&self.grid).map_err(place)
     }
 
-    /// Returns the trials that a search draws in a fold, in order. Successive halving sets their rounds to its budget.
+    /// Returns the trials that a search draws in a fold, in order. With successive halving, every trial has as many
+    /// rounds as the budget.
     pub(in crate::experiment) fn trials(
         &self,
         document: &Document,
@@ -96,7 +97,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Sets the learner's number of rounds to the budget of successive halving, if it names one.
+    /// Sets the learner's number of rounds to the budget of successive halving, if a budget is given.
     fn set_budget(&mut self, budget: Option<usize>) -> Result<(), Refusal> {
         let Some(key) = self.learner_entry().and_then(|entry| entry.rounds_key) else {
             let kind = self.learner_kind();
@@ -148,7 +149,7 @@ fn check_rounds(trials: &[Candidate], reduction: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the configuration with the values of a point of the table `from`, `grid` or `search.space`.
+/// Returns the configuration with the values of a grid point or trial; `from` is `grid` or `search.space`.
 fn at_point(document: &Document, from: &str, point: &Point) -> Result<ExperimentConfig, ConfigError> {
     let at_point = document.at_point(from, point)?;
     ExperimentConfig::read(&at_point).map_err(|refusal| {

@@ -1,4 +1,4 @@
-//! A configuration document, which is TOML text with positions and the overrides of the command line.
+//! A configuration document, made of TOML text and the overrides from the command line.
 
 use std::fmt::Display;
 use std::fs;
@@ -18,7 +18,7 @@ use super::grid::Point;
 /// Returns the value of a `KEY=VALUE` override: a TOML or JSON value if the text is one, otherwise the text itself.
 ///
 /// # Errors
-/// Returns a [`Refusal`] of `key` for a number that is not finite or a whole number that TOML cannot hold.
+/// Refuses a number that is not finite, and a whole number that TOML cannot hold.
 pub(crate) fn written_value(key: &str, text: &str) -> Result<Value, Refusal> {
     let line = format!("value = {text}");
     let table = toml::from_str::<toml::Table>(&line);
@@ -50,7 +50,7 @@ pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal>
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ConfigError {
-    /// Where the key was written: `file:line:column`, `--set key=value` or `--device name`, shortened if long.
+    /// Where the key was written, as `file:line:column`, `--set key=value` or `--device name`, shortened if long.
     pub place: String,
     /// The key, what was found, what was expected, and the nearest valid name.
     pub message: String,
@@ -62,7 +62,7 @@ pub struct Document {
     path: PathBuf,
     text: String,
     overrides: Vec<Override>,
-    /// Keys set by [`Document::assign`], each with the key that its errors name instead.
+    /// Keys set by [`Document::assign`], each with the key to show in errors.
     assigned: Vec<(String, String)>,
     root: Value,
 }
@@ -83,12 +83,12 @@ const OF_RUN: &str = "config.toml";
 const DEEPEST: usize = 32;
 
 impl Document {
-    /// Reads `path` and applies `key=value` overrides, such as `learner.epochs=10`. A value is TOML or JSON, and
-    /// otherwise a string. An empty value or `null` removes the key.
+    /// Reads `path` and applies `key=value` overrides, such as `learner.epochs=10`. A value that is neither TOML nor
+    /// JSON is a string. An empty value or `null` removes the key.
     ///
     /// # Errors
     /// Returns a [`ConfigError`] if the file cannot be read or is not TOML, or if a number is not finite or outside
-    /// TOML's range. An override also fails without `=`, or if its key leads through a value that is not a table.
+    /// TOML's range. Also fails for an override without `=`, or with a key inside a value that is not a table.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, ConfigError> {
         let refuse = |message: String| ConfigError { place: path.display().to_string(), message };
         let text = fs::read_to_string(path).map_err(|error| match error.kind() {
@@ -189,7 +189,8 @@ impl Document {
         Ok(())
     }
 
-    /// Sets a key to the value of a command-line option, such as `--device`. Errors about the key show the option.
+    /// Sets a key to the value of a command-line option, such as `--device`. Errors about the key show the name of the
+    /// option.
     pub fn set_option(&mut self, key: &str, option: &str, value: &str) {
         if let Some(root) = self.root.as_object_mut() {
             root.insert(key.to_string(), Value::from(value));
@@ -212,17 +213,17 @@ impl Document {
     /// `from`, such as `[grid]`.
     ///
     /// # Errors
-    /// Returns a message if the key leads through a value that is not a table, or has more than 32 parts.
+    /// Returns a message if the key lies inside a value that is not a table, or has more than 32 parts.
     pub fn assign(&mut self, from: &str, key: &str, value: Value) -> Result<(), String> {
         put(&mut self.root, key, value)?;
         self.assigned.push((key.to_string(), format!("{from}.{key}")));
         Ok(())
     }
 
-    /// Returns this document with the values of a point of the table `from`, `grid` or `search.space`.
+    /// Returns this document with the values of a grid point or trial; `from` is `grid` or `search.space`.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] if a key leads through a value that is not a table.
+    /// Returns a [`ConfigError`] if a key lies inside a value that is not a table.
     pub(super) fn at_point(&self, from: &str, point: &Point) -> Result<Self, ConfigError> {
         let mut document = self.clone();
         for (key, value) in point {
@@ -246,8 +247,8 @@ impl Document {
         !self.assigned.is_empty()
     }
 
-    /// Returns a copy of this document for each override that removes a key, with null at that key. Reading the copies
-    /// detects unknown keys, which would be refused with any other value.
+    /// Returns a copy of this document for each override that removes a key, with null at that key. Decoding the copies
+    /// detects unknown keys that an override removes.
     pub(super) fn with_nulls(&self) -> impl Iterator<Item = Result<Self, ConfigError>> {
         self.overrides.iter().filter(|set| set.removes).map(|set| {
             let mut document = self.clone();
@@ -268,8 +269,8 @@ impl Document {
     /// Decodes the whole configuration into a typed value.
     ///
     /// # Errors
-    /// Returns a [`ConfigError`] that names a key that is missing, of the wrong type or unknown. For an unknown key it
-    /// also names the nearest known one.
+    /// Returns a [`ConfigError`] that names a key that is missing, of the wrong type or unknown. The error for an
+    /// unknown key also names the nearest known key.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, ConfigError> {
         self.value_as().map_err(|refusal| self.place(&refusal))
     }
@@ -287,7 +288,7 @@ impl Document {
         self.place(&Refusal::fault(key, message))
     }
 
-    /// Returns the error of a refused key that shows where the key was written.
+    /// Converts a refusal to an error that shows where the key was written.
     pub fn place(&self, refusal: &Refusal) -> ConfigError {
         ConfigError { place: self.place_of(&refusal.key), message: refusal.with_key() }
     }
@@ -355,7 +356,7 @@ fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns a refusal of the first number that is not finite, at `key` or below it.
+/// Returns a refusal for the first number that is not finite, at `key` or below it.
 fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
     match value {
         toml::Value::Float(number) if !number.is_finite() => {
@@ -369,7 +370,7 @@ fn not_finite(value: &toml::Value, key: &str) -> Option<Refusal> {
     }
 }
 
-/// Returns a refusal of the first whole number that TOML cannot hold, at `key` or below it.
+/// Returns a refusal for the first whole number that TOML cannot hold, at `key` or below it.
 fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
     match value {
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
@@ -386,7 +387,7 @@ fn too_large(value: &DeValue, key: &str) -> Option<Refusal> {
     }
 }
 
-/// Returns a refusal of the first whole number, at `key` or below it, that a run's configuration file could not hold.
+/// Returns a refusal for the first whole number, at `key` or below it, that a run's configuration file could not hold.
 fn unwritable(value: &Value, key: &str) -> Option<Refusal> {
     match value {
         Value::Number(number) if number.as_u64().is_some_and(|number| i64::try_from(number).is_err()) => {

@@ -39,7 +39,7 @@ pub struct ExperimentConfig {
     #[serde(default = "default_device")]
     pub device: String,
     /// The instructions that the fused CPU kernels use, as for `--instructions`; the processor's best by default. The
-    /// caller applies them, like the device, by entering an [`Execution`](burn_rank::op::Execution).
+    /// caller applies instructions and device by entering an [`Execution`](burn_rank::op::Execution).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Instructions>,
     /// The source of the queries.
@@ -338,7 +338,7 @@ impl ExperimentConfig {
     /// Builds the learner and checks its parameters.
     ///
     /// # Errors
-    /// Returns a [`LearnerError`] that names the parameter.
+    /// Returns a [`LearnerError`] that names the invalid parameter.
     pub fn learner(&self) -> Result<Box<dyn RankingLearner>, LearnerError> {
         registry::build(&self.learner, &self.parts())
     }
@@ -374,8 +374,8 @@ impl ExperimentConfig {
         self
     }
 
-    /// Returns the configuration as a value, with the defaults of the learner and the loss filled in. Their parameters
-    /// are sorted by name, so equal configurations have equal text. Keys whose values depend on the data are left out.
+    /// Returns the configuration as a value, with the defaults of the learner and the loss filled in. Parameters are
+    /// sorted by name, so equal configurations have equal text. Keys whose values depend on the data are left out.
     pub fn resolved(&self) -> Value {
         let fill = |given: &mut Value, defaults: Map| {
             let Some(given) = given.as_object_mut() else { return };

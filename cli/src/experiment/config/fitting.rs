@@ -1,5 +1,5 @@
-//! Defaults that depend on the scorer, the loss and the data. Some are known from the configuration; the others need
-//! the queries.
+//! Defaults that depend on the scorer, the loss and the data. Some of these defaults are known from the configuration;
+//! others need the queries.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::json::Map;
@@ -46,7 +46,7 @@ impl ExperimentConfig {
         }
     }
 
-    /// Returns the complete configuration of a fit to one split, except that `auto` still leaves the normalizer open.
+    /// Returns the configuration, completed for a fit to one split, but with the normalizer `auto` left open.
     pub(in crate::experiment) fn fitted_to(&self, split: &Split) -> Self {
         // A given round was found by a fit with validation queries and as many epochs.
         let has_validation = split.validation.is_some() || self.measure.round.is_some();
@@ -89,7 +89,7 @@ mod tests {
         ExperimentConfig::from_document(&document).unwrap()
     }
 
-    /// The values of normalizer, dropout, gradients and rate.
+    /// Returns the values of normalizer, dropout, gradients and learning rate.
     fn fitting(sets: &[&str]) -> [Value; 4] {
         let value = read(sets).resolved();
         let at = |section: &str, key: &str| value[section].get(key).cloned().unwrap_or(Value::Null);

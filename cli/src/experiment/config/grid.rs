@@ -16,7 +16,7 @@ const SECTIONS: [&str; 4] = ["normalizer", "scorer", "loss", "learner"];
 /// Refuses keys that are not parameters of the fit.
 ///
 /// # Errors
-/// Returns a refusal of the first such key.
+/// Returns a refusal for the first invalid key.
 pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
     let section = |key: &str| key.split('.').next().unwrap_or_default().to_string();
     match grid.keys().find(|key| !SECTIONS.contains(&section(key).as_str())) {
@@ -33,7 +33,7 @@ pub(super) fn check_keys(grid: &Map) -> Result<(), Refusal> {
 /// point.
 ///
 /// # Errors
-/// Returns a refusal of a key without a list of at least one value, or of more than 100,000 combinations.
+/// Returns a refusal for a key without a nonempty list of values, or for more than 100,000 combinations.
 pub fn points(grid: &Map) -> Result<Vec<Point>, Refusal> {
     let mut lists = Vec::with_capacity(grid.len());
     for (key, values) in grid {

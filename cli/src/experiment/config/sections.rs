@@ -12,8 +12,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The source of the queries: `folds`, `train` or `synthetic`. Relative paths start at the folder of the configuration
-/// file; in `--set` they start at the current folder.
+/// The source of the queries, which is one of `folds`, `train` and `synthetic`. Relative paths start at the folder of
+/// the configuration file; in `--set` they start at the current folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DataConfig {
@@ -88,13 +88,13 @@ impl Default for SplitConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitBy {
-    /// Each query separately, shuffled by the seed.
+    /// Splits by query, after the seed has shuffled the queries.
     #[default]
     Query,
-    /// Groups of queries that have the same value in this column, shuffled by the seed.
+    /// Keeps queries with the same value in this column together, and shuffles the groups by the seed.
     Group(String),
-    /// Time: the earliest queries train and the latest ones test. The time of a query is the latest value of this
-    /// column in its rows.
+    /// Trains on the earliest queries and tests on the latest. The time of a query is the latest value of this column
+    /// in its rows.
     Time(String),
 }
 
@@ -113,7 +113,7 @@ impl SplitConfig {
     /// Refuses numbers that are not valid shares.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] of `shares`.
+    /// Returns a [`Refusal`] for `shares`.
     pub fn check(&self) -> Result<(), Refusal> {
         let shares = &self.shares;
         let are_shares = shares.iter().all(|share| (0.0..=1.0).contains(share)) && shares[0] > 0.0;
@@ -125,7 +125,7 @@ impl SplitConfig {
     }
 }
 
-/// How to divide the training files into folds. A number divides them by query; a table also names another property.
+/// How to divide the training files into folds. A number of folds divides by query; a table can name another property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoldsConfig {
     /// Number of folds.
@@ -263,8 +263,7 @@ impl DataConfig {
         ReadOptions { columns: self.columns.clone(), document_weights, ..self.read.clone() }
     }
 
-    /// Returns the limits of streaming, which are the bytes in memory and the bytes of a window; none if features are
-    /// not streamed.
+    /// Returns the bytes in memory and in a window, if features are streamed.
     pub(in crate::experiment) fn streaming(&self) -> Option<(ByteSize, ByteSize)> {
         Some((self.memory?, self.window.unwrap_or(WINDOW)))
     }
@@ -316,7 +315,7 @@ impl SyntheticConfig {
     /// Refuses numbers that are out of range.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] of the first invalid key.
+    /// Returns a [`Refusal`] for the first invalid key.
     pub fn check(&self) -> Result<(), Refusal> {
         let refuse = |key, found, expected: String| Err(Refusal::new(key, found, expected).under("data.synthetic"));
         if self.train_queries == 0 {

@@ -46,7 +46,7 @@ pub(super) struct Pass<'a> {
     pub(super) numbers: &'a [usize],
     /// The number of rounds after which a fit pauses; if absent, the fit continues to its end.
     pub(super) rounds: Option<usize>,
-    /// Whether to reuse the results of fits that have already made these rounds.
+    /// Whether to reuse the results of fits that have already made enough rounds.
     pub(super) finished_count: bool,
     /// Whether to continue from the state in the folder of the job.
     pub(super) resume: bool,
@@ -61,9 +61,9 @@ struct Job<'a> {
     splits: &'a Splits,
     /// The index of the split in [`Jobs`].
     at: usize,
-    /// The contents of that split.
+    /// The contents of the split that is fitted.
     contents: &'a SplitContents,
-    /// Whether the split has no other fit.
+    /// Whether this is the only fit of its split.
     is_only: bool,
     config: &'a ExperimentConfig,
     seed: u64,
@@ -141,7 +141,7 @@ impl Jobs<'_> {
         (0..self.choices()).map(of).collect()
     }
 
-    /// Returns the candidate that a fold selects, which is the best one of those in the last rung, if there are rungs.
+    /// Returns the candidate that a fold selects, which is the best one or, with rungs, the best one of the last rung.
     /// Ties go to the first candidate.
     pub(super) fn selected(&self, results: &[JobResult], split: usize) -> usize {
         let selections = self.selections(results, split);
@@ -322,7 +322,7 @@ impl Job<'_> {
     }
 
     /// Returns the name of the job's folder, made of the fold, the seed and a hash of everything else that affects the
-    /// result. So no result is ever reused for another configuration, other data or another version.
+    /// result. No result is therefore reused for another configuration, other data or another version.
     fn folder(&self) -> String {
         let fitted = ExperimentConfig {
             name: String::new(),
@@ -380,7 +380,7 @@ mod tests {
     }
 
     /// A listener that records the execution of every thread that ends a fit. Each thread waits at its first fit until
-    /// there are two.
+    /// a second thread arrives.
     struct Seen {
         together: Barrier,
         executions: Mutex<HashMap<ThreadId, Execution>>,

@@ -1,7 +1,7 @@
 //! The files that a cross-validation keeps of its selected fits: rankers, scores of test documents and TREC runs.
 //!
 //! Every fit saves its ranker, because the selection is not known until all fits are done. Scores and TREC runs are
-//! computed from the saved ranker, so the three agree.
+//! computed from the saved ranker, so all three files agree.
 
 use std::io;
 
@@ -18,7 +18,7 @@ use crate::experiment::folder::RANKER;
 use crate::experiment::keep::{KEPT, KeptKind, kept_file};
 
 /// Keeps the files that the options ask for, and removes the files of other fits. If an earlier run made a selected fit
-/// without saving its ranker, the fit is repeated. The new result replaces the earlier one.
+/// without saving its ranker, the fit is repeated. The result of the repeated fit replaces the earlier result.
 pub(super) fn keep(
     config: &ExperimentConfig,
     jobs: &Jobs,

@@ -29,7 +29,7 @@ use summary::summarize;
 /// Runs the cross-validation of a configuration, and keeps the files of the selected fits that the options ask for.
 ///
 /// # Errors
-/// Returns the first [`ExperimentError`] of a job, in the order of the jobs. Returns [`ExperimentError::Interrupted`]
+/// Returns the first [`ExperimentError`] from a job, in the order of the jobs. Returns [`ExperimentError::Interrupted`]
 /// if a stop was requested before all jobs were done. Finished jobs stay in the output folder.
 pub fn cross_validate(
     document: &Document,

@@ -8,7 +8,7 @@ use crate::experiment::keep::Keep;
 
 /// Receives the progress of a cross-validation, from several threads at once.
 pub trait JobProgress: Sync {
-    /// Is called when a job has ended.
+    /// Receives a job that has ended.
     fn done(&self, job: &JobDone);
     /// Receives a warning about the fit of the job `label`.
     fn warn(&self, label: &str, message: &str);
@@ -32,7 +32,7 @@ pub struct JobDone<'a> {
 
 /// The options of a cross-validation.
 pub struct CrossValidationOptions<'a> {
-    /// The device of tensor operations.
+    /// The device for tensor operations.
     pub device: &'a Device,
     /// The folder of the jobs; without one, nothing is kept.
     pub output: Option<&'a OutputFolder>,

@@ -22,7 +22,7 @@ impl Part {
         if (1..=of).contains(&number) { Ok(Self { number, of }) } else { Err(refused(format!("{number}/{of}"))) }
     }
 
-    /// Returns the part, of `of` parts, that makes a fit.
+    /// Returns which of `of` parts makes a fit.
     pub(super) fn of_fit(fit: usize, of: usize) -> Self {
         Self { number: fit % of + 1, of }
     }

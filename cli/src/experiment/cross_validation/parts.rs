@@ -94,7 +94,7 @@ impl ExperimentConfig {
     /// Refuses to divide successive halving into parts, because its fits wait for each other.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] of the key `search.kind` for successive halving.
+    /// Returns a [`Refusal`] for the key `search.kind` for successive halving.
     pub(crate) fn check_parts(&self) -> Result<(), Refusal> {
         let Some(SearchConfig::SuccessiveHalving { .. }) = self.search else { return Ok(()) };
         let expected = "`random` where fits are made in parts: successive halving compares trials between its rungs";

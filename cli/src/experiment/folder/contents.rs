@@ -18,9 +18,9 @@ use crate::experiment::keep::{KEPT, kept_kind};
 pub(super) struct Contents {
     /// The mark of the folder, or the default mark if the folder is empty.
     pub(super) mark: Mark,
-    /// The listed files that are unchanged since they were written.
+    /// The files in the mark's list that are unchanged since they were written.
     ours: BTreeSet<String>,
-    /// Entries that are not ours, although the mark lists their name or the command writes it.
+    /// Entries that burn-rank did not write, although the mark lists their name or the command writes it.
     theirs: BTreeMap<String, NotOurs>,
     /// Unfinished files that a killed run left.
     halves: Vec<PathBuf>,
@@ -30,8 +30,8 @@ impl Contents {
     /// Examines a folder and changes nothing. `writes` lists the names that the command writes.
     ///
     /// # Errors
-    /// Returns [`OutputError::NotOurs`] if a marked folder has an entry of the user's with one of these names, or if an
-    /// unmarked folder has any entry.
+    /// Returns [`OutputError::NotOurs`] if a user's entry is in the way in a marked folder, or if an unmarked folder
+    /// has any entry.
     pub(super) fn read(folder: &Path, writes: &[&str]) -> Result<Self, OutputError> {
         let in_the_way = |name: &str, reason: NotOurs| {
             let found = format!("`{name}` {reason}; move it elsewhere, or choose another folder with --out");
@@ -61,8 +61,8 @@ impl Contents {
         Self { mark, ours: BTreeSet::new(), theirs: BTreeMap::new(), halves: Vec::new() }
     }
 
-    /// Judges an unmarked folder. It may be used if it is empty, except for files of a command that was killed before
-    /// it wrote the mark.
+    /// Judges an unmarked folder. An unmarked folder may be used if it is empty, except for files of a command killed
+    /// before it wrote the mark.
     fn of_unmarked(folder: &Path, names: Vec<String>) -> Result<Self, String> {
         let mut found = Self::of(Mark::default());
         let is_half = |name: &String| unfinished(name) == Some(MARK);
@@ -109,7 +109,7 @@ impl Contents {
         self.halves.iter().for_each(|half| drop(fs::remove_file(half)));
     }
 
-    /// Returns whether the file exists and is ours.
+    /// Returns whether a file exists that burn-rank wrote.
     pub(super) fn has(&self, name: &str) -> bool {
         self.ours.contains(name)
     }

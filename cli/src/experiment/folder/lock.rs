@@ -11,12 +11,12 @@ use crate::experiment::error::OutputError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holding {
     Alone,
-    /// Shared with other commands that hold the lock in the same way.
+    /// A lock shared with other commands that hold it in the same way.
     Shared,
 }
 
-/// Runs `judge` on a folder under its lock, and creates both if needed. Nothing is created in a folder that `judge`
-/// refuses. `judge` must refuse a folder in which something else has the name of the lock.
+/// Runs `judge` on a locked folder; creates the folder and its lock if needed. Nothing is created in a folder that
+/// `judge` refuses. `judge` must refuse a folder in which something else has the name of the lock.
 pub(super) fn locked<T>(
     path: &Path,
     holding: Holding,
@@ -51,7 +51,7 @@ pub(super) fn looked<T>(
     judge().map(Some)
 }
 
-/// Returns the folder that a path means, because an empty path means the current folder.
+/// Returns the path, or the path of the current folder if it is empty.
 pub(super) fn here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }

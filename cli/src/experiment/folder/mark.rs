@@ -1,9 +1,9 @@
 //! `Mark`, a small JSON file that lists the files of a folder that burn-rank wrote.
 //!
-//! The mark is the first file of a folder and is always replaced as a whole, so a kill leaves either an empty folder or
-//! a marked one. Before a file appears under its name, the mark lists both its new content and the content that it
-//! replaces. So after a kill at any time, the existing file is one of the two. A listed file with any other content was
-//! changed by the user, and belongs to the user.
+//! The mark is written first and always replaced as a whole, so a kill leaves an empty folder or a marked one. Before a
+//! file appears under its name, the mark lists both its new content and the content that it replaces. So after a kill
+//! at any time, the mark lists the content of the existing file. A listed file with any other content was changed by
+//! the user, and belongs to the user.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -39,13 +39,13 @@ pub(super) enum NotOurs {
     Newer,
 }
 
-/// What a run in [`NEXT`](super::NEXT) does to the run that it will replace.
+/// How a run in [`NEXT`](super::NEXT) changes the run that it will replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Over {
-    /// Makes the old run again, from the same configuration and data.
+    /// Repeats the old run with the same configuration and data.
     Same,
-    /// Replaces the old run, whatever that is.
+    /// Replaces the old run by any other run.
     Other,
     /// Adds fits to the old run, keeps the existing fits, and replaces the results made from them.
     Outcome,
@@ -63,7 +63,7 @@ pub(super) struct Mark {
     /// Whether the run has ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) finished: bool,
-    /// What the run does to the old run whose folder contains it.
+    /// How the run changes the old run whose folder contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) over: Option<Over>,
     /// The number of parts, while the parts of a cross-validation share the folder.
@@ -139,7 +139,7 @@ impl Mark {
         Some(self.wrote.get(listed).is_some_and(as_written).then_some(()).ok_or(NotOurs::Content))
     }
 
-    /// Lists a file that is about to have a new content, with the digests of the new and the present content.
+    /// Lists a file before it is written, with the digests of its new and its present content.
     pub(super) fn expect(&mut self, folder: &Path, name: &str, digest: String) {
         let known = self.wrote.entry(name.to_string()).or_default();
         let there = digest_of_file(&folder.join(name)).ok();
@@ -155,7 +155,7 @@ impl Mark {
     }
 }
 
-/// Returns whether a path is a plain file, or a plain folder if one is wanted; `None` if nothing is there.
+/// Returns whether a path is a plain file, or a plain folder if one is wanted; `None` if the path does not exist.
 pub(super) fn plain(path: &Path, wants_folder: bool) -> Option<Result<(), NotOurs>> {
     Some(Err(match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,

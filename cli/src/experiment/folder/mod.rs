@@ -31,7 +31,7 @@ pub const CARD: &str = "README.md";
 pub const REPORT: &str = "report.json";
 /// The file of facts that may change when a run is repeated, such as times.
 pub const RECORD: &str = "run.json";
-/// The page that shows the results and these facts.
+/// The page that shows the results of a run.
 pub const PAGE: &str = "report.html";
 /// The folder of the fits of `cv`, with a subfolder for each.
 pub const JOBS: &str = "jobs";
@@ -80,10 +80,10 @@ impl RunKind {
     }
 }
 
-/// The rights of a run over the files of earlier runs in its folder.
+/// The right of a run to use or replace the files of earlier runs in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Claim {
-    /// Requires that no results can be lost.
+    /// Starts a new run only where no results would be lost.
     New,
     /// Continues the earlier run.
     Resume,

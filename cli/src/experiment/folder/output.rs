@@ -29,7 +29,7 @@ use crate::experiment::record::{DataReport, Report, Sets};
 pub struct OutputFolder {
     /// The folder that the user asked for.
     home: PathBuf,
-    /// The folder that the run is written to, which is `home` or [`NEXT`] in it.
+    /// The folder that the run is written to, either `home` or [`NEXT`] in `home`.
     path: PathBuf,
     /// The folder of the fits of a cross-validation.
     fits: PathBuf,
@@ -58,7 +58,7 @@ impl OutputFolder {
     /// # Errors
     /// Returns [`OutputError::Busy`] while another process holds the folder, and [`OutputError::NotOurs`] if the folder
     /// holds files that burn-rank did not write. Returns [`OutputError::Occupied`] if it holds another run, or an
-    /// unfinished run that `claim` does not continue. After these errors the folder is unchanged. Returns
+    /// unfinished run that `claim` does not continue. A folder that is refused stays unchanged. Returns
     /// [`OutputError::Unwritable`] if the folder cannot be written.
     pub fn open(path: &Path, kind: RunKind, configuration: &str, claim: Claim) -> Result<Self, OutputError> {
         if claim == Claim::Merge {
@@ -217,7 +217,7 @@ impl OutputFolder {
     ///
     /// # Errors
     /// Returns [`OutputError::NotOurs`] if the user has changed a file to replace since the folder was opened, or
-    /// [`OutputError::Unwritable`]. The run then stays where it is, and `--resume` tries again.
+    /// [`OutputError::Unwritable`] if writing fails. The run then stays where it is, and `--resume` tries again.
     pub fn finish(&mut self) -> Result<(), OutputError> {
         let accepted = (|| {
             let mut mark = self.mark()?.of_finished_run();
@@ -290,7 +290,7 @@ impl OutputFolder {
     ///
     /// # Errors
     /// Returns [`OutputError::NotOurs`] if the user has changed the file since the folder was opened, or
-    /// [`OutputError::Unwritable`].
+    /// [`OutputError::Unwritable`] if writing fails.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
         self.write_with(name, |file| file.write_all(bytes))
     }
@@ -322,8 +322,7 @@ impl OutputFolder {
         self.write_together(&[name], |_, file| fill.take().map_or(Ok(()), |fill| fill(file)))
     }
 
-    /// Writes several files that the mark lists, either all of them or none. `fill` writes the file of a given number,
-    /// from 0.
+    /// Writes several files that the mark lists, either all of them or none. `fill` writes the file with a given index.
     ///
     /// # Errors
     /// As [`write_with`](Self::write_with).
@@ -384,7 +383,8 @@ fn write_listed<N: AsRef<str>>(
 /// the name of this page, so no file of the user's is overwritten.
 ///
 /// # Errors
-/// Returns [`OutputError::NotOurs`] if the existing file is the user's, or [`OutputError::Unwritable`].
+/// Returns [`OutputError::NotOurs`] if the existing file is the user's, or [`OutputError::Unwritable`] if writing
+/// fails.
 pub(crate) fn write_page(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
     let mark = Mark::read(folder).ok().flatten();
     if let Some(Err(_)) = mark.clone().unwrap_or_default().standing(folder, name) {
@@ -606,7 +606,7 @@ mod tests {
         assert!(run.write(RANKER, b"d").is_err());
     }
 
-    /// A kill after the mark is written, but before the file is, leaves the old file.
+    /// If a command is killed between writing the mark and the file, the old file stays.
     #[test]
     fn a_file_that_is_being_replaced_is_known_before_and_after() {
         let folder = tempfile::tempdir().unwrap();

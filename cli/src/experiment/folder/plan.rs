@@ -12,7 +12,7 @@ use crate::experiment::error::OutputError;
 pub(super) enum Place {
     /// In the folder itself.
     Home,
-    /// In [`NEXT`], where the same run was begun.
+    /// In [`NEXT`], as a continuation of the run that was begun there.
     Next,
     /// In [`NEXT`], from the beginning.
     Anew(Over),

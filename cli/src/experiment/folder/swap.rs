@@ -24,11 +24,12 @@ use crate::experiment::keep::KEPT;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Moves a finished run into place if the command that made it was killed before it could. Commands call this before
-/// they read the folder of a run; afterward the folder holds one whole run. Folders without such a run stay unchanged.
+/// they read the folder of a run; afterward the folder holds one whole run. A folder without a run that waits to be
+/// moved stays unchanged.
 ///
 /// # Errors
-/// Returns an [`OutputError`] if the run cannot be moved because the folder is read-only, the user has changed a file
-/// in it, or another command holds it.
+/// Returns an [`OutputError`] if the folder is read-only, the user has changed a file in it, or another command holds
+/// it.
 pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
     let is_finished = |folder: &Path| matches!(Mark::read(folder), Ok(Some(mark)) if mark.finished);
     let is_half_way = || is_finished(&folder.join(NEXT)) && !is_finished(folder);
@@ -64,8 +65,8 @@ pub(crate) fn settle(folder: &Path) -> Result<(), OutputError> {
 /// Moves the finished run in [`NEXT`] into the place of the run around it.
 ///
 /// # Errors
-/// Returns [`OutputError::NotOurs`] if the user has changed a file in the meantime; then nothing has moved. Returns
-/// [`OutputError::Unwritable`] if a file cannot be moved.
+/// Returns [`OutputError::NotOurs`] if the user has changed a file in the meantime; in that case nothing has moved.
+/// Returns [`OutputError::Unwritable`] if a file cannot be moved.
 pub(super) fn swap(home: &Path) -> Result<(), OutputError> {
     let from = home.join(NEXT);
     let (old, new) = (Contents::read(home, &[])?, Contents::read(&from, &[])?);

@@ -78,7 +78,7 @@ pub struct CrossValidation {
     pub seeds: Vec<u64>,
     /// The result of each fold.
     pub folds: Vec<FoldResult>,
-    /// The queries that select: `validation`, or `training` if the data have no validation queries.
+    /// The queries that select, either `validation` or, without validation queries, `training`.
     #[serde(default = "validation")]
     pub selected_on: String,
     /// The record of how a search drew and fitted its trials.
@@ -87,8 +87,8 @@ pub struct CrossValidation {
 }
 
 impl FoldResult {
-    /// Returns the trials, with the selected one first. Of the others, those dropped later come first, then the better
-    /// ones, then those drawn first.
+    /// Returns the trials, with the selected one first. The other trials are sorted by how late they were dropped, then
+    /// by quality, then by number.
     pub fn ranked_trials(&self) -> Vec<&Trial> {
         let merit = |trial: &Trial| trial.validation.unwrap_or(f64::NEG_INFINITY);
         let mut trials: Vec<&Trial> = self.trials.iter().collect();

@@ -1,5 +1,5 @@
-//! The record of a run in words and numbers. `report.json` has the same bytes for the same configuration and seed on
-//! the CPU; `run.json` has facts that may change when the run is repeated.
+//! The record of a run in words and numbers. On the CPU, `report.json` has the same bytes for the same configuration
+//! and seed; `run.json` may change when the run is repeated.
 
 mod cross_validation;
 mod measures;

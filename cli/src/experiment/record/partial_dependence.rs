@@ -40,9 +40,9 @@ pub struct MissingValue {
 }
 
 impl PartialDependence {
-    /// Returns the partial dependence on the features with the largest gains, the largest gain first. It is empty if
-    /// the ranker is not a sum of trees or its importance is unknown. `train` holds the normalized training queries of
-    /// the fit.
+    /// Returns the partial dependence on the features with the largest gains, the largest gain first. The result is
+    /// empty if the ranker is not a sum of trees or its importance is unknown. `train` holds the normalized training
+    /// queries of the fit.
     pub(super) fn of_ranker(ranker: &Ranker, importance: Option<&Importance>, train: &RankingDataset) -> Vec<Self> {
         let (Model::Trees(trees), Some(importance)) = (ranker.model(), importance) else { return Vec::new() };
         let Some(sample) = sample(train) else { return Vec::new() };
@@ -65,7 +65,7 @@ impl PartialDependence {
     }
 }
 
-/// Returns evenly spaced whole training queries.
+/// Returns evenly spaced training queries, with all their documents.
 fn sample(train: &RankingDataset) -> Option<RankingDataset> {
     let wanted = (DOCUMENTS * train.queries()).div_ceil(train.documents().max(1)).clamp(1, train.queries().max(1));
     let spaced: Vec<usize> = (0..wanted).map(|place| place * train.queries() / wanted).collect();

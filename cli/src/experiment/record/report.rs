@@ -1,5 +1,5 @@
-//! `report.json`, the results of a run, which has the same bytes for the same configuration and seed on the CPU. Facts
-//! that may change when the run is repeated are in `run.json` ([`RunRecord`](super::RunRecord)).
+//! `report.json`, the results of a run. On the CPU, the file has the same bytes for the same configuration and seed.
+//! Facts that may change when the run is repeated are in `run.json` ([`RunRecord`](super::RunRecord)).
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ pub struct TrainReport {
 /// The record of a cross-validation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CrossValidationReport {
-    /// The table, as `cv --json` prints it.
+    /// The table of results, as `cv --json` prints it.
     #[serde(flatten)]
     pub result: CrossValidation,
     /// The resolved configuration.
@@ -111,8 +111,8 @@ pub struct FitReport {
     /// How the loss is evaluated in the longest list, if not exactly by its formula.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
-    /// The numbers of the features, from 1, that have a column marking their missing values. These columns follow the
-    /// features.
+    /// The numbers of the features, from 1, whose missing values are marked in additional columns. Columns that mark
+    /// missing values come after all features.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indicated: Vec<usize>,
     /// The weights of a linear ranker for the normalized features, followed by the weights of the columns that mark
@@ -158,14 +158,14 @@ pub struct SetMeasures {
     /// The mean of each measure over the queries that count.
     pub measures: Measures,
     /// The standard error of each mean: the deviation over queries, divided by the square root of their number. A
-    /// single query has none.
+    /// single query has no standard error.
     pub standard_errors: Measures,
 }
 
 /// The measures of every query of a set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PerQuery {
-    /// The name of the set: `test`, `validation` or `train`.
+    /// The name of the set, one of `test`, `validation` and `train`.
     pub set: String,
     /// Identifier of each query.
     pub queries: Vec<String>,
@@ -270,8 +270,8 @@ impl PerQuery {
     }
 }
 
-/// Returns the deviation over queries, divided by the square root of their number. Fewer than two queries give NaN,
-/// which JSON writes as `null`.
+/// Returns the standard error, which is the deviation over queries divided by the square root of their number. Fewer
+/// than two queries give NaN, which JSON writes as `null`.
 pub(in crate::experiment) fn standard_error(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = mean_of(values.iter().copied()).unwrap_or(f64::NAN);

@@ -19,9 +19,9 @@ pub struct RunRecord {
     pub instructions: String,
     /// The number of threads in the processor pool.
     pub threads: usize,
-    /// The seconds spent on the fits that this process made.
+    /// The time spent on the fits of this process, in seconds.
     pub fit_seconds: f64,
-    /// The total seconds, including reading and reporting.
+    /// The total time in seconds, including reading and reporting.
     pub total_seconds: f64,
     /// The largest resident memory of the process in MiB, if the system reports it.
     pub peak_memory_mib: Option<f64>,
@@ -30,7 +30,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// Returns the record of a run that ends now, with this thread's execution.
+    /// Returns the record of a run that ends now on this thread.
     pub fn new(device: &str, fit: Duration, total: Duration) -> Self {
         Self {
             device: device.to_string(),

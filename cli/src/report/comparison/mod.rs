@@ -60,7 +60,7 @@ pub struct ScoredDocument {
 /// 0.
 pub type Rankings<'a> = dyn Fn(usize, usize) -> Option<Vec<ScoredDocument>> + 'a;
 
-/// Returns the letter of a system: A, B, ..., Z, AA, AB, ...
+/// Returns the letters that stand for a system, such as A, Z or AA.
 pub(crate) fn letter(system: usize) -> String {
     let last = char::from(b'A' + (system % 26) as u8);
     match system / 26 {
@@ -159,7 +159,7 @@ fn tests(report: &ComparisonReport) -> Html {
     tables.collect::<Html>().then(note(words))
 }
 
-/// Returns the pairs whose queries are shown. If there are many pairs, these are the pairs with the first system.
+/// Returns the pairs whose queries are shown. If there are many pairs, only pairs with the first system are shown.
 fn shown_pairs(report: &ComparisonReport) -> Vec<&SystemPair> {
     let Some(of) = report.measures.first() else { return Vec::new() };
     let all: Vec<&SystemPair> = of.pairs.iter().collect();

@@ -1,16 +1,17 @@
 //! Type one and type two bounds on the loss of a measure (direct-optimization, Figures 3 and 4, Theorems 2 and 3).
 //!
 //! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`. A linear ranking function
-//! `norm (cos theta, sin theta)` scores them. `F` of an order is the mean score difference over all pairs of documents,
-//! upper minus lower. `E` is average precision. The exponential bounds are
+//! `norm (cos theta, sin theta)` scores the documents. `F` of an order is the mean score difference over all pairs of
+//! documents, upper minus lower. `E` is average precision. The exponential bounds are
 //!
-//! * type one: `exp(-E(sigma))`, where `sigma` is the order of the scores;
-//! * type two: the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect orders `pi`. It
-//!   is computed from patterns of relevant ranks, not from all `n!` orders (`type_two.rs`).
+//! * Type one, which is `exp(-E(sigma))`, where `sigma` is the order of the scores.
+//! * Type two, which is the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect orders
+//!   `pi`. The bound is computed from patterns of relevant ranks, not from all `n!` orders (`type_two.rs`).
 //!
 //! Theorem 3 says that type two is at most type one if every `F(pi*) - F(pi)` is at least `E(sigma)`. The differences
-//! grow with the norm, but the order does not depend on it. If the worst perfect order has a larger `F` than the best
-//! imperfect one, the condition holds from some norm on. Otherwise it never holds.
+//! of `F` grow with the norm, but the order of the scores does not depend on the norm. If the worst perfect order has a
+//! larger `F` than the best imperfect one, the condition of the theorem holds from some norm on. Otherwise it never
+//! holds.
 
 mod type_two;
 

@@ -3,7 +3,7 @@
 //! `F` is linear in the scores: the score at rank `r` has the weight `(n + 1 - 2 r) / (n (n - 1))`. The measure depends
 //! only on the pattern of relevant ranks. So the order with the largest `F` of a pattern sorts both kinds of documents
 //! in descending order of score. The perfect order with the least `F` sorts both kinds in ascending order, relevant
-//! documents first. This leaves `C(n, relevant)` patterns instead of `n!` orders, for example 116,280 for 7 of 21.
+//! documents first. So only `C(n, relevant)` patterns remain instead of `n!` orders, for example 116,280 for 7 of 21.
 
 /// The patterns of relevant ranks, with their average precision.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub(super) struct TypeTwo {
     pub(super) precision: f64,
     /// The least `F` of a perfect order minus the largest `F` of an imperfect one.
     pub(super) gap: f64,
-    /// The loss of equation (6), which is the largest `1 - E` of an imperfect order whose `F` is at least that of a
+    /// The loss of equation (6), which is the largest `1 - E` of an imperfect order whose `F` is not below the `F` of a
     /// perfect one.
     pub(super) loss: f64,
     /// The largest `(1 - E) exp(-(F* - F))`, for each factor of the scores.

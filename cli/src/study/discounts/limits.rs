@@ -1,8 +1,8 @@
 //! Discounts and cut-offs, with the statements of the theorems about them for generated documents.
 //!
 //! Every ranking function has the mean relevance `y(s) = a + b s` at canonical score `s`, so the paper's integrals have
-//! closed forms. With `y(1) = a + b` and `t = 1 - s`: `(1 - beta) int_0^c y(1 - t) t^(-beta) dt = y(1) c^(1 - beta) - b
-//! (1 - beta) / (2 - beta) c^(2 - beta)`.
+//! closed forms. With `y(1) = a + b` and `t = 1 - s`, one of them is `(1 - beta) int_0^c y(1 - t) t^(-beta) dt = y(1)
+//! c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
 
 use super::population::{LABEL_1, LABEL_2};
 
@@ -63,11 +63,11 @@ impl Cut {
 /// The rate at which a measure approaches its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rate {
-    /// The distance falls with `1 / log n` and its square.
+    /// The distance from the limit falls like `1 / log n` and its square.
     Logarithms,
-    /// The distance falls with `1 / log n`.
+    /// The distance from the limit falls like `1 / log n`.
     Logarithm,
-    /// The distance falls with `n^(-1/2)`.
+    /// The distance from the limit falls like `n^(-1/2)`.
     Root,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct Case {
     /// Whether the gain is the label, from 0 to 2, rather than 1 for a relevant document.
     pub(super) graded: bool,
     pub(super) rate: Rate,
-    /// Whether every ranking function has the same limit for any documents.
+    /// Whether all ranking functions have the same limit, whatever the documents are.
     pub(super) same_for_all: bool,
     /// The theorem that gives the limit.
     pub(super) limit_theorem: Option<&'static str>,
@@ -232,7 +232,7 @@ pub(super) const CASES: [Case; 12] = [
     },
 ];
 
-/// The share of the quality that each ranking function knows.
+/// The share of the documents whose quality each ranking function knows.
 const KNOWN: [f64; 3] = [1.0, 0.5, 0.0];
 
 /// Returns `a` and `b` of a ranking function's mean relevance `a + b s`.

@@ -3,8 +3,9 @@
 //! Documents are drawn independently, so the theorems apply. Three ranking functions sort each sample: one knows the
 //! quality of all documents, one knows it for a random half of them, and one is random. The study judges:
 //!
-//! * The limits. Each is fitted over `n` at the rate of its theorem, which is `1 / log n` for the logarithmic discount
-//!   and `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6`, the logarithmic discount is still far from its limit.
+//! * The limits. The study fits each limit over `n` at the rate of its theorem, which is `1 / log n` for the
+//!   logarithmic discount and `n^(-1/2)` for `r^(-1/2)`. At `n = 10^6`, NDCG with the logarithmic discount is still far
+//!   from its limit.
 //! * Lemma 2, which puts the mean NDCG within `n^(-1/3)` of the pseudo-expectation. The paper does not state factors in
 //!   `log n`; the study sets them to 1.
 //! * Theorem 6, which says that NDCG with the discount `2^-r` does not converge.

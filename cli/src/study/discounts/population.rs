@@ -8,15 +8,14 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::study::subject::Subject;
 
-/// The ranking functions from best to worst. They sort by quality, by the quality of half of the documents, and at
-/// random.
+/// The ranking functions from best to worst, which know the quality of all, half and none of the documents.
 pub(super) const RANKERS: [&str; 3] = ["good", "middling", "random"];
 
 /// The distribution that documents are drawn from.
 #[derive(Debug, Clone)]
 pub(super) enum Population {
-    /// Documents with a quality `u`, uniform on `[0, 1]`. They have label 2 with probability `.05 + .1 u`, and label 1
-    /// with probability `.25 + .3 u`.
+    /// Documents with a quality `u`, uniform on `[0, 1]`. Labels are 2 with probability `.05 + .1 u` and 1 with
+    /// probability `.25 + .3 u`.
     Generated,
     /// The labels of given documents, in ascending order of score.
     Pooled(Vec<f64>),

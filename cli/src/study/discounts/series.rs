@@ -135,7 +135,7 @@ fn cut_of(cut: Cut, n: usize) -> usize {
     cut.of(n).max(1)
 }
 
-/// Returns the constant of the weighted least-squares fit of `observed` by 1 and `terms`.
+/// Returns the constant term of the weighted least-squares fit of `observed` by 1 and `terms`.
 fn constant_of_fit(terms: &[Vec<f64>], weights: &[f64], observed: &[f64]) -> f64 {
     let rows: Vec<Vec<f64>> = terms.iter().map(|terms| [&[1.0][..], terms].concat()).collect();
     let Some(size) = rows.first().map(Vec::len).filter(|size| *size <= rows.len()) else { return f64::NAN };

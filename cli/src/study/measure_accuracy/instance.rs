@@ -5,9 +5,9 @@
 //! score share a range of ranks, and the exact measure is the mean over their orders. So the error of a surrogate's
 //! term is at most its largest distance from a term with a rank in that range:
 //!
-//! * NDCG: `1 / Z sum_x G(y_x) max_r |D(p_x) - D(r)|`,
-//! * AP: `1 / R sum_y max_{r, c} |S_y - (1 + c) / r|`, where `S_y` is the term of ApproxAP, and `c` counts the relevant
-//!   documents that may precede `y` at rank `r`.
+//! * The bound for NDCG is `1 / Z sum_x G(y_x) max_r |D(p_x) - D(r)|`.
+//! * The bound for AP is `1 / R sum_y max_{r, c} |S_y - (1 + c) / r|`, where `S_y` is the term of ApproxAP, and `c`
+//!   counts the relevant documents that may precede `y` at rank `r`.
 //!
 //! Without equal scores, the bound is the sum of the terms' errors, which may cancel in the measure.
 
@@ -151,8 +151,8 @@ mod tests {
         assert!(found[0] > Instance::new(&query, 100.0).of_ndcg() + 1e-3);
     }
 
-    /// Two documents with equal scores both have position 1.5. Their AP is 1 or 1/2, depending on their order, and
-    /// ApproxAP gives 2/3.
+    /// Two documents with equal scores both have position 1.5. The AP of two tied documents is 1 or 1/2, depending on
+    /// their order; ApproxAP gives 2/3.
     #[test]
     fn equal_scores_are_bounded_by_the_ranks_that_they_share() {
         let query = ScoredQuery { scores: vec![1.0, 1.0], labels: vec![1.0, 0.0] };

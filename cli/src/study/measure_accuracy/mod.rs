@@ -4,8 +4,8 @@
 //! `epsilon < 1/2`, the error of ApproxAP is below `sum_i 1 / (i - epsilon) / (1 + exp(beta (1 - 2 epsilon))) + 2
 //! epsilon sum_i 1 / (i (i -
 //! epsilon))`, with `i` from 1 to the number of relevant documents. Both measures and their surrogates lie in `[0, 1]`,
-//! so a bound of 1 or more is vacuous. The theorems do not cover equal scores; each query that has them gets a separate
-//! bound (`instance.rs`). Theorem 7 is judged on a small class of ranking functions, all of which are tried
+//! so a bound of 1 or more is vacuous. The theorems do not cover equal scores; a query with equal scores gets a
+//! separate bound (`instance.rs`). Theorem 7 is judged on a small class of ranking functions, all of which are tried
 //! (`theorem_7.rs`). `rho` is the mean error over queries, for a given ranking and after each epoch of training
 //! (`over_training.rs`).
 

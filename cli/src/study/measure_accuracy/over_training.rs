@@ -135,8 +135,8 @@ mod tests {
     use crate::study::Verdict;
     use crate::study::training::LinearQuery;
 
-    /// Returns queries whose only feature sorts them correctly. Training increases its weight, and so the differences
-    /// of scores.
+    /// Returns queries whose only feature sorts them correctly. Training increases the weight of the feature, and with
+    /// it the differences of scores.
     fn linear() -> Linear {
         let query = |shift: f64| LinearQuery {
             features: [0.9, 0.2, -0.3, -0.8].map(|x| vec![x + shift]).to_vec(),

@@ -27,7 +27,7 @@ struct Means {
     surrogate: f64,
 }
 
-/// Adds the findings on Theorem 7 to those of the study.
+/// Adds the findings on Theorem 7.
 pub(super) fn extend(findings: &mut Findings, setting: &Setting, alphas: &[f64]) -> Result<(), StudyError> {
     let material = Material::of(setting)?;
     let surrogates = [

@@ -7,7 +7,7 @@
 //! The gain is `2^y`, as in the paper. The study judges three forms of the theorem:
 //!
 //! * As stated, with `e_3 = 1 - erf^2(delta / (2 sigma))` for `(n - 1) e_3 < 1`. The statement lacks the factor
-//!   `(n - 1) / 4` of the proof. Its condition is also weaker, with `1` where the proof has `4 / 5`.
+//!   `(n - 1) / 4` of the proof. The condition of the statement is also weaker, with `1` where the proof has `4 / 5`.
 //! * As proved, with `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` for `5 e_3 < 1`.
 //! * As corrected, which also replaces `e_1` by `e_1 / ln 2`. Equation (1) of the proof differentiates
 //!   `1 / log2(2 + r)` without the factor `1 / ln 2`; two documents with `delta = 4 sigma` violate it.
@@ -60,8 +60,8 @@ fn epsilon_1(documents: usize, delta: f64, sigma: f64) -> f64 {
     (documents - 1) as f64 * sigma / (2.0 * delta * PI.sqrt()) * (-(delta / (2.0 * sigma)).powi(2)).exp()
 }
 
-/// Returns the bound of Theorem 2. It is `None` for equal scores, if the condition does not hold, or for the root of a
-/// negative number.
+/// Returns the bound of Theorem 2. The bound is `None` for equal scores, if the condition does not hold, or for the
+/// root of a negative number.
 fn theorem_2(documents: usize, delta: f64, largest_label: f64, sigma: f64, form: Form) -> Option<f64> {
     let n = documents as f64;
     // 1 - erf^2 without cancellation.

@@ -2,9 +2,9 @@
 //!
 //! `omega_1` is the best ranking function for SoftNDCG and `omega_2` the best for NDCG, among `(cos theta, sin theta)`
 //! on the same training queries. NDCG changes only at angles where two documents swap places, so its optimum is found
-//! by trying one angle between each two of these. SoftNDCG is smooth, and its optimum is searched on a fine grid and
-//! then between the grid's points. Let `epsilon_i` be the largest `|SoftNDCG - NDCG|` of a query at `omega_i`. The
-//! theorem says that the expected NDCG of the two functions differs by at most `2 epsilon_1 + epsilon_2`.
+//! by trying one angle in each interval. SoftNDCG is smooth, and its optimum is searched on a fine grid and then
+//! between the grid's points. Let `epsilon_i` be the largest `|SoftNDCG - NDCG|` of a query at `omega_i`. The theorem
+//! says that the expected NDCG of the two functions differs by at most `2 epsilon_1 + epsilon_2`.
 //!
 //! The proof assumes `O_1(omega_2) >= O_1(omega_1)` for each query, but `omega_1` and `omega_2` maximize means. So the
 //! claim may fail for single queries, and for the mean over queries outside the training set.
@@ -96,8 +96,8 @@ fn best_exact(linear: &Linear) -> Result<f64, StudyError> {
     Ok(best.1)
 }
 
-/// Returns an angle at which the mean SoftNDCG is largest, within the precision of the search. Its value is at least
-/// the value at `other`, which is all that the theorem needs.
+/// Returns an angle at which the mean SoftNDCG is largest, within the precision of the search. The mean at this angle
+/// is not below the mean at `other`, which is all that the theorem needs.
 fn best_soft(linear: &Linear, sigma: f64, other: f64) -> Result<f64, StudyError> {
     let step = std::f64::consts::TAU / GRID as f64;
     let mut best = (mean(&soft(linear, other, sigma)?), other);

@@ -1,5 +1,5 @@
-//! `[search]`: trials that are drawn at random, in place of a grid. Either all are fitted to the end, or most are
-//! dropped early.
+//! `[search]` draws trials at random, in place of a grid. Either all trials are fitted to the end, or most are dropped
+//! early.
 //!
 //! Random search follows Bergstra and Bengio, Random search for hyper-parameter optimization, 2012. Successive halving
 //! follows Jamieson and Talwalkar, Non-stochastic best arm identification and hyperparameter optimization, 2016.
@@ -42,7 +42,7 @@ tagged! {
             /// The number of rounds of a trial in the last rung; by default the learner's own number.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             budget: Option<usize>,
-            /// The factor between rungs, at least 2. One of `reduction` trials reaches the next rung, with `reduction`
+            /// The factor between rungs, at least 2. One in `reduction` trials reaches the next rung, with `reduction`
             /// times as many rounds.
             #[serde(default = "reduction")]
             reduction: usize,
@@ -79,7 +79,7 @@ impl SearchConfig {
         }
     }
 
-    /// Returns what is drawn for each dotted key.
+    /// Returns the search space, which has a list or a range for each dotted key.
     pub fn space(&self) -> &Map {
         match self {
             Self::Random { space, .. } | Self::SuccessiveHalving { space, .. } => space,
@@ -89,7 +89,7 @@ impl SearchConfig {
     /// Refuses numbers out of range, and a space that nothing can be drawn from.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] of the first invalid key.
+    /// Returns a [`Refusal`] for the first invalid key.
     pub fn check(&self) -> Result<(), Refusal> {
         let refuse = |key, found: usize, expected: String| Err(Refusal::new(key, found, expected).under("search"));
         let least = match self {
@@ -137,7 +137,7 @@ impl SearchConfig {
     }
 }
 
-/// Returns the rungs of successive halving, whose last rung ends after `budget` rounds. There are as many rungs as
+/// Returns the rungs of successive halving, the last of which ends after `budget` rounds. There are as many rungs as
 /// possible with at least one trial in the last and one round in the first.
 pub(in crate::experiment) fn rungs(trials: usize, budget: usize, reduction: usize) -> Vec<Rung> {
     let divisors = std::iter::successors(Some(1usize), |divisor| divisor.checked_mul(reduction));

@@ -1,7 +1,7 @@
 //! The search space, which has a list of values or a range for each dotted key.
 //!
 //! A drawn value depends only on the seed, the fold, the number of the trial and the key. Adding keys or trials does
-//! not change it.
+//! not change the drawn values.
 
 use burn_rank::json::{Map, Value, from_value};
 use burn_rank::refusal::Refusal;
@@ -16,10 +16,10 @@ use crate::experiment::config::grid::Point;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeScale {
-    /// Every difference is equally likely.
+    /// A uniform distribution, in which equal differences are equally likely.
     #[default]
     Linear,
-    /// Every ratio is equally likely.
+    /// A log-uniform distribution, in which equal ratios are equally likely.
     Log,
 }
 
@@ -90,7 +90,7 @@ impl Domain {
         }
     }
 
-    /// Returns the values to check on behalf of all others, which are every value of a list or the ends of a range.
+    /// Returns every value of a list, or both ends of a range, whose checks cover all other values.
     fn extremes(&self) -> Vec<Value> {
         match self {
             Self::Values(values) => values.clone(),
