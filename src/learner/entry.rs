@@ -1,4 +1,4 @@
-//! Describes a learner to the registry: its trait, its registry entry and the configuration sections that it reads.
+//! Defines the trait of learners, their entries in the registry, and the configuration sections that they read.
 
 use crate::json::{Map, Value};
 use serde::Serialize;
@@ -30,7 +30,7 @@ pub trait RankingLearner: Send + Sync {
     /// the existing one. The data must be normalized in the same way as for the existing model.
     ///
     /// # Errors
-    /// [`LearnerError::Refused`] if the learner cannot start from a model, or not from the given one.
+    /// [`LearnerError::Refused`] if the learner cannot start from a model, or does not support the given one.
     fn start_from(&mut self, _model: &Model) -> Result<(), LearnerError> {
         let expected = format!("nothing: the learner `{}` starts from no ranker; `boosted_trees` does", self.name());
         Err(Refusal::new("start", "a ranker", expected).into())

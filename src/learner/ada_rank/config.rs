@@ -31,8 +31,7 @@ pub enum Emphasis {
     /// The loss of each query is weighted by `P_t`.
     #[default]
     Weighted,
-    /// The loss is computed on a sample of the queries, drawn with replacement according to `P_t` and as large as the
-    /// whole set.
+    /// The loss is computed on queries that are drawn with replacement according to `P_t`.
     Sampled,
 }
 

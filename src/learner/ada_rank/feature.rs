@@ -1,4 +1,4 @@
-//! Single features as weak rankers.
+//! Single features that serve as weak rankers.
 
 use std::ops::Range;
 
@@ -27,7 +27,8 @@ pub(super) struct FeatureRanker {
     pub direction: f64,
 }
 
-/// All features as weak rankers, with their measure `E` on each query. Each process measures some of the features.
+/// All features that serve as weak rankers, with their measure `E` on each query. Each process measures some of the
+/// features.
 pub(super) struct FeatureRankers<'a> {
     feature_count: usize,
     reuse: bool,

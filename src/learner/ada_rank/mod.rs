@@ -17,7 +17,7 @@
 //! weak rankers are burn scorers, trained by any surrogate.
 //!
 //! The paper leaves some details open, which this implementation settles as follows:
-//! - Among equal weak rankers, the lowest feature is chosen, and descending comes before ascending.
+//! - Among equal weak rankers, the feature with the lowest number is chosen, and descending comes before ascending.
 //! - With `reuse = false`, a feature can be chosen only once, and the fit ends when no feature is left.
 //! - A weak ranker with `phi = 1` would have an infinite weight, so `phi` is capped just below 1, and the fit ends.
 //! - Queries that the convention leaves out have no weight.

@@ -1,4 +1,5 @@
-//! Burn scorers as weak rankers. Each round trains a new scorer on queries that are weighted or sampled by `P_t`.
+//! Burn scorers that serve as weak rankers. Each round trains a new scorer on queries that are weighted or sampled by
+//! `P_t`.
 //!
 //! Scores of different scorers have no common scale, but `alpha` presumes one. A weak ranker is therefore the scorer
 //! divided by the standard deviation of its scores on the training data. Linear scorers are summed into one linear

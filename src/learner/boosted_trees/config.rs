@@ -35,8 +35,8 @@ pub enum Steps {
     /// The value is a Newton step, the slope of the loss divided by its second derivative. Newton steps need a loss
     /// with second derivatives.
     Newton,
-    /// The value is the balance of the slopes of the leaf's documents, in spreads of the scores of their queries. The
-    /// balance suits losses whose slopes add up to 0 in each query, which excludes only losses of single documents.
+    /// The value is the balance of the slopes of a leaf's documents, in spreads of their scores. The balance suits
+    /// losses whose slopes add up to 0 in each query, which excludes only losses of single documents.
     Balance,
     /// The value is the mean slope of the leaf's documents, times a factor that a line search finds for each tree.
     LineSearch,

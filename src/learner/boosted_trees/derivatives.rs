@@ -30,7 +30,8 @@ impl Derivatives {
     /// query of document `i`.
     ///
     /// The leaf moves by up to `T_i` if all its documents pull to one side, and does not move if they are in balance.
-    /// The weight of a document is the size of its slope, scaled to a mean of 1, so sums of weights count documents.
+    /// The weight of a document is the size of its slope, scaled to a mean of 1, so sums of weights are comparable to
+    /// counts.
     pub(super) fn balanced(&self, data: &RankingDataset, scores: &[f64]) -> Self {
         let total: f64 = self.gradient.iter().map(|slope| slope.abs()).sum();
         let factor = if total > 0.0 { self.gradient.len() as f64 / total } else { 1.0 };

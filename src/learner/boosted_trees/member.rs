@@ -236,8 +236,8 @@ impl<'a> Member<'a> {
     /// Searches for the step along the tree, which is the last step times the best power of two. Returns `None` if no
     /// step lowers the loss enough.
     ///
-    /// A step must lower the loss by [`KEPT_PROMISE`] times `promised` times the step. All surrogates level off when
-    /// their documents are far apart. The lowest value may be beyond any step, with vanishing slopes on the way.
+    /// A step must lower the loss by at least `KEPT_PROMISE * promised * step`. All surrogates level off when their
+    /// documents are far apart. The lowest value may be beyond any step, with vanishing slopes on the way.
     fn search(&self, objective: &Objective, tree: &[f64], last: f64, promised: f64) -> Option<f64> {
         let value = |step: f64| {
             let moved: Vec<f64> =

@@ -16,7 +16,7 @@
 //! - `balance`, the default of other losses with a temperature, moves a leaf by up to two spreads of the scores. The
 //!   distance depends on how much the slopes of the leaf's documents agree (see `derivatives`). `step = 1`. A smoothed
 //!   measure is not convex, so its second derivative does not tell how far to move. The spread of the scores is a
-//!   suitable distance for such a measure.
+//!   suitable distance for smoothed measures.
 //! - `line_search`, the default of the remaining losses, fits the tree to the negative gradient by least squares. The
 //!   `step` along the tree is searched in powers of two, starting from the step of the previous round. The step must
 //!   decrease the loss by about half of what the slope predicts (see `member`).

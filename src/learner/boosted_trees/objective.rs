@@ -1,4 +1,4 @@
-//! The objective of the trees, a loss and its derivatives as functions of the scores.
+//! The objective of the trees, which computes a loss and its derivatives from the scores.
 //!
 //! Automatic differentiation gives the gradient of any loss. A loss may also provide second derivatives
 //! ([`About::curvature`](crate::loss::About::curvature)), and the leaves then take Newton steps, as in LambdaMART.

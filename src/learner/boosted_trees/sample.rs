@@ -1,5 +1,4 @@
-//! Draws the sample of each tree, a share of the queries and of the features, and a share of the features for each
-//! split.
+//! Draws the queries and features that each tree uses, and the features that each split may use.
 
 use rand::SeedableRng;
 use rand::seq::index;

@@ -64,7 +64,7 @@ pub(super) struct Split {
     pub bin: usize,
     /// Whether missing values go to the left child.
     pub missing_left: bool,
-    /// The order that the children's values must have.
+    /// The required order of the children's values.
     pub direction: Direction,
     /// The sums of the left child.
     pub left: Sums,

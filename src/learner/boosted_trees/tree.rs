@@ -5,7 +5,7 @@
 //!
 //! Each split costs one pass over the features of the documents of its smaller child. The histogram of the larger child
 //! is the parent's histogram minus the smaller child's. Sums are exact, so results do not depend on the number of
-//! threads. Among splits with equal gains, the lowest feature is chosen, then the lowest threshold.
+//! threads. Among splits with equal gains, the feature with the lowest number is chosen, then the lowest threshold.
 
 use std::ops::Range;
 
@@ -30,14 +30,14 @@ pub(super) struct Grown {
     pub statistics: NodeStatistics,
     /// The feature and the gain of each split, in the order in which the splits were made.
     pub gains: Vec<(u32, f64)>,
-    /// The documents of the sample and all other documents, leaf by leaf.
+    /// The documents in the sample and outside it, leaf by leaf.
     documents: [Vec<u32>; 2],
     /// The node of each leaf, with the ranges of its documents in the sample and outside it.
     leaves: Vec<(usize, [Range<usize>; 2])>,
 }
 
 impl Grown {
-    /// Adds to the score of every training document the value of its leaf.
+    /// Adds the value of a document's leaf to its score, for every training document.
     pub(super) fn add_to(&self, scores: &mut [f64]) {
         for (node, ranges) in &self.leaves {
             if let Node::Leaf { value } = self.nodes[*node] {
@@ -79,8 +79,8 @@ struct Leaf {
 }
 
 /// Grows a tree on a sample of documents, given in ascending order. The `others` are only assigned to the leaves of the
-/// tree. For the node of a leaf, `features` returns one flag per feature that says whether the split may use the
-/// feature. Each process holds the histograms of its blocks, and all processes get the best split.
+/// tree. For the node of a leaf, `features` returns whether its split may use each feature. Each process holds the
+/// histograms of its blocks, and all processes get the best split.
 pub(super) fn grow(
     blocks: &mut [Block],
     buffers: &mut Buffers,
@@ -158,7 +158,7 @@ struct Grower<'a> {
     worth: Worth<'a>,
     /// The documents of the sample, leaf by leaf.
     documents: Vec<u32>,
-    /// All other documents, leaf by leaf.
+    /// The documents outside the sample, leaf by leaf.
     others: Vec<u32>,
     processes: &'a dyn Processes,
 }

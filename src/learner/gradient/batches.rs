@@ -3,7 +3,7 @@
 //! The queries of a step depend only on the seed and the epoch. The lists of a step are sorted by length and cut where
 //! padding or memory requires it. The gradients of the parts are added, so cutting usually changes results only by
 //! rounding. Cutting has a larger effect with batch norm, dropout or a noisy loss, which compute statistics or draws
-//! for each part. If data are in shards, a step takes its share of each shard, and every share is cut separately.
+//! for each part. If data are in shards, a step uses a share of each shard, and every share is cut separately.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -38,9 +38,9 @@ pub(super) struct Batches<'a> {
     shards: Shards,
     /// The shards of this process.
     own: Range<usize>,
-    /// The parts of the only step, shard by shard, if one step takes all queries.
+    /// The parts of the only step, shard by shard, if one step uses all queries.
     whole: Vec<OnceCell<Vec<RankingBatch>>>,
-    /// The windows of data that are streamed, unless one step takes all queries.
+    /// The windows of streamed data, unless one step uses all queries.
     windows: Option<Windows>,
     queries: usize,
 }

@@ -32,12 +32,12 @@ pub struct GradientConfig {
     /// dropout or a noisy loss, cutting a step also changes training, since each part has its own statistics and draws.
     pub batch_cells: usize,
     /// The number of shards into which the training queries are cut in the order of the file, by default one. The
-    /// number of shards is at most the number of queries. A step takes some queries of each shard. Gradients are
-    /// computed shard by shard and added in the order of the shards. Shards change results by rounding, and also change
-    /// which queries share a step.
+    /// number of shards is at most the number of queries. Every step uses queries of each shard. Gradients are computed
+    /// shard by shard and added in the order of the shards. Shards change results by rounding, and also change which
+    /// queries share a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shards: Option<usize>,
-    /// The learning rate, which is the peak of the schedule.
+    /// The learning rate at the peak of the schedule.
     pub learning_rate: f64,
     /// The optimizer, which turns gradients into steps.
     pub optimizer: OptimizerConfig,
@@ -46,8 +46,8 @@ pub struct GradientConfig {
     /// The number of epochs in which the learning rate rises linearly, before the schedule begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup: Option<usize>,
-    /// The decay, above 0 and below 1, of the average of the weights over the steps, or `None` for no average. The
-    /// averaged weights are measured, selected and saved.
+    /// The decay of the weights' average over the steps, above 0 and below 1, or `None` for no average. The averaged
+    /// weights are measured, selected and saved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average: Option<f64>,
     /// The type in which the layers of the scorer compute in training. The weights, the optimizer, the loss and the

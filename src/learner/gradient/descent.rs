@@ -26,7 +26,7 @@ const MOST_ITERATIONS: usize = 1 << 24;
 pub(super) struct Descended {
     /// The model after the step.
     pub(super) model: RankingModel,
-    /// The sum of the losses of the step's queries before the step, `[1]`.
+    /// The total loss of the step's queries before the step, `[1]`.
     pub(super) loss: Tensor<1>,
     /// Whether the step has changed the model, which happens only if gradients are finite.
     pub(super) moved: bool,

@@ -36,8 +36,7 @@ impl Gradient {
         Dashboard::start(model, &context.selection, epochs, first, renderer, interrupter, &context.device).map(Some)
     }
 
-    /// Returns whether an epoch measures the training data, which happens at intervals, and always without validation
-    /// data.
+    /// Returns whether an epoch measures the training data. Without validation data, every epoch does.
     fn measures_train(&self, epoch: usize, validation: bool) -> bool {
         let every = self.config.evaluate_train_every;
         !validation || (every > 0 && (epoch == 1 || epoch.is_multiple_of(every)))

@@ -9,8 +9,8 @@
 //! | `scorer.dropout` | .3 |
 //! | `loss.query_gradients` | `unit` for a direct loss |
 //!
-//! A direct loss is the surrogate of a measure. With L-BFGS the defaults of [`GradientConfig`] apply, since it takes
-//! all queries in one step and allows neither dropout nor unit gradients.
+//! A direct loss is the surrogate of a measure. With L-BFGS the defaults of [`GradientConfig`] apply, since L-BFGS uses
+//! all queries in one step, without dropout or unit gradients.
 
 use super::config::GradientConfig;
 use super::optimizer::OptimizerConfig;

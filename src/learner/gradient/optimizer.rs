@@ -1,4 +1,4 @@
-//! Configuration of burn's optimizers, under their usual names, and of gradient clipping. The module `descent` takes
+//! Configuration of burn's optimizers, under their usual names, and of gradient clipping. The module `descent` performs
 //! the steps.
 
 use burn::grad_clipping::GradientClipping;

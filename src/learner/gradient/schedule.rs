@@ -1,4 +1,4 @@
-//! Configuration of burn's learning-rate schedules, as factors of the learning rate and with lengths in epochs.
+//! Configures burn's learning-rate schedules, which multiply the learning rate by factors and have lengths in epochs.
 
 use burn::lr_scheduler::LrSchedulerConfig;
 use burn::lr_scheduler::cosine::CosineAnnealingLrSchedulerConfig;
@@ -23,16 +23,17 @@ tagged! {
         /// Keeps the learning rate constant.
         #[default]
         Constant,
-        /// Lowers the learning rate along a cosine to `floor` times its start, which it would reach one step after the
-        /// last.
+        /// Lowers the learning rate along a cosine towards `floor` times the initial rate. The floor would be reached
+        /// one step after the last.
         Cosine {
-            /// The factor at the end.
+            /// The final learning rate relative to the initial one.
             #[serde(default)]
             floor: f64,
         },
-        /// Lowers the learning rate linearly to `floor` times its start, which it would reach one step after the last.
+        /// Lowers the learning rate linearly towards `floor` times the initial rate. The floor would be reached one
+        /// step after the last.
         Linear {
-            /// The factor at the end.
+            /// The final learning rate relative to the initial one.
             #[serde(default)]
             floor: f64,
         },
@@ -85,7 +86,7 @@ impl ScheduleConfig {
         Ok(())
     }
 
-    /// Builds a scheduler of factors for `epochs` epochs of `steps` steps each. In the first `warmup` epochs, the
+    /// Builds a learning-rate scheduler for `epochs` epochs of `steps` steps each. In the first `warmup` epochs, the
     /// factors rise linearly to 1.
     pub(super) fn build(
         &self,

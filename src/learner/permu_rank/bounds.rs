@@ -1,5 +1,5 @@
 //! Type two bounds, which bound `1 - E` from above for a measure `E` in [0, 1], over working sets of permutations.
-//! PermuRank and SVM-MAP use such bounds (direct-optimization, section 4.2).
+//! PermuRank and SVM-MAP use type two bounds (direct-optimization, section 4.2).
 //!
 //! The bounds compare perfect permutations `p` with imperfect ones `q`, with `d = E(p) - E(q)` and `m = F(p) - F(q)`:
 //!
@@ -202,7 +202,7 @@ impl PermutationSet {
         self.imperfect_measures.iter().map(|measure| self.perfect_measure - measure)
     }
 
-    /// Returns whether there is no pair to compare.
+    /// Returns whether the sets give no pair of permutations to compare.
     pub fn is_empty(&self) -> bool {
         self.perfect.is_empty() || self.imperfect.is_empty() || self.documents < 2
     }

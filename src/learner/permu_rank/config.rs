@@ -19,8 +19,7 @@ pub enum Pairs {
     /// Every pair.
     #[default]
     All,
-    /// Only pairs that the measure distinguishes, such as relevant and irrelevant documents for average precision (as
-    /// in SVMmap).
+    /// Only pairs that the measure distinguishes, such as relevant and irrelevant documents for average precision.
     Different,
 }
 
@@ -38,7 +37,7 @@ pub struct PermuRankConfig {
     pub bound: TypeTwoBound,
     /// The function that combines the terms of a query's pairs of permutations into its loss.
     pub aggregation: PairAggregation,
-    /// The cost `C` above 0, as one value or as several from which validation data choose.
+    /// One cost `C` above 0, or a list whose best value is chosen on validation data.
     pub c: Candidates,
     /// The maximum number of rounds for one `C`, at least 1.
     pub rounds: usize,

@@ -18,9 +18,9 @@
 //! cannot be separated. `F` of the order by score is at least `F` of any perfect order. Every new term of a sum
 //! therefore pushes the weights away from the point where it was found. With `aggregation = "max"`, the largest term of
 //! a query replaces the sum, as in equation 6 and in SVMmap. The key `bound` selects another function of section 4.2.
-//! With `pairs = "different"`, `F` sums only over pairs that the measure distinguishes (the other definition of section
-//! 3). With all pairs, a perfect order by ascending score within each label pulls the scores of equal labels towards
-//! each other.
+//! With `pairs = "different"`, `F` sums only over pairs that the measure distinguishes (the second definition of
+//! section 3). With all pairs, a perfect order by ascending score within each label pulls the scores of equal labels
+//! towards each other.
 //!
 //! A round costs O(n log n) per query for the searches, and O(|B| |R|) for each evaluation of the bound. If `C` is a
 //! grid, the fit restarts for each value, and the selection measure chooses among all rounds.

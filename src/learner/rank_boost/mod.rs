@@ -10,15 +10,15 @@
 //!
 //! A weak ranker is `h(x) = 1[x_f > theta]`. The potential of a document is `pi_i = sum_j D(j, i) - sum_j D(i, j)`,
 //! over the pairs that `i` should win and should lose. The edge of a weak ranker is `r = sum_i pi_i h(x_i)`. Pairs are
-//! never formed: the potentials cost O(documents x labels), and the best weak ranker costs O(documents x features).
+//! never formed. The potentials cost O(documents x labels), and the best weak ranker costs O(documents x features).
 //! Each round adds `alpha h` with `alpha = 1/2 ln((1 + r) / (1 - r))` for the largest `|r|`. A negative edge gives a
 //! negative `alpha`. A round multiplies the loss by at most `sqrt(1 - r^2)`, so the loss never grows. The loss and the
 //! potentials stay finite even if the scores grow without bound, because sums of exponentials are stored relative to
 //! their largest term.
 //!
-//! Among weak rankers with equal edges, the lowest feature is chosen, then the lowest threshold. The fit ends when no
-//! weak ranker has an edge, or when one orders every pair correctly. A ranker that orders every pair correctly gets the
-//! largest weight `alpha`, about 14. The model is a sum of stumps.
+//! Among weak rankers with equal edges, the feature with the lowest number is chosen, then the lowest threshold. The
+//! fit ends when no weak ranker has an edge, or when one orders every pair correctly. A ranker that orders every pair
+//! correctly gets the largest weight `alpha`, about 14. The model is a sum of stumps.
 
 mod config;
 mod fit;

@@ -35,7 +35,7 @@ pub enum PairWeighting {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RankSvmConfig {
-    /// The cost `C` above 0, as one value or as several from which validation data choose.
+    /// One cost `C` above 0, or a list whose best value is chosen on validation data.
     pub c: Candidates,
     /// The loss of a pair.
     pub loss: RankSvmLoss,

@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "regression";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RegressionConfig {
-    /// The strength of the penalty above 0, as one value or as several from which validation data choose.
+    /// One strength of the penalty above 0, or a list whose best value is chosen on validation data.
     pub lambda: Candidates,
     /// Whether relevant and other documents get the same total weight.
     pub balanced: bool,

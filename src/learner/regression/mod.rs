@@ -4,10 +4,10 @@
 //! minimize  sum_d c_d (w . x_d + b - G(y_d))^2 + lambda ||w||^2,   sum_d c_d = 1
 //! ```
 //!
-//! Balanced weights `c` give the relevant documents (label 1 or more) and the others the same total weight (smoothrank,
-//! section 7). Without balancing, every document has the same weight. The intercept `b` is not penalized. The intercept
-//! never changes a ranking, but it changes the fitted weights. The solution of the regression is also the starting
-//! point of SmoothRank (section 4.4.1).
+//! Balanced weights `c` give relevant documents (label 1 or more) and irrelevant ones the same total weight
+//! (smoothrank, section 7). Without balancing, every document has the same weight. The intercept `b` is not penalized.
+//! The intercept never changes a ranking, but it changes the fitted weights. The solution of the regression is also the
+//! starting point of SmoothRank (section 4.4.1).
 //!
 //! The fit costs O(documents x features^2) once, and O(features^3) for the Cholesky factorization of each lambda. With
 //! an intercept, a constant feature has the weight 0. Without an intercept, a constant feature acts as a penalized

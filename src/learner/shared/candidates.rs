@@ -1,11 +1,11 @@
-//! A parameter given as one value, or as a list of values from which validation data choose.
+//! A parameter that is one value, or a list whose best value is chosen on validation data.
 
 use serde::{Deserialize, Serialize};
 
 use super::checks;
 use crate::learner::error::LearnerError;
 
-/// One value, or a list of values from which validation data choose: `lambda = 0.1` or `lambda = [0.01, 0.1, 1.0]`.
+/// One value, or a list whose best value is chosen on validation data: `lambda = 0.1` or `lambda = [0.01, 0.1, 1.0]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a finite number above 0, or a list of them")]
 pub enum Candidates {

@@ -19,8 +19,8 @@ pub struct Selection {
     pub measure: Measure,
     /// The convention in which the measure is computed.
     pub convention: Convention,
-    /// The number of the round to keep and to end with, counted from 1, whatever the measure. `None` selects the best
-    /// round. A learner that ends earlier keeps its last round.
+    /// The number, counted from 1, of the round to keep and to stop after, regardless of the measure. `None` selects
+    /// the best round. A learner that ends earlier keeps its last round.
     pub round: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! A loss as a function of one score per document: its sum over the queries of a dataset, and the derivatives. Queries
+//! Computes the sum of a loss over the queries of a dataset, and its derivatives with respect to the scores. Queries
 //! are padded once and scored many times. Each process scores a part of the batches.
 
 use burn::tensor::{Bool, DType, Device, Tensor};

@@ -5,12 +5,12 @@
 //! saves a state from which a killed fit continues.
 //!
 //! The state is one JSON file in the directory of the fit. The file is replaced as a whole after the first round and at
-//! the end. Between these times, the state is saved as often as possible while saving takes at most a fiftieth of the
-//! time. Floats are saved exactly, so a resumed fit ends in the same bytes as one that was never stopped. The state
-//! file identifies its fit by a hash of the learner, its parameters, the seed, the selection measure with its
-//! convention, and the data. Before hashing, a registered loss is completed with its defaults. Both the resolved
-//! configuration of a run and the original one can therefore continue the run. A custom loss is identified by its name
-//! and by the text of its parameters. The state file begins with the checksum of its contents.
+//! the end. During the fit, the state is saved as often as possible while saving takes at most a fiftieth of the time.
+//! Floats are saved exactly, so a resumed fit ends in the same bytes as one that was never stopped. The state file
+//! identifies its fit by a hash of the learner, its parameters, the seed, the selection measure with its convention,
+//! and the data. Before hashing, a registered loss is completed with its defaults. Both the resolved configuration of a
+//! run and the original one can therefore continue the run. A custom loss is identified by its name and by the text of
+//! its parameters. The state file begins with the checksum of its contents.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -97,7 +97,7 @@ pub(crate) enum Set {
     Validation,
 }
 
-/// The answer of a learner that is asked for a round.
+/// A learner's answer to the request for a round.
 pub(crate) enum Step {
     /// A round that can be selected.
     Made(Made),
@@ -107,7 +107,7 @@ pub(crate) enum Step {
     End(StopReason),
 }
 
-/// The report of a learner about a round.
+/// A learner's report about a round.
 pub(crate) struct Made {
     /// The value of the learner's own objective after the round.
     pub(crate) objective: f64,

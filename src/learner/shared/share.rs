@@ -14,8 +14,7 @@ use crate::distributed::Processes;
 use crate::learner::solver::vectors::add_scaled;
 use crate::op::Execution;
 
-/// The number of queries in a block. The number is fixed, so sums have the same order for any number of threads and
-/// processes.
+/// The fixed number of queries in a block, which makes sums independent of the number of threads and processes.
 const QUERIES: usize = 16;
 
 /// The blocks of queries on which this process works.

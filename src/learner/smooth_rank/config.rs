@@ -34,12 +34,11 @@ pub enum Optimizer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SmoothRankConfig {
-    /// The weight of `||w - w_0||^2` above 0, as one value or as several from which validation data choose.
+    /// One weight of `||w - w_0||^2` above 0, or a list whose best value is chosen on validation data.
     pub lambda: Candidates,
     /// The first sigma, above 0.
     pub first_sigma: f64,
-    /// The smallest sigma, above 0 and at most `first_sigma`. Sigma is halved as long as it stays at or above
-    /// `last_sigma`.
+    /// The limit, above 0 and at most `first_sigma`, down to which sigma is halved.
     pub last_sigma: f64,
     /// The method that minimizes the objective at each sigma.
     pub optimizer: Optimizer,

@@ -17,7 +17,7 @@ use crate::ranker::{KernelExpansion, kernels};
 use crate::refusal::Refusal;
 use crate::seed::seed_for;
 
-/// The number of kernel matrices in memory: the rows, the matrix, its eigenvectors and the workspace of their solver.
+/// The number of kernel-sized matrices in memory, including the eigenvectors and the workspace of their solver.
 const COPIES: usize = 4;
 
 /// The share of the largest eigenvalue below which eigenvalues are rounding errors.

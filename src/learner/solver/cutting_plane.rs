@@ -194,9 +194,9 @@ impl CuttingPlanes {
     }
 }
 
-/// Returns the minimizer of the maximum of two parabolas of curvature `length`, each with the value and slope of one
-/// end. The maximum of both parabolas is the objective along the segment if the risk equals the larger of the two end
-/// planes.
+/// Returns the point that minimizes the larger of two parabolas, each with the curvature `length` and the value and
+/// slope of one end. The maximum of both parabolas is the objective along the segment if the risk equals the larger of
+/// the two end planes.
 fn model_minimum(at: [f64; 2], value: [f64; 2], slope: [f64; 2], length: f64) -> f64 {
     let own = [0, 1].map(|end| at[end] - slope[end] / length);
     // Both parabolas have the same curvature, so they cross at most once.

@@ -33,8 +33,7 @@ pub struct NormalEquations {
     target_variance: f64,
 }
 
-/// The number of documents in one block of the sums. This number is fixed, so the number of threads does not change a
-/// result.
+/// The fixed number of documents in one block of the sums, which makes results independent of the number of threads.
 const BLOCK: usize = 1024;
 
 /// The maximum number of blocks that are computed in parallel before they are added.
@@ -43,8 +42,7 @@ const BLOCKS_AT_ONCE: usize = 32;
 /// The number of bytes that parallel blocks may need, unless a single block needs more.
 const BYTES_AT_ONCE: u64 = 256 << 20;
 
-/// The number of feature-by-feature matrices in memory in addition to the blocks: the sums, their parts and the
-/// solver's.
+/// The number of feature-by-feature matrices in memory, in addition to the blocks.
 const COPIES: usize = 4;
 
 /// Returns the number of blocks to compute in parallel, if each holds the products of `columns` columns.

@@ -7,8 +7,8 @@
 //! The minimum of this program is a lower bound on the minimum of `1/2 ||w||^2 + C R(w)`, if the planes lie under the
 //! convex `R`. The interior-point method of clarabel solves the program. The multipliers of the solution are made
 //! feasible (`alpha >= 0`, `sum alpha <= C`). Feasible multipliers give `w = -sum_p alpha_p slope_p` and the dual value
-//! `sum_p alpha_p offset_p - 1/2 ||w||^2`. The dual value is a lower bound on the minimum whatever the accuracy of the
-//! solver.
+//! `sum_p alpha_p offset_p - 1/2 ||w||^2`. The dual value is a lower bound on the minimum even if the solver is
+//! inaccurate.
 //!
 //! An interior-point step costs about `p f min(p, f)` for `p` planes of `f` features, and a solution takes some ten
 //! steps.

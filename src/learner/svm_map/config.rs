@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "svm_map";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SvmMapConfig {
-    /// The cost `C` above 0, as one value or as several from which validation data choose.
+    /// One cost `C` above 0, or a list whose best value is chosen on validation data.
     pub c: Candidates,
     /// The largest duality gap, relative to the objective, at which the solver stops, above 0.
     pub tolerance: f64,

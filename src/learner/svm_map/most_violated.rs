@@ -1,7 +1,7 @@
 //! Finds the ranking that violates the margin of SVMmap most, by exact loss-augmented inference for average precision.
 //!
 //! Both the R relevant and the I irrelevant documents are sorted by descending score. The numbers `a_k` of irrelevant
-//! documents ahead of the k-th relevant one, `a_1 <= a_2 <= ...`, then describe a ranking, and
+//! documents ahead of the k-th relevant one, `a_1 <= a_2 <= ...`, describe a ranking. The violation of a ranking is
 //!
 //! ```text
 //! (1 - AP) - w . (Psi* - Psi)  =  sum_k sum_{j <= a_k} g(k, j)
