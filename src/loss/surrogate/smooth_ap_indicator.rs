@@ -1,10 +1,11 @@
-//! SmoothAP from indicators: average precision with soft indicators of "document i is at rank j".
+//! SmoothAP from indicators, the average precision with soft indicators of "document i is at rank j".
 //!
-//! With the soft relevance of rank `j`, `P_j = sum_i l_i h_ij`, the surrogate is `1/|l| sum_j P_j 1/j sum_{t <= j} P_t`
-//! (smoothrank, section 4.2, the two approximations combined). It tends to average precision as `sigma` tends to 0.
+//! Let `P_j = sum_i l_i h_ij` be the soft relevance of rank `j`. The surrogate `1/|l| sum_j P_j 1/j sum_{t <= j} P_t`
+//! combines the two approximations of smoothrank, section 4.2. The surrogate tends to average precision as `sigma`
+//! tends to 0.
 //!
-//! Cost: O(n^2). Not differentiable where scores tie; ties are broken by position. A query whose documents are all
-//! relevant or all irrelevant has loss 0.
+//! Cost: O(n^2). The loss is not differentiable where scores tie; ties are broken by position. A query whose documents
+//! are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -25,13 +26,13 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothApIndicator`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
-/// paper's temperature.
+/// Configuration of [`SmoothApIndicator`]. The default temperature trains scorers from scratch; [`paper`](Self::paper)
+/// has the paper's temperature.
 #[doc = example!("SmoothApIndicatorConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SmoothApIndicatorConfig {
-    /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
+    /// The smoothing `sigma`, above 0, in squared scores or in variances of a list's scores.
     #[config(default = "Temperature::spreads(0.02)")]
     pub temperature: Temperature,
 }
@@ -40,13 +41,13 @@ impl SmoothApIndicatorConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0.
+    /// Returns an error if `sigma` is not a finite number above 0.
     pub fn init(&self) -> Result<SmoothApIndicator, LossError> {
         Surrogate::named(NAME, AveragePrecision::new(), Indicator { temperature: self.temperature })
     }
 }
 
-/// `1 - 1/|l| sum_j P_j 1/j sum_{t <= j} P_t`
+/// The SmoothAP loss from indicators, `1 - 1/|l| sum_j P_j 1/j sum_{t <= j} P_t`.
 #[doc(alias = "MAP")]
 #[doc(alias = "SmoothAP")]
 pub type SmoothApIndicator = Surrogate<AveragePrecision>;

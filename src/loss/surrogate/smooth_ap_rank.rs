@@ -1,13 +1,13 @@
-//! SmoothAP from ranks: average precision at sigmoid ranks.
+//! SmoothAP from ranks, the average precision at sigmoid ranks.
 //!
-//! `1/|l| sum_ij l_i l_j T_ij / r_i`, `T_ij = sigmoid((s_j - s_i) / sigma)`, `r_i = 1 + sum_{j != i} T_ij` (smoothrank,
-//! equations 4, 5 and 9). As printed, `T_ii = 1/2`, while the indicator `1(r(i) <= r(i))` that it stands for is 1. The
-//! limit `sigma -> 0` is then not average precision. The default here is `diagonal = 1`; `diagonal = 0.5` is the
-//! printed form.
+//! The surrogate is `1/|l| sum_ij l_i l_j T_ij / r_i`, where `T_ij = sigmoid((s_j - s_i) / sigma)` and
+//! `r_i = 1 + sum_{j != i} T_ij` (smoothrank, equations 4, 5 and 9). The paper prints `T_ii = 1/2`, although the
+//! indicator `1(r(i) <= r(i))` that it approximates is 1. With `T_ii = 1/2`, the surrogate does not tend to average
+//! precision as `sigma` tends to 0. The default here is `diagonal = 1`; `diagonal = 0.5` is the printed form.
 //!
-//! With `diagonal = 1` it is Smooth-AP (Brown et al., Smooth-AP: smoothing the path towards large-scale image
-//! retrieval). There the rank is one plus a sum of sigmoids over the other documents. The rank among the relevant
-//! documents is too. Their temperature is `sigma`.
+//! With `diagonal = 1`, the surrogate is Smooth-AP (Brown et al., Smooth-AP: smoothing the path towards large-scale
+//! image retrieval). In Smooth-AP, a rank is one plus a sum of sigmoids over the other documents, and so is the rank
+//! among the relevant documents. The temperature of Smooth-AP is `sigma`.
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -30,16 +30,17 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothApRank`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
-/// paper's temperature.
+/// Configuration of [`SmoothApRank`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has
+/// the paper's temperature.
 #[doc = example!("SmoothApRankConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SmoothApRankConfig {
-    /// `sigma`, the smoothing, above 0.
+    /// The smoothing `sigma`, above 0.
     #[config(default = "Temperature::spreads(0.05)")]
     pub temperature: Temperature,
-    /// The document's own term `T_ii`, in [0, 1]: 1 for the exact indicator, 0.5 as printed.
+    /// A document's own term `T_ii`, from 0 to 1. The value 1 gives the exact indicator, and 0.5 gives the paper's
+    /// form.
     #[config(default = 1.0)]
     pub diagonal: f64,
 }
@@ -48,14 +49,14 @@ impl SmoothApRankConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `diagonal` outside [0, 1].
+    /// Returns an error if `sigma` is not a finite number above 0, or if `diagonal` is outside [0, 1].
     pub fn init(&self) -> Result<SmoothApRank, LossError> {
         let ranks = SigmoidRanks { temperature: self.temperature, diagonal: self.diagonal };
         Surrogate::named(NAME, AveragePrecision::new(), ranks)
     }
 }
 
-/// `1 - 1/|l| sum_ij l_i l_j T_ij / r_i`
+/// The SmoothAP loss from ranks, `1 - 1/|l| sum_ij l_i l_j T_ij / r_i`.
 #[doc(alias = "MAP")]
 #[doc(alias = "SmoothAP")]
 pub type SmoothApRank = Surrogate<AveragePrecision>;

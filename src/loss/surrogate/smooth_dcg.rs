@@ -1,7 +1,7 @@
-//! SmoothDCG: DCG at sigmoid ranks.
+//! SmoothDCG, the DCG at sigmoid ranks.
 //!
-//! `sum_i G(y_i) / log2(1 + r_i)`, `r_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / sigma)` (smoothrank, equation 5).
-//! It tends to DCG as `sigma` tends to 0.
+//! The surrogate is `sum_i G(y_i) / log2(1 + r_i)`, where `r_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / sigma)`
+//! (smoothrank, equation 5). The surrogate tends to DCG as `sigma` tends to 0.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -25,13 +25,13 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`SmoothDcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("SmoothDcgConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SmoothDcgConfig {
-    /// `sigma`, the smoothing, above 0.
+    /// The smoothing `sigma`, above 0.
     #[config(default = "Temperature::spreads(0.05)")]
     pub temperature: Temperature,
     /// Gain of a label.
@@ -43,14 +43,14 @@ impl SmoothDcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, a bad table of gains.
+    /// Returns an error if `sigma` is not a finite number above 0, or if the table of gains is invalid.
     pub fn init(&self) -> Result<SmoothDcg, LossError> {
         let dcg = Dcg { gain: self.gain.clone(), ..Dcg::default() };
         Surrogate::named(NAME, dcg, SigmoidRanks::new(self.temperature))
     }
 }
 
-/// `- sum_i G(y_i) / log2(1 + r_i)` at sigmoid ranks `r_i`.
+/// The SmoothDCG loss, `- sum_i G(y_i) / log2(1 + r_i)`, at sigmoid ranks `r_i`.
 #[doc(alias = "SmoothDCG")]
 pub type SmoothDcg = Surrogate<Dcg>;
 

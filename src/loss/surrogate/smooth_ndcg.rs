@@ -1,13 +1,13 @@
-//! SmoothNDCG: NDCG with soft indicators of "document i is at rank j".
+//! SmoothNDCG, the NDCG with soft indicators of "document i is at rank j".
 //!
-//! `1/Z sum_ij G(y_i) D(j) h_ij`, where `h_ij` is the softmax over `i` of `-(s_i - s_d(j))^2 / sigma`, `d(j)` is the
-//! document at rank `j`, and `D(j) = 1 / log2(1 + j)`, 0 beyond the cut-off `k` (smoothrank, equations 7 and 8). It is
-//! evaluated as a sum over documents `d` at their ranks `r(d)`; the ranks are counted by comparison, so no sort is
-//! needed. It tends to NDCG@k as `sigma` tends to 0, with an error of `O(exp(-mu / sigma))`, where `mu` is the smallest
-//! squared difference of two scores (section 5.1).
+//! The surrogate is `1/Z sum_ij G(y_i) D(j) h_ij`, where `h_ij` is the softmax over `i` of `-(s_i - s_d(j))^2 / sigma`
+//! (smoothrank, equations 7 and 8). Here `d(j)` is the document at rank `j`, and `D(j) = 1 / log2(1 + j)` is 0 beyond
+//! the cut-off `k`. The surrogate is computed as a sum over documents `d` at their ranks `r(d)`, which are counted by
+//! comparison, so no sort is needed. The surrogate tends to NDCG@k as `sigma` tends to 0. The error is
+//! `O(exp(-mu / sigma))`, where `mu` is the smallest squared difference of two scores (section 5.1).
 //!
-//! Cost: O(n^2). Not differentiable where scores tie; ties are broken by position. A query whose labels are all equal
-//! has loss 0.
+//! Cost: O(n^2). The loss is not differentiable where scores tie; ties are broken by position. A query whose labels are
+//! all equal has loss 0.
 
 use burn::config::Config;
 
@@ -29,16 +29,16 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`SmoothNdcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("SmoothNdcgConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SmoothNdcgConfig {
-    /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
+    /// The smoothing `sigma`, above 0, in squared scores or in variances of a list's scores.
     #[config(default = "Temperature::spreads(0.02)")]
     pub temperature: Temperature,
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
@@ -48,7 +48,7 @@ pub struct SmoothNdcgConfig {
 impl SmoothNdcgConfig {
     /// Checks the parameters.
     ///
-    /// # Errors
+    /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or the table of gains is invalid.
     /// `sigma` not finite or not above 0, `k = 0`, a bad table of gains.
     pub fn init(&self) -> Result<SmoothNdcg, LossError> {
         let dcg = Dcg { gain: self.gain.clone(), discount: Discount::Log2, k: self.k };
@@ -56,7 +56,7 @@ impl SmoothNdcgConfig {
     }
 }
 
-/// `1 - 1/Z sum_ij G(y_i) D(j) h_ij`
+/// The SmoothNDCG loss, `1 - 1/Z sum_ij G(y_i) D(j) h_ij`.
 #[doc(alias = "SmoothNDCG")]
 #[doc(alias = "SmoothRank")]
 pub type SmoothNdcg = Surrogate<Ndcg>;

@@ -1,10 +1,11 @@
-//! SmoothPrecision: precision at `k` with soft indicators of "document i is at rank j".
+//! SmoothPrecision, the precision at `k` with soft indicators of "document i is at rank j".
 //!
-//! `1/k sum_{j <= k} sum_i l_i h_ij`, where `h_ij` is the softmax over `i` of `-(s_i - s_d(j))^2 / sigma` (smoothrank,
-//! section 4.2). It tends to precision at `k` as `sigma` tends to 0.
+//! The surrogate is `1/k sum_{j <= k} sum_i l_i h_ij`, where `h_ij` is the softmax over `i` of
+//! `-(s_i - s_d(j))^2 / sigma` (smoothrank, section 4.2). The surrogate tends to precision at `k` as `sigma` tends to
+//! 0.
 //!
-//! Cost: O(n^2). Not differentiable where scores tie; ties are broken by position. A query whose documents are all
-//! relevant or all irrelevant has loss 0.
+//! Cost: O(n^2). The loss is not differentiable where scores tie; ties are broken by position. A query whose documents
+//! are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -25,16 +26,16 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
-/// paper's temperature.
+/// Configuration of [`SmoothPrecision`]. The default temperature trains scorers from scratch; [`paper`](Self::paper)
+/// has the paper's temperature.
 #[doc = example!("SmoothPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SmoothPrecisionConfig {
-    /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
+    /// The smoothing `sigma`, above 0, in squared scores or in variances of a list's scores.
     #[config(default = "Temperature::spreads(0.02)")]
     pub temperature: Temperature,
-    /// Cut-off, 1 or more.
+    /// The number of top ranks that count, 1 or more.
     #[config(default = 5)]
     pub k: usize,
 }
@@ -42,14 +43,14 @@ pub struct SmoothPrecisionConfig {
 impl SmoothPrecisionConfig {
     /// Checks the parameters.
     ///
-    /// # Errors
+    /// Returns an error if `sigma` is not a finite number above 0, or if `k` is 0.
     /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SmoothPrecision, LossError> {
         Surrogate::named(NAME, PrecisionAt { k: self.k }, Indicator { temperature: self.temperature })
     }
 }
 
-/// `1 - 1/k sum_{j <= k} sum_i l_i h_ij`
+/// The SmoothPrecision loss, `1 - 1/k sum_{j <= k} sum_i l_i h_ij`.
 #[doc(alias = "P@k")]
 pub type SmoothPrecision = Surrogate<PrecisionAt>;
 

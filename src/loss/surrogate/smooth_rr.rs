@@ -1,12 +1,12 @@
-//! SmoothRR: reciprocal rank with soft indicators of "document i is at rank j".
+//! SmoothRR, the reciprocal rank with soft indicators of "document i is at rank j".
 //!
-//! With the soft relevance of rank `j`, `P_j = sum_i l_i h_ij`, the surrogate is
-//! `sum_j P_j / j prod_{t < j} (1 - P_t)`. With `linear = true` it is the paper's `sum_j P_j / j`, which is the
-//! reciprocal rank only for queries with one relevant document (smoothrank, section 4.1, equation 7). The general form
-//! tends to the reciprocal rank of the first relevant document as `sigma` tends to 0.
+//! Let `P_j = sum_i l_i h_ij` be the soft relevance of rank `j`. The surrogate is `sum_j P_j / j prod_{t < j} (1 -
+//! P_t)`. With `linear = true`, the surrogate is the paper's `sum_j P_j / j`, which is the reciprocal rank only for
+//! queries with one relevant document (smoothrank, section 4.1, equation 7). The general form tends to the reciprocal
+//! rank of the first relevant document as `sigma` tends to 0.
 //!
-//! Cost: O(n^2), without an n x n tensor. Not differentiable where scores tie; ties are broken by
-//! position. A query whose documents are all relevant or all irrelevant has loss 0.
+//! Cost: O(n^2), without an n x n tensor. The loss is not differentiable where scores tie; ties are broken by position.
+//! A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -27,16 +27,16 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`SmoothRr`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("SmoothRrConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SmoothRrConfig {
-    /// `sigma`, the smoothing, above 0: in squared scores, or in variances of the scores of a list.
+    /// The smoothing `sigma`, above 0, in squared scores or in variances of a list's scores.
     #[config(default = "Temperature::spreads(0.02)")]
     pub temperature: Temperature,
-    /// The paper's form for queries with one relevant document.
+    /// Whether to use the paper's form for queries with one relevant document.
     #[config(default = false)]
     pub linear: bool,
 }
@@ -45,14 +45,14 @@ impl SmoothRrConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0.
+    /// Returns an error if `sigma` is not a finite number above 0.
     pub fn init(&self) -> Result<SmoothRr, LossError> {
         let measure = ReciprocalRank { linear: self.linear, k: None };
         Surrogate::named(NAME, measure, Indicator { temperature: self.temperature })
     }
 }
 
-/// `1 - sum_j P_j / j prod_{t < j} (1 - P_t)`, or without the product.
+/// The SmoothRR loss, `1 - sum_j P_j / j prod_{t < j} (1 - P_t)`, or the same without the product.
 #[doc(alias = "MRR")]
 #[doc(alias = "SmoothMRR")]
 #[doc(alias = "reciprocal rank")]

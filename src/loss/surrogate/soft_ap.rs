@@ -1,16 +1,17 @@
-//! SoftAP: the expectation of average precision when scores are noisy.
+//! SoftAP, the expected average precision of noisy scores.
 //!
-//! `1/|l| sum_i l_i E[(1 + sum of l_j over j above i) / (1 + R_i)]`, where the rank `R_i` (from 0) is the number of
-//! documents above `i` (softrank-directness, section III, for another measure). With `z_m` and `c_m` the bases and
-//! coefficients of `1 / r = sum_m c_m z_m^(r - 1)`, `pi_ji` the chance that `j` beats `i` and
-//! `f_jm = 1 + pi_ji (z_m - 1)`, the expectation is
-//! `sum_m c_m (1 + sum_j l_j pi_ji z_m / f_jm) prod_j f_jm`, all over `j != i`. It tends to AP as `sigma` tends to 0.
+//! The surrogate is `1/|l| sum_i l_i E[(1 + sum of l_j over j above i) / (1 + R_i)]`, where the rank `R_i`, from 0, is
+//! the number of documents above `i` (softrank-directness, section III, for another measure). Let `z_m` and `c_m` be
+//! the bases and coefficients of `1 / r = sum_m c_m z_m^(r - 1)`, and let `pi_ji` be the probability that `j` beats
+//! `i`. With `f_jm = 1 + pi_ji (z_m - 1)`, the expectation is `sum_m c_m (1 + sum_j l_j pi_ji z_m / f_jm) prod_j f_jm`,
+//! always over `j != i`. The surrogate tends to AP as `sigma` tends to 0.
 //!
-//! This is SoftRank's model, in which documents beat a document independently. With `model = "exact"` the same is
-//! averaged over the noise of the document (see [`RankModel`]); the difference is small.
+//! By default, SoftAP uses SoftRank's model, in which the other documents beat a document independently. With
+//! `model = "exact"`, the expectation is averaged over the noise of the document (see [`RankModel`]); the difference is
+//! small.
 //!
-//! Cost: O(M n) for each relevant document, with M about 14 exponentials in float32. Cost in the exact model: O(M n log
-//! n) for the list (see [`RankModel`]). A query whose documents are all relevant or all irrelevant has loss 0.
+//! Cost: O(M n) for each relevant document, with M about 14 exponentials in float32. In the exact model, the whole list
+//! takes O(M n log n) (see [`RankModel`]). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -32,13 +33,13 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftAp`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`SoftAp`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("SoftApConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SoftApConfig {
-    /// `sigma`, the standard deviation of a score, above 0.
+    /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
     /// The distribution of ranks.
@@ -50,7 +51,7 @@ impl SoftApConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0.
+    /// Returns an error if `sigma` is not a finite number above 0.
     pub fn init(&self) -> Result<SoftAp, LossError> {
         let evaluation = RankExpectationMethod::Exponentials;
         Surrogate::named(
@@ -61,7 +62,7 @@ impl SoftApConfig {
     }
 }
 
-/// `1 - 1/|l| sum_i l_i E[(1 + sum of l_j over j above i) / (1 + R_i)]`
+/// The SoftAP loss, `1 - 1/|l| sum_i l_i E[(1 + sum of l_j over j above i) / (1 + R_i)]`.
 #[doc(alias = "SoftRank")]
 #[doc(alias = "MAP")]
 #[doc(alias = "mean average precision")]

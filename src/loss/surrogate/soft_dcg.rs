@@ -1,10 +1,11 @@
-//! SoftDCG: the expectation of a measure with any gain and discount when scores are noisy.
+//! SoftDCG, the expected DCG of noisy scores, with any gain and discount.
 //!
-//! `sum_j G(y_j) E[D(1 + R_j)]`, where the rank `R_j` is a sum of independent trials "k beats j" (softrank-directness,
-//! section III). It is not divided by the ideal DCG. It tends to DCG@k as `sigma` tends to 0.
+//! The surrogate is `sum_j G(y_j) E[D(1 + R_j)]`, where the rank `R_j`, from 0, is a sum of independent trials "k beats
+//! j" (softrank-directness, section III). The expected DCG is not divided by the ideal DCG. The surrogate tends to
+//! DCG@k as `sigma` tends to 0.
 //!
-//! With `model = "exact"` the trials are independent only given the noise of the document (see [`RankModel`]). Cost:
-//! see [`SoftNdcg`](super::SoftNdcg).
+//! With `model = "exact"`, the trials are independent only once the noise of the document is fixed (see [`RankModel`]).
+//! [`SoftNdcg`](super::SoftNdcg) has the same cost and states it.
 //!
 //! A query whose labels are all equal has loss 0.
 
@@ -30,16 +31,16 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftDcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`SoftDcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("SoftDcgConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SoftDcgConfig {
-    /// `sigma`, the standard deviation of a score, above 0.
+    /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
@@ -47,7 +48,7 @@ pub struct SoftDcgConfig {
     /// Discount of a rank.
     #[config(default = "DiscountShape::Log2")]
     pub discount: DiscountShape,
-    /// Exponent of the power discount, 0 or above; without effect on others.
+    /// The exponent of the power discount, 0 or above; other discounts ignore it.
     #[config(default = 1.0)]
     pub exponent: f64,
     /// The method that computes expectations.
@@ -62,8 +63,8 @@ impl SoftDcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the
-    /// discount does not allow.
+    /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, the exponent is negative, or the table of
+    /// gains is invalid. Also returns an error if the discount does not allow the evaluation.
     pub fn init(&self) -> Result<SoftDcg, LossError> {
         let discount = self.discount.clone().with_exponent(self.exponent);
         let expected = Expected { temperature: self.temperature, evaluation: self.evaluation, model: self.model };
@@ -71,7 +72,7 @@ impl SoftDcgConfig {
     }
 }
 
-/// `- sum_j G(y_j) E[D(1 + R_j)]`
+/// The SoftDCG loss, `- sum_j G(y_j) E[D(1 + R_j)]`.
 #[doc(alias = "SoftRank")]
 pub type SoftDcg = Surrogate<Dcg>;
 

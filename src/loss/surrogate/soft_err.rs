@@ -1,15 +1,16 @@
-//! SoftERR: the expectation of expected reciprocal rank when scores are noisy.
+//! SoftERR, the expected reciprocal rank (ERR) averaged over noisy scores.
 //!
-//! `sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)]` with the chance `g = (2^y - 1) / 2^maximum_grade` that a
-//! reader stops at a document, where the rank `R_i` (from 0) is the number of documents above `i`
-//! (softrank-directness, section III, for another measure). It is computed as in [`SoftRr`](super::SoftRr), with `g` in
-//! place of the relevance. It tends to ERR as `sigma` tends to 0.
+//! The surrogate is `sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)]`, where
+//! `g = (2^y - 1) / 2^maximum_grade` is the probability that a reader stops at a document. The rank `R_i`, from 0, is
+//! the number of documents above `i` (softrank-directness, section III, for another measure). The expectation is
+//! computed as in [`SoftRr`](super::SoftRr), with `g` in place of the relevance. The surrogate tends to ERR as `sigma`
+//! tends to 0.
 //!
-//! With `model = "independent"`, SoftRank's model, it costs less. But tied documents at which readers stop then lower
-//! each other's value.
+//! SoftRank's model, `model = "independent"`, costs less. With the independent model, however, tied documents at which
+//! readers stop lower each other's value.
 //!
-//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]); with independent trials O(M n) for
-//! each document with a label above 0. A query whose labels are all equal has loss 0.
+//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]). With independent trials, each
+//! document with a label above 0 takes O(M n). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 
@@ -31,16 +32,16 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftErr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`SoftErr`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("SoftErrConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SoftErrConfig {
-    /// `sigma`, the standard deviation of a score, above 0.
+    /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
-    /// Label of a perfect document, from 1 to 30; no label may be above it.
+    /// The label of a perfect document, from 1 to 30, which no label may exceed.
     #[config(default = 4)]
     pub maximum_grade: u32,
     /// The distribution of ranks.
@@ -52,7 +53,7 @@ impl SoftErrConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `maximum_grade` not from 1 to 30.
+    /// Returns an error if `sigma` is not a finite number above 0, or if `maximum_grade` is not from 1 to 30.
     pub fn init(&self) -> Result<SoftErr, LossError> {
         let measure = ExpectedReciprocalRank::new(self.maximum_grade);
         let evaluation = RankExpectationMethod::Exponentials;
@@ -60,7 +61,7 @@ impl SoftErrConfig {
     }
 }
 
-/// `1 - sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)]`
+/// The SoftERR loss, `1 - sum_i g_i E[prod of (1 - g_j) over j above i / (1 + R_i)]`.
 #[doc(alias = "SoftRank")]
 #[doc(alias = "ERR")]
 #[doc(alias = "expected reciprocal rank")]

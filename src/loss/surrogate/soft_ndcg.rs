@@ -1,13 +1,14 @@
-//! SoftNDCG: the expectation of NDCG when scores are noisy.
+//! SoftNDCG, the expected NDCG of noisy scores.
 //!
-//! `1/Z sum_j G(y_j) E[D(1 + R_j)]`, where the rank `R_j` is a sum of independent trials "k beats j"
-//! (softrank-directness, section III). This is the expectation of the discount, not the discount of the expected rank,
-//! which is smaller by Jensen's inequality. It tends to NDCG@k as `sigma` tends to 0, within the bound of Theorem 2.
+//! The surrogate is `1/Z sum_j G(y_j) E[D(1 + R_j)]`, where the rank `R_j`, from 0, is a sum of independent trials "k
+//! beats j" (softrank-directness, section III). SoftNDCG uses the expectation of the discount, not the discount of the
+//! expected rank, which is smaller by Jensen's inequality. The surrogate tends to NDCG@k as `sigma` tends to 0, within
+//! the bound of Theorem 2.
 //!
-//! Cost: O(M n^2) for log2, natural, power, Zipf and exponential discounts, with M about 14 exponentials in float32;
-//! O(k n^2) with a cut-off; O(n^3) by the recursion (see [`RankExpectationMethod`]). With `model = "exact"` the trials
-//! are independent only given the noise of the document, at a cost of O(M n log n), or O(k n log n) with a cut-off (see
-//! [`RankModel`]).
+//! Cost: O(M n^2) for log2, natural, power, Zipf and exponential discounts, with M about 14 exponentials in float32. A
+//! cut-off takes O(k n^2), and the recursion takes O(n^3) (see [`RankExpectationMethod`]). With `model = "exact"`, the
+//! trials are independent only once the noise of the document is fixed. The exact model takes O(M n log n), or O(k n
+//! log n) with a cut-off (see [`RankModel`]).
 //!
 //! A query whose labels are all equal has loss 0.
 
@@ -33,16 +34,16 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftNdcg`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`SoftNdcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("SoftNdcgConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SoftNdcgConfig {
-    /// `sigma`, the standard deviation of a score, above 0.
+    /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
-    /// Cut-off; none for the whole list.
+    /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
@@ -50,7 +51,7 @@ pub struct SoftNdcgConfig {
     /// Discount of a rank.
     #[config(default = "DiscountShape::Log2")]
     pub discount: DiscountShape,
-    /// Exponent of the power discount, 0 or above; without effect on others.
+    /// The exponent of the power discount, 0 or above; other discounts ignore it.
     #[config(default = 1.0)]
     pub exponent: f64,
     /// The method that computes expectations.
@@ -65,8 +66,8 @@ impl SoftNdcgConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `k = 0`, a negative exponent, a bad table of gains, an evaluation that the
-    /// discount does not allow.
+    /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, the exponent is negative, or the table of
+    /// gains is invalid. Also returns an error if the discount does not allow the evaluation.
     pub fn init(&self) -> Result<SoftNdcg, LossError> {
         let discount = self.discount.clone().with_exponent(self.exponent);
         let expected = Expected { temperature: self.temperature, evaluation: self.evaluation, model: self.model };
@@ -75,7 +76,7 @@ impl SoftNdcgConfig {
     }
 }
 
-/// `1 - 1/Z sum_j G(y_j) E[D(1 + R_j)]`
+/// The SoftNDCG loss, `1 - 1/Z sum_j G(y_j) E[D(1 + R_j)]`.
 #[doc(alias = "SoftRank")]
 #[doc(alias = "SoftNDCG")]
 pub type SoftNdcg = Surrogate<Ndcg>;

@@ -1,10 +1,11 @@
-//! SoftPrecision: the expectation of precision at `k` when scores are noisy.
+//! SoftPrecision, the expected precision at `k` of noisy scores.
 //!
-//! `1/k sum_j l_j P(R_j < k)`, where the rank `R_j` (from 0) is a sum of independent trials "k beats j"
-//! (softrank-directness, section III, for another measure). It tends to precision at `k` as `sigma` tends to 0.
+//! The surrogate is `1/k sum_j l_j P(R_j < k)`, where the rank `R_j`, from 0, is a sum of independent trials "k beats
+//! j" (softrank-directness, section III, for another measure). The surrogate tends to precision at `k` as `sigma` tends
+//! to 0.
 //!
-//! Cost: O(k n^2). With `model = "exact"` the trials are independent only given the noise of the document, at a cost of
-//! O(k n log n) (see [`RankModel`]).
+//! Cost: O(k n^2). With `model = "exact"`, the trials are independent only once the noise of the document is fixed, and
+//! the cost is O(k n log n) (see [`RankModel`]).
 //!
 //! A query whose documents are all relevant or all irrelevant has loss 0.
 
@@ -28,16 +29,16 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftPrecision`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the
-/// paper's temperature.
+/// Configuration of [`SoftPrecision`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has
+/// the paper's temperature.
 #[doc = example!("SoftPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SoftPrecisionConfig {
-    /// `sigma`, the standard deviation of a score, above 0.
+    /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
-    /// Cut-off, 1 or more.
+    /// The number of top ranks that count, 1 or more.
     #[config(default = 5)]
     pub k: usize,
     /// The distribution of ranks.
@@ -48,7 +49,7 @@ pub struct SoftPrecisionConfig {
 impl SoftPrecisionConfig {
     /// Checks the parameters.
     ///
-    /// # Errors
+    /// Returns an error if `sigma` is not a finite number above 0, or if `k` is 0.
     /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SoftPrecision, LossError> {
         let expected =
@@ -57,7 +58,7 @@ impl SoftPrecisionConfig {
     }
 }
 
-/// `1 - 1/k sum_j l_j P(R_j < k)`
+/// The SoftPrecision loss, `1 - 1/k sum_j l_j P(R_j < k)`.
 #[doc(alias = "SoftRank")]
 #[doc(alias = "P@k")]
 pub type SoftPrecision = Surrogate<PrecisionAt>;

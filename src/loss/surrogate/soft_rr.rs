@@ -1,18 +1,19 @@
-//! SoftRR: the expectation of the reciprocal rank of the first relevant document when scores are noisy.
+//! SoftRR, the expected reciprocal rank of the first relevant document for noisy scores.
 //!
-//! `sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)]`, where the rank `R_i` (from 0) is the number of
-//! documents above `i` (softrank-directness, section III, for another measure). Given the noise `x` of document `i`, in
-//! standard deviations, document `j` is above it with the chance `pi_ji(x) = Phi((s_j - s_i) / sigma - x)`,
-//! independently for all `j`. With `z_m` and `c_m` the bases and coefficients of `1 / r = sum_m c_m z_m^(r - 1)`, the
-//! expectation given `x` is `sum_m c_m prod_j (1 + pi_ji(x) (z_m (1 - l_j) - 1))` over `j != i`, and is averaged over
-//! `x`. It tends to the reciprocal rank as `sigma` tends to 0.
+//! The surrogate is `sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)]`, where the rank `R_i`, from 0, is the
+//! number of documents above `i` (softrank-directness, section III, for another measure). Let `x` be the noise of
+//! document `i`, in standard deviations. Given `x`, each document `j` is above `i` independently, with probability
+//! `pi_ji(x) = Phi((s_j - s_i) / sigma - x)`. Let `z_m` and `c_m` be the bases and coefficients of
+//! `1 / r = sum_m c_m z_m^(r - 1)`. The expectation given `x` is `sum_m c_m prod_j (1 + pi_ji(x) (z_m (1 - l_j) - 1))`
+//! over `j != i`, which is then averaged over `x`. The surrogate tends to the reciprocal rank as `sigma` tends to 0.
 //!
-//! With `model = "independent"`, SoftRank's, the chances compare two noisy scores, `pi_ji = Phi((s_j - s_i) / (sigma
-//! sqrt(2)))`, without an average. It costs less, but tied relevant documents then lower each other's value: `R` of
-//! them at the top have the value `R 2^(1 - R)` in place of 1.
+//! SoftRank's model, `model = "independent"`, compares two noisy scores with the probability
+//! `pi_ji = Phi((s_j - s_i) / (sigma sqrt(2)))`, without an average over `x`. The independent model costs less, but
+//! tied relevant documents lower each other's value. With `R` tied relevant documents at the top, the value is
+//! `R 2^(1 - R)` instead of 1.
 //!
-//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]); with independent trials O(M n) for
-//! each relevant document. A query whose documents are all relevant or all irrelevant has loss 0.
+//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]). With independent trials, each
+//! relevant document takes O(M n). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -34,13 +35,13 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftRr`]. Its temperature trains scorers from scratch; [`paper`](Self::paper) has the paper's
-/// temperature.
+/// Configuration of [`SoftRr`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// paper's temperature.
 #[doc = example!("SoftRrConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct SoftRrConfig {
-    /// `sigma`, the standard deviation of a score, above 0.
+    /// The standard deviation `sigma` of a noisy score, above 0.
     #[config(default = "Temperature::spreads(0.1)")]
     pub temperature: Temperature,
     /// The distribution of ranks.
@@ -52,7 +53,7 @@ impl SoftRrConfig {
     /// Checks the parameters.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0.
+    /// Returns an error if `sigma` is not a finite number above 0.
     pub fn init(&self) -> Result<SoftRr, LossError> {
         let evaluation = RankExpectationMethod::Exponentials;
         Surrogate::named(
@@ -63,7 +64,7 @@ impl SoftRrConfig {
     }
 }
 
-/// `1 - sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)]`
+/// The SoftRR loss, `1 - sum_i l_i E[prod of (1 - l_j) over j above i / (1 + R_i)]`.
 #[doc(alias = "SoftRank")]
 #[doc(alias = "MRR")]
 #[doc(alias = "reciprocal rank")]

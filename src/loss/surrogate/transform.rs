@@ -1,4 +1,4 @@
-//! `Surrogate`: a measure seen through a relaxation.
+//! `Surrogate`, a loss that evaluates a measure under a relaxation.
 
 use std::fmt::{Debug, Display, Formatter};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::loss::lists::{Lists, sum_documents};
 use crate::loss::ranking_loss::{Changed, RankingLoss, assert_per_query};
 use crate::loss::temperature::Scale;
 
-/// A measure seen through a relaxation, as a loss and a burn module.
+/// A measure under a relaxation, as a loss and a burn module.
 #[derive(Debug)]
 pub struct Surrogate<M> {
     name: &'static str,
@@ -29,10 +29,9 @@ pub struct Surrogate<M> {
     bound: Option<TypeOneBound>,
     /// The unit of the temperature of the relaxation.
     scale: Scale,
-    /// Whether a document's contribution to the measure depends on other documents in another way than through its
-    /// rank.
+    /// Whether a document's contribution to the measure depends on other documents beyond their effect on its rank.
     documents_meet: bool,
-    /// Count of the numbers that the measure holds per pair of documents.
+    /// The number of values that the measure stores per document pair.
     numbers_per_pair: u64,
 }
 
@@ -70,32 +69,33 @@ impl<T: Debug + Send + Sync> Display for Surrogate<T> {
 }
 
 impl<M: PositionMeasure> Surrogate<M> {
-    /// Makes a loss of `measure` through `relaxation`, under the name of the measure.
+    /// Creates the loss of `measure` under `relaxation`, with the name of the measure.
     ///
     /// # Errors
-    /// A parameter out of its range, or an operation of the measure that the relaxation does not define.
+    /// Returns an error if a parameter is out of range, or if the measure uses an operation that the relaxation does
+    /// not define.
     pub fn new(measure: M, relaxation: impl Relaxation + 'static) -> Result<Self, LossError> {
         Self::through(measure, Arc::new(relaxation))
     }
 
-    /// The same through a relaxation that is chosen when the program runs.
+    /// Creates the loss of `measure` under a relaxation that is chosen at run time.
     ///
     /// # Errors
-    /// The errors of [`new`](Self::new).
+    /// Returns the errors of [`new`](Self::new).
     pub fn through(measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
         relaxation.check(relaxation.name())?;
         measure.check(measure.name())?;
         Self::probed(measure.name(), measure, relaxation)
     }
 
-    /// The same of a relaxation that is shared, under the name of a registered loss.
+    /// Creates the loss of a measure under a shared relaxation, with the name of a registered loss.
     pub(super) fn joined(name: &'static str, measure: M, relaxation: Arc<dyn Relaxation>) -> Result<Self, LossError> {
         relaxation.check(name)?;
         measure.check(name)?;
         Self::probed(name, measure, relaxation)
     }
 
-    /// The same under the name of a registered loss, which messages about parameters then use.
+    /// Creates the loss of a measure with the name of a registered loss, which messages about parameters then use.
     pub(super) fn named(
         name: &'static str,
         measure: M,
@@ -130,10 +130,10 @@ impl<M: PositionMeasure> Surrogate<M> {
         })
     }
 
-    /// The same, but training minimizes a bound of one minus the measure.
+    /// Makes training minimize a bound of one minus the measure.
     ///
     /// # Errors
-    /// A measure that is not in [0, 1].
+    /// Returns an error if the measure is not normalized to [0, 1].
     pub fn with_bound(self, bound: TypeOneBound) -> Result<Self, LossError> {
         if self.measure.orientation() == Orientation::NormalizedMeasure {
             return Ok(Self { bound: Some(bound), ..self });
@@ -142,16 +142,16 @@ impl<M: PositionMeasure> Surrogate<M> {
         Err(LossError::parameter(self.name, "bound", bound.name(), expected))
     }
 
-    /// The surrogate of the measure of each query of clean lists: `[B]`.
+    /// Returns the surrogate value of each query, `[B]`.
     ///
     /// # Panics
-    /// A measure that does not give one value per query.
+    /// Panics if the measure does not return one value per query.
     #[track_caller]
     pub fn values(&self, lists: &Lists) -> Tensor<1> {
         self.mean_over_draws(lists, |value| value)
     }
 
-    /// The mean of a function of the surrogate over the draws of the relaxation: `[B]`.
+    /// Returns the mean of a function of the surrogate over the draws of the relaxation, `[B]`.
     #[track_caller]
     fn mean_over_draws(&self, lists: &Lists, of: impl Fn(Tensor<1>) -> Tensor<1>) -> Tensor<1> {
         let lists = &self.scale.of(lists, self.relaxation.short_list_power());
@@ -270,7 +270,7 @@ mod tests {
         explain(&Surrogate::new(measure, relaxation).unwrap(), &SCORES, &LABELS, DType::F64).unwrap()
     }
 
-    /// A registered loss with some of the parameters alpha = 3, beta = 2, sigma = 0.5, k = 3.
+    /// Builds a registered loss with some of the parameters alpha = 3, beta = 2, sigma = 0.5, k = 3.
     fn registered(name: &str, parameters: &[&str]) -> Explained {
         let spec = parameters.iter().fold(LossSpec::new(name), |spec, &parameter| match parameter {
             "alpha" => spec.with("alpha", 3.0),
@@ -366,7 +366,7 @@ mod tests {
         }
     }
 
-    /// Sums of a function of the position that compare two documents.
+    /// A measure that sums a function of the position and compares two documents.
     #[derive(Debug)]
     struct Meeting {
         f: PositionFunction,
@@ -389,7 +389,7 @@ mod tests {
         }
     }
 
-    /// NDCG with a discount written as a function, and AP with the two arguments that are one.
+    /// NDCG with its discount given as a function, or AP with its two arguments equal.
     #[derive(Debug)]
     struct Own {
         k: Option<usize>,
@@ -435,7 +435,8 @@ mod tests {
         }
     }
 
-    /// Any function of the rank, and any cut-off, has an expectation: with a small sigma it is the value itself.
+    /// Any function of the rank with any cut-off has an expectation, which is nearly the value itself for a small
+    /// `sigma`.
     #[test]
     fn expectations_of_any_function_are_defined() {
         let sharp = Expected::new(Temperature::scores(1e-3));
@@ -465,7 +466,7 @@ mod tests {
         assert!(other.ends_with("the measure's function of a rank is not a discount"), "{other}");
     }
 
-    /// A relaxation that gives only the ranks of single documents.
+    /// A relaxation that defines only the ranks of single documents.
     #[derive(Debug)]
     struct Single;
 

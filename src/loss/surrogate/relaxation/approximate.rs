@@ -1,4 +1,4 @@
-//! Approximate positions: `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))` (approximation-framework, equation 20).
+//! Approximate positions, `p_x = 1 + sum_{y != x} phi(alpha (s_y - s_x))` (approximation-framework, equation 20).
 
 use std::sync::Arc;
 
@@ -11,16 +11,17 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::Step;
 
-/// Approximate positions. The surrogate tends to the measure as `alpha` and `beta` grow (Theorems 3 to 6).
+/// The relaxation by approximate positions. The surrogate tends to the measure as `alpha` and `beta` grow (Theorems 3
+/// to 6).
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Approximate {
-    /// `alpha`, the steepness of positions, above 0.
+    /// The steepness `alpha` of the approximate positions, above 0.
     pub temperature: Temperature,
-    /// Steepness of cut-offs and comparisons, above 0 (the truncation function of section 4.3).
+    /// The steepness of cut-offs and comparisons by the truncation function of section 4.3, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// Smooth step of the positions.
+    /// The smooth step function that approximate positions add up.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }

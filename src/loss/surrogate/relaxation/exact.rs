@@ -1,14 +1,14 @@
-//! The measure itself, by ranks, without gradient. Ties are broken by position, as in a stable sort.
+//! The measure itself, computed from exact ranks without a gradient. Ties are broken by position, as in a stable sort.
 
 use super::relaxed::{Indicators, Relaxation, Relaxed};
 use crate::loss::lists::Lists;
 
-/// Whole ranks, without gradient.
+/// The exact ranks, which have no gradient.
 ///
-/// Equal scores keep their order in the list. One minus the mean loss is not the mean of the measure. A list with
-/// nothing to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0, and would count as perfect
-/// whatever value a convention gives it. [`metric::evaluate`](crate::metric::evaluate) measures tensors in a
-/// convention.
+/// Equal scores keep their order in the list. One minus the mean loss is not the mean of the measure, because a list
+/// with nothing to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0. Such a list would
+/// count as perfect, whatever value a convention gives it. [`metric::evaluate`](crate::metric::evaluate) computes
+/// measures of tensors under a convention.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exact;
 

@@ -1,5 +1,6 @@
-//! Gumbel noise before any relaxation: the mean of a relaxed measure over scores with noise (Bruch et al., A stochastic
-//! treatment of learning to rank scoring functions, who do so with approximate positions).
+//! Gumbel noise that is added to the scores before any relaxation, with the relaxed measure averaged over draws. Bruch
+//! et al., A stochastic treatment of learning to rank scoring functions, combine Gumbel noise with approximate
+//! positions.
 
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ use crate::loss::smoothing::Smoothing;
 use crate::loss::surrogate::position_function::PositionFunction;
 use crate::loss::temperature::TemperatureUnit;
 
-/// A relaxation of scores with standard Gumbel noise, averaged over draws. The noise is a function of the seed, the draw
-/// and the place in the list. Change the seed, for example in each epoch, to get other noise.
+/// A relaxation of scores with standard Gumbel noise, averaged over draws. The noise depends on the seed, the number of
+/// the draw, and the document's place in its list. To get new noise, for example in each epoch, change the seed.
 #[derive(Debug, Clone)]
 pub struct GumbelNoise {
     relaxation: Arc<dyn Relaxation>,
@@ -26,8 +27,8 @@ pub struct GumbelNoise {
 }
 
 impl GumbelNoise {
-    /// Noise before `relaxation`, in `samples` draws, 1 or more. All queries of a batch share the noise until the loss is
-    /// [`Change::Noise`](crate::loss::Change::Noise).
+    /// Adds noise before `relaxation`, in `samples` draws, 1 or more. All queries of a batch share the noise, unless
+    /// the loss receives [`Change::Noise`](crate::loss::Change::Noise).
     pub fn new(relaxation: Arc<dyn Relaxation>, samples: usize, seed: u64) -> Self {
         Self { relaxation, samples, seed, by_row: false }
     }

@@ -1,4 +1,4 @@
-//! Relaxations: substitutes for the rank of a document, which give a measure of ranks a gradient.
+//! Relaxations, which replace the rank of a document to give a measure of ranks a gradient.
 //!
 //! | relaxation | source | in place of the rank |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 //! | [`ProjectedRanks`] | Blondel et al., Fast differentiable sorting and ranking | projection of `-s / sigma` on the orders of the ranks |
 //! | [`GumbelNoise`] | Bruch et al., A stochastic treatment of learning to rank scoring functions | any of the others at scores with Gumbel noise, averaged over draws |
 //!
-//! To write a relaxation, implement [`Relaxation`] and return one of the three forms of [`Relaxed`]. Every
-//! [`PositionMeasure`](super::PositionMeasure) then works with it.
+//! To write a relaxation, implement [`Relaxation`] and return one of the three forms of [`Relaxed`]. Your relaxation
+//! then works with every [`PositionMeasure`](super::PositionMeasure).
 
 mod approximate;
 mod exact;

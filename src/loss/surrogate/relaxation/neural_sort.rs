@@ -1,7 +1,7 @@
-//! Neural sort: row `r` of NeuralSort's matrix in place of "document i is at rank r", `softmax_i(((n + 1 - 2 r) s_i -
-//! sum_j |s_i - s_j|) / sigma)` (Grover et al., Stochastic optimization of sorting networks via continuous relaxations,
-//! equation 4). NDCG through it, with the rows within the cut-off, is PiRank with one level of sorting (Swezey et al.,
-//! PiRank: scalable learning to rank via differentiable sorting).
+//! NeuralSort replaces "document i is at rank r" by row `r` of its matrix, `softmax_i(((n + 1 - 2 r) s_i - sum_j |s_i -
+//! s_j|) / sigma)` (Grover et al., Stochastic optimization of sorting networks via continuous relaxations, equation 4).
+//! With the rows within the cut-off, NDCG under NeuralSort is PiRank with one level of sorting (Swezey et al., PiRank:
+//! scalable learning to rank via differentiable sorting).
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::{NeuralSortMatrix, distance_sum, neural_sort_sum};
 
-/// NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
+/// The relaxation by NeuralSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct NeuralSort {
-    /// `sigma`, above 0.
+    /// The temperature `sigma`, above 0.
     pub temperature: Temperature,
-    /// Number of ranks that are needed, from the first; none for all.
+    /// The number of top ranks that the measure needs; `None` computes all ranks.
     pub top: Option<usize>,
 }
 
@@ -45,8 +45,9 @@ impl Relaxation for NeuralSort {
         self.temperature.unit
     }
 
-    /// Below 0. At the temperature of long lists, the rows of a short list are so smooth that a document counts at two
-    /// ranks. The highest value then belongs to an order that is not the best one.
+    /// Returns a negative power, which sharpens the rows of short lists. At the temperature of long lists, a document
+    /// of a short list would count at two ranks. The highest value would then belong to an order that is not the best
+    /// one.
     fn short_list_power(&self) -> i32 {
         -5
     }
@@ -72,7 +73,7 @@ impl Relaxation for NeuralSort {
     }
 }
 
-/// The matrix itself: `[batch, ranks, documents]`, 0 at padded documents and beyond the ranks that are needed.
+/// Returns NeuralSort's matrix, `[batch, ranks, documents]`, 0 at padded documents and beyond the needed ranks.
 fn matrix(lists: &Lists, sigma: f64, top: usize) -> Tensor<3> {
     let (scores, mask) = (lists.centered(), lists.mask.clone());
     let [batch, n] = mask.dims();

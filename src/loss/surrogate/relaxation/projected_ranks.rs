@@ -1,15 +1,16 @@
-//! Projected ranks: the point of the permutahedron that is nearest to `-s / sigma` (Blondel et al., Fast differentiable
-//! sorting and ranking, with the quadratic regularization). The permutahedron is the convex hull of all orders of the
+//! Projected ranks, the point of the permutahedron that is nearest to `-s / sigma` (Blondel et al., Fast differentiable
+//! sorting and ranking, with quadratic regularization). The permutahedron is the convex hull of all permutations of the
 //! ranks 1 to n.
 //!
-//! With `z = -s / sigma` in the order of the scores, the highest first, the position at rank `r` is `z_r - v_r`, where
-//! `v` is the isotonic regression of `z_r - r`: the increasing sequence that is nearest to it. It is constant in
-//! blocks, where it is the mean of the block. So the gradient passes through these means, and the bounds of the blocks
-//! count as constants. Where scores are further than `sigma` apart from their neighbors, positions are the ranks, and
-//! have no gradient.
+//! Let `z = -s / sigma`, in descending order of the scores. The position at rank `r` is `z_r - v_r`, where `v` is the
+//! isotonic regression of `z_r - r`, the increasing sequence nearest to it. The isotonic regression is constant in
+//! blocks, where it equals the mean of the block. The gradient passes through the means of the blocks, while the bounds
+//! of the blocks are treated as constants. If neighboring scores are more than `sigma` apart, the positions equal the
+//! ranks and have no gradient.
 //!
-//! `v_r = max_{a <= r} min_{b >= r}` of the mean from `a` to `b`: O(n^2) time and memory in tensor operations, so that
-//! nothing is read back from the device. (Pooling adjacent violators takes O(n), but one document after the other.)
+//! The value `v_r` is `max_{a <= r} min_{b >= r}` of the mean from `a` to `b`. Tensor operations compute it in O(n^2)
+//! time and memory, without reading anything back from the device. Pooling adjacent violators would take O(n) time, but
+//! one document after the other.
 
 use std::sync::Arc;
 
@@ -23,17 +24,17 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::differences;
 
-/// About how many numbers are held for each cell of the matrix, as `burn-rank bench` measures it.
+/// The approximate number of stored values per matrix cell, as measured by `burn-rank bench`.
 const NUMBERS_PER_CELL: u64 = 3;
 
-/// Projections on the permutahedron. The surrogate is the measure where `sigma` is below all differences of neighbors
-/// and `beta` is large.
+/// The relaxation by projection onto the permutahedron. The surrogate is the measure if `sigma` is below all
+/// differences of neighboring scores and `beta` is large.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ProjectedRanks {
-    /// `sigma`, the strength of the regularization per rank, above 0.
+    /// The strength `sigma` of the regularization per rank, above 0.
     pub temperature: Temperature,
-    /// Steepness of cut-offs and comparisons, above 0.
+    /// The steepness of cut-offs and comparisons, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
 }
@@ -57,7 +58,8 @@ impl Relaxation for ProjectedRanks {
         self.temperature.unit
     }
 
-    /// Documents further apart than `sigma` have no gradient, and in a short list all of them are.
+    /// Returns a large power, because documents of a short list are often more than `sigma` apart and then have no
+    /// gradient.
     fn short_list_power(&self) -> i32 {
         6
     }
@@ -91,8 +93,8 @@ impl Relaxation for ProjectedRanks {
     }
 }
 
-/// The matrix that takes each value to the mean of its block in the increasing isotonic regression of `y`:
-/// `[B, N, N]`. `mask` is 1 up to the last value of a list.
+/// Returns the matrix `[B, N, N]` that maps each value to the mean of its block in the increasing isotonic regression
+/// of `y`. `mask` is 1 up to the last value of a list.
 fn block_means(y: Tensor<2>, mask: Tensor<2>) -> Tensor<3> {
     const FAR: f32 = f32::MAX;
     let [batch, n] = y.dims();
@@ -134,7 +136,7 @@ mod tests {
         found.positions.into_data().iter().collect()
     }
 
-    /// Isotonic regression by pooling adjacent violators.
+    /// Computes the isotonic regression by pooling adjacent violators.
     fn pooled(y: &[f64]) -> Vec<f64> {
         let mut blocks: Vec<(f64, usize)> = Vec::new();
         for &value in y {

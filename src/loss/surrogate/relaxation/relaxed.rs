@@ -1,4 +1,4 @@
-//! The trait of relaxations, and the three forms of their substitutes for ranks.
+//! The trait of relaxations, and the three forms in which a relaxation replaces ranks.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::loss::surrogate::position_function::PositionFunction;
 use crate::loss::temperature::TemperatureUnit;
 use crate::op::Step;
 
-/// A substitute for the ranks of a list that can have a gradient.
+/// A substitute for the ranks of a list, usually with a gradient.
 ///
 /// ```
 /// use burn::tensor::Tensor;
@@ -43,48 +43,48 @@ use crate::op::Step;
 /// # Ok::<(), burn_rank::loss::LossError>(())
 /// ```
 pub trait Relaxation: Debug + Send + Sync {
-    /// Name of the relaxation, for messages.
+    /// Returns the name of the relaxation, for messages.
     fn name(&self) -> &'static str;
 
-    /// Checks the parameters; `loss` is the name used in messages.
+    /// Checks the parameters, and uses `loss` as the name in messages.
     ///
     /// # Errors
-    /// [`LossError::Parameter`] for the first parameter out of its range. By default every value is valid.
+    /// Returns [`LossError::Parameter`] for the first parameter that is out of range. By default, every value is valid.
     fn check(&self, _loss: &'static str) -> Result<(), LossError> {
         Ok(())
     }
 
-    /// Checks that the expectation of `f` within the cut-off `k` can be computed in the way that the parameters ask
-    /// for. A [`Surrogate`](crate::loss::Surrogate) over [`Relaxed::Expectations`] calls this once for each sum of the
+    /// Checks that the requested evaluation can compute the expectation of `f` within the cut-off `k`. A
+    /// [`Surrogate`](crate::loss::Surrogate) over [`Relaxed::Expectations`] makes this check once for each sum of the
     /// measure.
     ///
     /// # Errors
-    /// [`LossError::Parameter`]. By default every function is accepted.
+    /// Returns [`LossError::Parameter`] if the expectation cannot be computed. By default, every function is accepted.
     fn check_sum(&self, _loss: &'static str, _f: &PositionFunction, _k: Option<usize>) -> Result<(), LossError> {
         Ok(())
     }
 
-    /// Returns the temperature, for annealing; `None`, the default, for a relaxation without one. A relaxation that has
-    /// one also overrides [`with_parameter`](Relaxation::with_parameter).
+    /// Returns the temperature for annealing, or `None`, the default, if there is none. A relaxation with a temperature
+    /// must also override [`with_parameter`](Relaxation::with_parameter).
     fn smoothing(&self) -> Option<Smoothing> {
         None
     }
 
-    /// Returns the unit of the temperature: scores by default. In spreads, [`relax`](Relaxation::relax) gets scores that
-    /// are divided by the spread of their list.
+    /// Returns the unit of the temperature, which is scores by default. If the unit is spreads,
+    /// [`relax`](Relaxation::relax) receives scores that are divided by the spread of their list.
     fn temperature_unit(&self) -> TemperatureUnit {
         TemperatureUnit::Score
     }
 
-    /// The same relaxation with one parameter changed, unchecked; `None`, the default, for a parameter that does not
-    /// move.
+    /// Returns the same relaxation with one parameter changed, without a check of the value. The default, `None`, means
+    /// that the parameter cannot be changed.
     fn with_parameter(&self, _parameter: &str, _value: f64) -> Option<Arc<dyn Relaxation>> {
         None
     }
 
-    /// Returns `p`, the power that fits a temperature in spreads to short lists: in a list of `n < 8` documents, scores
-    /// are divided by `(8 / n)^p`. Above 0, documents of a short list meet at larger differences. Below 0, a list of
-    /// fewer than 4 documents counts as one of 4. 2 by default.
+    /// Returns the power `p` that adapts a temperature in spreads to short lists, 2 by default. In a list of `n < 8`
+    /// documents, scores are divided by `(8 / n)^p`. With a positive power, documents of a short list affect each other
+    /// at larger differences of scores. With a negative power, a list of fewer than 4 documents counts as one of 4.
     fn short_list_power(&self) -> i32 {
         2
     }
@@ -94,26 +94,26 @@ pub trait Relaxation: Debug + Send + Sync {
         true
     }
 
-    /// Number of draws that the value is averaged over: 1 for a relaxation without noise.
+    /// Returns the number of draws over which the value is averaged, 1 for a relaxation without noise.
     fn samples(&self) -> usize {
         1
     }
 
-    /// Returns the substitute for the ranks of clean lists in draw `sample`, counted from 0. It must not depend on the
+    /// Returns the substitute for the ranks in draw number `sample`, counted from 0. The result must not depend on the
     /// values at padded places.
     fn relax(&self, lists: &Lists, sample: usize) -> Relaxed;
 
-    /// Returns how many numbers are held for the pairs of a list of `documents` documents, forward and backward: an
-    /// estimate. 0, the default, for a relaxation whose memory grows with the documents.
+    /// Estimates how many numbers the relaxation stores for the document pairs of one list, in the forward and backward
+    /// passes. The default is 0, for a relaxation whose memory grows linearly with the list.
     fn numbers_held(&self, _documents: usize) -> u64 {
         0
     }
 
-    /// Describes how `E[f]` within the cut-off `k` is computed in lists of up to `documents` documents, with the
-    /// measured errors. `None`, the default, if the formula is followed at every length.
+    /// Describes how `E[f]` within the cut-off `k` is computed on lists of up to `documents` documents, with the
+    /// measured errors. The default, `None`, means that the relaxation follows its formula at every length.
     ///
     /// # Errors
-    /// A requested approximation misses its tolerance at this length.
+    /// Returns an error if a requested approximation misses its tolerance at this length.
     fn approximation(
         &self,
         _loss: &'static str,
@@ -125,8 +125,8 @@ pub trait Relaxation: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Returns the same relaxation with its noise drawn anew, separately for each row of a batch, from `seed(own)`,
-    /// where `own` is the seed of this relaxation. `None`, the default, for a relaxation without noise.
+    /// Returns the same relaxation with new noise for each row of a batch, drawn from `seed(own)`, where `own` is the
+    /// seed of this relaxation. A relaxation without noise returns `None`, the default.
     fn reseeded(&self, _seed: &dyn Fn(u64) -> u64) -> Option<Arc<dyn Relaxation>> {
         None
     }
@@ -138,41 +138,40 @@ pub trait Relaxation: Debug + Send + Sync {
 pub enum Relaxed {
     /// Every document has a real position.
     Positions(Positions),
-    /// Every rank has a soft document.
+    /// Every rank has a weighted mixture of documents.
     Indicators(Indicators),
-    /// Ranks are random, and expectations stand in place of values.
+    /// Ranks are random, and expectations replace values.
     Expectations(Box<dyn RankExpectations>),
 }
 
-/// Soft documents at whole ranks.
+/// A weighted mixture of documents at each whole rank.
 pub struct Indicators {
-    /// Takes one value for each document and returns the value found at the rank of each document, `[batch, documents]`
-    /// to `[batch, documents]`.
+    /// Maps one value per document to the value found at the rank of each document, both `[batch, documents]`.
     pub at_ranks: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
     /// The rank of each document, from 1: `[batch, documents]`.
     pub ranks: Tensor<2>,
-    /// Every document at every rank; see [`Indicators::matrix`].
+    /// Computes the weight of every document at every rank; see [`Indicators::matrix`].
     matrix: Option<Box<dyn Fn() -> Tensor<3>>>,
 }
 
 impl Indicators {
-    /// Soft documents at the ranks of these lists.
+    /// Creates indicators at the ranks of these lists.
     pub fn new(lists: &Lists, at_ranks: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
         Self { at_ranks: Box::new(at_ranks), ranks: lists.ranks(), matrix: None }
     }
 
-    /// The same with a function that returns all of them, for measures that look at all pairs (Kendall's tau). Without
-    /// it each place of the list is looked up separately. `matrix` gives the indicator of each document at each rank,
-    /// the first rank first, `[batch, documents (rank), documents]`, finite everywhere: what stands at padding is
-    /// multiplied by 0.
+    /// Adds a function that returns all indicators at once, for measures of all pairs such as Kendall's tau. Without
+    /// this function, each place of the list is looked up separately. `matrix` returns the indicator of each document
+    /// at each rank, `[batch, documents (rank), documents]`, the first rank first. The indicators must be finite
+    /// everywhere, because the values at padding are multiplied by 0.
     ///
-    /// A loss panics where `matrix` gives another shape.
+    /// A loss panics if `matrix` returns another shape.
     pub fn with_matrix(self, matrix: impl Fn() -> Tensor<3> + 'static) -> Self {
         Self { matrix: Some(Box::new(matrix)), ..self }
     }
 
-    /// The same from a matrix, of the ranks from the first on that a measure needs: `[batch, ranks, documents]`, 0 at
-    /// padded documents.
+    /// Creates indicators from a matrix of the top ranks that a measure needs, `[batch, ranks, documents]`, 0 at padded
+    /// documents.
     pub(super) fn of_matrix(lists: &Lists, matrix: Tensor<3>) -> Self {
         let [batch, top, n] = matrix.dims();
         let below = Tensor::<3>::zeros([batch, n - top, n], (&matrix.device(), matrix.dtype()));
@@ -185,13 +184,15 @@ impl Indicators {
         .with_matrix(move || if top < n { Tensor::cat(vec![all.clone(), below.clone()], 1) } else { all.clone() })
     }
 
-    /// The same from the values found at the ranks, the first rank first, `[batch, documents]`.
+    /// Creates indicators from a function that returns the value at each rank, `[batch, documents]`, the first rank
+    /// first.
     pub(super) fn of_ranks(lists: &Lists, found: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
         let places = (lists.ranks() - 1.0).int();
         Self::new(lists, move |values| found(values).gather(1, places.clone()))
     }
 
-    /// The indicator of each document at each rank, the first rank first, 0 at padding: `[batch, ranks, documents]`.
+    /// Returns the indicator of each document at each rank, `[batch, ranks, documents]`, the first rank first, 0 at
+    /// padding.
     pub(in crate::loss::surrogate) fn matrix(&self, mask: &Tensor<2>) -> Tensor<3> {
         let [batch, n] = mask.dims();
         let order = order_of_ranks(self.ranks.clone());
@@ -220,17 +221,17 @@ impl Indicators {
     }
 }
 
-/// Expectations over random ranks `R`. A closure that returns the first one implements this trait. The other two are
-/// then not defined.
+/// Expectations over random ranks `R`. A closure that computes [`of_rank`](Self::of_rank) implements this trait and
+/// leaves the other expectations undefined.
 pub trait RankExpectations {
-    /// `E[f(R_x)]` within the cut-off `k`: `[batch, documents]`.
+    /// Returns `E[f(R_x)]` within the cut-off `k`: `[batch, documents]`.
     fn of_rank(&self, f: &PositionFunction, k: Option<usize>) -> Tensor<2>;
 
-    /// `a_x E[f(R_x) (b_x + sum of b_y over y above x)]` within the cut-off `k`: `[batch, documents]`.
+    /// Returns `a_x E[f(R_x) (b_x + sum of b_y over y above x)]` within the cut-off `k`: `[batch, documents]`.
     ///
     /// # Errors
-    /// The name of the undefined operation, for [`LossError::Undefined`]. The result must not depend on the lists. By
-    /// default no operation is defined.
+    /// Returns the name of the operation if it is undefined, for [`LossError::Undefined`]. Whether it is undefined must
+    /// not depend on the lists. By default, no operation is defined.
     fn with_above(
         &self,
         _a: Tensor<2>,
@@ -241,10 +242,10 @@ pub trait RankExpectations {
         Err("sum_with_above")
     }
 
-    /// `a_x E[f(R_x) prod of (1 - b_y) over y above x]` within the cut-off `k`: `[batch, documents]`.
+    /// Returns `a_x E[f(R_x) prod of (1 - b_y) over y above x]` within the cut-off `k`: `[batch, documents]`.
     ///
     /// # Errors
-    /// As of [`with_above`](Self::with_above).
+    /// Returns the errors of [`with_above`](Self::with_above).
     fn with_none_above(
         &self,
         _a: Tensor<2>,
@@ -255,18 +256,19 @@ pub trait RankExpectations {
         Err("sum_with_none_above")
     }
 
-    /// `a_x P(R_x <= k)` with the cut-off `k` of each query, `[batch]`: `[batch, documents]`.
+    /// Returns `a_x P(R_x <= k)`, `[batch, documents]`, with the cut-off `k` of each query, `[batch]`.
     ///
     /// # Errors
-    /// As of [`with_above`](Self::with_above).
+    /// Returns the errors of [`with_above`](Self::with_above).
     fn within(&self, _a: Tensor<2>, _k: Tensor<1>) -> Result<Tensor<2>, &'static str> {
         Err("sum_within")
     }
 
-    /// Chance that document `y` is above document `x`, at `[.., x, y]`: `[batch, documents, documents]`.
+    /// Returns the probability that document `y` is above document `x`, at `[.., x, y]`:
+    /// `[batch, documents, documents]`.
     ///
     /// # Errors
-    /// As of [`with_above`](Self::with_above).
+    /// Returns the errors of [`with_above`](Self::with_above).
     fn above(&self) -> Result<Tensor<3>, &'static str> {
         Err("concordance")
     }
@@ -282,34 +284,34 @@ impl<F: Fn(&PositionFunction, Option<usize>) -> Tensor<2>> RankExpectations for 
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Positions {
-    /// Position of each document, from 1 on: `[batch, documents]`.
+    /// The position of each document, 1 or above: `[batch, documents]`.
     pub positions: Tensor<2>,
-    /// Steepness of the sigmoid that stands for "within the cut-off", per position.
+    /// The steepness, per position, of the sigmoid that approximates "within the cut-off".
     pub cutoff: f64,
-    /// Value by which documents are compared, larger above smaller: `[batch, documents]`.
+    /// The values by which documents are compared, `[batch, documents]`; a larger value is above a smaller one.
     pub order: Tensor<2>,
-    /// Steepness of the sigmoid that stands for "above", per unit of `order`.
+    /// The steepness, per unit of `order`, of the sigmoid that approximates "above".
     pub comparison: f64,
-    /// A document's own contribution to the sum over the documents at or above it: 1, as in the exact measure, unless a
-    /// paper says otherwise.
+    /// A document's own contribution to the sum over the documents at or above it. The own contribution is 1, as in the
+    /// exact measure, unless a paper says otherwise.
     pub own: f64,
-    /// The comparison of two documents outside a sum over positions: Kendall's tau.
+    /// How two documents are compared outside a sum over positions, as in Kendall's tau.
     pub pairs: PairSteps,
 }
 
-/// The smooth step that stands for "document `y` is above document `x`": `step(steepness (by_y - by_x))`.
+/// The smooth step `step(steepness (by_y - by_x))` that approximates "document `y` is above document `x`".
 #[derive(Debug, Clone)]
 pub struct PairSteps {
-    /// Value by which documents are compared, larger above smaller: `[batch, documents]`.
+    /// The values by which documents are compared, `[batch, documents]`; a larger value is above a smaller one.
     pub by: Tensor<2>,
-    /// Steepness of the step, per unit of `by`.
+    /// The steepness of the step, per unit of `by`.
     pub steepness: f64,
-    /// The step.
+    /// The step function.
     pub step: Step,
 }
 
 impl Positions {
-    /// Positions with sigmoids of steepness `beta` for cut-offs and comparisons.
+    /// Creates positions with sigmoids of steepness `beta` for cut-offs and comparisons.
     ///
     /// # Shapes
     /// - `positions`: `[batch, documents]`
@@ -319,7 +321,7 @@ impl Positions {
         Self { positions, cutoff: beta, order, comparison: beta, own: 1.0, pairs }
     }
 
-    /// The same with another comparison of pairs.
+    /// Sets how pairs of documents are compared.
     pub fn with_pairs(self, pairs: PairSteps) -> Self {
         Self { pairs, ..self }
     }

@@ -1,5 +1,5 @@
-//! Sigmoid ranks: `r_i = 1 + sum_{j != i} T_ij`, `T_ij = sigmoid((s_j - s_i) / sigma)` (smoothrank, equations 4, 5 and
-//! 9). Where two documents are compared, `T_ij` is the comparison itself, not a sigmoid of the ranks.
+//! Sigmoid ranks, `r_i = 1 + sum_{j != i} T_ij` with `T_ij = sigmoid((s_j - s_i) / sigma)` (smoothrank, equations 4, 5
+//! and 9). Two documents are compared by `T_ij` itself, not by a sigmoid of their ranks.
 
 use std::sync::Arc;
 
@@ -12,13 +12,14 @@ use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 use crate::op::Step;
 
-/// Sigmoid ranks. With `diagonal = 1` the surrogate tends to the measure as `sigma` tends to 0.
+/// The relaxation by sigmoid ranks. With `diagonal = 1`, the surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SigmoidRanks {
-    /// `sigma`, the smoothing, above 0.
+    /// The smoothing `sigma`, above 0.
     pub temperature: Temperature,
-    /// The own term `T_ii` of a document, in [0, 1]: 1 for the exact indicator, 0.5 as printed in the paper.
+    /// A document's own term `T_ii`, from 0 to 1. The value 1 gives the exact indicator, and 0.5 gives the paper's
+    /// form.
     #[config(default = 1.0)]
     pub diagonal: f64,
 }

@@ -1,14 +1,14 @@
-//! SmoothI: smooth rank indicators, one rank after the other.
+//! SmoothI, which computes smooth rank indicators one rank after the other.
 //!
-//! `I_r = softmax_i(alpha s_i prod_{q < r} (1 - I_q,i - delta))` in place of "document i is at rank r": a document that
-//! has been found has a factor near `-delta`, so it comes after all remaining documents (Thonet et al., SmoothI: smooth
-//! rank indicators for differentiable IR measures). Scores are counted from the lowest of their list, since the formula
-//! needs them to be 0 or above.
+//! SmoothI replaces "document i is at rank r" by `I_r = softmax_i(alpha s_i prod_{q < r} (1 - I_q,i - delta))` (Thonet
+//! et al., SmoothI: smooth rank indicators for differentiable IR measures). A document that has been found has a factor
+//! near `-delta`, so it comes after all remaining documents. The lowest score of a list is subtracted from its scores,
+//! because the formula needs scores of 0 or above.
 //!
-//! A rank depends on all ranks above it, each time by way of `alpha`, so a large `alpha` makes the gradient of a long
-//! list very steep. Above `alpha s_i = 1000` the factor of a document is held constant, because the gradient would
-//! overflow. The factors of the remaining documents shrink by `1 - delta` per rank, so a long list needs a cut-off, or
-//! a large `alpha`. The ranks are found one after the other: their number is the depth of the computation.
+//! Each rank depends through `alpha` on all ranks above it, so a large `alpha` makes the gradient of a long list very
+//! steep. If `alpha s_i` is above 1000, the factor of the document is held constant, because the gradient would
+//! overflow. The factors of the remaining documents shrink by `1 - delta` per rank, so a long list needs a cut-off or a
+//! large `alpha`. The ranks are found one after the other, so the depth of the computation is the number of ranks.
 
 use std::sync::Arc;
 
@@ -22,23 +22,23 @@ use crate::loss::lists::Lists;
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 
-/// About how many numbers are held for each cell of the matrix, as `burn-rank bench` measures it.
+/// The approximate number of stored values per matrix cell, as measured by `burn-rank bench`.
 const NUMBERS_PER_CELL: u64 = 22;
 
-/// Smooth rank indicators. The surrogate tends to the measure as `alpha` grows.
+/// The relaxation by smooth rank indicators. The surrogate tends to the measure as `alpha` grows.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SmoothIndicators {
-    /// `alpha`, the steepness, above 0.
+    /// The steepness `alpha`, above 0.
     pub temperature: Temperature,
-    /// How far below the others a document is put once it is found: above 0 and below 1/2.
+    /// How far a document that was found is moved below the others; above 0 and below 1/2.
     #[config(default = 0.1)]
     pub delta: f64,
-    /// Number of ranks that are needed, from the first; none for all.
+    /// The number of top ranks that the measure needs; `None` computes all ranks.
     pub top: Option<usize>,
 }
 
-/// Largest `alpha s_i` at which the gradient passes through the documents found at the ranks above.
+/// The largest `alpha s_i` at which the gradient passes through the documents found at higher ranks.
 const STEEPEST: f64 = 1e3;
 
 impl Relaxation for SmoothIndicators {

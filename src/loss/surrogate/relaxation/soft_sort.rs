@@ -1,6 +1,6 @@
-//! SoftSort: `softmax_i(-|s_i - s_d(r)| / sigma)` in place of "document i is at rank r", where `d(r)` is the document
-//! at rank `r` (Prillo and Eisenschlos, SoftSort: a continuous relaxation for the argsort operator, with the absolute
-//! difference). With the squared difference these are the rank indicators of `indicator.rs`. Ties are broken by
+//! SoftSort replaces "document i is at rank r" by `softmax_i(-|s_i - s_d(r)| / sigma)`, where `d(r)` is the document at
+//! rank `r` (Prillo and Eisenschlos, SoftSort: a continuous relaxation for the argsort operator, with the absolute
+//! difference). With the squared difference, SoftSort becomes the rank indicators of `indicator.rs`. Ties are broken by
 //! position.
 
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::loss::lists::{Lists, order_of_ranks};
 use crate::loss::smoothing::{Sharper, Smoothing};
 use crate::loss::temperature::{Temperature, TemperatureUnit};
 
-/// About how many numbers are held for each cell of the matrix, as `burn-rank bench` measures it.
+/// The approximate number of stored values per matrix cell, as measured by `burn-rank bench`.
 const NUMBERS_PER_CELL: u64 = 6;
 
-/// SoftSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
+/// The relaxation by SoftSort's matrix. The surrogate tends to the measure as `sigma` tends to 0.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SoftSort {
-    /// `sigma`, above 0.
+    /// The temperature `sigma`, above 0.
     pub temperature: Temperature,
-    /// Number of ranks that are needed, from the first; none for all.
+    /// The number of top ranks that the measure needs; `None` computes all ranks.
     pub top: Option<usize>,
 }
 
@@ -70,7 +70,8 @@ impl Relaxation for SoftSort {
     }
 }
 
-/// `softmax_i(logit(s_i - s_d(r)))` at the ranks `r` up to `top`: `[batch, ranks, documents]`, 0 at padded documents.
+/// Returns `softmax_i(logit(s_i - s_d(r)))` at the ranks `r` up to `top`, `[batch, ranks, documents]`, 0 at padded
+/// documents.
 pub(super) fn at_ranks_by_distance(lists: &Lists, top: usize, logit: impl FnOnce(Tensor<3>) -> Tensor<3>) -> Tensor<3> {
     let [_, n] = lists.scores.dims();
     let scores = lists.centered();
@@ -79,7 +80,7 @@ pub(super) fn at_ranks_by_distance(lists: &Lists, top: usize, logit: impl FnOnce
     softmax_over_documents(lists, logit(columns - rows))
 }
 
-/// A softmax over the documents of a list, `[batch, ranks, documents]`, 0 at padded ones.
+/// Computes a softmax over the documents of a list, `[batch, ranks, documents]`, 0 at padded documents.
 pub(super) fn softmax_over_documents(lists: &Lists, logits: Tensor<3>) -> Tensor<3> {
     let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.dims());
     // Finite, so that a row of padding only is not 0 / 0.

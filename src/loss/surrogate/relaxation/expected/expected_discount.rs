@@ -1,8 +1,8 @@
-//! The rank distribution of SoftRank and expectations under it (softrank-directness, section III).
+//! SoftRank's distribution of ranks, and expectations under it (softrank-directness, section III).
 //!
-//! With scores of variance `sigma^2` each, document `k` beats `j` with probability
-//! `pi_kj = (1 + erf((s_k - s_j) / (2 sigma))) / 2`. The rank of `j`, counted from 0, is taken to be the number of
-//! successes in independent trials of these probabilities: `p_j(r) <- p_j(r - 1) pi_kj + p_j(r) (1 - pi_kj)` over
+//! If every score has variance `sigma^2`, document `k` beats `j` with probability `pi_kj = (1 + erf((s_k - s_j) / (2
+//! sigma))) / 2`. The rank of `j`, counted from 0, is modeled as the number of successes in independent trials with
+//! these probabilities. The rank distribution follows from `p_j(r) <- p_j(r - 1) pi_kj + p_j(r) (1 - pi_kj)` over all
 //! `k != j`. The expectation of a discount, `E[D(1 + R_j)] = sum_r D(1 + r) p_j(r)`, is evaluated in three ways:
 //!
 //! | evaluation | of | time | memory |
@@ -11,9 +11,9 @@
 //! | cutoff | a discount that is 0 below rank k | O(k n^2) | as [`rank_recursion`](crate::op::rank_recursion()) |
 //! | exponentials | a completely monotone discount, no cut-off | O(M n^2) | as [`above_expectation`] |
 //!
-//! With [`RankModel::Exact`] the trials are independent only given the noise of `j`. The same is then done at each of
-//! `Q` values of the noise, which takes `Q` times as long. In float32 on a CPU all documents share these values, and it
-//! takes O(M n log n) or O(k n log n).
+//! With [`RankModel::Exact`], the trials are independent only once the noise of `j` is fixed. The evaluation is
+//! repeated for each of `Q` values of the noise, which takes `Q` times as long. In float32 on a CPU, all documents
+//! share the values of the noise, so the evaluation takes O(M n log n) or O(k n log n).
 
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ use crate::loss::lists::{Lists, discount_table};
 use crate::measure::Discount;
 use crate::op::{Above, AboveExpectation, ExponentialTerm, above_expectation, asked, noisy_rank_recursion};
 
-/// A discount of the rank, to be averaged over the rank distribution.
+/// A discount of the rank, whose expectation over the rank distribution is computed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectedDiscount {
     /// Discount of a rank.
     pub discount: Discount,
-    /// Ranks beyond `k` do not count.
+    /// The cut-off, beyond which ranks do not count; `None` counts all ranks.
     pub k: Option<usize>,
-    /// Standard deviation of a score, above 0.
+    /// The standard deviation of a score, above 0.
     pub sigma: f64,
     /// The method that computes the expectation.
     pub evaluation: RankExpectationMethod,
@@ -43,11 +43,11 @@ pub struct ExpectedDiscount {
 }
 
 impl ExpectedDiscount {
-    /// Checks the parameters; `loss` is the name used in messages.
+    /// Checks the parameters, and uses `loss` as the name in messages.
     ///
     /// # Errors
-    /// `sigma` not finite or not above 0, `k = 0`, an exponent that is negative or not finite, an evaluation by
-    /// exponentials of a discount that is not completely monotone.
+    /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or the exponent is negative or not finite.
+    /// Also returns an error for an evaluation by exponentials of a discount that is not completely monotone.
     pub(super) fn check(&self, loss: &'static str) -> Result<(), LossError> {
         error::positive(loss, "sigma", self.sigma)?;
         error::cutoff(loss, self.k)?;
@@ -65,22 +65,22 @@ impl ExpectedDiscount {
         Ok(())
     }
 
-    /// Returns the exponentials that stand for the discount in lists of up to `n` documents with scores of the given
-    /// type, and their measured errors.
+    /// Fits exponentials to the discount for lists of up to `n` documents with scores of the given type, and measures
+    /// their errors.
     ///
-    /// The error is at most 1e-8 in float64. In float32 it is at most 2e-6 or, if that is more, `2e-9 n` with `n`
-    /// rounded up to a power of two, because that many roundings add up.
+    /// The error of the fit is at most 1e-8 in float64. In float32, the error is at most 2e-6 or, if that is more,
+    /// `2e-9 n` with `n` rounded up to a power of two, because that many rounding errors add up.
     ///
     /// # Errors
-    /// A discount that is not completely monotone, or too many documents for the tolerance.
+    /// Returns an error if the discount is not completely monotone, or if there are too many documents for the
+    /// tolerance.
     pub fn fit(&self, n: usize, scores: DType) -> Result<Arc<ExponentialFit>, ExponentialFitError> {
         let length = n.next_power_of_two() as f64;
         let tolerance = if scores == DType::F64 { 1e-8 } else { (2e-9 * length).max(2e-6) };
         exponential_fit(&self.discount, n, tolerance, scores)
     }
 
-    /// Returns the evaluation that is used in lists of `n` documents. A discount with a cut-off is never completely
-    /// monotone.
+    /// Returns the evaluation method for lists of `n` documents. `Auto` ignores a cut-off that is not below `n`.
     pub fn resolve(&self, n: usize) -> RankExpectationMethod {
         match (self.evaluation, self.k) {
             (RankExpectationMethod::Auto, Some(k)) if k < n => RankExpectationMethod::Cutoff,
@@ -92,10 +92,11 @@ impl ExpectedDiscount {
         }
     }
 
-    /// Returns the evaluation in lists of up to `n` documents with scores of the given type, and its measured errors.
+    /// Returns the evaluation method for lists of up to `n` documents with scores of the given type, and its measured
+    /// errors.
     ///
     /// # Errors
-    /// `evaluation = "exponentials"` is set, and no fit reaches the tolerance of [`fit`](Self::fit).
+    /// Returns an error if `evaluation = "exponentials"` is set and no fit reaches the tolerance of [`fit`](Self::fit).
     pub(super) fn approximation(
         &self,
         loss: &'static str,
@@ -122,11 +123,11 @@ impl ExpectedDiscount {
         }
     }
 
-    /// `E[D(1 + R_j)]` of every document.
+    /// Returns `E[D(1 + R_j)]` for every document.
     ///
     /// # Shapes
-    /// - output: `[batch, documents]`; padded places and documents that are not needed hold a finite value without a
-    ///   meaning
+    /// - output: `[batch, documents]`, with finite but meaningless values at padded places and at documents that are
+    ///   not needed
     pub fn expectation(&self, lists: &Lists) -> Tensor<2> {
         let [_, n] = lists.scores.dims();
         let dtype = lists.scores.dtype();
@@ -151,11 +152,11 @@ impl ExpectedDiscount {
         above_expectation(scores, asked, mask.clone(), mask, &expectation)
     }
 
-    /// The sum of exponentials for lists of up to `n` documents: the [`fit`](Self::fit), or the closest one if no sum
+    /// Returns the [`fit`](Self::fit) for lists of up to `n` documents, or the closest sum of exponentials if no sum
     /// reaches the tolerance.
     ///
     /// # Errors
-    /// A discount that is not completely monotone.
+    /// Returns an error if the discount is not completely monotone.
     pub(super) fn closest_fit(&self, n: usize, scores: DType) -> Result<Arc<ExponentialFit>, ExponentialFitError> {
         self.fit(n, scores).or_else(|error| match error {
             ExponentialFitError::Tolerance { found, .. } => exponential_fit(&self.discount, n, found, scores),
@@ -172,8 +173,8 @@ mod tests {
     use crate::op::rank_recursion;
     use crate::testing::{uniform, values};
 
-    /// `p_j(r)` for the first `ranks` ranks, as expectations of discounts that count a single rank. Padded places hold
-    /// 0.
+    /// Returns `p_j(r)` for the first `ranks` ranks, as expectations of discounts that count a single rank. The values
+    /// at padded places are 0.
     ///
     /// # Shapes
     /// - output: `[batch, documents, ranks]`
@@ -185,7 +186,7 @@ mod tests {
         Tensor::stack((0..ranks).map(probability).collect(), 2)
     }
 
-    /// One query of float64 scores without padding.
+    /// Creates one query of float64 scores without padding.
     fn lists(scores: &[f64]) -> Lists {
         let device = Device::flex();
         let shape = [1, scores.len()];

@@ -1,13 +1,15 @@
-//! A completely monotone discount as a positive sum of exponentials, `D(1 + r) = sum_m c_m z_m^r`, `r = 0 .. n - 1`.
+//! Fits a completely monotone discount by a positive sum of exponentials, `D(1 + r) = sum_m c_m z_m^r`, for
+//! `r = 0 .. n - 1`.
 //!
-//! By Bernstein's theorem `1 / log2(2 + r)`, `1 / ln(2 + r)` and `(1 + r)^-beta` are Laplace transforms of positive
+//! By Bernstein's theorem, `1 / log2(2 + r)`, `1 / ln(2 + r)` and `(1 + r)^-beta` are Laplace transforms of positive
 //! measures. The measure is fitted on a geometric grid of rates `t_m = -ln z_m` by non-negative least squares,
 //! reweighted to make the largest error small. The non-negative coefficients add up to `D(1)`, so nothing cancels in
-//! float32; an unconstrained fit does not guarantee that. `2^-r` and a constant are exactly one term each.
+//! float32. An unconstrained fit could have coefficients that cancel. The discount `2^-r` and a constant discount are
+//! exactly one term each.
 //!
-//! Cost: one search in a process for each (discount, power of two above `n`, tolerance, precision). With the tolerances
-//! of SoftRank, measured on one core: below 0.1 s up to 1000 documents, about 0.05 s in float32 and 0.25 s in float64
-//! for 10^4, 0.2 s and 1 s for 10^5.
+//! Cost: one search per process for each combination of discount, power of two above `n`, tolerance and precision. With
+//! the tolerances of SoftRank on one core, a search takes less than 0.1 s for up to 1000 documents. For 10^4 documents,
+//! a search takes about 0.05 s in float32 and 0.25 s in float64, and for 10^5 documents 0.2 s and 1 s.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -17,23 +19,23 @@ use burn::tensor::DType;
 use crate::measure::Discount;
 use crate::op::ExponentialTerm;
 
-/// Largest number of terms of a fit.
+/// The largest number of terms of a fit.
 const MAX_TERMS: usize = 48;
-/// Candidates for the smallest rate of the grid, `low / n`, and the largest, `high`; all pairs are tried.
+/// Candidates for the smallest rate of the grid, `low / n`; each is tried with every largest rate, `high`.
 const LOWEST_RATES: [f64; 7] = [0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0];
 const HIGHEST_RATES: [f64; 3] = [2.5, 4.0, 6.0];
-/// For each number of terms, how many of the best fits at the sampled ranks have their errors measured at all ranks.
+/// The number of best fits at the sampled ranks whose errors are measured at all ranks, for each number of terms.
 const MEASURED: usize = 3;
-/// Exponent of a power below which the rate 0 joins the grid.
+/// The exponent of a power discount below which the rate 0 joins the grid.
 const FLAT: f64 = 0.2;
-/// Rounds of reweighting, from least squares towards the least maximum error.
+/// The number of reweighting rounds, which turn least squares into the smallest maximum error.
 const REWEIGHTINGS: usize = 6;
 
-/// Reason why a discount cannot be written as a sum of exponentials.
+/// The reason why a discount cannot be written as a sum of exponentials.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExponentialFitError {
-    /// A discount that is not the transform of a positive measure.
+    /// The discount is not the Laplace transform of a positive measure.
     #[error(
         "discount {discount} is not completely monotone: expected log2, natural, zipf, exponential or power with exponent >= 0"
     )]
@@ -48,45 +50,45 @@ pub enum ExponentialFitError {
     Tolerance {
         /// The discount, as printed.
         discount: String,
-        /// Ranks fitted.
+        /// The number of fitted ranks.
         length: usize,
-        /// Number of terms of the best fit.
+        /// The number of terms of the best fit.
         terms: usize,
-        /// Largest absolute error of that fit.
+        /// The largest absolute error of the best fit.
         found: f64,
-        /// The error asked for.
+        /// The requested tolerance.
         tolerance: f64,
     },
 }
 
-/// A discount as a sum of exponentials, with its measured errors.
+/// A sum of exponentials that approximates a discount, with its measured errors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExponentialFit {
-    /// Terms with positive coefficients and bases in (0, 1].
+    /// The terms, with positive coefficients and bases in (0, 1].
     pub terms: Vec<ExponentialTerm>,
-    /// Ranks `1 ..= length` are fitted.
+    /// The number of fitted ranks, which are `1 ..= length`.
     pub length: usize,
-    /// Largest absolute error over these ranks, in float64.
+    /// The largest absolute error over the fitted ranks, in float64.
     pub error_f64: f64,
-    /// The same error when powers and sum are accumulated in float32, as a float32 loss does.
+    /// The largest absolute error when powers and the sum are accumulated in float32, as in a float32 loss.
     pub error_f32: f64,
 }
 
 impl ExponentialFit {
-    /// Largest absolute error for scores of the given type: float64, or else float32.
+    /// Returns the largest absolute error for scores of the given type, float64 or else float32.
     pub fn error(&self, scores: DType) -> f64 {
         if scores == DType::F64 { self.error_f64 } else { self.error_f64.max(self.error_f32) }
     }
 }
 
-/// Fits `discount` for lists of up to `n` documents with scores of the given type, with the fewest terms whose error is
-/// at most `tolerance`.
+/// Fits `discount` for lists of up to `n` documents with scores of the given type, using the fewest terms whose error
+/// is at most `tolerance`.
 ///
-/// The length is `n` rounded up to a power of two (at least 16). The result, including an error, depends only on the
+/// The fitted length is `n` rounded up to a power of two, at least 16. The result, even an error, depends only on the
 /// arguments and is kept for the life of the process.
 ///
 /// # Errors
-/// A discount that is not completely monotone, or a tolerance that no number of terms reaches.
+/// Returns an error if the discount is not completely monotone, or if no number of terms reaches the tolerance.
 pub fn exponential_fit(
     discount: &Discount,
     n: usize,
@@ -98,7 +100,7 @@ pub fn exponential_fit(
     kept(key, || fit_to(discount, length, tolerance, scores).map(Arc::new))
 }
 
-/// Discount, length, tolerance and whether it is for float64.
+/// The discount, the length, the tolerance, and whether the fit is for float64.
 type Key = (String, usize, u64, bool);
 type Found = Result<Arc<ExponentialFit>, ExponentialFitError>;
 
@@ -182,15 +184,16 @@ fn single_term(discount: &Discount) -> Option<ExponentialTerm> {
     }
 }
 
-/// Bases `exp(-t)` for rates in geometric progression, rounded to float32. A base that float32 cannot represent would
-/// have the same relative error in all of its `n` factors. For `n = 10^4` this adds up to 1e-5 in the discount.
+/// Returns the bases `exp(-t)` for rates `t` in geometric progression, rounded to float32. A base that float32 cannot
+/// represent would have the same relative error in all of its `n` factors. For `n = 10^4`, the errors of such a base
+/// would add up to 1e-5 in the discount.
 fn geometric(low: f64, high: f64, count: usize) -> Vec<f64> {
     let ratio = (high / low).ln() / (count - 1) as f64;
     (0..count).map(|m| f64::from((-low * (ratio * m as f64).exp()).exp() as f32)).collect()
 }
 
-/// Ranks (from 0) at which the fit is made: all of the first ones, then a geometric progression. A sum of exponentials
-/// this smooth cannot hide its error between them.
+/// Returns the ranks, from 0, at which the fit is made. The first ranks are all included, and later ranks follow a
+/// geometric progression. A sum of exponentials this smooth cannot have a large error only between the sampled ranks.
 fn sampled_ranks(length: usize) -> Vec<usize> {
     let dense = length.min(24);
     let mut ranks: Vec<usize> = (0..dense).collect();
@@ -204,8 +207,8 @@ fn sampled_ranks(length: usize) -> Vec<usize> {
     ranks
 }
 
-/// Returns non-negative coefficients of the given bases with a small largest error at `ranks`, and that error. They are
-/// found by iteratively reweighted least squares.
+/// Finds non-negative coefficients of the given bases with a small largest error at `ranks`, by iteratively reweighted
+/// least squares. Returns the largest error and the terms.
 fn minimax(ranks: &[usize], target: &[f64], bases: &[f64]) -> (f64, Vec<ExponentialTerm>) {
     let powers: Vec<Vec<f64>> = bases.iter().map(|z| ranks.iter().map(|&r| z.powi(r as i32)).collect()).collect();
     let mut weights = vec![1.0; ranks.len()];
@@ -232,7 +235,7 @@ fn minimax(ranks: &[usize], target: &[f64], bases: &[f64]) -> (f64, Vec<Exponent
     (best.0, terms.filter(|term| term.coefficient > 0.0).collect())
 }
 
-/// `terms` with their errors at every rank up to `length`.
+/// Measures the errors of `terms` at every rank up to `length`.
 fn measured(discount: &Discount, terms: Vec<ExponentialTerm>, length: usize) -> ExponentialFit {
     let mut wide: Vec<f64> = terms.iter().map(|t| t.coefficient).collect();
     let mut narrow = vec![1.0f32; terms.len()];
@@ -250,7 +253,7 @@ fn measured(discount: &Discount, terms: Vec<ExponentialTerm>, length: usize) -> 
     ExponentialFit { terms, length, error_f64, error_f32 }
 }
 
-/// `target - columns x`
+/// Returns `target - columns x`.
 fn residual(columns: &[Vec<f64>], target: &[f64], x: &[f64]) -> Vec<f64> {
     let mut out = target.to_vec();
     for (column, &c) in columns.iter().zip(x).filter(|(_, c)| **c != 0.0) {
@@ -263,8 +266,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// `argmin |columns x - target|`, `x >= 0`: the active set method of Lawson and Hanson (Solving Least Squares Problems,
-/// chapter 23), started from a feasible `x`.
+/// Returns `argmin |columns x - target|` for `x >= 0` by the active set method of Lawson and Hanson (Solving Least
+/// Squares Problems, chapter 23), started from a feasible `x`.
 fn nonnegative_least_squares(columns: &[Vec<f64>], target: &[f64], mut x: Vec<f64>) -> Vec<f64> {
     const NEGLIGIBLE: f64 = 1e-14;
     let norms: Vec<f64> = columns.iter().map(|c| dot(c, c).sqrt()).collect();
@@ -306,7 +309,7 @@ fn nonnegative_least_squares(columns: &[Vec<f64>], target: &[f64], mut x: Vec<f6
     x
 }
 
-/// `argmin |columns x - target|` by Householder's QR factorisation.
+/// Returns `argmin |columns x - target|` by Householder's QR factorization.
 fn least_squares(mut columns: Vec<Vec<f64>>, mut target: Vec<f64>) -> Vec<f64> {
     let count = columns.len();
     let mut diagonal = vec![0.0; count];

@@ -1,20 +1,20 @@
-//! Expectation over noisy scores: SoftRank (softrank-directness, section III).
+//! Expectations over noisy scores, as in SoftRank (softrank-directness, section III).
 //!
-//! Every operation of a measure has an expectation. Sums that compare two documents are cheap for completely monotone
-//! discounts `D` without a cut-off. Such a discount is a sum of exponentials, `D(1 + r) = sum_m c_m z_m^r`, and with
-//! the chance `pi_yx` that `y` beats `x`, independently for all `y`,
+//! Every operation of a measure has an expectation under this relaxation. Sums that compare two documents are cheap for
+//! completely monotone discounts `D` without a cut-off. Such a discount is a sum of exponentials,
+//! `D(1 + r) = sum_m c_m z_m^r`. If every `y` beats `x` independently with probability `pi_yx`, then
 //!
 //! - `E[z^R] = P = prod_y (1 + pi_yx (z - 1))`,
 //! - `E[z^R sum of b_y above x] = P sum_y b_y pi_yx z / (1 + pi_yx (z - 1))`,
 //! - `E[z^R prod of (1 - b_y) above x] = prod_y (1 + pi_yx (z (1 - b_y) - 1))`.
 //!
 //! Cost: O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64). With a
-//! cut-off `k`, or another function of the rank, the distribution of ranks is followed trial by trial
-//! ([`above_recursion`]): O(k n). With [`RankModel::Exact`] all documents together take O(M n log n) or O(k n log n) in
-//! float32 on a CPU. Elsewhere it takes `Q` times the time above, with `Q` about `29 sqrt(1 + ln n)`. Memory: see
-//! [`above_expectation`] and [`above_recursion`].
+//! cut-off `k`, or another function of the rank, [`above_recursion`] follows the rank distribution trial by trial in
+//! O(k n). With [`RankModel::Exact`], all documents together take O(M n log n) or O(k n log n) in float32 on a CPU.
+//! Elsewhere, the exact model takes `Q` times as long as independent trials, with `Q` about `29 sqrt(1 + ln n)`. The
+//! memory is stated at [`above_expectation`] and [`above_recursion`].
 //!
-//! Measures in which only two documents at a time are compared, such as Kendall's tau, are the same in both models.
+//! Measures that compare only two documents at a time, such as Kendall's tau, are the same in both models.
 
 mod expected_discount;
 mod exponential_fit;
@@ -43,15 +43,15 @@ use crate::op::{
     differences, noisy_rank_recursion,
 };
 
-/// Expectation over Gaussian scores. The surrogate tends to the measure as `sigma` tends to 0, for sums of a function of
-/// one rank within the bound of Theorem 2.
+/// The relaxation by expectations over Gaussian scores. The surrogate tends to the measure as `sigma` tends to 0. For
+/// sums of a function of one rank, the error is within the bound of Theorem 2.
 #[derive(Config, Debug, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Expected {
-    /// `sigma`, the standard deviation of a score, above 0.
+    /// The standard deviation `sigma` of a noisy score, above 0.
     pub temperature: Temperature,
-    /// The method that computes expectations. Expectations over several documents have two: exponentials, or trial by
-    /// trial.
+    /// The method that computes expectations. Expectations over several documents are computed either by exponentials
+    /// or trial by trial.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
     /// The distribution of ranks. Reciprocal ranks need [`RankModel::Exact`].
@@ -65,13 +65,13 @@ impl Expected {
         self.model.noise(self.temperature.value)
     }
 
-    /// Whether a sum of exponentials may be used for a function of the rank within the cut-off that is one.
+    /// Returns whether the parameters allow a sum of exponentials for a function of the rank within the cut-off `k`.
     fn may_use_exponentials(&self, k: Option<usize>) -> bool {
         use RankExpectationMethod::{Auto, Exponentials};
         k.is_none() && matches!(self.evaluation, Auto | Exponentials)
     }
 
-    /// The expectation of `f`, if it is a discount.
+    /// Returns the expectation of `f` if `f` is a discount.
     fn discount(&self, f: &PositionFunction, k: Option<usize>) -> Option<ExpectedDiscount> {
         let discount = f.discount()?.clone();
         Some(ExpectedDiscount {
@@ -144,7 +144,7 @@ struct ExpectedRanks {
 }
 
 impl ExpectedRanks {
-    /// `a_x E[f(R_x) A_x]`, where `A_x` is the sum or the product of `b` over the documents above, as `above` says.
+    /// Returns `a_x E[f(R_x) A_x]`, where `A_x` combines `b` over the documents above `x`, as `above` says.
     fn meeting(&self, above: Above, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<2> {
         let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
         let [batch, n] = scores.dims();

@@ -1,4 +1,4 @@
-//! Expectations against enumerations of what may stand above each document.
+//! Compares expectations with enumerations of the documents that may be above each document.
 
 use burn::tensor::{DType, Device, Tensor};
 
@@ -38,8 +38,8 @@ fn phi(t: f64) -> f64 {
     0.5 * (1.0 + t.erf().into_data().iter::<f64>().sum::<f64>())
 }
 
-/// The sum over documents `i` of the mean of `term(i, above)` over all sets `above`, a bit for each document, in which
-/// each other document is with its chance.
+/// Sums the expectation of `term(i, above)` over all documents `i`. The set `above` has a bit for each document, and
+/// each other document is in it with its probability.
 fn enumerated(scores: &[f64], model: RankModel, term: impl Fn(usize, u32) -> f64) -> f64 {
     let n = scores.len();
     let given = |i: usize, chance: &dyn Fn(f64) -> f64| -> f64 {
@@ -63,7 +63,7 @@ fn enumerated(scores: &[f64], model: RankModel, term: impl Fn(usize, u32) -> f64
     (0..n).map(of).sum()
 }
 
-/// The terms that [`enumerated`] averages, in the order of [`losses`].
+/// Returns the terms that [`enumerated`] averages, in the order of [`losses`].
 fn terms(labels: &'static [f64]) -> [Box<dyn Fn(usize, u32) -> f64>; 3] {
     let relevance: Vec<f64> = labels.iter().map(|y| f64::from(u8::from(*y >= 1.0))).collect();
     let stops: Vec<f64> = labels.iter().map(|y| (y.exp2() - 1.0) / 4.0).collect();
@@ -110,7 +110,7 @@ fn every_set_of_documents_above_is_counted() {
     }
 }
 
-/// Average precision, reciprocal rank and ERR with the cut-off.
+/// Returns average precision, reciprocal rank and ERR with the cut-off.
 fn cut(model: RankModel, k: Option<usize>) -> [(&'static str, Box<dyn RankingLoss>); 3] {
     let err = ExpectedReciprocalRank::new(2).with_k(k);
     [
@@ -175,7 +175,7 @@ fn sets_of_relevant_documents_are_counted() {
     }
 }
 
-/// One of several documents with the same score is the first: success at 1 is certain if all of them are relevant.
+/// If several documents tie for the first rank and all are relevant, success at 1 is certain.
 #[test]
 fn the_exact_model_of_success_is_a_chance() {
     let relevant = [1.0, 1.0, 1.0, 0.0];
