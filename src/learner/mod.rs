@@ -1,4 +1,4 @@
-//! Learners, which fit a ranking model to data, all through the trait [`RankingLearner`].
+//! Learners that fit a ranking model to data. All of them implement the trait [`RankingLearner`].
 //!
 //! [`registry::LEARNERS`] lists all learners, and [`registry::build`] makes one from the `[learner]` table of a
 //! configuration. The module of each learner describes its algorithm and its cost. [`FitContext`] holds the inputs of a

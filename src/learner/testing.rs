@@ -162,8 +162,8 @@ pub(crate) fn assert_reproducible(
     assert_eq!((rest.best_round, rest.stop, rest.importance), (whole.best_round, whole.stop, whole.importance));
 }
 
-/// Asserts that any number of processes makes the same fit as one process. Also asserts this for a fit that is stopped
-/// after `rounds` rounds and resumed by another number of processes.
+/// Asserts that any number of processes makes the same fit as one process. Also asserts that another number of
+/// processes can resume a fit that is stopped after `rounds` rounds.
 pub(crate) fn assert_same_in_processes(
     learner: &dyn RankingLearner,
     train: &RankingDataset,

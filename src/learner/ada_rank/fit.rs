@@ -34,7 +34,7 @@ struct State<R> {
     bound_gap: f64,
 }
 
-/// Returns the weights `exp(-E)` of the queries, normalized to the sum 1.
+/// Returns the weights `exp(-E)` of the queries, normalized to sum to 1.
 fn distribution(values: &[f64]) -> Vec<f64> {
     let weights: Vec<f64> = values.iter().map(|value| (-value).exp()).collect();
     let total: f64 = weights.iter().sum();

@@ -13,7 +13,7 @@
 //! Theorem 4 bounds the mean measure on the training data from below:
 //! `mean_q E(f_T, q) >= 1 - prod_t exp(-delta_t) sqrt(1 - phi_t^2)`. In this bound,
 //! `delta_t = min_q (E(f_t, q) - E(f_(t-1), q) - alpha_t E(h_t, q))` and `E(f_0, q) = 0`. Every round reports the right
-//! side of this bound as the figure `bound`. Weak rankers are single features. With a section `[loss]` or `[scorer]`,
+//! side of the bound as the figure `bound`. Weak rankers are single features. With a section `[loss]` or `[scorer]`,
 //! weak rankers are burn scorers, trained by any surrogate.
 //!
 //! The paper leaves some details open, which this implementation settles as follows:

@@ -191,7 +191,7 @@ impl Iterative for Boosting<'_> {
     }
 }
 
-/// Returns a tree with its leaves multiplied by a share.
+/// Returns a tree whose leaf values are multiplied by `share`.
 fn scaled(tree: &[Node], share: f64) -> Vec<Node> {
     let scaled = |node: &Node| match node {
         Node::Leaf { value } => Node::Leaf { value: value * share },

@@ -42,7 +42,7 @@ pub(super) struct Block {
     groups: usize,
     /// The codes of each document, group by group, with 0 in lanes beyond the last feature.
     codes: Vec<u64>,
-    /// The histograms of the groups by slot. A tree reuses the histograms of the previous tree.
+    /// The histograms of each slot, one per group. A tree reuses the histograms of the previous tree.
     slots: Vec<Vec<Cells>>,
 }
 

@@ -23,7 +23,7 @@
 //!
 //! Some surrogates, such as SmoothNDCG with its softmax indicators, are flat where all scores are equal, which is where
 //! boosting starts. For a flat surrogate, the first tree is a regression on the loss's gains, or on `2^y - 1`, and its
-//! step is searched. SmoothRank starts from ridge regression in the same way.
+//! step is searched. SmoothRank also starts from a regression on gains.
 //!
 //! The loss decides how the weights of documents act. In the regression of the first tree, document weights multiply
 //! the gains.

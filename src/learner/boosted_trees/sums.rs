@@ -39,7 +39,7 @@ impl Sums {
 /// The scale of the whole numbers of [`Sums`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FixedPoint {
-    /// The number of fixed-point units in 1, a power of two.
+    /// The number of fixed-point units that represent 1, a power of two.
     per_gradient: f64,
     per_curvature: f64,
     gradient_unit: f64,

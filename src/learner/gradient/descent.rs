@@ -176,7 +176,7 @@ impl Descent {
     }
 }
 
-/// Returns the paths of the parameters that are matrices, which have two sides above 1.
+/// Returns the paths of the parameters that are matrices with more than one row and column.
 fn matrices(model: &RankingModel) -> Vec<String> {
     let mut matrices = Matrices::default();
     model.visit(&mut matrices);

@@ -25,9 +25,9 @@ use crate::scorer::ScorerConfig;
 const OF_DATA: [&str; 3] = ["epochs", "batch_queries", "patience"];
 /// The probability that a hidden neuron is dropped in training.
 const DROPOUT: f64 = 0.3;
-/// The number of training queries above which a step has more queries.
+/// The number of training queries above which the default step is larger.
 const MANY_QUERIES: usize = 1000;
-/// The mean number of documents in a list above which a step has fewer queries.
+/// The mean length of lists above which the default step is smaller.
 const LONG_LIST: usize = 400;
 /// The number of epochs without a better value on validation queries after which a fit stops.
 const PATIENCE: usize = 20;

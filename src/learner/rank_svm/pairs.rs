@@ -1,5 +1,5 @@
-//! Sums over the pairs of a query whose score difference is below the margin 1, without forming the pairs. The squares
-//! of few pairs are added one by one.
+//! Sums over the pairs of a query whose score difference is below the margin 1, without forming the pairs. When only a
+//! few pairs are left, their squares are added one by one.
 //!
 //! A pair is two documents `i`, `j` with `y_i > y_j`, and it is active if `s_i - s_j < 1`. The documents are visited in
 //! the order of their scores, so the set of active partners only grows. A binary indexed tree over the label levels

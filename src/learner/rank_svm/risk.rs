@@ -29,7 +29,7 @@ pub(super) struct PairRisk<'a> {
 
 /// The value and the gradient of the squared hinge risk.
 pub(super) struct SquaredHinge {
-    /// `sum omega max(0, 1 - t)^2`
+    /// The value `sum omega max(0, 1 - t)^2`.
     pub(super) value: f64,
     /// The gradient by feature.
     pub(super) gradient: Vec<f64>,

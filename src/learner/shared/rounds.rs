@@ -345,7 +345,7 @@ fn fit_hash(rounds: &Rounds, params: &impl Serialize) -> String {
     hexadecimal(&hash.finalize())
 }
 
-/// Gives every registered loss in a learner's parameters all of its own parameters, sorted by name.
+/// Completes every registered loss in a learner's parameters with the defaults of the loss, sorted by name.
 fn each_loss(value: &mut Value) {
     match value {
         Value::Array(values) => values.iter_mut().for_each(each_loss),

@@ -33,7 +33,7 @@ pub(super) struct Descent {
     pub(super) objectives: Vec<f64>,
     /// The norm of the gradient at the end.
     pub(super) gradient_norm: f64,
-    /// The number of evaluations of the objective with its gradient.
+    /// The number of evaluations of the objective and its gradient.
     pub(super) evaluations: usize,
     /// Whether the descent ended because it ran out of steps.
     pub(super) cut_short: bool,
@@ -53,7 +53,7 @@ impl Evaluation {
     }
 }
 
-/// The penalized objective as argmin evaluates it. The last point is remembered, since argmin asks for value and
+/// The penalized objective that argmin evaluates. The last point is remembered, since argmin asks for value and
 /// gradient separately.
 struct Penalized<'a> {
     objective: &'a dyn Objective,

@@ -51,8 +51,8 @@ impl<'a> NetworkObjective<'a> {
         Ok(Self { network, batches, processes, train, validation })
     }
 
-    /// Fits the gains by least squares, from the initial weights. The result is the starting point, like the ridge
-    /// regression for a linear scorer.
+    /// Fits the gains by least squares, from the initial weights. The least-squares fit is the starting point of the
+    /// descent, as ridge regression is for a linear scorer.
     pub(super) fn regression(
         &self,
         gain: Gain,

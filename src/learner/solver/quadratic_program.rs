@@ -47,7 +47,7 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// Solves the quadratic program. An error says how clarabel ended.
+/// Solves the quadratic program. Returns the final status of clarabel as an error if there is no solution.
 ///
 /// Slopes and offsets are scaled to at most 1, and the objective is scaled to a moderate size, because the solver's
 /// tolerances are partly absolute. A smaller cost is tried before a large one. If the sum of the multipliers stays

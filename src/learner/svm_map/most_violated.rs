@@ -58,7 +58,7 @@ impl<'a> Pools<'a> {
         Self { irrelevant, prefix: running(&mut relevant.iter().copied()), harmonic }
     }
 
-    /// Returns the number of irrelevant documents to rank ahead of a pool that is best for this pool by itself.
+    /// Returns how many irrelevant documents to rank ahead of a pool if only this pool mattered.
     fn best(&self, first: usize, last: usize) -> usize {
         let (mut low, mut high) = (0, self.irrelevant.len());
         while low < high {
