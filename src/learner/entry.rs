@@ -222,7 +222,7 @@ impl LearnerEntry {
         (self.fitting)(params, parts, data)
     }
 
-    /// Returns the parameters that a run records if it sets none, which are those with a default.
+    /// Returns the parameters that have a default, which a run records unless it sets other values.
     pub fn defaults(&self) -> Map {
         (self.defaults)()
     }

@@ -14,7 +14,8 @@
 //!   form blocks, and the cheapest change of the measure moves a document across the border of two blocks. The document
 //!   usually moves by one place. The document moves further if a swap of neighbors does not change the measure (below a
 //!   cut-off, or between places with the same discount). A single move is not enough for success with several relevant
-//!   documents above the cut-off. For success, as few documents of the lowest levels as necessary come first.
+//!   documents above the cut-off. For the measure success, as few documents of the lowest levels as necessary come
+//!   first.
 //!
 //! The searches cost O(n log n), plus O(log n) evaluations of the measure.
 

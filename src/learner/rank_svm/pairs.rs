@@ -17,9 +17,9 @@ pub(super) struct Partners {
 /// The active partners of one document.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Active {
-    /// The less relevant documents whose scores are not lower by the margin.
+    /// The less relevant documents that do not score lower by at least the margin.
     pub(super) below: Partners,
-    /// The more relevant documents whose scores are not higher by the margin.
+    /// The more relevant documents that do not score higher by at least the margin.
     pub(super) above: Partners,
 }
 

@@ -4,7 +4,7 @@
 pub(crate) struct Solved {
     pub(crate) weights: Vec<f64>,
     pub(crate) objective: f64,
-    /// The objective minus a lower bound of the minimum, if there is one.
+    /// The objective minus a lower bound on the minimum, if a bound is known.
     pub(crate) gap: Option<f64>,
     /// Whether the gap is within the tolerance.
     pub(crate) converged: bool,
