@@ -44,7 +44,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// How the primitives of a loss are computed.
+/// The way in which the primitives of a loss are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum OpPath {
@@ -62,7 +62,7 @@ const BYTES_PER_PAIR: u64 = 4 * 13;
 const BYTES_PER_DOCUMENT: usize = 4 * 10;
 
 impl OpPath {
-    /// Returns the name of the path on the command line.
+    /// Returns the name of the implementation path on the command line.
     pub fn name(self) -> &'static str {
         match self {
             OpPath::Fused => "fused",
@@ -104,7 +104,7 @@ pub struct LossBench {
     pub losses: Vec<LossSpec>,
     /// Shapes of the lists.
     pub shapes: Vec<Shape>,
-    /// The paths to compare; bursts of runs alternate between them.
+    /// The implementation paths to compare in alternating bursts of runs.
     pub paths: Vec<OpPath>,
     /// The number of bursts of each path; the result is the median of all its runs.
     pub repeats: usize,
@@ -139,7 +139,7 @@ pub struct LossRow {
     /// The peak memory beyond the inputs, in bytes per document of the lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_bytes_per_document: Option<f64>,
-    /// How fused kernels computed sums over pairs.
+    /// The way in which fused kernels computed sums over pairs.
     pub sums: SumPath,
 }
 

@@ -54,7 +54,7 @@ pub struct DeviceRow {
     /// Whether the rankers are equivalent to the rankers of the first device; `None` for the first device, and if
     /// either failed.
     pub equivalence: Option<Equivalence>,
-    /// The largest errors on the first batch, over seeds.
+    /// The largest errors on the first batch over all seeds.
     pub error: Option<FirstBatchError>,
     /// The number of training documents per second, as the median over seeds.
     pub train_documents_per_second: Option<f64>,
@@ -74,7 +74,7 @@ pub struct DeviceRow {
     pub steps: Option<usize>,
     /// The cost of a training step; `None` if it was not measured.
     pub step: Option<StepCost>,
-    /// The largest memory use over seeds.
+    /// The largest memory use over all seeds.
     pub peak_bytes: PeakBytes,
     /// The fits.
     pub trials: Vec<Trial>,

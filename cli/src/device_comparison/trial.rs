@@ -79,11 +79,11 @@ pub struct TrialSeconds {
 /// Largest memory in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeakBytes {
-    /// The peak bytes of the process until the end of the fit, including a raw copy of the queries that are scored
-    /// afterward.
+    /// The peak memory of the process until the end of the fit, in bytes, including a raw copy of the queries that are
+    /// scored afterward.
     pub host: Option<u64>,
-    /// The peak bytes in the memory pools of the device; `None` if the device has no separate memory or does not report
-    /// it.
+    /// The peak memory in the pools of the device, in bytes; `None` if the device has no separate memory or does not
+    /// report it.
     pub device: Option<u64>,
 }
 

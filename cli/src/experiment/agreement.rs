@@ -1,4 +1,4 @@
-//! Checks, before several processes make one fit together, that they can share the work and agree on the fit.
+//! Checks, before several processes run one fit together, that they can share the work and agree on the fit.
 
 use burn_rank::data::RankingDataset;
 use burn_rank::distributed::Processes;

@@ -61,19 +61,19 @@ pub enum ExperimentError {
         /// The total number of fits.
         all: usize,
     },
-    /// A process that would make a different fit from the other processes that share the work.
+    /// A process that would run a different fit from the other processes that share the work.
     #[error("process {process} has another {what} than process 0: found {found}, expected {expected}")]
     Process {
         /// The number of the process, from 0.
         process: usize,
         /// The property in which the process differs.
         what: &'static str,
-        /// The value of the property in this process.
+        /// The value of the property in the process that differs.
         found: String,
         /// The value of the property in process 0.
         expected: String,
     },
-    /// A merge of a cross-validation whose parts have not made all fits.
+    /// A merge of a cross-validation whose parts have not finished all fits.
     #[error(
         "{missing} of {} {} missing, first {first}; {advice}",
         counted(*.all, "fit"),

@@ -5,14 +5,14 @@ use burn_rank::workbench::dataset::document_name;
 use burn_rank::workbench::text::shortened;
 use serde::{Deserialize, Serialize};
 
-/// How many documents of a query are shown: the first `FIRST` by score, and the first `BELONG` by label.
+/// The numbers of documents to show per query, which are the first `FIRST` by score and the first `BELONG` by label.
 const FIRST: usize = 15;
 const BELONG: usize = 5;
 
 /// The number of characters to keep of a document's identifier, because the comment of a line may be long.
 pub(crate) const LONGEST_IDENTIFIER: usize = 60;
 
-/// The number of queries that a report shows at each end.
+/// The number of worst and of best queries that a report shows.
 const IN_REPORT: usize = 5;
 
 /// The queries with the lowest and the highest values of a measure.

@@ -37,7 +37,7 @@ pub struct FitOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Signals a request to stop early.
     pub interrupt: Interrupt,
-    /// The processes that make the fit together. All processes have the same data, but each may read only a part.
+    /// The processes that share the fit. All processes have the same data, but each may read only a part.
     pub processes: &'a dyn Processes,
 }
 
@@ -75,7 +75,7 @@ pub struct Fit {
     /// The worst and the best queries of the test set, else of the validation set, else of the training set, by the
     /// selection measure.
     pub extremes: ExtremeQueries,
-    /// How the loss is evaluated in the longest list, if not exactly by its formula.
+    /// The approximation of the loss in the longest list, if the loss does not follow its formula exactly.
     pub approximation: Option<Approximation>,
 }
 
@@ -271,7 +271,7 @@ mod tests {
         Split { fold: 1, train: set(0..40), validation: Some(set(40..51)), test: Some(set(51..54)) }
     }
 
-    /// Returns the same sets, streamed, and how often each value was read.
+    /// Returns streamed copies of the sets, and how often each value was read.
     fn streamed(split: &Split, window: usize) -> (Split, Vec<Reads>) {
         let mut streamed = split.clone();
         let stream = |data: &mut RankingDataset| {

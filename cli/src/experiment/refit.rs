@@ -110,7 +110,7 @@ impl ExperimentConfig {
 }
 
 impl DataConfig {
-    /// Returns the same data, with the queries of all splits as training queries.
+    /// Returns the configuration of the data, with the queries of all splits as training queries.
     fn of_all(&self, splits: &Splits) -> Result<Self, DataError> {
         let mut data =
             Self { folds: None, fold: 1, validation: Vec::new(), test: Vec::new(), split: None, ..self.clone() };

@@ -166,8 +166,8 @@ impl Splits {
         Ok(self.contents[at].get_or_init(|| SplitContents::of(&split)))
     }
 
-    /// Returns a copy of the split with index `at`. With `again`, the files stay in memory until another split is read,
-    /// for a split that is soon needed again.
+    /// Returns a copy of the split with index `at`. If `again` is set, the files of the split stay in memory until
+    /// another split is read.
     ///
     /// # Errors
     /// Returns a [`DataError`] about the files, or [`DataError::Changed`] if they have changed.

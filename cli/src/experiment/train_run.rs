@@ -51,13 +51,13 @@ pub struct FinishedRun {
 
 impl<'p> TrainRun<'p> {
     /// Reads the data and opens the folder, which is `out` or by default `runs/NAME`. The recorded time of the run
-    /// counts from `start`. If several processes make the run together, only the first one opens the folder.
+    /// counts from `start`. If several processes share the run, only the first one opens the folder.
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] about the starting ranker, the data or the folder. The folder is checked before
     /// the data are read, because reading may take a long time. The folder is created only afterward, so unreadable
     /// data leave nothing behind. Several processes are refused if they cannot share the work or if one of them would
-    /// make a different fit.
+    /// run a different fit.
     pub fn open(
         start: Instant,
         document: &Document,
@@ -130,8 +130,8 @@ impl<'p> TrainRun<'p> {
         &self.config
     }
 
-    /// Returns the same run, with the estimate of a cross-validation for its ranker and card. Warnings about the data
-    /// are dropped, because the cross-validation has reported them.
+    /// Returns the run with the estimate of a cross-validation for its ranker and card. Warnings about the data are
+    /// dropped, because the cross-validation has reported them.
     #[must_use]
     pub fn with_estimate(self, estimate: Estimate) -> Self {
         Self { estimate: Some(estimate), warnings: Vec::new(), ..self }

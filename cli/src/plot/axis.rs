@@ -19,8 +19,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Creates the axis of these values, with the share `room` of their range added at both ends. The axis has at most
-    /// `most` labels, at round numbers. Values that are not finite are ignored.
+    /// Creates an axis that covers `values`, with the share `room` of their range added at both ends. The axis has at
+    /// most `most` labels, at round numbers. Values that are not finite are ignored.
     pub(super) fn around(values: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let finite = values.filter(|value| value.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
@@ -41,8 +41,8 @@ impl Axis {
         Self { from, to, ticks: ticks.collect() }
     }
 
-    /// Creates the axis of these decimal logarithms, with the share `room` of their range added at both ends. The axis
-    /// has at most `most` labels, at powers of ten or, if fewer than two fit, at 1, 2 and 5 times a power.
+    /// Creates an axis that covers decimal `logarithms`, with the share `room` of their range added at both ends. The
+    /// axis has at most `most` labels, at powers of ten or, if fewer than two fit, at 1, 2 and 5 times a power.
     pub(super) fn powers(logarithms: impl Iterator<Item = f64>, room: f64, most: usize) -> Self {
         let around = Self::around(logarithms, room, most);
         let (first, last) = (around.from.ceil(), around.to.floor());

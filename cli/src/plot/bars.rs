@@ -35,8 +35,8 @@ impl Bars {
         Self::clusters(label, Axis::places(0.0, &categories, 12), &groups)
     }
 
-    /// Creates bars as [`grouped`](Self::grouped) does, for categories that are ranges. Each label stands where its
-    /// range begins.
+    /// Creates bars as [`grouped`](Self::grouped) does, for categories that are ranges. Each label marks the beginning
+    /// of its range.
     pub fn ranges(label: &str, starts: Vec<String>, groups: Vec<Group>) -> Self {
         let mut x = Axis::places(0.0, &starts, 12);
         x.ticks.iter_mut().for_each(|(at, _)| *at -= 0.5);
@@ -53,8 +53,8 @@ impl Bars {
         Self { label: label.to_string(), x, bars: bars.collect(), marks: Vec::new() }
     }
 
-    /// Creates a histogram of `values`, which must all be finite, with vertical lines at `marks`. Its axis runs from 0
-    /// to 1 if all values lie in that range.
+    /// Creates a histogram of `values`, which must all be finite, with vertical lines at `marks`. The axis of the
+    /// histogram runs from 0 to 1 if all values lie in that range.
     pub fn histogram(label: &str, values: &[f64], ink: Ink, marks: &[f64]) -> Self {
         let x = if values.iter().all(|value| (0.0..=1.0).contains(value)) {
             Axis::between(0.0, 1.0, 5)

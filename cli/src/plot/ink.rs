@@ -63,13 +63,13 @@ impl Ink {
         }
     }
 
-    /// Returns the color that stands for this ink.
+    /// Returns the placeholder color of the ink.
     pub(super) fn color(self) -> RGBColor {
         RGBColor(0, 0, 1 + self as u8)
     }
 }
 
-/// Replaces each color that stands for an ink with a CSS class.
+/// Replaces the placeholder color of each ink with a CSS class.
 pub(super) fn to_classes(shapes: &str) -> String {
     let plain = shapes.replace(" opacity=\"1\"", "").replace(" font-family=\"sans-serif\"", "");
     Ink::ALL.iter().fold(plain, |shapes, ink| {

@@ -60,7 +60,7 @@ pub struct Lines {
     pub across: Scale,
     /// The scale of the vertical axis.
     pub upward: Scale,
-    /// Heights that the vertical axis includes as well, to make plots comparable.
+    /// Additional values that the vertical axis includes, to make plots comparable.
     pub heights: Vec<f64>,
 }
 

@@ -44,7 +44,7 @@ pub struct Rows {
     pub label: String,
     /// The rows from top to bottom.
     pub rows: Vec<Row>,
-    /// Whether the values are distances from 0. If so, the plot includes 0, and has a line from 0 to each value.
+    /// Whether the values are distances from 0. A plot of distances includes 0, and has a line from 0 to each value.
     pub zero: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The beginning and the end of a page, with the key figures, the configuration, and how the run was made.
+//! The beginning and the end of a page, with the key figures, the configuration and the provenance.
 
 use burn_rank::json::Value;
 use burn_rank::learner::registry::LEARNERS;

@@ -6,7 +6,7 @@ use super::html::{Html, Table, details, element, note, section};
 use super::number;
 use crate::experiment::{ExtremeQueries, RankedQuery};
 
-/// The number of queries to show at each end, over all folds.
+/// The number of worst and of best queries to show, over all folds.
 const SHOWN: usize = 5;
 
 /// Builds the section with the worst and the best queries of all `parts`, which is empty if there are none. Each part

@@ -1,4 +1,4 @@
-//! Markup as a type: text is escaped when it becomes markup, and markup never becomes text again.
+//! A type for markup, which escapes text that becomes markup and never turns markup back into text.
 
 use std::fmt::{self, Display};
 

@@ -1,4 +1,4 @@
-//! How SmoothNDCG behaves as sigma falls (smoothrank, Figures 1 and 2, sections 5.1 to 5.4).
+//! The behavior of SmoothNDCG as sigma decreases (smoothrank, Figures 1 and 2, sections 5.1 to 5.4).
 //!
 //! SmoothRank is trained for each sigma of its annealing, and its weights at each sigma are kept. Let `mu` be the least
 //! squared difference of two scores, and `m` the number of documents. Then `|SmoothNDCG - NDCG| <= exp(-mu / sigma)
@@ -352,7 +352,7 @@ fn maxima(values: &[f64]) -> usize {
     values.windows(3).filter(|of| of[1] > of[0] + ROUNDING && of[1] > of[2] + ROUNDING).count()
 }
 
-/// Judges whether counts never rise, and fall from the first to the last.
+/// Judges whether counts never rise, and are lower at the end than at the start.
 fn fewer(counts: &[usize]) -> Judged {
     let verdict = match () {
         () if counts.windows(2).any(|two| two[1] > two[0]) => Verdict::Fails,

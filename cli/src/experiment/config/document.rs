@@ -50,9 +50,10 @@ pub(crate) fn from_toml(value: toml::Value, key: &str) -> Result<Value, Refusal>
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ConfigError {
-    /// Where the key was written, as `file:line:column`, `--set key=value` or `--device name`, shortened if long.
+    /// The place where the key was written, as `file:line:column`, `--set key=value` or `--device name`, shortened if
+    /// long.
     pub place: String,
-    /// The key, what was found, what was expected, and the nearest valid name.
+    /// The message, which names the key, the found and the expected value, and the nearest valid name.
     pub message: String,
 }
 
@@ -78,8 +79,8 @@ struct Override {
 /// The name of the configuration file in the folder of a run.
 const OF_RUN: &str = "config.toml";
 
-/// The largest number of parts in a dotted key. No configuration needs more, and dropping deeply nested tables would
-/// overflow the stack.
+/// The largest number of parts in a dotted key. No configuration needs more parts, and dropping deeply nested tables
+/// would overflow the stack.
 const DEEPEST: usize = 32;
 
 impl Document {

@@ -154,8 +154,8 @@ impl ExperimentConfig {
         }
     }
 
-    /// Stores the temperature that the learner chooses for a loss without one. If a grid or a search varies the
-    /// temperature, its unit is the score, as for a temperature that is given.
+    /// Stores the temperature that the learner chooses for a loss without one. A temperature that a grid or a search
+    /// varies is in units of score, like a given temperature.
     fn complete_temperature(&mut self) {
         let (Some(entry), Some(loss)) = (self.learner_entry(), &self.loss) else { return };
         let searched = self.search.as_ref().map(SearchConfig::space);

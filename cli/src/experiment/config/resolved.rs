@@ -5,7 +5,7 @@ use burn_rank::json::Value;
 use super::document::{ConfigError, Document};
 use super::experiment::ExperimentConfig;
 
-/// Returns the resolved configuration as TOML, with absolute paths so that it works from any folder.
+/// Returns the resolved configuration as TOML, with absolute paths, so it works from any folder.
 ///
 /// # Errors
 /// Returns a [`ConfigError`] if TOML cannot represent a value.

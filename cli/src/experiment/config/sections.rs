@@ -113,7 +113,7 @@ impl SplitConfig {
     /// Refuses numbers that are not valid shares.
     ///
     /// # Errors
-    /// Returns a [`Refusal`] for `shares`.
+    /// Returns a [`Refusal`] for the key `shares`.
     pub fn check(&self) -> Result<(), Refusal> {
         let shares = &self.shares;
         let are_shares = shares.iter().all(|share| (0.0..=1.0).contains(share)) && shares[0] > 0.0;
@@ -125,7 +125,8 @@ impl SplitConfig {
     }
 }
 
-/// How to divide the training files into folds. A number of folds divides by query; a table can name another property.
+/// The division of the training files into folds. A plain number divides the queries at random; a table can name a
+/// property to divide by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoldsConfig {
     /// Number of folds.
@@ -245,7 +246,7 @@ pub struct CrossValidationConfig {
     pub folds: Vec<usize>,
     /// The seeds to average over; by default only the experiment's seed.
     pub seeds: Vec<u64>,
-    /// How to divide the training files into folds, if the data have no folds.
+    /// The division of the training files into folds, for data without folds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<FoldsConfig>,
 }
@@ -254,7 +255,7 @@ pub struct CrossValidationConfig {
 const WINDOW: ByteSize = ByteSize::mib(256);
 
 impl DataConfig {
-    /// Returns the reading options with the roles of the columns. If a column of weights is named, it is read.
+    /// Returns the reading options with the roles of the columns. Weights are read if their column is named.
     pub(in crate::experiment) fn read_options(&self) -> ReadOptions {
         let document_weights = match self.columns.weight {
             Some(_) => Weights::File,

@@ -40,17 +40,17 @@ pub(super) struct Jobs<'a> {
     pub(super) seeds: &'a [u64],
 }
 
-/// The fits to make in one pass, and how far to continue each.
+/// The fits to run in one pass, and how far to continue each.
 pub(super) struct Pass<'a> {
     /// The jobs.
     pub(super) numbers: &'a [usize],
     /// The number of rounds after which a fit pauses; if absent, the fit continues to its end.
     pub(super) rounds: Option<usize>,
-    /// Whether to reuse the results of fits that have already made enough rounds.
+    /// Whether to reuse the results of fits that have already completed enough rounds.
     pub(super) finished_count: bool,
     /// Whether to continue from the state in the folder of the job.
     pub(super) resume: bool,
-    /// The number of fits made in earlier passes.
+    /// The number of fits run in earlier passes.
     pub(super) before: usize,
     /// The number of fits in all passes.
     pub(super) all: usize,
@@ -86,7 +86,7 @@ pub(super) struct JobResult {
 }
 
 impl JobResult {
-    /// Returns whether the fit has ended or has made `rounds` rounds.
+    /// Returns whether the fit has ended or has completed `rounds` rounds.
     fn has_reached(&self, rounds: Option<usize>) -> bool {
         self.fit.stop != StopReason::Interrupted || rounds.is_some_and(|rounds| self.fit.history.len() >= rounds)
     }

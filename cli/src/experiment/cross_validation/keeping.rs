@@ -17,8 +17,8 @@ use crate::experiment::folder::OutputFolder;
 use crate::experiment::folder::RANKER;
 use crate::experiment::keep::{KEPT, KeptKind, kept_file};
 
-/// Keeps the files that the options ask for, and removes the files of other fits. If an earlier run made a selected fit
-/// without saving its ranker, the fit is repeated. The result of the repeated fit replaces the earlier result.
+/// Keeps the files that the options ask for, and removes the files of other fits. If an earlier run finished a selected
+/// fit without saving its ranker, the fit is repeated. The result of the repeated fit replaces the earlier result.
 pub(super) fn keep(
     config: &ExperimentConfig,
     jobs: &Jobs,

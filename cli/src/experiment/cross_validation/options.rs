@@ -40,7 +40,7 @@ pub struct CrossValidationOptions<'a> {
     pub resume: bool,
     /// The files to keep in the folder of each fold's selected fit.
     pub keep: Keep,
-    /// The number of fits to make at once; by default, as many as memory and `threads` allow.
+    /// The number of fits to run at once; by default, as many as memory and `threads` allow.
     pub jobs: Option<usize>,
     /// The number of threads that fits may use.
     pub threads: usize,

@@ -1,11 +1,11 @@
-//! The parts of a cross-validation, which independent processes make, and the fits of each part.
+//! The parts of a cross-validation, which independent processes run, and the fits of each part.
 
 use std::fmt;
 use std::str::FromStr;
 
 use burn_rank::refusal::Refusal;
 
-/// One of several processes that share the fits of a cross-validation. Part `number` makes every `of`-th fit, starting
+/// One of several processes that share the fits of a cross-validation. Part `number` runs every `of`-th fit, starting
 /// with fit `number`, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
@@ -22,7 +22,7 @@ impl Part {
         if (1..=of).contains(&number) { Ok(Self { number, of }) } else { Err(refused(format!("{number}/{of}"))) }
     }
 
-    /// Returns which of `of` parts makes a fit.
+    /// Returns which of `of` parts runs a fit.
     pub(super) fn of_fit(fit: usize, of: usize) -> Self {
         Self { number: fit % of + 1, of }
     }

@@ -20,14 +20,14 @@ const NAMED: usize = 8;
 /// The number of finished fits of one part of a cross-validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartDone {
-    /// The number of fits of this part.
+    /// The number of fits of the part.
     pub fits: usize,
     /// The number of fits of all parts.
     pub all: usize,
 }
 
-/// Makes the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already done.
-/// Several processes, on one machine or several, can do this at once in one folder.
+/// Runs the fits of one part of a cross-validation, each in a separate folder, and skips fits that are already done.
+/// Several processes, on one machine or several, can run their parts at once in one folder.
 ///
 /// # Errors
 /// Returns the errors of [`cross_validate`](super::cross_validate()). Rejects successive halving, because it compares
@@ -68,7 +68,8 @@ pub fn merge_parts(
 /// mean selection measure over all folds and seeds.
 ///
 /// # Errors
-/// Returns [`ExperimentError::Missing`] if a part has not made all its fits, or an error of [`cross_validate_part`].
+/// Returns [`ExperimentError::Missing`] if a part has not finished all its fits, or an error of
+/// [`cross_validate_part`].
 pub fn merge_parts_and_choose(
     document: &Document,
     config: &ExperimentConfig,

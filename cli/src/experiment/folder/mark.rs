@@ -23,7 +23,7 @@ pub(super) const MARK: &str = ".burn-rank";
 /// The version of the mark's format.
 const FORMAT: u32 = 1;
 
-/// Why an entry with one of burn-rank's names is not burn-rank's file.
+/// The reason that an entry with one of burn-rank's names is not burn-rank's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NotOurs {
     #[error("is a link, which burn-rank does not write through")]
@@ -39,7 +39,7 @@ pub(super) enum NotOurs {
     Newer,
 }
 
-/// How a run in [`NEXT`](super::NEXT) changes the run that it will replace.
+/// The change that a run in [`NEXT`](super::NEXT) makes to the run that it will replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Over {
@@ -63,7 +63,7 @@ pub(super) struct Mark {
     /// Whether the run has ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) finished: bool,
-    /// How the run changes the old run whose folder contains it.
+    /// The change that the run makes to the old run whose folder contains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) over: Option<Over>,
     /// The number of parts, while the parts of a cross-validation share the folder.

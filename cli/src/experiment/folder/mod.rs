@@ -1,10 +1,12 @@
 //! The folder of a run: the names of its files, its owner, and the replacement of an older run by a new one.
 //!
 //! Only a [`Mark`](mark::Mark) identifies a folder as burn-rank's. A command writes only into a folder that it created,
-//! found empty, or found marked. In a marked folder it replaces and removes only unchanged files that the mark lists.
+//! found empty, or found marked. In a marked folder, a command replaces and removes only unchanged files that the mark
+//! lists.
 //!
 //! A run that will replace another one is written to [`NEXT`], a marked folder inside the older run's folder. When the
-//! new run is complete, [`swap`] moves it into the place of the older run. Until then the older run stays unchanged.
+//! new run is complete, [`swap`] moves it into the place of the older run. Until the new run is complete, the older run
+//! stays unchanged.
 
 mod contents;
 mod lock;
@@ -23,7 +25,7 @@ use super::keep::KEPT;
 
 /// The file of the resolved configuration.
 pub const CONFIG: &str = "config.toml";
-/// The file of the ranker that `train` made.
+/// The file of the ranker that `train` trained.
 pub const RANKER: &str = "ranker.safetensors";
 /// The file of the ranker's card.
 pub const CARD: &str = "README.md";

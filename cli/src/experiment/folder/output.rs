@@ -22,9 +22,9 @@ use crate::experiment::record::{DataReport, Report, Sets};
 /// The folder of a command, locked against other commands until it is dropped. Parts of a cross-validation share the
 /// lock.
 ///
-/// A command writes only into a folder that it created, found empty, or found marked. In a marked folder it replaces
-/// and removes only files that are unchanged since a command wrote them. A run that will replace another one is written
-/// next to it until [`finish`](Self::finish) moves it into place.
+/// A command writes only into a folder that it created, found empty, or found marked. In a marked folder, a command
+/// replaces and removes only files that are unchanged since a command wrote them. A run that will replace another one
+/// is written next to it until [`finish`](Self::finish) moves it into place.
 #[derive(Debug)]
 pub struct OutputFolder {
     /// The folder that the user asked for.
@@ -241,8 +241,8 @@ impl OutputFolder {
         Ok(())
     }
 
-    /// Removes the files of a failed run that has no result and cannot continue, so that the corrected command can
-    /// start. Returns the error of the run.
+    /// Removes the files of a failed run that has no result and cannot continue, so the corrected command can start.
+    /// Returns the error of the run.
     pub(crate) fn give_up(&self, error: ExperimentError) -> ExperimentError {
         if self.is_new
             && !error.can_go_on()

@@ -12,9 +12,9 @@ use crate::experiment::error::OutputError;
 pub(super) enum Place {
     /// In the folder itself.
     Home,
-    /// In [`NEXT`], as a continuation of the run that was begun there.
+    /// The run is written to [`NEXT`], as a continuation of the run that was begun there.
     Next,
-    /// In [`NEXT`], from the beginning.
+    /// The run is written to [`NEXT`] from the beginning.
     Anew(Over),
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    /// Returns the place to write the run in a folder with these contents.
+    /// Returns the place to write the run in a folder with the given contents.
     pub(super) fn place(&self, path: &Path, home: &Contents, next: Option<&Contents>) -> Result<Place, OutputError> {
         let Self { kind, configuration, claim } = *self;
         let occupied = |reason: &str| Err(OutputError::occupied(path, reason));

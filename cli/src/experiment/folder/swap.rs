@@ -1,9 +1,9 @@
 //! The replacement of a run by the run that was written to [`NEXT`] inside its folder.
 //!
-//! A new run is accepted when its mark says that it is finished, after all its files are on disk. From then on every
-//! step can be repeated, so a command that finds such a mark continues where a killed command stopped. The report of
-//! the older run is removed first, and the report of the new run is moved last. So a folder with a report always holds
-//! one whole run.
+//! A new run is accepted when its mark says that it is finished, after all its files are on disk. Every later step can
+//! be repeated, so a command that finds the mark of a finished run continues where a killed command stopped. The report
+//! of the older run is removed first, and the report of the new run is moved last. So a folder with a report always
+//! holds one whole run.
 
 use std::fs;
 use std::io;
@@ -23,9 +23,9 @@ use crate::experiment::keep::KEPT;
 /// The longest time that a reader waits for a command that is moving its run into place.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Moves a finished run into place if the command that made it was killed before it could. Commands call this before
-/// they read the folder of a run; afterward the folder holds one whole run. A folder without a run that waits to be
-/// moved stays unchanged.
+/// Moves a finished run into place if the command that made it was killed before it could. Commands call this function
+/// before they read the folder of a run; afterward the folder holds one whole run. A folder without a run that waits to
+/// be moved stays unchanged.
 ///
 /// # Errors
 /// Returns an [`OutputError`] if the folder is read-only, the user has changed a file in it, or another command holds
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     thread_local! {
-        /// The number of changes that may still be made.
+        /// The number of changes left before a simulated kill.
         static STEPS: Cell<usize> = const { Cell::new(usize::MAX) };
     }
 

@@ -51,7 +51,7 @@ pub struct TrainReport {
     /// The fit.
     #[serde(flatten)]
     pub fit: FitReport,
-    /// How the scores of a tree ranker depend on the features with the largest gains.
+    /// The dependence of a tree ranker's scores on the features with the largest gains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partial_dependence: Vec<PartialDependence>,
     /// The measures of every query in the test set, else in the validation set, else in the training set.
@@ -102,13 +102,13 @@ pub struct FoldDetails {
 pub struct FitReport {
     /// The seed.
     pub seed: u64,
-    /// The number of rounds made.
+    /// The number of completed rounds.
     pub rounds: usize,
     /// The number of the selected round, from 1.
     pub best_round: usize,
     /// The reason that the fit ended.
     pub stop: StopReason,
-    /// How the loss is evaluated in the longest list, if not exactly by its formula.
+    /// The approximation of the loss in the longest list, if the loss does not follow its formula exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approximation: Option<Approximation>,
     /// The numbers of the features, from 1, whose missing values are marked in additional columns. Columns that mark

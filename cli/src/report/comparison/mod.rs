@@ -1,5 +1,5 @@
-//! The page of a comparison, with means, intervals, paired tests and the difference of every query. It also shows the
-//! queries that gained and lost the most, with both rankings side by side.
+//! The page of a comparison, with means, intervals, paired tests and the difference of every query. The page also shows
+//! the queries that gained and lost the most, with both rankings side by side.
 
 mod moved;
 

@@ -10,10 +10,11 @@ use crate::experiment::LONGEST_IDENTIFIER;
 use crate::report::html::{Html, Table, details, element, note, section};
 use crate::report::number;
 
-/// The number of queries to show at each end, for each pair of systems.
+/// The number of queries to show that gained most and that lost most, for each pair of systems.
 const QUERIES: usize = 5;
 
-/// How many documents of a query are shown: the first `FIRST` by either system, and the first `BELONG` by label.
+/// The numbers of documents to show per query, which are the first `FIRST` by either system and the first `BELONG` by
+/// label.
 const FIRST: usize = 10;
 const BELONG: usize = 5;
 

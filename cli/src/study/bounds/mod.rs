@@ -2,16 +2,16 @@
 //!
 //! Relevant and irrelevant documents are drawn from Gaussians around `(1, 1)` and `(-1, -1)`. A linear ranking function
 //! `norm (cos theta, sin theta)` scores the documents. `F` of an order is the mean score difference over all pairs of
-//! documents, upper minus lower. `E` is average precision. The exponential bounds are
+//! documents, upper minus lower. `E` is average precision. The study computes two exponential bounds:
 //!
-//! * Type one, which is `exp(-E(sigma))`, where `sigma` is the order of the scores.
-//! * Type two, which is the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect orders
-//!   `pi`. The bound is computed from patterns of relevant ranks, not from all `n!` orders (`type_two.rs`).
+//! * The type one bound is `exp(-E(sigma))`, where `sigma` is the order of the scores.
+//! * The type two bound is the largest `(1 - E(pi)) exp(-(F(pi*) - F(pi)))` over perfect orders `pi*` and imperfect
+//!   orders `pi`. The bound is computed from patterns of relevant ranks, not from all `n!` orders (`type_two.rs`).
 //!
-//! Theorem 3 says that type two is at most type one if every `F(pi*) - F(pi)` is at least `E(sigma)`. The differences
-//! of `F` grow with the norm, but the order of the scores does not depend on the norm. If the worst perfect order has a
-//! larger `F` than the best imperfect one, the condition of the theorem holds from some norm on. Otherwise it never
-//! holds.
+//! Theorem 3 says that the type two bound is at most the type one bound if every `F(pi*) - F(pi)` is at least
+//! `E(sigma)`. The differences of `F` grow with the norm, but the order of the scores does not depend on the norm. If
+//! the worst perfect order has a larger `F` than the best imperfect one, the condition of the theorem holds from some
+//! norm on. Otherwise it never holds.
 
 mod type_two;
 

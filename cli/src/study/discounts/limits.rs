@@ -1,8 +1,8 @@
 //! Discounts and cut-offs, with the statements of the theorems about them for generated documents.
 //!
 //! Every ranking function has the mean relevance `y(s) = a + b s` at canonical score `s`, so the paper's integrals have
-//! closed forms. With `y(1) = a + b` and `t = 1 - s`, one of them is `(1 - beta) int_0^c y(1 - t) t^(-beta) dt = y(1)
-//! c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
+//! closed forms. With `y(1) = a + b` and `t = 1 - s`, the integral `(1 - beta) int_0^c y(1 - t) t^(-beta) dt` is
+//! `y(1) c^(1 - beta) - b (1 - beta) / (2 - beta) c^(2 - beta)`.
 
 use super::population::{LABEL_1, LABEL_2};
 
@@ -88,7 +88,7 @@ pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) decay: Decay,
     pub(super) cut: Cut,
-    /// Whether the gain is the label, from 0 to 2, rather than 1 for a relevant document.
+    /// Whether the gain is the label (0 to 2) instead of the relevance (0 or 1).
     pub(super) graded: bool,
     pub(super) rate: Rate,
     /// Whether all ranking functions have the same limit, whatever the documents are.

@@ -50,8 +50,8 @@ impl Series {
         &self.values[case][ranker][size]
     }
 
-    /// Fits the limit of each sample, for each ranking function. A size `n` has the weight `n`, because the variance
-    /// falls with `1 / n`.
+    /// Fits the limit of each sample, for each ranking function. A size `n` has the weight `n`, because its variance is
+    /// proportional to `1 / n`.
     pub(super) fn fitted(&self, case: usize) -> Vec<Vec<f64>> {
         let enough = self.sizes.iter().filter(|n| **n >= FITTED_FROM).count() >= 3;
         let from = if enough { FITTED_FROM } else { 0 };

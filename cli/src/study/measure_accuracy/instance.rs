@@ -24,10 +24,10 @@ pub(super) struct Instance<'a> {
 
 /// Counts of the documents ranked around one document.
 struct Around {
-    /// How many documents have a higher score, and how many of them are relevant.
+    /// The number of documents with a higher score, and the number of relevant ones among them.
     ahead: usize,
     relevant_ahead: usize,
-    /// How many other documents with the same score are relevant, and how many are irrelevant.
+    /// The numbers of other documents with the same score that are relevant and irrelevant.
     relevant_tied: usize,
     irrelevant_tied: usize,
 }

@@ -6,11 +6,11 @@
 //! rank, and `e_2 = sqrt(e_3 / (1 - 5 e_3)) + 5 e_3`. Then the two measures differ by at most `2^max(y) n (e_1 + e_2)`.
 //! The gain is `2^y`, as in the paper. The study judges three forms of the theorem:
 //!
-//! * As stated, with `e_3 = 1 - erf^2(delta / (2 sigma))` for `(n - 1) e_3 < 1`. The statement lacks the factor
+//! * The stated form has `e_3 = 1 - erf^2(delta / (2 sigma))` for `(n - 1) e_3 < 1`. The statement lacks the factor
 //!   `(n - 1) / 4` of the proof. The condition of the statement is also weaker, with `1` where the proof has `4 / 5`.
-//! * As proved, with `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` for `5 e_3 < 1`.
-//! * As corrected, which also replaces `e_1` by `e_1 / ln 2`. Equation (1) of the proof differentiates
-//!   `1 / log2(2 + r)` without the factor `1 / ln 2`; two documents with `delta = 4 sigma` violate it.
+//! * The proved form has `e_3 = (n - 1) / 4 (1 - erf^2(delta / (2 sigma)))` for `5 e_3 < 1`.
+//! * The corrected form also replaces `e_1` by `e_1 / ln 2`. Equation (1) of the proof differentiates `1 / log2(2 + r)`
+//!   without the factor `1 / ln 2`; two documents with `delta = 4 sigma` violate it.
 //!
 //! Both measures lie in `[0, 1]`, so a bound of 1 or more is vacuous.
 

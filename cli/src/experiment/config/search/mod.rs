@@ -20,7 +20,7 @@ const MOST_TRIALS: usize = 10_000;
 
 tagged! {
     "SearchConfig"
-    /// How a cross-validation draws and fits its trials. The key `kind` chooses the variant.
+    /// The method by which a cross-validation draws and fits its trials. The key `kind` chooses the variant.
     #[serde(rename_all = "snake_case", deny_unknown_fields)]
     pub enum SearchConfig {
         /// Every trial is fitted to its end.
@@ -59,7 +59,7 @@ fn reduction() -> usize {
 pub struct Rung {
     /// The number of trials per fold in the rung.
     pub trials: usize,
-    /// The number of rounds that each trial has made at the end of the rung.
+    /// The number of rounds that each trial has completed at the end of the rung.
     pub rounds: usize,
 }
 
