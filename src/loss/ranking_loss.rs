@@ -190,6 +190,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// # Ok::<(), LossError>(())
     /// ```
     ///
+    /// # Panics
     /// Panics if the lists have document weights that the loss does not accept ([`About::document_weights`]). Also
     /// panics if the numbers of weights and queries differ, or if the lists do not fit into the free memory
     /// ([`About::check_memory`]).
@@ -215,6 +216,7 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// # Ok::<(), LossError>(())
     /// ```
     ///
+    /// # Errors
     /// Returns an error if there are no documents, if a document's score is not finite, or if its label is outside the
     /// domain of the gain. The error names the query and the document. Every weight must be finite and not negative,
     /// and there must be one query weight per query. Document weights are an error if the loss does not accept them.

@@ -61,8 +61,8 @@ pub struct SoftmaxCrossEntropyConfig {
 impl SoftmaxCrossEntropyConfig {
     /// Checks the parameters.
     ///
+    /// # Errors
     /// Returns an error if `temperature` is not a finite number above 0.
-    /// `temperature` not finite or not above 0.
     pub fn init(&self) -> Result<SoftmaxCrossEntropy, LossError> {
         Ok(SoftmaxCrossEntropy {
             normalize: self.normalize,

@@ -50,8 +50,8 @@ pub struct XeNdcgConfig {
 impl XeNdcgConfig {
     /// Checks the parameters.
     ///
+    /// # Errors
     /// Returns an error if `gamma` is outside [0, 1].
-    /// `gamma` outside [0, 1].
     pub fn init(&self) -> Result<XeNdcg, LossError> {
         match self.gamma {
             Some(gamma) if !(0.0..=1.0).contains(&gamma) => {

@@ -38,8 +38,8 @@ pub struct RankNetConfig {
 impl RankNetConfig {
     /// Checks the parameters.
     ///
+    /// # Errors
     /// Returns an error if `sigma` is not a finite number above 0.
-    /// `sigma` not finite or not above 0.
     pub fn init(&self) -> Result<RankNet, LossError> {
         Ok(PairSum {
             name: NAME,

@@ -47,8 +47,8 @@ pub struct ApproxDcgConfig {
 impl ApproxDcgConfig {
     /// Checks the parameters.
     ///
+    /// # Errors
     /// Returns an error if `alpha` is not a finite number above 0, or if the table of gains is invalid.
-    /// `alpha` not finite or not above 0, a bad table of gains.
     pub fn init(&self) -> Result<ApproxDcg, LossError> {
         // Without a cut-off `beta` has no effect.
         let positions = Approximate { temperature: self.temperature, beta: 1.0, step: self.step };

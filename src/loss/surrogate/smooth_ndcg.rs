@@ -48,8 +48,8 @@ pub struct SmoothNdcgConfig {
 impl SmoothNdcgConfig {
     /// Checks the parameters.
     ///
+    /// # Errors
     /// Returns an error if `sigma` is not a finite number above 0, `k` is 0, or the table of gains is invalid.
-    /// `sigma` not finite or not above 0, `k = 0`, a bad table of gains.
     pub fn init(&self) -> Result<SmoothNdcg, LossError> {
         let dcg = Dcg { gain: self.gain.clone(), discount: Discount::Log2, k: self.k };
         Surrogate::named(NAME, Ndcg { dcg }, Indicator { temperature: self.temperature })

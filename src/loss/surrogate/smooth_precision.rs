@@ -43,8 +43,8 @@ pub struct SmoothPrecisionConfig {
 impl SmoothPrecisionConfig {
     /// Checks the parameters.
     ///
+    /// # Errors
     /// Returns an error if `sigma` is not a finite number above 0, or if `k` is 0.
-    /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SmoothPrecision, LossError> {
         Surrogate::named(NAME, PrecisionAt { k: self.k }, Indicator { temperature: self.temperature })
     }

@@ -49,8 +49,8 @@ pub struct SoftPrecisionConfig {
 impl SoftPrecisionConfig {
     /// Checks the parameters.
     ///
+    /// # Errors
     /// Returns an error if `sigma` is not a finite number above 0, or if `k` is 0.
-    /// `sigma` not finite or not above 0, `k = 0`.
     pub fn init(&self) -> Result<SoftPrecision, LossError> {
         let expected =
             Expected { temperature: self.temperature, evaluation: RankExpectationMethod::Cutoff, model: self.model };
