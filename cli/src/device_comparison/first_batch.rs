@@ -71,7 +71,7 @@ struct Lists {
 
 impl Lists {
     /// Returns the value and the gradient in double precision on the CPU. The values come from the tensor definition,
-    /// so a wrong CPU kernel is also detected. Only batches with too many pairs for memory use the kernels.
+    /// so a wrong CPU kernel is also detected. Batches with too many pairs for memory use the kernels instead.
     fn exact(&self, loss: &dyn RankingLoss) -> (f64, Vec<f64>) {
         let explain = || self.explain(loss, DType::F64, &host());
         let [lists, documents] = self.shape;

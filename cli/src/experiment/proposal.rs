@@ -44,7 +44,7 @@ pub(crate) struct Seen {
     pub relevant: usize,
     /// The number of missing values in all sets.
     pub missing: usize,
-    /// The largest number of features in a set, if the sets have different numbers.
+    /// The largest number of features in any set, if this number differs between sets.
     pub features: Option<usize>,
     /// The keys of `[data.read]` and `[data.columns]` that the data were read with.
     pub read: Map,

@@ -67,8 +67,8 @@ impl Split {
 }
 
 impl DataConfig {
-    /// Returns the split that `train` uses; `seed` shuffles the queries if a split is configured. Files that lack
-    /// features are logged as a warning.
+    /// Returns the split that `train` uses; `seed` shuffles the queries if a split is configured. Logs a warning about
+    /// files that lack features.
     ///
     /// # Errors
     /// Returns a [`DataError`] about the folder, the files or the generator.

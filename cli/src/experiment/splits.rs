@@ -146,7 +146,7 @@ impl Splits {
         }
     }
 
-    /// Returns whether one dataset is divided into the splits.
+    /// Returns whether the splits divide one dataset.
     pub(super) fn cuts(&self) -> bool {
         matches!(self.source, Source::Queries { .. })
     }

@@ -23,7 +23,7 @@ pub struct Runs {
 /// The test queries of one run.
 #[derive(Debug, Clone)]
 pub struct RunSubject {
-    /// The name of the experiment, which names the run in tables.
+    /// The name of the run in tables, which is the name of its experiment.
     pub name: String,
     /// The kind of the run's learner.
     pub learner: String,

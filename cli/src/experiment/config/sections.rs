@@ -45,7 +45,7 @@ pub struct DataConfig {
     /// The most bytes of each file to hold in memory; if given, features are streamed from disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<ByteSize>,
-    /// The bytes of features in which a streamed epoch shuffles the queries; 256 MiB by default.
+    /// The amount of feature data that a streamed epoch shuffles at a time; 256 MiB by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<ByteSize>,
 }
@@ -251,7 +251,7 @@ pub struct CrossValidationConfig {
     pub split: Option<FoldsConfig>,
 }
 
-/// The default bytes of features in which a streamed epoch shuffles the queries.
+/// The default amount of feature data that a streamed epoch shuffles at a time.
 const WINDOW: ByteSize = ByteSize::mib(256);
 
 impl DataConfig {

@@ -1,7 +1,7 @@
 //! Successive halving: its rungs, the trials that reach each rung, and their fits.
 //!
 //! In each rung, a trial is ranked by its best round so far, measured on validation queries. The rank is read from the
-//! trial's history, without later rounds. So a cross-validation that was stopped and resumed drops the same trials.
+//! trial's history and ignores later rounds. So a cross-validation that was stopped and resumed drops the same trials.
 
 use super::jobs::{JobResult, Jobs, Pass, mean};
 use super::options::CrossValidationOptions;

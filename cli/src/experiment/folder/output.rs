@@ -52,7 +52,7 @@ impl OutputFolder {
     /// Claims `path` for a run of `kind`, and writes the resolved configuration into it. Creates the folder if needed,
     /// marks it and locks it.
     ///
-    /// The existing files stay if `claim` continues them. A run is written to [`NEXT`] if it replaces another one,
+    /// Existing files stay if `claim` continues their run. A run is written to [`NEXT`] if it replaces another one,
     /// because of [`Claim::Overwrite`] or because it repeats a finished run.
     ///
     /// # Errors
@@ -216,7 +216,7 @@ impl OutputFolder {
     /// Marks the run as finished, and moves it into the place of the run that it replaces.
     ///
     /// # Errors
-    /// Returns [`OutputError::NotOurs`] if the user has changed a file to replace since the folder was opened, or
+    /// Returns [`OutputError::NotOurs`] if the user has meanwhile changed a file that would be replaced, or
     /// [`OutputError::Unwritable`] if writing fails. The run then stays where it is, and `--resume` tries again.
     pub fn finish(&mut self) -> Result<(), OutputError> {
         let accepted = (|| {

@@ -27,7 +27,7 @@ pub(super) struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    /// Returns the place to write the run in a folder with the given contents.
+    /// Decides where a run is written, given the contents of its folder.
     pub(super) fn place(&self, path: &Path, home: &Contents, next: Option<&Contents>) -> Result<Place, OutputError> {
         let Self { kind, configuration, claim } = *self;
         let occupied = |reason: &str| Err(OutputError::occupied(path, reason));

@@ -1,9 +1,10 @@
 //! The exact type two bound, computed from patterns of relevant ranks.
 //!
 //! `F` is linear in the scores: the score at rank `r` has the weight `(n + 1 - 2 r) / (n (n - 1))`. The measure depends
-//! only on the pattern of relevant ranks. So the order with the largest `F` of a pattern sorts both kinds of documents
-//! in descending order of score. The perfect order with the least `F` sorts both kinds in ascending order, relevant
-//! documents first. So only `C(n, relevant)` patterns remain instead of `n!` orders, for example 116,280 for 7 of 21.
+//! only on the pattern of relevant ranks. So the order with the largest `F` of a pattern sorts relevant and irrelevant
+//! documents in descending order of score. The perfect order with the least `F` puts relevant documents first, and
+//! sorts relevant and irrelevant documents in ascending order of score. So only `C(n, relevant)` patterns remain
+//! instead of `n!` orders, for example 116,280 for 7 of 21.
 
 /// The patterns of relevant ranks, with their average precision.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use super::limits::{CASES, Cut, Decay};
 use super::population::{Population, RANKERS, Sample};
 
-/// The smallest size that a fit of limits uses, if enough sizes are at least this large.
+/// The smallest size used to fit limits, if enough sizes are at least this large.
 const FITTED_FROM: usize = 1000;
 
 /// The NDCG of each case, ranking function, size and sample.
