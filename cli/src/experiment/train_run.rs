@@ -138,7 +138,7 @@ impl<'p> TrainRun<'p> {
     }
 
     /// Fits the ranker and writes it with its card; `write_reports` writes the record. Only the first process writes
-    /// files. A stopped fit is written too; its [`stop`](Fit::stop) says so, and the fit can be resumed.
+    /// files. A stopped fit is also written; its [`stop`](Fit::stop) records the stop, and the fit can be resumed.
     ///
     /// # Errors
     /// Returns an [`ExperimentError`] about the fit, or about a file that cannot be written.

@@ -1,4 +1,4 @@
-//! The folder of a run, which is marked as burn-rank's and locked during the run. Every file in it is written as a
+//! The folder of a run, which is marked as burn-rank's and locked during the run. Every file of a run is written as a
 //! whole.
 
 use std::fs::{self, File};
