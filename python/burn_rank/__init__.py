@@ -2,10 +2,11 @@
 
 ``load(path).predict(X, query_sizes)`` scores documents, ``evaluate`` computes exact measures, ``loss`` computes a loss
 and its gradient, and ``train`` runs a configuration. ``burn_rank.torch`` has every loss as a PyTorch operator, and
-``burn_rank.estimator`` has a scikit-learn-style estimator. The command ``burn-rank`` comes with the package.
+``burn_rank.estimator`` has a scikit-learn-style estimator. The package includes the command ``burn-rank``.
 
-Arrays are numpy arrays. Features and scores are ``float32`` in C order, and are read without a copy. Any other array is an
-error that names the argument: nothing is converted silently. Labels and sizes of queries may have any real or whole dtype.
+Arrays are numpy arrays. Features and scores are ``float32`` in C order, and are read without a copy. Any other array
+raises an error that names the argument, and nothing is converted silently. Labels and sizes of queries may have any
+real or whole dtype.
 """
 
 from ._burn_rank import Ranker, __version__, get_num_threads, set_num_threads
@@ -32,12 +33,12 @@ __all__ = [
 def load(path):
     """Reads a saved ranker, or the ranker in the folder of a run.
 
-    Raises ``OSError`` if the file cannot be read, and ``ValueError`` if it is not a ranker, is damaged, or was written by
-    a newer version.
+    Raises ``OSError`` if the file cannot be read, and ``ValueError`` if it is not a ranker, is damaged, or was written
+    by a newer version.
     """
     return Ranker.load(path)
 
 
 def _restore(bytes):
-    """A pickled ranker."""
+    """Restores a pickled ranker from its bytes."""
     return Ranker.from_bytes(bytes)

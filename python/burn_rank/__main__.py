@@ -1,11 +1,11 @@
-"""The command ``burn-rank``, also as ``python -m burn_rank``."""
+"""Runs the command ``burn-rank``, also as ``python -m burn_rank``."""
 
 import signal
 import sys
 
 
 def main() -> None:
-    # The command is not Python: Ctrl-C ends it at once, except where it handles the signal itself.
+    # The command is not Python code, so Ctrl-C ends it at once unless it handles the signal itself.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from . import _burn_rank
 

@@ -1,4 +1,4 @@
-"""Data frames of pandas and polars: the meaning of each column, and its values as arrays."""
+"""Reads the columns of pandas and polars data frames as arrays, by their uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: The uses that a column may have, with the names that are taken where ``columns`` names none.
+#: The uses of a column, with the default names of columns for each use.
 USUAL: dict[str, tuple[str, ...]] = {
     "label": ("label",),
     "query": ("query", "qid"),
@@ -21,7 +21,7 @@ USUAL: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Frame:
-    """The contents of a data frame, in its order."""
+    """The contents of a data frame, in the order of its rows."""
 
     features: NDArray[np.float32]
     names: list[str]
@@ -31,10 +31,10 @@ class Frame:
 
 
 def read(X: Any, columns: Mapping[str, Any], known: Sequence[str] | None, needs_label: bool) -> Frame:
-    """The columns of a data frame by their uses.
+    """Reads the columns of a data frame by their uses.
 
-    ``columns`` has the keys of ``[data.columns]`` in a configuration. Every other column is a feature. With ``known``, the
-    features of a fitted estimator, these are taken by name and other columns are not read.
+    ``columns`` has the keys of ``[data.columns]`` in a configuration. Every other column is a feature. ``known`` names
+    the features of a fitted estimator; then only these features are read, by name.
     """
     names = [str(name) for name in getattr(X, "columns", [])]
     if not names:
@@ -73,7 +73,7 @@ def read(X: Any, columns: Mapping[str, Any], known: Sequence[str] | None, needs_
         names=features,
         labels=None if label is None else numbers(X, label),
         queries=None if query is None else _array(X[query]),
-        # As in a configuration, a column of weights is read where it is named.
+        # As in a configuration, a column of weights is read only if ``columns`` names it.
         weights=None if weight is None or columns.get("weight") is None else numbers(X, weight),
     )
 
@@ -83,7 +83,7 @@ def _place(use: str, asked: Any, names: list[str], drop: list[str], is_fitted: b
     if asked is not None:
         if str(asked) in there:
             return str(asked)
-        # Documents that are to be scored have no labels and no weights yet.
+        # Documents to be scored have no labels and no weights yet.
         if is_fitted and use != "query":
             return None
         raise ValueError(f"X: found no column {str(asked)!r} (columns[{use!r}]){_near(str(asked), there)}")
@@ -94,7 +94,7 @@ def _place(use: str, asked: Any, names: list[str], drop: list[str], is_fitted: b
 
 
 def numbers(X: Any, name: str, drop: Sequence[str] = ()) -> NDArray[np.float32]:
-    """A column of numbers, with NaN where a value is missing."""
+    """Returns a column of numbers, with NaN for missing values."""
     values = _array(X[name])
     is_number = values.dtype.kind in "fiub"
     if values.dtype.kind == "O":
@@ -107,14 +107,17 @@ def numbers(X: Any, name: str, drop: Sequence[str] = ()) -> NDArray[np.float32]:
 
 def _array(column: Any) -> NDArray[Any]:
     try:
-        # pandas, whose missing values may be of a type of their own.
+        # Missing values in pandas may have a special type.
         return np.asarray(column.to_numpy(na_value=None) if column.isna().any() else column.to_numpy())
     except AttributeError:
         return np.asarray(column)
 
 
 def together(queries: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Puts the rows of each query together, queries in the order of their first rows, and counts the documents of each."""
+    """Returns an order of the rows that groups them by query, and the number of documents of each query.
+
+    Queries are in the order of their first rows.
+    """
     if any(query is None or query != query for query in queries):
         raise ValueError("X: found a row without a query, expected the query of each document")
     _, first, inverse = np.unique(queries, return_index=True, return_inverse=True)

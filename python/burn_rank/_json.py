@@ -1,4 +1,4 @@
-"""JSON texts for the compiled module."""
+"""Encodes values as JSON for the compiled module."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def _plain(value: Any) -> Any:
-    """Converts numpy numbers and arrays, and paths, to types that JSON has."""
+    """Converts numpy numbers, numpy arrays and paths to types that JSON can represent."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     for convert in ("tolist", "item"):
@@ -18,7 +18,7 @@ def _plain(value: Any) -> Any:
 
 
 def encode(name: str, value: Any) -> str:
-    """The text of a value, the argument ``name``."""
+    """Returns the value of the argument ``name`` as JSON."""
     try:
         return json.dumps(value, allow_nan=False, default=_plain)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Losses by name."""
+"""Computes losses by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ Reduction = Literal["mean", "sum", "none"]
 
 @dataclass(frozen=True)
 class LossEntry:
-    """The facts about a loss. ``parameters`` are its defaults, and ``stochastic`` says whether it draws random numbers."""
+    """A description of a loss.
+
+    ``parameters`` has its parameters with their defaults. ``stochastic`` says whether the loss draws random numbers.
+    """
 
     name: str
     summary: str
@@ -31,7 +34,7 @@ class LossEntry:
 
 @cache
 def losses() -> dict[str, LossEntry]:
-    """Every loss by its name."""
+    """Returns a description of every loss, by name."""
     return {entry["name"]: LossEntry(**entry) for entry in json.loads(_burn_rank.losses())}
 
 
@@ -41,7 +44,7 @@ def check_reduction(reduction: str) -> None:
 
 
 def _as_row(name: str, array: Any) -> Any:
-    """A list as the only one of a batch, without a copy."""
+    """Returns one list as a batch of one, without a copy."""
     if isinstance(array, np.ndarray):
         if array.ndim != 1:
             raise ValueError(f"{name}: found shape {array.shape}, expected (documents,), as the scores")
@@ -58,20 +61,22 @@ def loss(
     reduction: Reduction = "mean",
     **parameters: Any,
 ) -> tuple[Any, NDArray[Any]]:
-    """The value of a loss and its gradient with respect to the scores.
+    """Returns the value of a loss and its gradient with respect to the scores.
 
-    ``name`` is a name of :func:`losses`, or a measure and a relaxation as in ``"ap:rank_indicators"``; ``parameters`` are
-    the ones that differ from the defaults. One list gives the bytes of ``burn-rank loss``.
+    ``name`` is a name of :func:`losses`, or a measure and a relaxation as in ``"ap:rank_indicators"``. ``parameters``
+    are the parameters that differ from the defaults. For one list, the result has the same bytes as from ``burn-rank
+    loss``.
 
-    ``scores`` are ``float32`` or ``float64`` of the shape ``(batch, documents)``, or ``(documents,)`` for one list, in C
-    order. ``labels`` and ``mask`` have the same shape; the mask is true at documents and false at padding, whose scores
-    and labels may be anything. The gradient has the shape and dtype of the scores, and is 0 at padding.
+    ``scores`` are ``float32`` or ``float64`` of the shape ``(batch, documents)``, or ``(documents,)`` for one list, in
+    C order. ``labels`` and ``mask`` have the same shape. The mask is true for documents and false for padding, whose
+    scores and labels may have any value. The gradient has the shape and dtype of the scores, and is 0 for padding.
 
-    ``reduction`` is ``"mean"`` or ``"sum"`` over the lists, or ``"none"`` for the value of each list and the gradient of
-    each by its own scores. A list with nothing to learn has value 0 and counts in the mean.
+    ``reduction`` is ``"mean"`` or ``"sum"`` over the lists, or ``"none"`` for the value of each list, with its gradient
+    with respect to its scores. A list with nothing to learn has value 0 and counts in the mean.
 
     Raises ``TypeError`` for a wrong dtype. Raises ``ValueError`` for a wrong shape or memory order, an unknown loss or
-    parameter, a score that is not finite, or a label that the loss does not allow, with its list and document.
+    parameter, a score that is not finite, or a label that the loss does not allow. The message names the list and the
+    document.
     """
     check_reduction(reduction)
     is_one = isinstance(scores, np.ndarray) and scores.ndim == 1

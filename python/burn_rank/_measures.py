@@ -1,4 +1,4 @@
-"""Exact measures."""
+"""Computes exact measures."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 from . import _burn_rank
 from ._json import encode
 
-#: What ``burn-rank eval`` prints.
+#: The measures that ``burn-rank eval`` prints by default.
 MEASURES = ("ndcg@1", "ndcg@5", "ndcg@10", "map", "mrr")
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Measures of scores in one convention."""
+    """The measures of scores under one convention."""
 
     means: dict[str, float]
     """The mean of each measure over the queries that count."""
     per_query: dict[str, NDArray[np.float64]]
-    """By measure, the value of each query; NaN where the convention leaves the query out."""
+    """For each measure, the value of each query, or NaN if the convention leaves the query out."""
     queries: int
     empty_queries: int
-    """Queries without a relevant document."""
+    """The number of queries without a relevant document."""
     convention: str | dict[str, Any]
 
     def __getitem__(self, measure: str) -> float:
@@ -42,15 +42,15 @@ def evaluate(
     convention: str | Mapping[str, Any] = "standard",
     document_ids: Sequence[str] | None = None,
 ) -> Evaluation:
-    """Exact measures of scores, of each query and their means.
+    """Computes exact measures of scores for each query, and their means.
 
-    ``scores`` are ``float32``, of the shape ``(documents,)``; -inf means not retrieved. ``query_sizes`` are the numbers of
-    documents of the queries, in order; without them all documents belong to one query. ``measures`` are names as in
-    ``"ndcg@10,map"`` or ``["ndcg@10", "map"]``; ``convention`` is a name (``burn-rank models --measures`` lists them) or
-    what differs from one, as in ``{"preset": "letor", "gain": "linear"}``. ``document_ids`` decide ties where the
-    convention says so.
+    ``scores`` are ``float32``, of the shape ``(documents,)``. A score of -inf means not retrieved. ``query_sizes`` are
+    the numbers of documents of the queries, in order; by default, all documents belong to one query. ``measures`` are
+    names as in ``"ndcg@10,map"`` or ``["ndcg@10", "map"]``. ``convention`` is a name (``burn-rank models --measures``
+    lists them), or a preset with changes, as in ``{"preset": "letor", "gain": "linear"}``. ``document_ids`` break ties
+    if the convention uses them.
 
-    Raises ``TypeError`` for a wrong dtype. Raises ``ValueError`` for lengths that do not fit, an unknown measure or
+    Raises ``TypeError`` for a wrong dtype. Raises ``ValueError`` for wrong lengths, an unknown measure or
     convention, a score that is NaN, a label that the convention refuses, or a measure for which no query counts.
     """
     names = measures.split(",") if isinstance(measures, str) else list(measures)

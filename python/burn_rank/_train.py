@@ -1,4 +1,4 @@
-"""Training from a configuration."""
+"""Trains a ranker from a configuration."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from . import _burn_rank
 from ._burn_rank import Ranker
 from ._json import encode
 
-#: Receives events, see :func:`train`.
+#: A function that receives events, see :func:`train`.
 Progress = Callable[[dict[str, Any]], object]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run."""
+    """A finished run of :func:`train`."""
 
     ranker: Ranker
     folder: Path
     report: dict[str, Any]
-    """What stands in ``report.json``."""
+    """The contents of ``report.json``."""
 
     @property
     def measures(self) -> dict[str, Any]:
-        """The measures of each set of queries."""
+        """Returns the measures of each set of queries."""
         return self.report["measures"]
 
 
@@ -76,20 +76,20 @@ def train(
     start: str | os.PathLike[str] | None = None,
     progress: Progress | bool | None = None,
 ) -> Run:
-    """Fits one ranker from a configuration, as ``burn-rank train`` does: ranker, state, log and report go into a folder.
+    """Fits one ranker from a configuration, like ``burn-rank train``, and writes all its files to a folder.
 
-    ``config`` is the path of a file, its text (a ``str`` with a line break), or a dict with the same keys;
-    docs/reference/configuration lists them. ``overrides`` replace keys, as in ``{"learner.epochs": 10}``; ``None`` removes one. The folder is ``out``,
-    or ``runs/NAME``. It must be new or empty; with ``resume`` or ``overwrite`` it may hold an earlier run. ``start`` is a
-    saved ranker of trees to start from.
+    ``config`` is the path of a file, its text (a ``str`` with a line break), or a dict with the same keys, which
+    docs/reference/configuration lists. ``overrides`` replace keys, as in ``{"learner.epochs": 10}``, and ``None``
+    removes a key. The folder is ``out``, or ``runs/NAME`` by default. It must be new or empty, unless ``resume`` or
+    ``overwrite`` is true and it holds an earlier run. ``start`` is a saved ranker of trees to which the fit adds trees.
 
-    ``progress`` is called with a dict for each event (``"event"``: ``"begin"``, ``"round"``, ``"warning"``, ``"end"``) in
-    the thread of the caller; ``True`` prints the rounds. Warnings are Python warnings. If ``progress`` raises, or on Ctrl-C,
-    the fit stops after the round, saves its best model so far, and raises the exception; ``resume=True`` continues it. A
-    second Ctrl-C does not wait for the round.
+    ``progress`` is called with a dict for each event (``"event"``: ``"begin"``, ``"round"``, ``"warning"``, ``"end"``)
+    in the thread of the caller. ``progress=True`` prints the rounds. Warnings are Python warnings. If ``progress``
+    raises, or on Ctrl-C, the fit stops after the round, saves its best model so far, and raises the exception.
+    ``resume=True`` continues such a run. A second Ctrl-C stops the fit without waiting for the round.
 
-    Raises ``ValueError`` for a configuration or data that cannot be used, with file, line and column or with the key,
-    ``OSError`` for a file that cannot be read or written, and ``RuntimeError`` for work that fails.
+    Raises ``ValueError`` for a configuration or data that cannot be used; the message names the file, line and column,
+    or the key. Raises ``OSError`` for a file that cannot be read or written, and ``RuntimeError`` for other failures.
     """
     if resume and overwrite:
         raise ValueError("resume, overwrite: found both, expected one at most")

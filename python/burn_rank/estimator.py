@@ -1,8 +1,8 @@
 """A scikit-learn-style estimator.
 
-It does not need scikit-learn, and works in its pipelines, searches and cross-validations. scikit-learn splits arguments that
-have one entry per document. So where it splits the data, give ``qid``, the query of each document, or a data frame with a
-column of queries.
+The estimator does not need scikit-learn, and works in its pipelines, searches and cross-validations. scikit-learn
+splits arguments that have one entry per document. If scikit-learn splits the data, pass ``qid``, the query of each
+document, or a data frame with a column of queries.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ try:
 except ImportError:
 
     class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
-        """An estimator is used before it is fitted."""
+        """Raised if an estimator is used before it is fitted."""
 
     class BaseEstimator:  # type: ignore[no-redef]
-        """The handling of parameters of scikit-learn's class of this name."""
+        """Handles parameters like scikit-learn's class of the same name."""
 
         @classmethod
         def _get_param_names(cls) -> list[str]:
@@ -49,29 +49,30 @@ except ImportError:
             return self
 
 
-#: The loss of a learner that needs one and is given none.
+#: The default loss of each learner that needs a loss.
 DEFAULT_LOSSES = {"boosted_trees": "lambda_ndcg", "gradient": "list_net"}
 
 
 class RankingEstimator(BaseEstimator):
     """Fits a ranker to arrays, or to a data frame of pandas or polars.
 
-    ``learner``, ``loss`` and ``scorer`` are names, or dicts with the keys that docs/reference/configuration lists, as in
-    ``{"kind": "boosted_trees", "rounds": 200}`` and ``{"name": "approx_ndcg", "alpha": 10.0}``. ``normalizer`` is the key
-    ``normalizer`` of a configuration; ``measure`` and ``convention`` select among rounds, and :meth:`score` uses them.
-    ``progress`` is as in :func:`burn_rank.train`.
+    ``learner``, ``loss`` and ``scorer`` are names, or dicts with the keys that docs/reference/configuration lists, as
+    in ``{"kind": "boosted_trees", "rounds": 200}`` and ``{"name": "approx_ndcg", "alpha": 10.0}``. ``normalizer`` is
+    the key ``normalizer`` of a configuration. ``measure`` and ``convention`` select among rounds, and :meth:`score`
+    uses them. ``progress`` works as in :func:`burn_rank.train`.
 
     ``columns`` gives the meaning of the columns of a data frame, with the keys of ``[data.columns]``: ``label``,
-    ``query``, ``id``, ``weight`` (names), ``drop`` (a list). Every other column is a feature; ``{}`` stands for the
-    usual names. Labels, queries and weights then come from the frame, whose rows may have any order. Without
-    ``columns`` every column is a feature.
+    ``query``, ``id``, ``weight`` (names), ``drop`` (a list). Every other column is a feature. ``columns={}`` selects
+    the default names. With ``columns``, labels, queries and weights come from the frame, whose rows may have any order.
+    Without ``columns``, every column is a feature.
 
-    ``missing="indicator"`` is the key ``missing`` of ``[data.read]``. With it, every learner accepts missing values (NaN,
-    null). Learners other than ``boosted_trees`` get the mean of training instead, and a column that marks them.
+    ``missing="indicator"`` is the key ``missing`` of ``[data.read]``. With it, every learner accepts missing values
+    (NaN, null). Learners other than ``boosted_trees`` replace a missing value by the mean in training, and get a column
+    that marks missing values.
 
-    After :meth:`fit`: ``ranker_``, ``n_features_in_``, ``feature_names_in_`` where ``X`` has names, ``history_``,
-    ``best_round_``, ``stop_``, ``evaluations_``, and ``feature_importances_`` for trees, the share of each feature in
-    their gain.
+    :meth:`fit` sets the attributes ``ranker_``, ``n_features_in_``, ``feature_names_in_`` if ``X`` has names,
+    ``history_``, ``best_round_``, ``stop_`` and ``evaluations_``. For trees, it also sets ``feature_importances_``, the
+    share of each feature in their gain.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class RankingEstimator(BaseEstimator):
             "name": "estimator",
             "seed": self.seed,
             "normalizer": self.normalizer,
-            # Where a file would stand.
+            # The place of a file name.
             "data": {"train": ["arrays"]},
             "learner": learner,
             "measure": {"select": self.measure, "report": [self.measure], "convention": self.convention},
@@ -138,13 +139,13 @@ class RankingEstimator(BaseEstimator):
     ) -> RankingEstimator:
         """Fits the ranker to documents ``X`` with labels ``y``.
 
-        The queries are given by ``query_sizes``, documents of each query in order, which LightGBM calls ``group``, or by
-        ``qid``, the query of each document, where the documents of a query are together. ``sample_weight`` is the weight
-        of each document and ``query_weight`` that of each query, for learners that take them. ``validation`` is
-        ``(X, y, query_sizes)``, on which rounds are selected.
+        ``query_sizes``, which LightGBM calls ``group``, has the number of documents of each query, in order. In place
+        of it, ``qid`` has the query of each document; documents of a query must be together. ``sample_weight`` has the
+        weight of each document, and ``query_weight`` the weight of each query, for learners that accept weights.
+        ``validation`` is ``(X, y, query_sizes)``, and selects the best round.
 
-        With ``columns`` only a data frame is needed, and ``validation`` is another one. ``y`` replaces its labels. Rows of
-        a query that are not consecutive are put together.
+        With ``columns``, only a data frame is needed, and ``validation`` is another data frame. ``y`` replaces the
+        labels of the frame. Rows of a query that are not consecutive are grouped together.
         """
         data = self._documents(X, y, group, query_sizes, qid, None)
         weights = data.weights if sample_weight is None else data.ordered(_labels(sample_weight))
@@ -179,7 +180,7 @@ class RankingEstimator(BaseEstimator):
     def _documents(
         self, X: Any, y: Any, group: Any, query_sizes: Any, qid: Any, known: NDArray[Any] | None, needs_label: bool = True
     ) -> _Documents:
-        """The documents of ``X`` with their labels and weights; the documents of a query are consecutive."""
+        """Returns the documents of ``X`` with labels and weights, with consecutive documents of each query."""
         if self.columns is None:
             features = _features(X)
             sizes = _sizes(len(features), group, query_sizes, qid)
@@ -214,7 +215,7 @@ class RankingEstimator(BaseEstimator):
         query_sizes: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> NDArray[np.float32]:
-        """One score per document; higher is better. Only scorers that see whole lists read the queries."""
+        """Returns one score per document; higher is better. The queries matter only to scorers of whole lists."""
         ranker = self._fitted()
         known = getattr(self, "feature_names_in_", None)
         if self.columns is not None:
@@ -238,7 +239,7 @@ class RankingEstimator(BaseEstimator):
         query_sizes: ArrayLike | None = None,
         qid: ArrayLike | None = None,
     ) -> float:
-        """The mean of ``measure`` over the queries."""
+        """Returns the mean of ``measure`` over the queries."""
         if self.columns is not None:
             ranker, known = self._fitted(), getattr(self, "feature_names_in_", None)
             data = self._documents(X, y, group, query_sizes, qid, known)
@@ -261,7 +262,7 @@ class RankingEstimator(BaseEstimator):
 
 @dataclass(frozen=True)
 class _Documents:
-    """Documents of queries; ``order`` has the rows of ``X`` if the rows of a query are not consecutive."""
+    """The documents of queries; ``order`` has their rows in ``X`` if rows of a query were not consecutive there."""
 
     features: NDArray[np.float32]
     names: NDArray[Any] | None

@@ -1,16 +1,17 @@
 """Every loss as an operator of PyTorch.
 
-``burn_rank.torch.approx_ndcg(scores, labels, mask)`` and so on, one function per loss of :func:`burn_rank.losses`;
-:func:`loss` accepts any loss by name, also a measure and a relaxation as in ``"ap:rank_indicators"``, and :class:`Loss` is
-a module. They call the operators ``torch.ops.burn_rank.NAME``, which have a gradient and a fake kernel: ``torch.compile``
-keeps one graph.
+The module has one function for each loss of :func:`burn_rank.losses`, such as ``approx_ndcg(scores, labels, mask)``.
+:func:`loss` accepts any loss by name, also a measure and a relaxation as in ``"ap:rank_indicators"``. :class:`Loss` is
+a PyTorch module. They all call the operators ``torch.ops.burn_rank.NAME``, which have a gradient and a fake kernel, so
+``torch.compile`` keeps one graph.
 
-Scores are on the CPU, ``float32`` or ``float64``, of the shape ``(batch, documents)``, or ``(documents,)`` for one list.
-Any memory order is accepted; tensors that are not contiguous are copied. The gradient is computed with the value, so a
-backward pass costs no second evaluation. Second derivatives are an error that names the loss.
+Scores are on the CPU, ``float32`` or ``float64``, of the shape ``(batch, documents)``, or ``(documents,)`` for one
+list. Any memory order is accepted, and tensors that are not contiguous are copied. The gradient is computed with the
+value, so a backward pass costs no second evaluation. Second derivatives raise an error that names the loss.
 
-Without a mask, documents with the label -1 are padding, as in allRank's batches. With ``lengths=``, the number of documents
-of each list, scores and labels are flat, ``(documents,)``, one list after another without padding.
+Without a mask, documents with the label -1 are padding, as in allRank's batches. ``lengths=`` is the number of
+documents of each list. With it, scores and labels have the shape ``(documents,)``, one list after another without
+padding.
 
 A call uses as many threads as ``torch.get_num_threads()`` says, unless ``burn_rank.set_num_threads`` was called.
 """
@@ -28,7 +29,7 @@ from . import _burn_rank
 from ._json import encode
 from ._losses import LossEntry, Reduction, check_reduction, losses
 
-#: The label of padding where there is no mask.
+#: The label of padding if no mask is given.
 PADDING = -1
 
 _SCHEMA = "(Tensor scores, Tensor labels, Tensor mask, str parameters, Tensor? draw, bool gradient) -> (Tensor, Tensor)"
@@ -114,8 +115,10 @@ def _operator(name: str) -> Any:
     schema="(Tensor of_losses, Tensor gradient, Tensor scores, str name) -> Tensor",
 )
 def _chain(of_losses: Tensor, gradient: Tensor, scores: Tensor, name: str) -> Tensor:
-    """The chain rule: the derivative by the scores of a function of the losses. The scores are an argument, so that a second
-    derivative raises the error below instead of a silent 0."""
+    """Applies the chain rule to return the derivative of a function of the losses with respect to the scores.
+
+    The scores are an argument so that a second derivative raises the error below instead of returning a silent 0.
+    """
     return of_losses.unsqueeze(1) * gradient
 
 
@@ -138,7 +141,7 @@ _OPERATORS = {name: _operator(name) for name in losses()}
 
 
 def _named(name: str, **parameters: Any) -> str:
-    """The operator of a name, which may be a measure and a relaxation, and the parameters, in a line each."""
+    """Returns the operator of a loss or of a measure and a relaxation, and the parameters as JSON, on one line each."""
     if ":" in name:
         measure, relaxation = name.split(":", 1)
         measure, _, cutoff = measure.partition("@")
@@ -150,7 +153,7 @@ def _named(name: str, **parameters: Any) -> str:
                 raise ValueError(f"{key}: found in `{name}` too, expected it once")
         name, parameters = _RELAXED, parts | parameters
     text = encode("parameters", parameters)
-    # What cannot be built is refused, with the nearest name.
+    # A loss that cannot be built raises an error with the nearest name.
     _burn_rank.loss(name, text, *_NOTHING, False, None, 1)
     return f"{name}\n{text}"
 
@@ -173,17 +176,17 @@ def loss(
     draw: int | Tensor | None = None,
     **parameters: Any,
 ) -> Tensor:
-    """The loss ``name`` with ``parameters``, which differ from its defaults.
+    """Computes the loss ``name`` with the ``parameters`` that differ from its defaults.
 
-    ``scores``, ``labels`` and ``mask``, true at documents, are ``(batch, documents)``, or all of them ``(documents,)``.
-    Without a mask the documents with label -1 are padding. ``lengths`` are the numbers of documents of lists that lie one
-    after another in flat scores and labels, ``(documents,)``, which then take no mask. ``reduction`` is ``"mean"`` or
+    ``scores``, ``labels`` and ``mask`` all have the shape ``(batch, documents)`` or ``(documents,)``. The mask is true
+    for documents. Without a mask, documents with label -1 are padding. ``lengths`` has the number of documents of each
+    list in flat scores and labels of shape ``(documents,)``, which need no mask. ``reduction`` is ``"mean"`` or
     ``"sum"`` over the lists, or ``"none"``. A list with nothing to learn has loss 0 and counts in the mean.
 
-    ``draw`` is for losses that draw random numbers. Each number, 0 or above, gives each list other noise: pass the number
-    of the step. Without it the noise follows the parameter ``seed`` and is the same at every call.
+    ``draw`` is for losses that draw random numbers. Each number, 0 or above, gives different noise, so pass the number
+    of the step. Without ``draw``, the noise depends on the parameter ``seed`` and is the same at every call.
 
-    Raises ``TypeError`` and ``ValueError`` for tensors that do not fit, scores that are not finite, labels that the loss
+    Raises ``TypeError`` and ``ValueError`` for unsuitable tensors, scores that are not finite, labels that the loss
     does not allow, and unknown names and parameters.
     """
     check_reduction(reduction)
@@ -194,7 +197,7 @@ def loss(
 def _lists(
     name: str, scores: Tensor, labels: Tensor, mask: Tensor | None, lengths: Sequence[int] | Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Flat scores and labels as lists of one width, with their mask."""
+    """Converts flat scores and labels to lists of equal width, and returns them with their mask."""
     if mask is not None:
         raise ValueError(f"{name}: found a mask and lengths, expected one of the two")
     if scores.ndim != 1:
@@ -251,10 +254,10 @@ def _apply(
 
 
 class Loss(torch.nn.Module):
-    """A loss as a module: ``Loss("approx_ndcg", alpha=10.0)(scores, labels, mask)``, as :func:`loss`.
+    """A loss as a module, as in ``Loss("approx_ndcg", alpha=10.0)(scores, labels, mask)``.
 
-    A loss that draws random numbers draws new ones at each call in training mode. The buffer ``draws`` counts the calls, so
-    a saved state continues with the next one.
+    A call accepts the same tensors as :func:`loss`. A loss that draws random numbers draws new ones at each call in
+    training mode. The buffer ``draws`` counts these calls, so a saved state continues with the next draw.
     """
 
     draws: Tensor | None
@@ -287,7 +290,7 @@ class Loss(torch.nn.Module):
 
 
 def _function(entry: LossEntry) -> Any:
-    """The function of a loss, with its parameters by name."""
+    """Returns the function of a loss, which accepts its parameters by name."""
 
     def call(
         scores: Tensor,
