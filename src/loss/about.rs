@@ -44,17 +44,18 @@ pub struct About<'a> {
     /// The gain whose domain must contain every label; `None` allows any finite label.
     pub gain: Option<&'a Gain>,
     /// Whether the loss accepts [document weights](super::Lists::with_document_weights), such as [inverse
-    /// propensities](crate::data::ClickModel). The error states why it does not.
+    /// propensities](crate::data::ClickModel), or the reason why it does not.
     ///
     /// With document weights, a sum over documents becomes a weighted sum, and a mean becomes a weighted mean. A pair
     /// of documents has the weight of the more relevant one. A surrogate multiplies the gain or relevance of each
-    /// document by its weight, also in the ideal value. Weights of 1 do not change a bit of the loss. A loss that does
-    /// not read [`Lists::document_weights`](super::Lists::document_weights) does not accept document weights.
+    /// document by its weight, also in the ideal value. Document weights of 1 leave the loss bit for bit unchanged. A
+    /// loss that does not read [`Lists::document_weights`](super::Lists::document_weights) does not accept document
+    /// weights.
     pub document_weights: Result<(), &'static str>,
     /// The temperature of the loss, which annealing and SmoothRank change. A loss with a temperature must also support
     /// [`Change::Parameter`].
     pub smoothing: Option<Smoothing>,
-    /// The second derivatives in closed form, if the loss has them. Boosted trees use them for Newton steps.
+    /// The second derivatives in closed form, if the loss has them; boosted trees use them for Newton steps.
     pub curvature: Option<&'a dyn Curved>,
     /// The quantity that the gradient treats as constant although it depends on the scores, such as the spread of the
     /// scores or the rank-dependent weights of pairs. `None` means that the gradient is the exact gradient of the
@@ -147,7 +148,7 @@ impl<'a> About<'a> {
     /// Checks that the loss accepts document weights.
     ///
     /// # Errors
-    /// Returns [`LossError::DocumentWeights`] with the reason if it does not.
+    /// Returns [`LossError::DocumentWeights`], with the reason, if the loss rejects document weights.
     pub fn check_document_weights(&self) -> Result<(), LossError> {
         self.document_weights.map_err(|reason| LossError::DocumentWeights { loss: self.name, reason })
     }

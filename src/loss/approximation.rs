@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankExpectationMethod {
-    /// Chooses the cheapest applicable method. This is `cutoff` if fewer ranks count than there are documents, else
-    /// `exponentials` for a completely monotone discount, else `recursion`.
+    /// Chooses the cheapest applicable method. `Auto` means `cutoff` if fewer ranks count than there are documents,
+    /// else `exponentials` for a completely monotone discount, else `recursion`.
     #[default]
     Auto,
     /// Computes the whole rank distribution.
@@ -24,7 +24,7 @@ pub enum RankExpectationMethod {
 pub struct Approximation {
     /// The number of documents in the longest list.
     pub documents: usize,
-    /// The evaluation method for lists of that length.
+    /// The method that evaluates the loss at this length.
     pub evaluation: RankExpectationMethod,
     /// The number of exponentials that approximate the discount, or 0 if the discount itself is used.
     pub terms: usize,

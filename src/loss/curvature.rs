@@ -1,7 +1,7 @@
 //! Second derivatives of losses, which boosted trees use for Newton steps.
 //!
-//! Second derivatives are summed pair by pair in double precision, without tensors. This takes O(n^2) time per query,
-//! or O(k n) with a cut-off `k`.
+//! Second derivatives are summed pair by pair in double precision, without tensors. The sum takes O(n^2) time per
+//! query, or O(k n) with a cut-off `k`.
 
 use crate::op::{PairDerivatives, SlicePairWeight as PairWeight, pair_derivatives};
 

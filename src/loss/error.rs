@@ -57,7 +57,7 @@ pub enum LossError {
         what: &'static str,
         /// The shape of the input.
         found: Vec<usize>,
-        /// The input whose shape it should match.
+        /// The input whose shape was expected.
         other: &'static str,
         /// The shape that was expected.
         expected: Vec<usize>,
@@ -131,7 +131,7 @@ pub enum LossError {
         /// The undefined operation of [`MeasureContext`](super::MeasureContext).
         operation: &'static str,
     },
-    /// A batch needs more memory than the memory budget. Its backend was enabled without a feature of this crate, so
+    /// A batch needs more memory than the memory budget. The backend was enabled without a feature of this crate, so
     /// automatic differentiation stores all document pairs.
     #[error(
         "{found:?} scores on the backend {backend} need about {} MiB, the memory budget is {} MiB: expected {}a smaller \
@@ -141,7 +141,7 @@ pub enum LossError {
         feature_in_words(*.feature)
     )]
     Budget {
-        /// Name of the backend in burn.
+        /// The name of the backend in burn.
         backend: String,
         /// The feature of this crate that enables the backend and keeps memory within the budget.
         feature: Option<&'static str>,
@@ -247,8 +247,8 @@ impl LossError {
     }
 }
 
-/// The largest parameter, and the inverse of the smallest positive one. Within these bounds, the squares of products
-/// with scores still fit into `f32`.
+/// The largest parameter, and the inverse of the smallest positive one. Within these bounds, squared products of
+/// parameters and scores fit into `f32`.
 const LARGEST: f64 = 1e12;
 
 /// Returns `value` if it is from 1e-12 to 1e12.

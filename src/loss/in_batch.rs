@@ -4,7 +4,7 @@ use burn::tensor::{Bool, Tensor, TensorData};
 
 use super::error::{LossError, positive};
 
-/// Options of [`in_batch`]. By default, scores are dot products, and every list has all documents of the batch.
+/// Options of [`in_batch`]. By default, scores are dot products, and every list contains all documents of the batch.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct InBatchOptions {
@@ -55,8 +55,9 @@ impl InBatchOptions {
         Self { own_hard_negatives, ..self }
     }
 
-    /// Adds a list for each document, which ranks the queries. The mean over the lists then averages both directions.
-    /// There must be as many documents as queries, and each document must be the own positive of exactly one query.
+    /// Adds a list for each document, in which the queries are ranked. The mean over the lists then averages both
+    /// directions. There must be as many documents as queries, and each document must be the own positive of exactly
+    /// one query.
     pub fn symmetric(self) -> Self {
         Self { symmetric: true, ..self }
     }

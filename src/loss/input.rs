@@ -10,8 +10,9 @@ use super::packed::PackedLists;
 use crate::measure::Gain;
 use crate::op::shape::assert_same;
 
-/// The lists that a loss accepts, which are padded [`Lists`] or unpadded [`PackedLists`]. Both may carry document
-/// weights, query weights, and the scores of a teacher. This trait is sealed, so no other type can implement it.
+/// The lists that a loss accepts, which are padded [`Lists`] or unpadded [`PackedLists`]. Padded and packed lists may
+/// carry document weights, query weights, and the scores of a teacher. This trait is sealed, so no other type can
+/// implement it.
 pub trait LossInput: Sealed {}
 
 impl LossInput for Lists {}

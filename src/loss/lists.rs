@@ -8,7 +8,7 @@ use super::error::LossError;
 use crate::measure::{Discount, Gain};
 use crate::op::{Step, at_rank, counted_step_sum, exp2, ideal_dcg, log_softmax, rank, shape::assert_same, step_sum};
 
-/// The input of every loss: the scores, labels and mask of a batch, with padded scores and labels set to 0.
+/// The scores, labels and mask of a batch, as every loss receives them, with padded scores and labels set to 0.
 /// [`Lists::padded`] checks the shapes and creates the lists. [`Lists::packed`] creates [`PackedLists`] from flat
 /// scores.
 ///
@@ -31,13 +31,14 @@ pub struct Lists {
     pub(in crate::loss) query_weights: Option<Tensor<1>>,
     /// The labels as given, `[B, N]`, which a message about an inverted mask needs.
     pub(in crate::loss) given: Tensor<2>,
-    /// Nonzero at the documents whose positions are needed, `[B, N]`; `None` if all are needed.
+    /// A tensor, `[B, N]`, that is nonzero at the documents whose positions are needed; `None` if all positions are
+    /// needed.
     pub(in crate::loss) counted: Option<Tensor<2>>,
-    /// The place of these lists in the batch that they were packed with, or `None` if they were not packed.
+    /// The place of these lists in their packed batch, or `None` if they were not packed.
     pub(in crate::loss) among: Option<Arc<Among>>,
 }
 
-/// The place of lists in the batch that they were packed with.
+/// The place of lists in their packed batch.
 #[derive(Debug)]
 pub(in crate::loss) struct Among {
     /// The number of each list in the packed batch.
@@ -103,8 +104,8 @@ impl Lists {
         self.among.as_ref().map_or(row, |among| among.numbers[row])
     }
 
-    /// Returns the length of the longest packed list, or else the number of places in a row. Approximations are chosen
-    /// for this length.
+    /// Returns the length for which approximations are chosen, which is the longest packed list or else the number of
+    /// places in a row.
     pub(in crate::loss) fn longest(&self) -> usize {
         self.among.as_ref().map_or(self.scores.dims()[1], |among| among.longest)
     }
@@ -123,8 +124,8 @@ impl Lists {
         Self { document_weights: Some(weights), ..self }
     }
 
-    /// Sets a weight for each query, 0 or above, by which [`forward_lists`](super::RankingLoss::forward_lists) reduces
-    /// the losses.
+    /// Sets a weight for each query, 0 or above, which [`forward_lists`](super::RankingLoss::forward_lists) applies to
+    /// the query's loss.
     ///
     /// # Shapes
     /// - `weights`: `[batch]`
@@ -184,17 +185,17 @@ impl Lists {
         Self { counted: counted.map(Tensor::detach), ..self }
     }
 
-    /// Returns 1 at relevant documents (label 1 or above) and 0 elsewhere: `[B, N]`.
+    /// Returns 1 at relevant documents (label 1 or above) and 0 elsewhere, `[B, N]`.
     pub fn relevance(&self) -> Tensor<2> {
         self.labels.clone().greater_equal_elem(1.0).float().cast(self.scores.dtype()) * self.mask.clone()
     }
 
-    /// Returns the number of documents of each query: `[B]`.
+    /// Returns the number of documents of each query, `[B]`.
     pub fn counts(&self) -> Tensor<1> {
         sum_documents(self.mask.clone())
     }
 
-    /// Returns the gain of each document, 0 at padded places: `[B, N]`. Labels outside the domain of the gain give
+    /// Returns the gain of each document, `[B, N]`, 0 at padded places. Labels outside the domain of the gain give
     /// meaningless values; see [`About::check_labels`](super::About::check_labels).
     pub fn gains(&self, gain: &Gain) -> Tensor<2> {
         let y = self.labels.clone();
@@ -209,8 +210,8 @@ impl Lists {
         gains * self.mask.clone()
     }
 
-    /// Returns a tensor `[B, N]` that is nonzero at every document with a gain, or `None` if all documents have one.
-    /// The tensor holds the labels if they suffice, so no gain is computed.
+    /// Returns a tensor `[B, N]` that is nonzero at every document with a gain, or `None` if all documents have one. If
+    /// the labels suffice, the tensor holds the labels, so no gain is computed.
     pub(in crate::loss) fn gaining(&self, gain: &Gain) -> Option<Tensor<2>> {
         match gain {
             Gain::Exp2 | Gain::Linear => Some(self.labels.clone()),
@@ -219,15 +220,15 @@ impl Lists {
         }
     }
 
-    /// Returns the ranks by descending score, counted from 1, with ties broken by position: `[B, N]`. The ranks carry
+    /// Returns the ranks by descending score, `[B, N]`, counted from 1, with ties broken by position. The ranks carry
     /// no gradient.
     pub fn ranks(&self) -> Tensor<2> {
         rank(self.scores.clone(), self.mask.clone())
     }
 
-    /// Subtracts from the scores of each query the score nearest to 0: `[B, N]`, 0 at padded places. Losses that scale
-    /// scores before subtracting them need centered scores. Otherwise, an offset shared by all scores would determine
-    /// the rounding errors. Subtracting a score farther from 0 would add rounding errors of its own size. Centering
+    /// Subtracts the score nearest to 0 from all scores of each query, `[B, N]`; padded places are 0. Losses that scale
+    /// scores before subtracting them need centered scores. Without centering, an offset shared by all scores would
+    /// determine the rounding errors. Subtracting a score farther from 0 would add larger rounding errors. Centering
     /// changes neither the differences of scores nor the gradient.
     pub fn centered(&self) -> Tensor<2> {
         let scores = self.scores.clone().detach();
@@ -236,7 +237,7 @@ impl Lists {
     }
 
     /// Returns the approximate positions `1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation
-    /// 20): `[B, N]`. In a [`Surrogate`](super::Surrogate), documents whose positions the measure does not need have
+    /// 20), `[B, N]`. In a [`Surrogate`](super::Surrogate), documents whose positions the measure does not need have
     /// position 1.
     pub fn approximate_positions(&self, alpha: f64, step: Step) -> Tensor<2> {
         let (scores, mask) = (self.scores.clone(), self.mask.clone());
@@ -260,7 +261,7 @@ impl Lists {
         at_rank(ranks, table) * self.mask.clone()
     }
 
-    /// Returns the largest `sum_i gains_i D(r_i)` of each query over all orders: `[B]`. A value of 0 is replaced by 1,
+    /// Returns the largest `sum_i gains_i D(r_i)` of each query over all orders, `[B]`. A value of 0 is replaced by 1,
     /// so the result can be a divisor.
     ///
     /// # Panics
@@ -272,7 +273,7 @@ impl Lists {
         one_in_place_of_zero(ideal_dcg(gains, self.mask.clone(), discounts))
     }
 
-    /// Returns the logarithm of the softmax of `x` over the documents of each query, 0 at padded places: `[B, N]`.
+    /// Returns the logarithm of the softmax of `x` over the documents of each query, `[B, N]`, 0 at padded places.
     ///
     /// # Panics
     /// Panics if `x` and the scores differ in shape.
@@ -282,12 +283,12 @@ impl Lists {
         log_softmax(x, self.mask.clone())
     }
 
-    /// Returns whether each query has two documents with different labels: `[B]`.
+    /// Returns whether each query has two documents with different labels, `[B]`.
     pub fn has_two_labels(&self) -> Tensor<1, Bool> {
         self.has_two(self.labels.clone())
     }
 
-    /// Returns whether each query has two documents with different gains: `[B]`.
+    /// Returns whether each query has two documents with different gains, `[B]`.
     pub fn has_two_gains(&self, gain: &Gain) -> Tensor<1, Bool> {
         match gain {
             // Only a table gives two labels the same gain.
@@ -305,7 +306,7 @@ impl Lists {
         highest.greater(lowest).squeeze_dim(1)
     }
 
-    /// Returns whether each query has both a relevant and an irrelevant document: `[B]`.
+    /// Returns whether each query has both a relevant and an irrelevant document, `[B]`.
     pub fn has_both_relevances(&self) -> Tensor<1, Bool> {
         let relevant = sum_documents(self.relevance());
         relevant.clone().greater_elem(0.0).bool_and(relevant.lower(self.counts()))
@@ -323,8 +324,8 @@ pub(super) fn check_shapes(scores: &Tensor<2>, labels: &Tensor<2>, mask: &Tensor
     Ok(())
 }
 
-/// Converts a mask that is true at padding into a mask that is true at documents. burn's own masks, such as `mask_pad`
-/// of attention and the result of `generate_padding_mask`, are true at padding.
+/// Converts a mask that is true at padding into a mask that is true at documents. In burn, `mask_pad` of attention and
+/// the result of `generate_padding_mask` are true at padding.
 ///
 /// ```
 /// use burn::nn::attention::generate_padding_mask;

@@ -75,8 +75,8 @@
 //! | `xe_ndcg` | [`XeNdcg`] | bounds NDCG | O(n) |
 //! | `yeti_loss` | [`YetiLoss`] | orders neighbors by what they change NDCG | O(n log n), times the draws |
 //!
-//! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`]. Its row
-//! describes the default, NDCG at approximate positions.
+//! `relaxed_measure` combines any measure of [`MeasureName`] with any relaxation of [`RelaxationName`]. The row of
+//! `relaxed_measure` describes the default, NDCG at approximate positions.
 //!
 //! To turn your own measure into a loss, implement [`PositionMeasure`] and combine it with a [`Relaxation`] in a
 //! [`Surrogate`]. A [`Relaxation`] that you implement works with every measure. Learners accept your own

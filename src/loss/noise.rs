@@ -21,7 +21,7 @@ pub(super) enum Distribution {
     Gumbel,
     /// The standard normal distribution.
     Normal,
-    /// The standard logistic distribution, which the difference of two Gumbel variables has.
+    /// The standard logistic distribution, which is the distribution of the difference of two Gumbel variables.
     Logistic,
 }
 
@@ -78,7 +78,7 @@ impl Noise {
         (0..n).map(|_| distribution.draw(&mut random)).collect()
     }
 
-    /// Returns the noise of each document in draw number `draw`, 0 at padded places: `[B, N]`. The noise carries no
+    /// Returns the noise of each document in draw number `draw`, `[B, N]`, 0 at padded places. The noise carries no
     /// gradient.
     pub fn of_documents(self, distribution: Distribution, draw: usize, lists: &Lists) -> Tensor<2> {
         let [batch, n] = lists.scores.dims();

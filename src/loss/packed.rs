@@ -152,7 +152,7 @@ impl PackedLists {
         Self { labels: scores, ..lists }
     }
 
-    /// Arranges one value `x` per document like the padded lists, and calls `add` on each of them.
+    /// Adds one value per document to the padded lists, by calling `add` on each of them.
     fn with(self, x: &Tensor<1>, add: fn(Lists, Tensor<2>) -> Lists) -> Self {
         let rectangles = self.rectangles.into_iter().map(|Rectangle { lists, rows }| {
             let x = gather(x.clone(), rows.as_ref(), lists.scores.dims());
@@ -166,7 +166,7 @@ impl PackedLists {
         &self.segments
     }
 
-    /// Arranges the values of the padded lists by query: `[queries]`.
+    /// Arranges the values of the padded lists by query, `[queries]`.
     pub(super) fn by_query(&self, values: Vec<Tensor<1>>) -> Tensor<1> {
         let values = Tensor::cat(values, 0);
         match &self.order {

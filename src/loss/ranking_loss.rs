@@ -20,14 +20,13 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// A differentiable ranking loss.
 ///
 /// # The mask
-/// The mask is true at a document and false at padding. burn's own masks (`generate_padding_mask`,
-/// `MhaInput::mask_pad`) are true at padding, so invert them with [`mask_from_padding`](super::mask_from_padding). With
-/// an inverted mask there is usually nothing to learn, so every loss and every gradient is 0.
-/// [`try_forward`](RankingLoss::try_forward) reports a batch with nothing to learn.
+/// The mask is true at a document and false at padding. Masks of burn (`generate_padding_mask`, `MhaInput::mask_pad`)
+/// are true at padding, so invert them with [`mask_from_padding`](super::mask_from_padding). With an inverted mask
+/// there is usually nothing to learn, so every loss and every gradient is 0. [`try_forward`](RankingLoss::try_forward)
+/// reports a batch with nothing to learn.
 ///
 /// # Promises
-/// - Padding never matters: whatever the padded scores and labels hold (even NaN), no bit of the value or gradient
-///   changes.
+/// - The value and gradient are bit for bit the same whatever the padded scores and labels hold, even NaN.
 /// - A query with nothing to learn ([`learnable`](RankingLoss::learnable)) has loss 0 and gradient 0, and counts in a
 ///   mean.
 /// - Permuting the documents of a query permutes the gradient and keeps the value, except that ties are broken by
@@ -59,13 +58,12 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// # Ok::<(), LossError>(())
 /// ```
 pub trait RankingLoss: Debug + Send + Sync {
-    /// Returns the properties of the loss. A wrapper returns the properties of its inner loss with some changes, as in
-    /// `About { held: None, ..inner.about() }`. Outside this crate, a wrapper makes the changes with the `with_`
-    /// methods.
+    /// Returns the properties of the loss. A wrapper returns the properties of its inner loss with some changes.
+    /// Outside this crate, a wrapper makes these changes with the `with_` methods.
     fn about(&self) -> About<'_>;
 
     /// Returns the loss of each query, `[B]`. The caller sets the loss and gradient to 0 for every query with nothing
-    /// to learn. For such queries, the derivatives only need to be finite.
+    /// to learn. For a query with nothing to learn, the derivatives only need to be finite.
     ///
     /// Scores may have any float type, and burn does not mix types. Create constants with
     /// `Tensor::from_data(.., (&device, lists.scores.dtype()))`, or cast them with
@@ -225,8 +223,8 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// also fit the memory budget.
     ///
     /// Returns [`LossError::NothingToLearn`] if no query has anything to learn; `forward` returns loss 0 and gradient 0
-    /// instead. The usual cause is an inverted mask. If some of your batches have nothing to learn, handle this error
-    /// separately.
+    /// instead. The usual cause of this error is an inverted mask. If some of your batches have nothing to learn,
+    /// handle this error separately.
     fn try_forward(&self, lists: &dyn LossInput, reduction: Reduction) -> Result<Tensor<1>, LossError> {
         check_input(lists, self.about().gain, &|lists| self.learnable(lists))?;
         lists.rectangles().into_iter().try_for_each(|lists| lists.check_for(&self.about()))?;

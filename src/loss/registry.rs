@@ -70,7 +70,7 @@ pub fn build(name: &str, params: &Map) -> Result<Box<dyn RankingLoss>, LossError
     })
 }
 
-/// The specification of a loss, as in configuration files: `{ name = "approx_ndcg", alpha = 10 }`.
+/// The specification of a loss, such as the table `{ name = "approx_ndcg", alpha = 10 }` of a configuration file.
 ///
 /// # Annealing
 /// Losses are cheap to build, so a schedule can build a new loss for each epoch or plateau:
@@ -187,10 +187,10 @@ impl LossSpec {
         Ok(self.build()?.about().smoothing)
     }
 
-    /// Sets the default temperature of a learner, unless the loss has no temperature, already sets it, or measures it
-    /// in scores. The default is `times` the temperature that trains a scorer from scratch, in spreads. Without
-    /// `times`, the default is the paper's temperature. A loss for which no temperature in spreads was found also keeps
-    /// its paper's temperature.
+    /// Sets the default temperature of a learner, unless the loss has no temperature, or the specification already sets
+    /// it or measures it in scores. The default is `times` the temperature that trains a scorer from scratch, in
+    /// spreads. Without `times`, the default is the paper's temperature. A loss for which no temperature in spreads was
+    /// found also keeps its paper's temperature.
     ///
     /// ```
     /// use burn_rank::loss::LossSpec;

@@ -1,16 +1,17 @@
 //! The temperature of a surrogate, measured in scores as in the papers, or in spreads of each list's scores.
 //!
 //! A surrogate depends only on the scores divided by its temperature. With a temperature in spreads, the loss of the
-//! scores `s` is the loss of `(s - c) / spread(s)`, where `c` is one of the `n` scores and
+//! scores `s` is the loss of `(s - c) / spread(s)`, where `c` is one of the `n` scores.
 //!
-//! `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 1e-12)`, or 1 if the sum is 0.
+//! The spread is `spread(s) = max(sqrt(sum_i (s_i - mean(s))^2 / n), 1e-12)`, or 1 if the sum is 0.
 //!
 //! With a temperature in spreads, `sigma` and Gumbel noise are measured in standard deviations of the scores, and
 //! `alpha` per standard deviation. The `sigma` of rank indicators is measured in variances. In a list of fewer than 8
 //! documents, neighboring scores are too far apart for the default temperatures. To make the defaults work for lists of
 //! any length, a surrogate of a measure also divides the scores by `(8 / n)^p`, where `p` is
 //! [`Relaxation::short_list_power`](super::Relaxation::short_list_power). A negative `p` enlarges the scores of short
-//! lists. A list of fewer than 4 documents then counts as one of 4, because an even sharper relaxation has no gradient.
+//! lists. With a negative `p`, a list of fewer than 4 documents counts as one of 4, because an even sharper relaxation
+//! has no gradient.
 //!
 //! No gradient passes through the spread, unless a line search requests the gradient of the value
 //! ([`Change::FullGradient`](super::Change::FullGradient)). With a temperature in spreads, multiplying the scores of a
@@ -236,7 +237,7 @@ mod tests {
     use crate::loss::registry::LOSSES;
     use crate::loss::{ApproxNdcgConfig, Explained, LossSpec, RankingLoss, SmoothNdcgConfig, SoftNdcgConfig, explain};
 
-    /// Has enough documents that the length of the list does not change the temperature.
+    /// The labels of a list that is long enough for its length not to change the temperature.
     const LABELS: [f64; 8] = [2.0, 0.0, 1.0, 0.0, 3.0, 0.0, 1.0, 0.0];
     const SCORES: [f64; 8] = [0.75, -1.25, 2.5, 0.875, -0.5, 0.125, -2.0, 1.5];
 

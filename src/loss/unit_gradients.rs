@@ -10,7 +10,7 @@
 //! gradients, because they are not the gradient of the value. For a loss with random draws, the unit gradient is the
 //! direction of the sampled gradient, which is biased.
 //!
-//! Cost: one evaluation of the loss and its gradient, and O(n) time for the length of the gradient.
+//! The cost is one evaluation of the loss and its gradient, and O(n) time for the length of the gradient.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! The loss is `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, where `(t)` is the document at place `t` in
 //! descending order of labels (Xia et al., Listwise approach to learning to rank: theory and algorithm, equation 9).
-//! Ties are broken by position. With a cut-off, the loss is the likelihood of the first `k` places only. If documents
+//! Ties are broken by position. With a cut-off `k`, only the likelihood of the first `k` places counts. If documents
 //! have weights, each place has the weight of its document.
 //!
 //! With a `discount`, the term of place `t` is multiplied by `D(t)`, so the first places count more. ListMLE with a
@@ -11,10 +11,10 @@
 //! same ratios.
 //!
 //! With `shuffle_ties`, documents with the same label are put in a random order. The random order depends on `seed` and
-//! on the ranks of the documents by score; all queries share its noise. The gradient learner draws new noise for each
-//! row at every step; other learners keep one draw.
+//! on the documents' ranks by score, in the same way for every query. The gradient learner draws new noise for each row
+//! at every step; other learners keep one draw.
 //!
-//! Cost: O(n^2) comparisons for the order, and O(n log n) for the suffix sums. The suffix sums are computed as
+//! The cost is O(n^2) comparisons for the order, and O(n log n) for the suffix sums. The suffix sums are computed as
 //! log-sum-exp, so nothing underflows even if scores are far apart. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
@@ -122,7 +122,7 @@ impl RankingLoss for ListMle {
     }
 }
 
-/// Stands for the logarithm of an empty sum. The value is negligible next to any score, but does not overflow.
+/// A stand-in for the logarithm of an empty sum, which is negligible next to any score but does not overflow.
 pub(super) const EMPTY: f32 = f32::MIN / 4.0;
 
 /// Returns the document at each place by descending label, `[B, N]`. Ties are broken by position, and padding comes

@@ -1,7 +1,7 @@
 //! ListNet, the cross entropy of the top-one distributions of labels and scores.
 //!
 //! The loss is `-sum_i softmax(y)_i log softmax(s)_i` (Cao et al., Learning to rank: from pairwise approach to listwise
-//! approach, section 4.3). The labels themselves are the scores of the target. If documents have weights, the target is
+//! approach, section 4.3). The target is the softmax of the labels themselves. If documents have weights, the target is
 //! multiplied by them.
 //!
 //! Cost: O(n). A query whose labels are all equal has loss 0.

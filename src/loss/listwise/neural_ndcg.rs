@@ -8,9 +8,9 @@
 //! With 0 iterations, both forms are the NeuralSort NDCG of TF-Ranking. The surrogate tends to NDCG@k as the
 //! temperature tends to 0. If documents have weights, the gains are multiplied by them, also in `Z`.
 //!
-//! Cost: O(iterations n^2) time and O(iterations n) memory. In long lists on the CPU, only matrix entries that a float
-//! can distinguish from 0 take time. Few such entries remain if the scores are spread out. With 0 iterations, only the
-//! k rows within the cut-off are computed. A query whose labels are all equal has loss 0.
+//! The cost is O(iterations n^2) time and O(iterations n) memory. In long lists on the CPU, only matrix entries that a
+//! float can distinguish from 0 take time, and few remain if the scores are spread out. With 0 iterations, only the k
+//! rows within the cut-off are computed. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -162,7 +162,7 @@ fn ranks(lists: &Lists) -> Tensor<2> {
     index.float().cast(lists.scores.dtype()).unsqueeze::<2>()
 }
 
-/// Returns 1 at the ranks that the documents of a query have, else 0: `[B, N]`.
+/// Returns 1 at the ranks that the documents of a query have, and 0 elsewhere, `[B, N]`.
 fn rank_rows(lists: &Lists) -> Tensor<2> {
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
     let [batch, n] = lists.scores.dims();

@@ -1,16 +1,16 @@
 //! Plackett-Luce NDCG, the expected NDCG of rankings drawn from the Plackett-Luce model of the scores, with PL-Rank-3.
 //!
-//! A ranking `y` is drawn document by document, where document `d` comes next with probability
-//! `pi(d | above) = softmax(s)_d` among the remaining documents. Let `rho_d = G(y_d) / Z`, let `D` be the discounts and
-//! `K` the cut-off, and let `W_k = sum_{k <= x <= K} D(x) rho_{y_x}`. The derivative of the expected NDCG with respect
-//! to `s_d` is the expectation of
+//! A ranking `y` is drawn document by document. Document `d` comes next with probability `pi(d | above) = softmax(s)_d`
+//! among the remaining documents. Let `rho_d = G(y_d) / Z`, let `D` be the discounts and `K` the cut-off, and let
+//! `W_k = sum_{k <= x <= K} D(x) rho_{y_x}`. The derivative of the expected NDCG with respect to `s_d` is the
+//! expectation of
 //!
 //! `W_{r_d + 1} + sum_{k <= min(r_d, K)} pi(d | y_1 .. y_{k-1}) (D(k) rho_d - W_k)`, where `r_d` is the rank of `d` in
 //! `y`
 //!
-//! (Oosterhuis, Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with minimal computational
-//! complexity). The value and gradient are means over `samples` rankings, each drawn by sorting scores with Gumbel
-//! noise. The mean of the gradient over the documents is subtracted, because its expectation is 0.
+//! PL-Rank-3 is due to Oosterhuis, Learning-to-rank at the speed of sampling: Plackett-Luce gradient estimation with
+//! minimal computational complexity. The value and gradient are means over `samples` rankings, each drawn by sorting
+//! scores with Gumbel noise. The mean of the gradient over the documents is subtracted, because its expectation is 0.
 //!
 //! **The gradient is an unbiased estimate** of the gradient of the expected NDCG ([`About::estimates_gradient`]). The
 //! value is a mean over few rankings, so it is constant until two scores swap places, and its own gradient is 0.
@@ -18,7 +18,7 @@
 //! The noise depends on `seed`, the number of the draw, and the document's rank by score; all queries share it. The
 //! gradient learner draws new noise for each row at every step; other learners keep one draw.
 //!
-//! Cost: a sort and O(n log n) prefix sums for each of the `samples` rankings. A query whose labels are all equal has
+//! Each of the `samples` rankings costs a sort and O(n log n) prefix sums. A query whose labels are all equal has
 //! loss 0.
 
 use burn::config::Config;

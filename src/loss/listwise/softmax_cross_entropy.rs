@@ -12,7 +12,7 @@
 //!
 //! If documents have weights, the labels are multiplied by them.
 //!
-//! Cost: O(n), times S. A query whose labels are all equal has loss 0.
+//! The cost is O(n), times S. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -47,13 +47,13 @@ pub struct SoftmaxCrossEntropyConfig {
     /// The number of draws of Gumbel noise, or 0 for no noise.
     #[config(default = 0)]
     pub gumbel_samples: usize,
-    /// The number that divides the scores, noise included; above 0.
+    /// The number, above 0, that divides the scores after the noise is added.
     #[config(default = 1.0)]
     pub temperature: f64,
     /// The seed of the noise, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
     pub seed: u64,
-    /// Whether each row of a batch has its own noise, as in the gradient learner, instead of sharing one noise.
+    /// Whether each row of a batch has its own noise, as in the gradient learner.
     #[config(default = false)]
     pub noise_by_row: bool,
 }

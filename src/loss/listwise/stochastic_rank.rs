@@ -2,11 +2,11 @@
 //!
 //! The noisy scores `b_j = s_j - mu y_j + sigma e_j`, with standard normal `e_j`, determine a ranking. If the noise of
 //! all other documents is fixed, the expectation over the noise of document `i` has a derivative in closed form. NDCG
-//! jumps where `i` passes another document, so the derivative is
+//! jumps where `i` passes another document, so the derivative has one term for each other document:
 //!
 //! `g_i = sum_{j != i} (G_i - G_j) (D(r_j) - D(r_j + 1)) / Z  phi((b_j - s_i + mu y_i) / sigma) / sigma`,
 //!
-//! where `r_j` is the rank of `j` among all documents but `i`, and `phi` is the standard normal density (Ustimenko and
+//! Here `r_j` is the rank of `j` among all documents but `i`, and `phi` is the standard normal density (Ustimenko and
 //! Prokhorenkova, StochasticRank: global optimization of scale-free discrete functions). The parameter `mu` lowers
 //! relevant documents in the noisy order, so ties and near ties count as the worst order. The value and gradient are
 //! means over `samples` draws. The mean of the gradient over the documents is subtracted, because its expectation is 0.
@@ -18,7 +18,8 @@
 //! The noise depends on `seed`, the number of the draw, and the document's rank by score; all queries share it. The
 //! gradient learner draws new noise for each row at every step; other learners keep one draw.
 //!
-//! Cost: O(n^2) memory, and O(n^2) time for each of the `samples` draws. A query whose labels are all equal has loss 0.
+//! The cost is O(n^2) memory, and O(n^2) time for each of the `samples` draws. A query whose labels are all equal has
+//! loss 0.
 
 use burn::config::Config;
 use burn::module::Module;

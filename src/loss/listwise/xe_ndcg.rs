@@ -2,15 +2,15 @@
 //!
 //! The loss is `-sum_i phi_i log softmax(s)_i`, where `phi_i = (2^{y_i} - gamma_i) / sum_j (2^{y_j} - gamma_j)` and
 //! `gamma_i` is in [0, 1] (Bruch, An alternative cross entropy loss for learning-to-rank). With `gamma = 1`, the loss
-//! is a convex bound of minus the logarithm of NDCG. By default, each `gamma_i` is drawn uniformly, as in LightGBM's
-//! `rank_xendcg`. A given number is the `gamma` of all documents.
+//! is a convex upper bound of `-log(NDCG)`. By default, each `gamma_i` is drawn uniformly, as in LightGBM's
+//! `rank_xendcg`. If `gamma` is given, all documents have this `gamma`.
 //!
 //! The drawn numbers depend on `seed` and on the document's rank by score; all queries share them. The gradient learner
 //! draws new numbers for each row at every step; other learners keep one draw.
 //!
 //! Boosted trees take Newton steps with the second derivatives `p_i (1 - p_i)`, where `p = softmax(s)`.
 //!
-//! Cost: O(n), plus a sort if `gamma` is drawn. A query whose labels are all equal has loss 0.
+//! The cost is O(n), plus a sort if `gamma` is drawn. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;
@@ -40,7 +40,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct XeNdcgConfig {
-    /// The number from 0 to 1 that is subtracted from every gain; `None` draws one for each document.
+    /// The number from 0 to 1 that is subtracted from every gain; `None` draws a number for each document.
     pub gamma: Option<f64>,
     /// The seed of the drawn numbers, to which the gradient learner adds the run's seed, epoch and step.
     #[config(default = 0)]
@@ -167,7 +167,7 @@ mod tests {
         );
     }
 
-    /// By Jensen's inequality, the loss of one query is at least minus the logarithm of NDCG at any scores.
+    /// By Jensen's inequality, the loss of one query is at least `-log(NDCG)` at any scores.
     #[test]
     fn it_bounds_the_logarithm_of_ndcg() {
         use crate::measure::{Convention, Measure, Ranking};

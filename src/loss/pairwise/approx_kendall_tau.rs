@@ -1,9 +1,9 @@
 //! Approximate Kendall's tau between scores and labels.
 //!
-//! The surrogate is `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`. It smooths the sign of each score
-//! difference by the logistic step of approximation-framework, equation 19 (`2 sigmoid(t) - 1 = tanh(t / 2)`). The
-//! value is in [-1, 1]. Pairs with equal labels do not count. If documents have weights, the mean is weighted, and each
-//! pair has the weight of its more relevant document.
+//! The surrogate is `sum_{y_i > y_j} tanh(alpha (s_i - s_j) / 2) / #{y_i > y_j}`. The surrogate smooths the sign of
+//! each score difference by the logistic step of approximation-framework, equation 19
+//! (`2 sigmoid(t) - 1 = tanh(t / 2)`). The value is in [-1, 1]. Pairs with equal labels do not count. If documents have
+//! weights, the mean is weighted, and each pair has the weight of its more relevant document.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -30,8 +30,8 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxKendallTau`]. The default temperature trains scorers from scratch; [`paper`](Self::paper)
-/// has the paper's temperature.
+/// Configuration of [`ApproxKendallTau`]. The default temperature suits training from scratch; [`paper`](Self::paper)
+/// uses the paper's temperature.
 #[doc = example!("ApproxKendallTauConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]

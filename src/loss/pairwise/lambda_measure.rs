@@ -10,9 +10,9 @@
 //! `0.01 + |s_i - s_j|`, except in a list of equal scores. `query_normalization` multiplies the loss of a query by
 //! `log2(1 + S) / S`, where `S` is the sum of the magnitudes of its pairs' gradients, each counted for both documents.
 //!
-//! Cost: O(n^2) time and memory, for tensors of pairs. A query whose documents are all relevant or all irrelevant has
-//! loss 0. For expected reciprocal rank, only a query whose labels are all equal has loss 0. Equal scores are ranked by
-//! position.
+//! The cost is O(n^2) time and memory, for tensors of pairs. A query whose documents are all relevant or all irrelevant
+//! has loss 0. For expected reciprocal rank, only a query whose labels are all equal has loss 0. Equal scores are
+//! ranked by position.
 //!
 //! [`lambda_ndcg`]: super::LambdaNdcg
 
@@ -52,7 +52,7 @@ pub struct LambdaMeasureConfig {
     /// The measure whose change is the weight of a pair.
     #[config(default = "SwapMeasure::Ap")]
     pub measure: SwapMeasure,
-    /// The number of top ranks that count. `None` means 5 for precision, and the whole list for other measures.
+    /// The number of top ranks that count; `None` means 5 for precision and the whole list for other measures.
     pub k: Option<usize>,
     /// The label of a perfect document for expected reciprocal rank, from 1 to 30, which is also the largest label
     /// allowed. Other measures ignore it.

@@ -8,8 +8,9 @@
 //!
 //! The cut-offs `k` and `truncation` differ. The discount is 0 beyond rank `k`, so a pair's weight is the change of
 //! NDCG@k when its documents swap places. Only pairs with a document within rank `truncation` count. `Z` is cut off at
-//! `k`, or at `truncation` if `k` is not given. Without `k`, `truncation` is LightGBM's `lambdarank_truncation_level`.
-//! A pair's weight is then the change of DCG over the whole list, divided by the ideal DCG within the truncation.
+//! `k`, or at `truncation` if `k` is not given. Without `k`, `truncation` works like LightGBM's
+//! `lambdarank_truncation_level`, and a pair's weight is the change of DCG over the whole list, divided by the ideal
+//! DCG within the truncation.
 //!
 //! The two normalizations together are LightGBM's `lambdarank_norm`; XGBoost has them as two options. Both
 //! normalizations are treated as constants, so the gradient is no longer the gradient of a function of the scores.
@@ -18,8 +19,8 @@
 //! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes
 //!   of its pairs' gradients, each counted for both documents.
 //!
-//! Cost: O(n^2), or O(k n) in boosted trees. A query whose labels are all equal has loss 0. Equal scores are ranked by
-//! position.
+//! The cost is O(n^2), or O(k n) in boosted trees. A query whose labels are all equal has loss 0. Equal scores are
+//! ranked by position.
 
 use burn::config::Config;
 use burn::module::Module;

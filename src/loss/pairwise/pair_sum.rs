@@ -72,7 +72,7 @@ pub(super) fn sum_over_pairs(lists: &Lists, x: Tensor<2>, loss: PairLoss, mean: 
 }
 
 /// Returns `sum_{j != i} w_ij l(x_i - x_j)` of each document over all others with `mask = 1`, regardless of their
-/// labels: `[B, N]`.
+/// labels, `[B, N]`.
 pub(in crate::loss) fn loss_over_others(
     x: Tensor<2>,
     mask: Tensor<2>,

@@ -42,8 +42,8 @@ impl PairwiseExponentialConfig {
     }
 }
 
-/// The exponential loss, `sum_{y_i > y_j} exp(-(s_i - s_j))`, which is linear beyond `s_j - s_i = 60`, in float64
-/// beyond 680.
+/// The exponential loss, `sum_{y_i > y_j} exp(-(s_i - s_j))`, which becomes linear where `s_j - s_i` exceeds 60 in
+/// float32 or 680 in float64.
 #[doc(alias = "RankBoost")]
 pub type PairwiseExponential = PairSum;
 

@@ -26,7 +26,7 @@ declare! {
 #[derive(Config, Debug)]
 #[non_exhaustive]
 pub struct PairwiseHingeConfig {
-    /// The score difference from which a pair has loss 0; 0 or above.
+    /// The score difference, 0 or above, at which the loss of a pair becomes 0.
     #[config(default = 1.0)]
     pub margin: f64,
     /// Whether to divide the loss by the number of pairs.

@@ -10,7 +10,8 @@
 //! | reciprocal rank, `u_r = 1/r` | of `max(u_r, u_second)` from `p` to `q` if `p` is relevant, of `max(u_r, u_first)` if `q` is, at the first and second relevant document |
 //! | ERR, `u_r = 1/r`, `g` the chance to stop | `abs(g_p - g_q) prod_{m < p} (1 - g_m) (u_p - sum_{p < m < q} u_m g_m prod_{p < o < m} (1 - g_o) - u_q prod_{p < m < q} (1 - g_m))` |
 //!
-//! Except for ERR, the change is a step of one function of the rank, which depends on whether the pair is in order.
+//! Except for ERR, the change is the difference of a function of the rank at `p` and at `q`. This function depends on
+//! whether the pair is in order.
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -56,8 +57,8 @@ pub(super) enum Ranked {
     Stops(Tensor<2>),
 }
 
-/// Returns the change of each swap at `[.., p, q]` for places `p < q`, else 0: `[B, N, N]`. The changes carry no
-/// gradient.
+/// Returns the change of each swap at `[.., p, q]` for places `p < q`, and 0 elsewhere, `[B, N, N]`. The changes carry
+/// no gradient.
 pub(super) fn changes(measure: SwapMeasure, ranked: Ranked, k: usize) -> Tensor<3> {
     let changes = match ranked {
         Ranked::Relevance(relevance) => relevance_changes(measure, relevance, k),
@@ -122,7 +123,7 @@ fn stop_changes(measure: SwapMeasure, stops: Tensor<2>, k: usize) -> Tensor<3> {
 
 /// The changes by swaps in one list, computed on slices.
 pub(super) enum Swaps {
-    /// Changes that are steps of a function of the rank.
+    /// Changes that are differences of a function of the rank.
     Steps {
         relevant: Vec<bool>,
         right: Vec<f64>,

@@ -11,7 +11,7 @@
 //! The noise depends on `seed`, the number of the draw, and the document's rank by score; all queries share it. The
 //! gradient learner draws new noise for each row at every step; other learners keep one draw.
 //!
-//! Cost: O(n log n), times the draws `S`. A query whose gains are all equal has loss 0.
+//! The cost is O(n log n), times the draws `S`. A query whose gains are all equal has loss 0.
 
 use burn::config::Config;
 use burn::module::Module;

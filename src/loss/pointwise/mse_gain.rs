@@ -52,7 +52,7 @@ impl MseGainConfig {
     }
 }
 
-/// The squared error of the gains, `1/n sum_i w_i (s_i - G(y_i))^2`.
+/// The squared error of scores against gains, `1/n sum_i w_i (s_i - G(y_i))^2`.
 #[doc(alias = "pointwise")]
 #[doc(alias = "regression")]
 #[doc(alias = "squared error")]

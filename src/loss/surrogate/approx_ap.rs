@@ -1,8 +1,8 @@
 //! ApproxAP, the average precision at approximate positions.
 //!
 //! The surrogate is `1/|l| sum_i l_i / p_i (1 + sum_{j != i} l_j sigmoid(beta (p_i - p_j)))`, where
-//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 22). The second sigmoid of that
-//! equation is the truncation function of section 4.3. The surrogate tends to AP as `alpha` and `beta` grow (Theorem
+//! `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))` (approximation-framework, equation 22). The second sigmoid of
+//! equation 22 is the truncation function of section 4.3. The surrogate tends to AP as `alpha` and `beta` grow (Theorem
 //! 5).
 //!
 //! Cost: O(n^2). A query whose documents are all relevant or all irrelevant has loss 0.
@@ -27,7 +27,7 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxAp`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// Configuration of [`ApproxAp`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses the
 /// paper's temperature.
 #[doc = example!("ApproxApConfig")]
 #[derive(Config, Debug)]
@@ -39,7 +39,7 @@ pub struct ApproxApConfig {
     /// The steepness of the truncation function, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// The smooth step function that approximate positions add up.
+    /// The smooth step function `phi` of the approximate positions.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }

@@ -1,8 +1,8 @@
 //! ApproxDCG, the unnormalized DCG at approximate positions.
 //!
 //! The surrogate is `sum_i G(y_i) / log2(1 + p_i)`, where `p_i = 1 + sum_{j != i} phi(alpha (s_j - s_i))`
-//! (approximation-framework, equations 20 and 21). Unlike ApproxNDCG, it gives more weight to queries with larger
-//! gains.
+//! (approximation-framework, equations 20 and 21). Unlike ApproxNDCG, ApproxDCG gives more weight to queries with
+//! larger gains.
 //!
 //! Cost: O(n^2). A query whose labels are all equal has loss 0.
 
@@ -27,7 +27,7 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxDcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// Configuration of [`ApproxDcg`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses the
 /// paper's temperature.
 #[doc = example!("ApproxDcgConfig")]
 #[derive(Config, Debug)]
@@ -39,7 +39,7 @@ pub struct ApproxDcgConfig {
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// The smooth step function that approximate positions add up.
+    /// The smooth step function `phi` of the approximate positions.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }

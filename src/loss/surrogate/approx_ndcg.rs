@@ -28,8 +28,8 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxNdcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
-/// paper's temperature.
+/// Configuration of [`ApproxNdcg`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses
+/// the paper's temperature.
 #[doc = example!("ApproxNdcgConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
@@ -45,7 +45,7 @@ pub struct ApproxNdcgConfig {
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
     pub gain: Gain,
-    /// The smooth step function that approximate positions add up.
+    /// The smooth step function `phi` of the approximate positions.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }

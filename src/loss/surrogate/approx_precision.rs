@@ -26,8 +26,8 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxPrecision`]. The default temperature trains scorers from scratch; [`paper`](Self::paper)
-/// has the paper's temperature.
+/// Configuration of [`ApproxPrecision`]. The default temperature suits training from scratch; [`paper`](Self::paper)
+/// uses the paper's temperature.
 #[doc = example!("ApproxPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
@@ -41,7 +41,7 @@ pub struct ApproxPrecisionConfig {
     /// The number of top ranks that count, 1 or more.
     #[config(default = 5)]
     pub k: usize,
-    /// The smooth step function that approximate positions add up.
+    /// The smooth step function `phi` of the approximate positions.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }

@@ -27,7 +27,7 @@ declare! {
     temperature: "alpha", sharper: Larger, paper_value: 10.0, setter: with_alpha,
 }
 
-/// Configuration of [`ApproxRr`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// Configuration of [`ApproxRr`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses the
 /// paper's temperature.
 #[doc = example!("ApproxRrConfig")]
 #[derive(Config, Debug)]
@@ -39,7 +39,7 @@ pub struct ApproxRrConfig {
     /// The steepness of the truncation function, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// The smooth step function that approximate positions add up.
+    /// The smooth step function `phi` of the approximate positions.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }

@@ -16,13 +16,13 @@ pub struct Cell {
 /// The time and memory that one query of n documents takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellCost {
-    /// O(n^2) time and O(n) memory, with the primitives of [`op`](crate::op).
+    /// Takes O(n^2) time and O(n) memory, with the primitives of [`op`](crate::op).
     Linear,
-    /// O(k n^2) time and O(k n) memory, where `k` ranks count.
+    /// Takes O(k n^2) time and O(k n) memory, where `k` ranks count.
     Trials,
-    /// O(n^2) time and memory, for tensors of document pairs.
+    /// Takes O(n^2) time and memory, for tensors of document pairs.
     Pairs,
-    /// O(n^3) time and O(n^2) memory.
+    /// Takes O(n^3) time and O(n^2) memory.
     Cubic,
 }
 
@@ -60,8 +60,8 @@ impl Cell {
         MeasureName::ALL.iter().flat_map(of)
     }
 
-    /// Returns the cost in the rank model with independent trials. In float32 on a CPU, the exact rank model replaces
-    /// one `n` of the time by `log n`. Elsewhere, the exact rank model takes `29 sqrt(1 + ln n)` times as long.
+    /// Returns the cost in the rank model with independent trials. In float32 on a CPU, the exact rank model replaces a
+    /// factor `n` of the time by `log n`. Elsewhere, the exact rank model takes `29 sqrt(1 + ln n)` times as long.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Err, KendallTau, RPrecision, Success};
         use RelaxationName::{

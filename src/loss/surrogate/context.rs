@@ -11,7 +11,7 @@
 //! | [`concordance`](MeasureContext::concordance) pairs in order minus others | the step of the positions | `h` of both documents | chances that one is above the other |
 //!
 //! Positions and ranks are computed once for each list, regardless of the operations that the measure uses.
-//! [`Expected`](super::Expected) states what each operation costs under the expected relaxation.
+//! [`Expected`](super::Expected) states what each operation costs for expected ranks.
 
 use std::cell::{Cell, RefCell};
 
@@ -79,12 +79,12 @@ impl<'a> MeasureContext<'a> {
         self.numbers_per_pair.update(|held| held + numbers_per_pair);
     }
 
-    /// Returns the gain of each document, times its weight if there are weights: `[B, N]`.
+    /// Returns the gain of each document, `[B, N]`, times its weight if there are weights.
     pub fn gains(&self, gain: &Gain) -> Tensor<2> {
         self.lists.weighted(self.lists.gains(gain))
     }
 
-    /// Returns 1 at relevant documents and 0 elsewhere, times the weight of the document if there are weights:
+    /// Returns 1 at relevant documents and 0 elsewhere, times the weight of the document if there are weights,
     /// `[B, N]`.
     pub fn relevance(&self) -> Tensor<2> {
         self.lists.weighted(self.lists.relevance())
@@ -96,7 +96,7 @@ impl<'a> MeasureContext<'a> {
         one_in_place_of_zero(sum_documents(self.relevance()))
     }
 
-    /// Returns `sum_x a_x f(position of x)` over the documents within the cut-off: `[B]`.
+    /// Returns `sum_x a_x f(position of x)` over the documents within the cut-off, `[B]`.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
@@ -116,7 +116,7 @@ impl<'a> MeasureContext<'a> {
         })
     }
 
-    /// Returns `sum_x a_x f(position of x) (b_x + sum of b_y over y above x)` over the documents within the cut-off:
+    /// Returns `sum_x a_x f(position of x) (b_x + sum of b_y over y above x)` over the documents within the cut-off,
     /// `[B]`.
     ///
     /// # Shapes
@@ -130,9 +130,8 @@ impl<'a> MeasureContext<'a> {
         self.with_above(a, f, Some(b), k)
     }
 
-    /// Returns [`sum_with_above`](Self::sum_with_above) with `b = a`, which average precision needs:
-    /// `sum_x a_x f(position of x) (a_x + sum of a_y over y above x)`. With soft indicators, this takes half the time
-    /// of `sum_with_above`.
+    /// Returns `sum_x a_x f(position of x) (a_x + sum of a_y over y above x)`, which average precision needs. The sum
+    /// equals [`sum_with_above`](Self::sum_with_above) with `b = a`, but takes half the time with soft indicators.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
@@ -169,7 +168,7 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// Returns `sum_x a_x f(position of x) [no relevant document above x]` over the documents within the cut-off:
+    /// Returns `sum_x a_x [no relevant document above x] f(position of x)` over the documents within the cut-off,
     /// `[B]`. This sum takes O(n) memory, or O(n log n) with soft indicators.
     ///
     /// # Shapes
@@ -189,7 +188,7 @@ impl<'a> MeasureContext<'a> {
         sum_documents(weigh(a * odds.neg().exp(), f, k, positions))
     }
 
-    /// Returns `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off:
+    /// Returns `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off,
     /// `[B]`. This sum takes O(n^2) memory with positions, or O(n log n) with soft indicators. If `b` is the relevance
     /// and `a` is 0 at irrelevant documents, [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the
     /// same value with less memory.
@@ -224,7 +223,7 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// Returns the relaxed indicator that a relevant document is within the cut-off: `[B]`. This operation takes O(n)
+    /// Returns the relaxed indicator that a relevant document is within the cut-off, `[B]`. This operation takes O(n)
     /// memory.
     pub fn any_relevant_within(&self, k: usize) -> Tensor<1> {
         self.documents_meet.set(true);
@@ -246,7 +245,7 @@ impl<'a> MeasureContext<'a> {
         none.neg() + 1.0
     }
 
-    /// Returns `sum_x a_x [r_x <= k]` with a separate cut-off `k` for each query: `[B]`.
+    /// Returns `sum_x a_x [r_x <= k]` with a separate cut-off `k` for each query, `[B]`.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places
@@ -273,7 +272,7 @@ impl<'a> MeasureContext<'a> {
         })
     }
 
-    /// Returns the number of correctly ordered pairs with different labels, minus the number of inverted ones: `[B]`.
+    /// Returns the number of correctly ordered pairs with different labels, minus the number of inverted ones, `[B]`.
     /// With positions, the concordance takes O(n) memory for the logistic and tanh steps, and O(n^2) memory for other
     /// steps. With soft indicators, the concordance takes O(n^3) time.
     pub fn concordance(&self) -> Tensor<1> {
@@ -299,8 +298,8 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// Returns the number of pairs with different labels, `[B]`. A number of 0 is replaced by 1, so the result can be a
-    /// divisor.
+    /// Returns the number of pairs with different labels, `[B]`. If there are no such pairs, the result is 1, so it can
+    /// be a divisor.
     pub fn pairs(&self) -> Tensor<1> {
         // A hinge of margin 1 between equal scores counts the pairs.
         let Lists { labels, mask, .. } = self.lists;

@@ -11,7 +11,7 @@ use crate::loss::error::{self, LossError, MAX_EXPONENTIAL_LABEL};
 use crate::loss::lists::Lists;
 use crate::measure::{Discount, Gain};
 
-/// DCG, the sum `sum_x G(y_x) D(r_x)`.
+/// DCG, the sum `sum_x D(r_x) G(y_x)`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Dcg {
     /// Gain of a label.
@@ -149,7 +149,8 @@ impl PositionMeasure for AveragePrecision {
 #[doc(alias = "MRR")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ReciprocalRank {
-    /// Whether to use `sum_x l_x / r_x` instead, which is the same for one relevant document (smoothrank, section 4.1).
+    /// Whether to use `sum_x l_x / r_x`, which equals the reciprocal rank for one relevant document (smoothrank,
+    /// section 4.1).
     pub linear: bool,
     /// The number of top ranks that count; `None` counts the whole list.
     pub k: Option<usize>,

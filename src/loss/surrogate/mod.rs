@@ -6,8 +6,8 @@
 //! combinations by name. Your own relaxation may leave operations undefined. A measure that uses an undefined operation
 //! is rejected when the loss is built.
 //!
-//! Cost: O(n^2) for each operation of the measure (see [`MeasureContext`]), times the number of draws for a relaxation
-//! with noise.
+//! The cost is O(n^2) for each operation of the measure (see [`MeasureContext`]), times the number of draws for a
+//! relaxation with noise.
 
 pub(super) mod approx_ap;
 pub(super) mod approx_dcg;

@@ -64,8 +64,8 @@ pub trait PositionMeasure: Debug + Send + Sync {
 
     /// Returns a tensor, `[B, N]`, that is nonzero at the documents whose positions the value depends on. A relaxation
     /// may leave out the positions of other documents. The default, `None`, needs all positions. A measure that
-    /// compares documents, as [`sum_with_above`](MeasureContext::sum_with_above) and
-    /// [`concordance`](MeasureContext::concordance) do, needs all positions.
+    /// compares documents, for example with [`sum_with_above`](MeasureContext::sum_with_above) or
+    /// [`concordance`](MeasureContext::concordance), needs all positions.
     fn counted(&self, _lists: &Lists) -> Option<Tensor<2>> {
         None
     }

@@ -9,7 +9,7 @@
 //! the number of the draw, and the document's place in its list; all queries share it. The gradient learner draws new
 //! noise for each row at every step; other learners keep one draw.
 //!
-//! Cost: O(n^2), times `S`; [`MeasureContext`](super::MeasureContext) and [`Expected`](super::Expected) state the
+//! The cost is O(n^2), times `S`; [`MeasureContext`](super::MeasureContext) and [`Expected`](super::Expected) state the
 //! exceptions. A query in which the measure distinguishes no two documents has loss 0.
 
 use std::sync::Arc;
@@ -56,8 +56,8 @@ pub(in crate::loss) const ENTRY: LossEntry = LossEntry {
 /// The configuration keys of every cell.
 const COMMON: [&str; 6] = ["measure", "relaxation", "bound", "gumbel_samples", "seed", TEMPERATURE_UNIT];
 
-/// Configuration of [`RelaxedMeasure`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has
-/// the paper's temperature. A parameter has no effect if neither the measure nor the relaxation has it.
+/// Configuration of [`RelaxedMeasure`]. The default temperature suits training from scratch; [`paper`](Self::paper)
+/// uses the paper's temperature. A parameter has no effect if neither the measure nor the relaxation has it.
 #[doc = example!("RelaxedMeasureConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
@@ -68,8 +68,8 @@ pub struct RelaxedMeasureConfig {
     /// The relaxation that replaces the ranks.
     #[config(default = "RelaxationName::ApproximatePositions")]
     pub relaxation: RelaxationName,
-    /// The number of top ranks that count. `None` means 5 for a measure that needs a cut-off, and the whole list for
-    /// other measures.
+    /// The number of top ranks that count; `None` means 5 for a measure that needs a cut-off, and the whole list for
+    /// others.
     pub k: Option<usize>,
     /// Gain of a label.
     #[config(default = "Gain::Exp2")]
@@ -80,7 +80,7 @@ pub struct RelaxedMeasureConfig {
     /// The exponent of the power discount, 0 or above; other discounts ignore it.
     #[config(default = 1.0)]
     pub exponent: f64,
-    /// Whether to use `sum_x l_x / r_x` instead of the reciprocal rank, which is the same for one relevant document.
+    /// Whether to use `sum_x l_x / r_x`, which equals the reciprocal rank for one relevant document.
     #[config(default = false)]
     pub linear: bool,
     /// The label of a perfect document, from 1 to 30, which no label may exceed.
@@ -98,22 +98,22 @@ pub struct RelaxedMeasureConfig {
     /// The steepness of cut-offs and comparisons in approximate positions and projected ranks, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// The smooth step function that approximate positions add up.
+    /// The smooth step function `phi` of the approximate positions.
     #[config(default = "Step::Logistic")]
     pub step: Step,
     /// A document's own term in sums over sigmoid ranks, from 0 to 1.
     #[config(default = 1.0)]
     pub diagonal: f64,
-    /// How far smooth indicators move a document that was found below the others; above 0 and below 1/2.
+    /// How far below the others smooth indicators move a document once it is found; above 0 and below 1/2.
     #[config(default = 0.1)]
     pub delta: f64,
     /// The method that computes expectations.
     #[config(default = "RankExpectationMethod::Auto")]
     pub evaluation: RankExpectationMethod,
-    /// The distribution of ranks. `None` means the exact distribution for measures that need it, and SoftRank's model
-    /// for other measures.
+    /// The distribution of ranks; `None` means the exact one for measures that need it, and SoftRank's model for
+    /// others.
     pub model: Option<RankModel>,
-    /// The bound of one minus the measure that is minimized; `None` minimizes one minus the measure itself.
+    /// The bound to minimize in place of one minus the measure; `None` minimizes one minus the measure itself.
     pub bound: Option<TypeOneBound>,
     /// The number of draws of Gumbel noise, or 0 for no noise.
     #[config(default = 0)]

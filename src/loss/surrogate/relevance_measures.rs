@@ -103,7 +103,7 @@ impl PositionMeasure for SuccessAt {
     }
 }
 
-/// R-precision, the precision among as many documents as there are relevant ones.
+/// R-precision, the precision at `k`, where `k` is the number of relevant documents.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RPrecision;
 
@@ -125,8 +125,8 @@ impl PositionMeasure for RPrecision {
     }
 }
 
-/// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. It is the rate at which a reader finds relevant documents,
-/// if the reader continues to the next document with probability `p`.
+/// Rank-biased precision, `(1 - p) sum_x l_x p^(r_x - 1)`. A reader who continues to the next document with probability
+/// `p` finds relevant documents at this rate.
 #[doc(alias = "RBP")]
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankBiasedPrecision {
@@ -167,8 +167,8 @@ impl PositionMeasure for RankBiasedPrecision {
     }
 }
 
-/// Kendall's tau, from -1 to 1. It is the number of correctly ordered pairs minus the number of inverted pairs, divided
-/// by the number of pairs with different labels.
+/// Kendall's tau, the correctly ordered pairs minus the inverted pairs, divided by all pairs with different labels. Its
+/// values are from -1 to 1.
 #[doc(alias = "rank correlation")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct KendallTau;

@@ -26,8 +26,8 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothApIndicator`]. The default temperature trains scorers from scratch; [`paper`](Self::paper)
-/// has the paper's temperature.
+/// Configuration of [`SmoothApIndicator`]. The default temperature suits training from scratch; [`paper`](Self::paper)
+/// uses the paper's temperature.
 #[doc = example!("SmoothApIndicatorConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]

@@ -30,7 +30,7 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothApRank`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has
+/// Configuration of [`SmoothApRank`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses
 /// the paper's temperature.
 #[doc = example!("SmoothApRankConfig")]
 #[derive(Config, Debug)]

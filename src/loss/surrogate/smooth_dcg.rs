@@ -25,7 +25,7 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothDcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// Configuration of [`SmoothDcg`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses the
 /// paper's temperature.
 #[doc = example!("SmoothDcgConfig")]
 #[derive(Config, Debug)]

@@ -1,6 +1,6 @@
 //! SmoothNDCG, the NDCG with soft indicators of "document i is at rank j".
 //!
-//! The surrogate is `1/Z sum_ij G(y_i) D(j) h_ij`, where `h_ij` is the softmax over `i` of `-(s_i - s_d(j))^2 / sigma`
+//! The surrogate is `1/Z sum_ij D(j) h_ij G(y_i)`, where `h_ij` is the softmax over `i` of `-(s_i - s_d(j))^2 / sigma`
 //! (smoothrank, equations 7 and 8). Here `d(j)` is the document at rank `j`, and `D(j) = 1 / log2(1 + j)` is 0 beyond
 //! the cut-off `k`. The surrogate is computed as a sum over documents `d` at their ranks `r(d)`, which are counted by
 //! comparison, so no sort is needed. The surrogate tends to NDCG@k as `sigma` tends to 0. The error is
@@ -29,8 +29,8 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothNdcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
-/// paper's temperature.
+/// Configuration of [`SmoothNdcg`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses
+/// the paper's temperature.
 #[doc = example!("SmoothNdcgConfig")]
 #[derive(Config, Debug)]
 #[non_exhaustive]
@@ -56,7 +56,7 @@ impl SmoothNdcgConfig {
     }
 }
 
-/// The SmoothNDCG loss, `1 - 1/Z sum_ij G(y_i) D(j) h_ij`.
+/// The SmoothNDCG loss, `1 - 1/Z sum_ij D(j) h_ij G(y_i)`.
 #[doc(alias = "SmoothNDCG")]
 #[doc(alias = "SmoothRank")]
 pub type SmoothNdcg = Surrogate<Ndcg>;

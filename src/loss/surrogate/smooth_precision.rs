@@ -1,8 +1,8 @@
 //! SmoothPrecision, the precision at `k` with soft indicators of "document i is at rank j".
 //!
 //! The surrogate is `1/k sum_{j <= k} sum_i l_i h_ij`, where `h_ij` is the softmax over `i` of
-//! `-(s_i - s_d(j))^2 / sigma` (smoothrank, section 4.2). The surrogate tends to precision at `k` as `sigma` tends to
-//! 0.
+//! `-(s_i - s_d(j))^2 / sigma` (smoothrank, section 4.2). The surrogate tends to precision at `k` as `sigma`
+//! tends to 0.
 //!
 //! Cost: O(n^2). The loss is not differentiable where scores tie; ties are broken by position. A query whose documents
 //! are all relevant or all irrelevant has loss 0.
@@ -26,8 +26,8 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothPrecision`]. The default temperature trains scorers from scratch; [`paper`](Self::paper)
-/// has the paper's temperature.
+/// Configuration of [`SmoothPrecision`]. The default temperature suits training from scratch; [`paper`](Self::paper)
+/// uses the paper's temperature.
 #[doc = example!("SmoothPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]
 #[non_exhaustive]

@@ -5,8 +5,8 @@
 //! queries with one relevant document (smoothrank, section 4.1, equation 7). The general form tends to the reciprocal
 //! rank of the first relevant document as `sigma` tends to 0.
 //!
-//! Cost: O(n^2), without an n x n tensor. The loss is not differentiable where scores tie; ties are broken by position.
-//! A query whose documents are all relevant or all irrelevant has loss 0.
+//! The cost is O(n^2), without an n x n tensor. The loss is not differentiable where scores tie; ties are broken by
+//! position. A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
 
@@ -27,7 +27,7 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SmoothRr`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// Configuration of [`SmoothRr`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses the
 /// paper's temperature.
 #[doc = example!("SmoothRrConfig")]
 #[derive(Config, Debug)]

@@ -10,8 +10,9 @@
 //! `model = "exact"`, the expectation is averaged over the noise of the document (see [`RankModel`]); the difference is
 //! small.
 //!
-//! Cost: O(M n) for each relevant document, with M about 14 exponentials in float32. In the exact model, the whole list
-//! takes O(M n log n) (see [`RankModel`]). A query whose documents are all relevant or all irrelevant has loss 0.
+//! The cost is O(M n) for each relevant document, with M about 14 exponentials in float32. In the exact model, the
+//! whole list takes O(M n log n) (see [`RankModel`]). A query whose documents are all relevant or all irrelevant has
+//! loss 0.
 
 use burn::config::Config;
 
@@ -33,7 +34,7 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftAp`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// Configuration of [`SoftAp`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses the
 /// paper's temperature.
 #[doc = example!("SoftApConfig")]
 #[derive(Config, Debug)]

@@ -1,11 +1,11 @@
 //! SoftDCG, the expected DCG of noisy scores, with any gain and discount.
 //!
-//! The surrogate is `sum_j G(y_j) E[D(1 + R_j)]`, where the rank `R_j`, from 0, is a sum of independent trials "k beats
+//! The surrogate is `sum_j E[D(1 + R_j)] G(y_j)`, where the rank `R_j`, from 0, is a sum of independent trials "k beats
 //! j" (softrank-directness, section III). The expected DCG is not divided by the ideal DCG. The surrogate tends to
 //! DCG@k as `sigma` tends to 0.
 //!
 //! With `model = "exact"`, the trials are independent only once the noise of the document is fixed (see [`RankModel`]).
-//! [`SoftNdcg`](super::SoftNdcg) has the same cost and states it.
+//! The cost is the same as the cost of [`SoftNdcg`](super::SoftNdcg).
 //!
 //! A query whose labels are all equal has loss 0.
 
@@ -31,7 +31,7 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftDcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// Configuration of [`SoftDcg`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses the
 /// paper's temperature.
 #[doc = example!("SoftDcgConfig")]
 #[derive(Config, Debug)]
@@ -72,7 +72,7 @@ impl SoftDcgConfig {
     }
 }
 
-/// The SoftDCG loss, `- sum_j G(y_j) E[D(1 + R_j)]`.
+/// The SoftDCG loss, `- sum_j E[D(1 + R_j)] G(y_j)`.
 #[doc(alias = "SoftRank")]
 pub type SoftDcg = Surrogate<Dcg>;
 

@@ -9,7 +9,7 @@
 //! SoftRank's model, `model = "independent"`, costs less. With the independent model, however, tied documents at which
 //! readers stop lower each other's value.
 //!
-//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]). With independent trials, each
+//! The cost is O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]). With independent trials, each
 //! document with a label above 0 takes O(M n). A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
@@ -32,7 +32,7 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftErr`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// Configuration of [`SoftErr`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses the
 /// paper's temperature.
 #[doc = example!("SoftErrConfig")]
 #[derive(Config, Debug)]

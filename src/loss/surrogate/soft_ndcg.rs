@@ -1,14 +1,14 @@
 //! SoftNDCG, the expected NDCG of noisy scores.
 //!
-//! The surrogate is `1/Z sum_j G(y_j) E[D(1 + R_j)]`, where the rank `R_j`, from 0, is a sum of independent trials "k
+//! The surrogate is `1/Z sum_j E[D(1 + R_j)] G(y_j)`, where the rank `R_j`, from 0, is a sum of independent trials "k
 //! beats j" (softrank-directness, section III). SoftNDCG uses the expectation of the discount, not the discount of the
 //! expected rank, which is smaller by Jensen's inequality. The surrogate tends to NDCG@k as `sigma` tends to 0, within
 //! the bound of Theorem 2.
 //!
-//! Cost: O(M n^2) for log2, natural, power, Zipf and exponential discounts, with M about 14 exponentials in float32. A
-//! cut-off takes O(k n^2), and the recursion takes O(n^3) (see [`RankExpectationMethod`]). With `model = "exact"`, the
-//! trials are independent only once the noise of the document is fixed. The exact model takes O(M n log n), or O(k n
-//! log n) with a cut-off (see [`RankModel`]).
+//! The cost is O(M n^2) for log2, natural, power, Zipf and exponential discounts, with M about 14 exponentials in
+//! float32. A cut-off takes O(k n^2), and the recursion takes O(n^3) (see [`RankExpectationMethod`]). With
+//! `model = "exact"`, the trials are independent only once the noise of the document is fixed. The exact model takes
+//! O(M n log n), or O(k n log n) with a cut-off (see [`RankModel`]).
 //!
 //! A query whose labels are all equal has loss 0.
 
@@ -34,7 +34,7 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftNdcg`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// Configuration of [`SoftNdcg`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses the
 /// paper's temperature.
 #[doc = example!("SoftNdcgConfig")]
 #[derive(Config, Debug)]
@@ -76,7 +76,7 @@ impl SoftNdcgConfig {
     }
 }
 
-/// The SoftNDCG loss, `1 - 1/Z sum_j G(y_j) E[D(1 + R_j)]`.
+/// The SoftNDCG loss, `1 - 1/Z sum_j E[D(1 + R_j)] G(y_j)`.
 #[doc(alias = "SoftRank")]
 #[doc(alias = "SoftNDCG")]
 pub type SoftNdcg = Surrogate<Ndcg>;

@@ -29,7 +29,7 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftPrecision`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has
+/// Configuration of [`SoftPrecision`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses
 /// the paper's temperature.
 #[doc = example!("SoftPrecisionConfig", ".with_k(1)")]
 #[derive(Config, Debug)]

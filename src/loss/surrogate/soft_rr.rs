@@ -12,7 +12,7 @@
 //! tied relevant documents lower each other's value. With `R` tied relevant documents at the top, the value is
 //! `R 2^(1 - R)` instead of 1.
 //!
-//! Cost: O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]). With independent trials, each
+//! The cost is O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]). With independent trials, each
 //! relevant document takes O(M n). A query whose documents are all relevant or all irrelevant has loss 0.
 
 use burn::config::Config;
@@ -35,7 +35,7 @@ declare! {
     temperature: "sigma", sharper: Smaller, paper_value: 1.0, setter: with_sigma,
 }
 
-/// Configuration of [`SoftRr`]. The default temperature trains scorers from scratch; [`paper`](Self::paper) has the
+/// Configuration of [`SoftRr`]. The default temperature suits training from scratch; [`paper`](Self::paper) uses the
 /// paper's temperature.
 #[doc = example!("SoftRrConfig")]
 #[derive(Config, Debug)]

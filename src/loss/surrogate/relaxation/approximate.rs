@@ -21,7 +21,7 @@ pub struct Approximate {
     /// The steepness of cut-offs and comparisons by the truncation function of section 4.3, above 0.
     #[config(default = 10.0)]
     pub beta: f64,
-    /// The smooth step function that approximate positions add up.
+    /// The smooth step function `phi` of the approximate positions.
     #[config(default = "Step::Logistic")]
     pub step: Step,
 }

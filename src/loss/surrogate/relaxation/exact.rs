@@ -6,9 +6,9 @@ use crate::loss::lists::Lists;
 /// The exact ranks, which have no gradient.
 ///
 /// Equal scores keep their order in the list. One minus the mean loss is not the mean of the measure, because a list
-/// with nothing to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0. Such a list would
-/// count as perfect, whatever value a convention gives it. [`metric::evaluate`](crate::metric::evaluate) computes
-/// measures of tensors under a convention.
+/// with nothing to learn (see [`learnable`](crate::loss::PositionMeasure::learnable)) has loss 0. A list with nothing
+/// to learn would count as perfect, whatever value a convention gives it. [`metric::evaluate`](crate::metric::evaluate)
+/// computes measures of tensors under a convention.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Exact;
 

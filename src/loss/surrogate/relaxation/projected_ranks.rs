@@ -8,9 +8,9 @@
 //! of the blocks are treated as constants. If neighboring scores are more than `sigma` apart, the positions equal the
 //! ranks and have no gradient.
 //!
-//! The value `v_r` is `max_{a <= r} min_{b >= r}` of the mean from `a` to `b`. Tensor operations compute it in O(n^2)
-//! time and memory, without reading anything back from the device. Pooling adjacent violators would take O(n) time, but
-//! one document after the other.
+//! The value `v_r` is `max_{a <= r} min_{b >= r}` of the mean from `a` to `b`. Tensor operations compute `v_r` in
+//! O(n^2) time and memory, without reading anything back from the device. Pooling adjacent violators would take O(n)
+//! time, but has to treat one document after the other.
 
 use std::sync::Arc;
 

@@ -138,7 +138,7 @@ pub trait Relaxation: Debug + Send + Sync {
 pub enum Relaxed {
     /// Every document has a real position.
     Positions(Positions),
-    /// Every rank has a weighted mixture of documents.
+    /// Every rank holds a weighted mixture of documents.
     Indicators(Indicators),
     /// Ranks are random, and expectations replace values.
     Expectations(Box<dyn RankExpectations>),
@@ -146,9 +146,10 @@ pub enum Relaxed {
 
 /// A weighted mixture of documents at each whole rank.
 pub struct Indicators {
-    /// Maps one value per document to the value found at the rank of each document, both `[batch, documents]`.
+    /// Maps one value per document, `[batch, documents]`, to the values found at the documents' ranks,
+    /// `[batch, documents]`.
     pub at_ranks: Box<dyn Fn(Tensor<2>) -> Tensor<2>>,
-    /// The rank of each document, from 1: `[batch, documents]`.
+    /// The rank of each document, `[batch, documents]`, counted from 1.
     pub ranks: Tensor<2>,
     /// Computes the weight of every document at every rank; see [`Indicators::matrix`].
     matrix: Option<Box<dyn Fn() -> Tensor<3>>>,
@@ -224,10 +225,10 @@ impl Indicators {
 /// Expectations over random ranks `R`. A closure that computes [`of_rank`](Self::of_rank) implements this trait and
 /// leaves the other expectations undefined.
 pub trait RankExpectations {
-    /// Returns `E[f(R_x)]` within the cut-off `k`: `[batch, documents]`.
+    /// Returns `E[f(R_x)]` within the cut-off `k`, `[batch, documents]`.
     fn of_rank(&self, f: &PositionFunction, k: Option<usize>) -> Tensor<2>;
 
-    /// Returns `a_x E[f(R_x) (b_x + sum of b_y over y above x)]` within the cut-off `k`: `[batch, documents]`.
+    /// Returns `a_x E[f(R_x) (b_x + sum of b_y over y above x)]` within the cut-off `k`, `[batch, documents]`.
     ///
     /// # Errors
     /// Returns the name of the operation if it is undefined, for [`LossError::Undefined`]. Whether it is undefined must
@@ -242,7 +243,7 @@ pub trait RankExpectations {
         Err("sum_with_above")
     }
 
-    /// Returns `a_x E[f(R_x) prod of (1 - b_y) over y above x]` within the cut-off `k`: `[batch, documents]`.
+    /// Returns `a_x E[f(R_x) prod of (1 - b_y) over y above x]` within the cut-off `k`, `[batch, documents]`.
     ///
     /// # Errors
     /// Returns the errors of [`with_above`](Self::with_above).
@@ -264,7 +265,7 @@ pub trait RankExpectations {
         Err("sum_within")
     }
 
-    /// Returns the probability that document `y` is above document `x`, at `[.., x, y]`:
+    /// Returns the probability that document `y` is above document `x`, at `[.., x, y]`,
     /// `[batch, documents, documents]`.
     ///
     /// # Errors
@@ -284,11 +285,11 @@ impl<F: Fn(&PositionFunction, Option<usize>) -> Tensor<2>> RankExpectations for 
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Positions {
-    /// The position of each document, 1 or above: `[batch, documents]`.
+    /// The position of each document, `[batch, documents]`, 1 or above.
     pub positions: Tensor<2>,
     /// The steepness, per position, of the sigmoid that approximates "within the cut-off".
     pub cutoff: f64,
-    /// The values by which documents are compared, `[batch, documents]`; a larger value is above a smaller one.
+    /// The values by which documents are compared, `[batch, documents]`; documents with larger values are above.
     pub order: Tensor<2>,
     /// The steepness, per unit of `order`, of the sigmoid that approximates "above".
     pub comparison: f64,
@@ -302,7 +303,7 @@ pub struct Positions {
 /// The smooth step `step(steepness (by_y - by_x))` that approximates "document `y` is above document `x`".
 #[derive(Debug, Clone)]
 pub struct PairSteps {
-    /// The values by which documents are compared, `[batch, documents]`; a larger value is above a smaller one.
+    /// The values by which documents are compared, `[batch, documents]`; documents with larger values are above.
     pub by: Tensor<2>,
     /// The steepness of the step, per unit of `by`.
     pub steepness: f64,

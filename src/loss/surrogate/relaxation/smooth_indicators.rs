@@ -31,7 +31,7 @@ const NUMBERS_PER_CELL: u64 = 22;
 pub struct SmoothIndicators {
     /// The steepness `alpha`, above 0.
     pub temperature: Temperature,
-    /// How far a document that was found is moved below the others; above 0 and below 1/2.
+    /// How far below the others a document is moved once it is found; above 0 and below 1/2.
     #[config(default = 0.1)]
     pub delta: f64,
     /// The number of top ranks that the measure needs; `None` computes all ranks.

@@ -27,7 +27,7 @@ use crate::loss::lists::{Lists, discount_table};
 use crate::measure::Discount;
 use crate::op::{Above, AboveExpectation, ExponentialTerm, above_expectation, asked, noisy_rank_recursion};
 
-/// A discount of the rank, whose expectation over the rank distribution is computed.
+/// A rank discount, and how its expectation over the rank distribution is computed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectedDiscount {
     /// Discount of a rank.
@@ -69,7 +69,7 @@ impl ExpectedDiscount {
     /// their errors.
     ///
     /// The error of the fit is at most 1e-8 in float64. In float32, the error is at most 2e-6 or, if that is more,
-    /// `2e-9 n` with `n` rounded up to a power of two, because that many rounding errors add up.
+    /// `2e-9 n` with `n` rounded up to a power of two. The bound grows with `n` because `n` rounding errors add up.
     ///
     /// # Errors
     /// Returns an error if the discount is not completely monotone, or if there are too many documents for the

@@ -7,9 +7,10 @@
 //! float32. An unconstrained fit could have coefficients that cancel. The discount `2^-r` and a constant discount are
 //! exactly one term each.
 //!
-//! Cost: one search per process for each combination of discount, power of two above `n`, tolerance and precision. With
-//! the tolerances of SoftRank on one core, a search takes less than 0.1 s for up to 1000 documents. For 10^4 documents,
-//! a search takes about 0.05 s in float32 and 0.25 s in float64, and for 10^5 documents 0.2 s and 1 s.
+//! The cost is one search per process for each combination of discount, power of two above `n`, tolerance and
+//! precision. With the tolerances of SoftRank on one core, a search takes less than 0.1 s for up to 1000 documents. A
+//! search for 10^4 documents takes about 0.05 s in float32 and 0.25 s in float64; for 10^5 documents, it takes 0.2 s
+//! and 1 s.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -28,7 +29,7 @@ const HIGHEST_RATES: [f64; 3] = [2.5, 4.0, 6.0];
 const MEASURED: usize = 3;
 /// The exponent of a power discount below which the rate 0 joins the grid.
 const FLAT: f64 = 0.2;
-/// The number of reweighting rounds, which turn least squares into the smallest maximum error.
+/// The number of rounds that reweight the least-squares fit toward the smallest maximum error.
 const REWEIGHTINGS: usize = 6;
 
 /// The reason why a discount cannot be written as a sum of exponentials.
@@ -75,7 +76,7 @@ pub struct ExponentialFit {
 }
 
 impl ExponentialFit {
-    /// Returns the largest absolute error for scores of the given type, float64 or else float32.
+    /// Returns the largest absolute error for float64 scores or, for any other type, for float32 scores.
     pub fn error(&self, scores: DType) -> f64 {
         if scores == DType::F64 { self.error_f64 } else { self.error_f64.max(self.error_f32) }
     }
@@ -193,7 +194,7 @@ fn geometric(low: f64, high: f64, count: usize) -> Vec<f64> {
 }
 
 /// Returns the ranks, from 0, at which the fit is made. The first ranks are all included, and later ranks follow a
-/// geometric progression. A sum of exponentials this smooth cannot have a large error only between the sampled ranks.
+/// geometric progression. The sum of exponentials is so smooth that its error between these ranks is not much larger.
 fn sampled_ranks(length: usize) -> Vec<usize> {
     let dense = length.min(24);
     let mut ranks: Vec<usize> = (0..dense).collect();

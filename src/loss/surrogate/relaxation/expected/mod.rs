@@ -2,14 +2,15 @@
 //!
 //! Every operation of a measure has an expectation under this relaxation. Sums that compare two documents are cheap for
 //! completely monotone discounts `D` without a cut-off. Such a discount is a sum of exponentials,
-//! `D(1 + r) = sum_m c_m z_m^r`. If every `y` beats `x` independently with probability `pi_yx`, then
+//! `D(1 + r) = sum_m c_m z_m^r`. If every `y` beats `x` independently with probability `pi_yx`, each exponential has
+//! these expectations:
 //!
 //! - `E[z^R] = P = prod_y (1 + pi_yx (z - 1))`,
 //! - `E[z^R sum of b_y above x] = P sum_y b_y pi_yx z / (1 + pi_yx (z - 1))`,
 //! - `E[z^R prod of (1 - b_y) above x] = prod_y (1 + pi_yx (z (1 - b_y) - 1))`.
 //!
-//! Cost: O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64). With a
-//! cut-off `k`, or another function of the rank, [`above_recursion`] follows the rank distribution trial by trial in
+//! The cost is O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64). With
+//! a cut-off `k`, or another function of the rank, [`above_recursion`] follows the rank distribution trial by trial in
 //! O(k n). With [`RankModel::Exact`], all documents together take O(M n log n) or O(k n log n) in float32 on a CPU.
 //! Elsewhere, the exact model takes `Q` times as long as independent trials, with `Q` about `29 sqrt(1 + ln n)`. The
 //! memory is stated at [`above_expectation`] and [`above_recursion`].
@@ -144,7 +145,7 @@ struct ExpectedRanks {
 }
 
 impl ExpectedRanks {
-    /// Returns `a_x E[f(R_x) A_x]`, where `A_x` combines `b` over the documents above `x`, as `above` says.
+    /// Returns `a_x E[A_x f(R_x)]`, where `A_x` combines `b` over the documents above `x`, as `above` says.
     fn meeting(&self, above: Above, a: Tensor<2>, f: &PositionFunction, b: Tensor<2>, k: Option<usize>) -> Tensor<2> {
         let (scores, mask) = (self.lists.scores.clone(), self.lists.mask.clone());
         let [batch, n] = scores.dims();

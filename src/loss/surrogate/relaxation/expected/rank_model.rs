@@ -1,4 +1,4 @@
-//! Models of how the trials of a document depend on each other, and the comparisons of documents that follow.
+//! Models of how the comparisons of a document with all others depend on each other.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +10,16 @@ use crate::op::{Comparison, ScoreNoise};
 #[serde(rename_all = "snake_case")]
 pub enum RankModel {
     /// SoftRank's model, in which other documents beat a document independently, although all are compared with the
-    /// same noise of that document. The probability that no tied document beats another one is too small in this model.
-    /// With `R` tied relevant documents at the top, the expected reciprocal rank is `R 2^(1 - R)` instead of 1.
+    /// same noise of that document. In this model, the probability that none of the tied documents beats a given one is
+    /// too small. With `R` tied relevant documents at the top, the expected reciprocal rank is `R 2^(1 - R)` instead
+    /// of 1.
     #[default]
     Independent,
     /// The exact distribution of ranks, in which others beat a document independently only once its noise is fixed.
     /// Expectations are averaged over the noise of the document. In float32, the fused kernels of the CPU share the
     /// values of the noise among all documents. These kernels take O(n log n) time for `n` documents, with an error
     /// below 2e-7 up to a million documents. In float64 and on other devices, each document needs `29 sqrt(1 + ln n)`
-    /// values of its noise. This takes O(n^2 log n) time, with an error below 1e-6 up to 5000 documents.
+    /// values of its noise. The evaluation then takes O(n^2 log n) time, with an error below 1e-6 up to 5000 documents.
     Exact,
 }
 
