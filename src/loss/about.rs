@@ -49,8 +49,7 @@ pub struct About<'a> {
     /// With document weights, a sum over documents becomes a weighted sum, and a mean becomes a weighted mean. A pair
     /// of documents has the weight of the more relevant one. A surrogate multiplies the gain or relevance of each
     /// document by its weight, also in the ideal value. Document weights of 1 leave the loss bit for bit unchanged. A
-    /// loss that does not read [`Lists::document_weights`](super::Lists::document_weights) does not accept document
-    /// weights.
+    /// loss accepts document weights only if it reads [`Lists::document_weights`](super::Lists::document_weights).
     pub document_weights: Result<(), &'static str>,
     /// The temperature of the loss, which annealing and SmoothRank change. A loss with a temperature must also support
     /// [`Change::Parameter`].
@@ -58,9 +57,9 @@ pub struct About<'a> {
     /// The second derivatives in closed form, if the loss has them; boosted trees use them for Newton steps.
     pub curvature: Option<&'a dyn Curved>,
     /// The quantity that the gradient treats as constant although it depends on the scores, such as the spread of the
-    /// scores or the rank-dependent weights of pairs. `None` means that the gradient is the exact gradient of the
-    /// value. A line search, which compares values, requests [`Change::FullGradient`] from a loss with a held quantity,
-    /// or rejects the loss.
+    /// scores or the weights of pairs. `None` means that the gradient is the exact gradient of the value. A line
+    /// search, which compares values, requests [`Change::FullGradient`] from a loss with a held quantity, or rejects
+    /// the loss.
     pub held: Option<&'static str>,
     /// Whether the gradient is an unbiased estimate of the gradient of the expected value over the loss's noise. Losses
     /// over sampled rankings set this flag, because their value is constant nearly everywhere.

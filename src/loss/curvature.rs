@@ -34,7 +34,7 @@ impl Derivatives {
 
 /// Returns the documents in descending order of score; ties keep their order.
 pub(super) fn by_score(scores: &[f64]) -> Vec<usize> {
-    // Sorting looks up no score.
+    // Sorting pairs of score and document avoids looking up scores in comparisons.
     let mut order: Vec<(f64, usize)> = scores.iter().copied().zip(0..).collect();
     order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     order.into_iter().map(|(_, document)| document).collect()

@@ -14,8 +14,8 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// Averages estimates of NDCG@k over `draws` draws. `of` estimates one draw from each document's gain divided by
-    /// the ideal DCG, `[B, N]`.
+    /// Averages estimates of NDCG@k over `draws` draws. The function `of` computes the estimate of one draw from the
+    /// gains divided by the ideal DCG, `[B, N]`.
     pub fn ndcg(
         lists: &Lists,
         gain: &Gain,
@@ -44,7 +44,7 @@ impl Estimate {
         let count = one_in_place_of_zero(lists.counts());
         let common = (sum_documents(self.slopes.clone()) / count).unsqueeze_dim::<2>(1);
         let slopes = (self.slopes - common) * lists.mask.clone();
-        // 0 (NaN where a score is), with a gradient.
+        // The value is 0, or NaN where a score is NaN, but it has a gradient.
         let moved = lists.scores.clone() - lists.scores.clone().detach();
         (self.value.detach() + sum_documents(slopes.detach() * moved)).neg() + 1.0
     }

@@ -77,9 +77,9 @@ impl InBatchOptions {
 /// - output: scores, labels and mask (true for a document), `[B, M]`, or `[2 B, B]` for a symmetric batch
 ///
 /// # Errors
-/// Returns an error that names the query if it has no positive, names a row that does not exist, or lists a document as
-/// both a positive and a hard negative. Also returns an error if shapes differ or the temperature is out of range. In a
-/// symmetric batch, each document must be the own positive of exactly one query.
+/// Returns an error that names the query if it has no positive or names a row that does not exist. A document that is
+/// both a positive and a hard negative is an error too. Also returns an error if shapes differ or the temperature is
+/// out of range. In a symmetric batch, each document must be the own positive of exactly one query.
 ///
 /// ```
 /// use burn::tensor::{Device, Distribution, Tensor};

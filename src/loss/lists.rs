@@ -156,7 +156,7 @@ impl Lists {
     /// ```
     ///
     /// # Shapes
-    /// - `scores`: `[batch, documents]`, with any values at padded places; they carry no gradient
+    /// - `scores`: `[batch, documents]`, with any values at padded places; the scores of the teacher carry no gradient
     ///
     /// # Panics
     /// Panics if the teacher's scores and the lists differ in shape.
@@ -185,7 +185,7 @@ impl Lists {
         Self { counted: counted.map(Tensor::detach), ..self }
     }
 
-    /// Returns 1 at relevant documents (label 1 or above) and 0 elsewhere, `[B, N]`.
+    /// Returns a tensor `[B, N]` that is 1 at relevant documents (label 1 or above) and 0 elsewhere.
     pub fn relevance(&self) -> Tensor<2> {
         self.labels.clone().greater_equal_elem(1.0).float().cast(self.scores.dtype()) * self.mask.clone()
     }
@@ -350,7 +350,7 @@ pub fn sum_documents(x: Tensor<2>) -> Tensor<1> {
 /// Returns the document at each rank, `[B, N]`, from the ranks counted from 1 that [`rank`] returns.
 pub(super) fn order_of_ranks(ranks: Tensor<2>) -> Tensor<2, Int> {
     let [batch, n] = ranks.dims();
-    // In range even where scores that are not numbers have no ranks.
+    // The clamp keeps indices in range even where scores are NaN and have no ranks.
     let places = (ranks - 1.0).int().clamp(0, n as i64 - 1);
     let documents = Tensor::<1, Int>::arange(0..n as i64, &places.device()).unsqueeze::<2>().expand([batch, n]);
     places.zeros_like().scatter(1, places, documents, IndexingUpdateOp::Add).clamp(0, n as i64 - 1)

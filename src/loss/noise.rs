@@ -21,7 +21,7 @@ pub(super) enum Distribution {
     Gumbel,
     /// The standard normal distribution.
     Normal,
-    /// The standard logistic distribution, which is the distribution of the difference of two Gumbel variables.
+    /// The standard logistic distribution. The difference of two standard Gumbel variables has this distribution.
     Logistic,
 }
 
@@ -37,12 +37,12 @@ impl Distribution {
     }
 
     fn draw(self, random: &mut ChaCha8Rng) -> f64 {
-        // In (0, 1) without its ends, so that every logarithm is finite.
+        // The ends of (0, 1) are excluded, so every logarithm is finite.
         let mut uniform = || random.random::<f64>().clamp(f64::EPSILON, 1.0 - f64::EPSILON);
         match self {
             Self::Uniform => uniform(),
             Self::Gumbel => -(-uniform().ln()).ln(),
-            // Box and Muller's transform.
+            // The Box-Muller transform.
             Self::Normal => (-2.0 * uniform().ln()).sqrt() * (TAU * uniform()).cos(),
             Self::Logistic => {
                 let uniform = uniform();

@@ -20,7 +20,7 @@ pub(super) type Changed = Result<Option<Box<dyn RankingLoss>>, LossError>;
 /// A differentiable ranking loss.
 ///
 /// # The mask
-/// The mask is true at a document and false at padding. Masks of burn (`generate_padding_mask`, `MhaInput::mask_pad`)
+/// The mask is true at a document and false at padding. Masks from burn (`generate_padding_mask`, `MhaInput::mask_pad`)
 /// are true at padding, so invert them with [`mask_from_padding`](super::mask_from_padding). With an inverted mask
 /// there is usually nothing to learn, so every loss and every gradient is 0. [`try_forward`](RankingLoss::try_forward)
 /// reports a batch with nothing to learn.
@@ -218,9 +218,9 @@ pub trait RankingLoss: Debug + Send + Sync {
     /// Returns an error if there are no documents, if a document's score is not finite, or if its label is outside the
     /// domain of the gain. The error names the query and the document. Every weight must be finite and not negative,
     /// and there must be one query weight per query. Document weights are an error if the loss does not accept them.
-    /// Also returns an error if the device does not compute in the type of the scores, or if the lists do not fit into
-    /// the free memory ([`About::check_memory`]). On a backend that no feature of this crate enabled, the batch must
-    /// also fit the memory budget.
+    /// The device must compute in the type of the scores, and the lists must fit into the free memory
+    /// ([`About::check_memory`]). On a backend that no feature of this crate enabled, the batch must also fit the
+    /// memory budget.
     ///
     /// Returns [`LossError::NothingToLearn`] if no query has anything to learn; `forward` returns loss 0 and gradient 0
     /// instead. The usual cause of this error is an inverted mask. If some of your batches have nothing to learn,
@@ -236,8 +236,8 @@ impl Lists {
     /// Returns the loss of each query, `[B]`. Whether a query has something to learn depends only on its labels.
     ///
     /// # Panics
-    /// Panics if the lists have document weights that the loss does not accept ([`About::document_weights`]), or if the
-    /// lists do not fit into the free memory ([`About::check_memory`]).
+    /// Panics if the lists have document weights that the loss does not accept ([`About::document_weights`]). Also
+    /// panics if the lists do not fit into the free memory ([`About::check_memory`]).
     #[track_caller]
     pub fn losses<L: RankingLoss + ?Sized>(&self, loss: &L) -> Tensor<1> {
         let about = loss.about();
@@ -272,7 +272,7 @@ impl PackedLists {
     }
 }
 
-/// Returns the queries of a dataset in which a loss has nothing to learn, in order. The labels of query `q` are
+/// Returns, in order, the queries of a dataset in which a loss has nothing to learn. The labels of query `q` are
 /// `labels[offsets[q]..offsets[q + 1]]`.
 ///
 /// # Errors

@@ -111,7 +111,7 @@ impl Lists {
 
     /// Divides the centered scores by the spread of `seen(centered scores)` times `max(8 / n, 1)^power`.
     fn over_spread(&self, power: i32, seen: fn(Tensor<2>) -> Tensor<2>) -> Self {
-        // Centered first: an offset that all scores share would set the size of the rounding errors.
+        // The scores are centered first, because an offset shared by all scores would determine the rounding errors.
         let centered = self.centered();
         let spread = spread(self, seen(centered.clone()));
         let scores = centered / if power == 0 { spread } else { spread * of_short_list(self, power) };
@@ -129,7 +129,7 @@ const LARGEST_GROWING: f64 = 2.0;
 fn of_short_list(lists: &Lists, power: i32) -> Tensor<2> {
     let largest = if power < 0 { LARGEST_GROWING } else { SHORT };
     let ratio = (one_in_place_of_zero(lists.counts()).unsqueeze_dim::<2>(1).recip() * SHORT).clamp(1.0, largest);
-    // Products, not `powi`: 1 stays 1 on every backend.
+    // Products instead of `powi` keep 1 exactly 1 on every backend.
     let factor = (1..power.unsigned_abs()).fold(ratio.clone(), |product, _| product * ratio.clone());
     if power < 0 { factor.recip() } else { factor }
 }
@@ -140,7 +140,7 @@ fn spread(lists: &Lists, centered: Tensor<2>) -> Tensor<2> {
     let mean = centered.clone().sum_dim(1) / count.clone();
     let deviation = (centered - mean) * lists.mask.clone();
     let variance = (deviation.clone() * deviation).sum_dim(1) / count;
-    // Masked before the root, whose slope at 0 is infinite.
+    // The variance is masked before the root, because the root has an infinite slope at 0.
     let constant = variance.clone().equal_elem(0.0);
     variance.mask_fill(constant, 1.0).sqrt().clamp_min(SMALLEST)
 }

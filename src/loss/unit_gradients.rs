@@ -77,7 +77,7 @@ impl From<Box<dyn RankingLoss>> for UnitGradients {
 
 /// Divides the gradients `[B, N]` of each query by their length, or by 1e-6 if that is larger.
 fn unit(gradients: Tensor<2>) -> Tensor<2> {
-    // Over the largest first, so that no square overflows.
+    // Gradients are divided by the largest first, so no square overflows.
     let largest = gradients.clone().abs().max_dim(1);
     let none = largest.clone().equal_elem(0.0);
     let largest = largest.mask_fill(none, 1.0);
@@ -107,7 +107,7 @@ impl RankingLoss for UnitGradients {
 
     fn changed(&self, change: Change<'_>) -> Changed {
         match change {
-            // The length is held in any case.
+            // The length is held constant in any case.
             Change::FullGradient => Ok(None),
             _ => Ok(self.loss.changed(change)?.map(|loss| Box::new(Self::from(loss)) as _)),
         }
@@ -117,7 +117,7 @@ impl RankingLoss for UnitGradients {
         if !lists.scores.device().is_autodiff() {
             return self.loss.query_losses(lists);
         }
-        // A separate graph: in the caller's graph the gradient already includes the weights of queries.
+        // A separate graph is needed, because the gradient in the caller's graph already includes the query weights.
         let leaf = lists.scores.clone().detach().require_grad();
         let losses = self.loss.query_losses(&Lists { scores: leaf.clone(), ..lists.clone() });
         let mut gradients = losses.clone().sum().backward();
@@ -125,7 +125,7 @@ impl RankingLoss for UnitGradients {
         let gradient = leaf.grad_remove(&mut gradients);
         let direction = gradient.map_or_else(|| lists.mask.zeros_like(), |found| Tensor::from_inner(unit(found)));
         let direction = direction * lists.mask.clone();
-        // No more than 0, whose derivatives are the direction.
+        // This is 0, but its derivative is the direction.
         let moved = lists.scores.clone() - lists.scores.clone().detach();
         losses.detach() + sum_documents(moved * direction)
     }

@@ -105,7 +105,7 @@ impl RankingLoss for ListMle {
         };
         // Padding comes last in this order.
         let padded = lists.padded.clone().int().gather(1, order.clone()).greater_elem(0);
-        // An offset that all scores share would cost the logarithms digits.
+        // An offset shared by all scores would cost digits in the logarithms.
         let scores = lists.centered().gather(1, order.clone());
         let [_, n] = scores.dims();
         let tails = suffix_log_sum_exp(scores.clone().mask_fill(padded.clone(), EMPTY));

@@ -9,7 +9,7 @@
 //! temperature tends to 0. If documents have weights, the gains are multiplied by them, also in `Z`.
 //!
 //! The cost is O(iterations n^2) time and O(iterations n) memory. In long lists on the CPU, only matrix entries that a
-//! float can distinguish from 0 take time, and few remain if the scores are spread out. With 0 iterations, only the k
+//! float distinguishes from 0 take time. Few entries remain if the scores are spread out. With 0 iterations, only the k
 //! rows within the cut-off are computed. A query whose labels are all equal has loss 0.
 
 use burn::config::Config;
@@ -133,7 +133,7 @@ impl RankingLoss for NeuralNdcg {
             transposed: self.transposed,
             ranks: self.k.unwrap_or(usize::MAX),
         };
-        // An offset that all scores share adds the same to every logit of a row.
+        // An offset shared by all scores adds the same amount to every logit of a row.
         let found = neural_sort_sum(lists.centered(), gains, lists.mask.clone(), sort);
         let discounts = Tensor::<1>::from_data(discounts.as_slice(), options);
         let dcg = sum_documents(found * discounts.unsqueeze::<2>());
@@ -141,8 +141,8 @@ impl RankingLoss for NeuralNdcg {
     }
 }
 
-/// Returns NeuralSort's matrix, `[B, N (rank), N (document)]`. Rows beyond the number of documents and padded columns
-/// are 0.
+/// Returns NeuralSort's matrix, `[B, N (rank), N (document)]`. Padded columns and the rows beyond the number of
+/// documents are 0.
 pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
     let spread = distance_sum(lists.scores.clone(), lists.mask.clone());
@@ -150,7 +150,7 @@ pub fn neural_sort(lists: &Lists, temperature: f64) -> Tensor<3> {
     let scores = lists.centered().unsqueeze_dim::<3>(1);
     let logits = (slope.unsqueeze_dim::<3>(2) * scores - spread.unsqueeze_dim::<3>(1)) * (1.0 / temperature);
     let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.shape());
-    // Finite, so that a row of padding only is not 0 / 0.
+    // The fill value is finite, so a row with only padding does not give 0 / 0.
     let p = softmax(logits.mask_fill(padded, -1e30), 2);
     p * rank_rows(lists).unsqueeze_dim::<3>(2) * lists.mask.clone().unsqueeze_dim::<3>(1)
 }
@@ -162,7 +162,7 @@ fn ranks(lists: &Lists) -> Tensor<2> {
     index.float().cast(lists.scores.dtype()).unsqueeze::<2>()
 }
 
-/// Returns 1 at the ranks that the documents of a query have, and 0 elsewhere, `[B, N]`.
+/// Returns a tensor `[B, N]` that is 1 at the ranks of a query's documents and 0 beyond them.
 fn rank_rows(lists: &Lists) -> Tensor<2> {
     let documents: Tensor<2> = lists.counts().unsqueeze_dim(1);
     let [batch, n] = lists.scores.dims();

@@ -125,16 +125,16 @@ impl PlackettLuceNdcg {
         let discounts = Tensor::<1>::from_data(table.as_slice(), options).unsqueeze::<2>().expand([batch, n]);
         let placed = worth.clone() * discounts.clone();
         let value = sum_documents(placed.clone());
-        // W_k, and the part of it that is below rank k.
+        // `W_k`, and its part below rank k.
         let from_here = placed.clone().flip([1]).cumsum(1).flip([1]);
         let below = from_here.clone() - placed;
-        // log of the sum of exponentials that is left at each rank.
+        // The logarithm of the sum of the exponentials that remain at each rank.
         let left = suffix_log_sum_exp(scores.clone().mask_fill(padded.clone(), EMPTY)).mask_fill(padded.clone(), 0.0);
-        // sum_{k <= r} v_k exp(s_r - left_k), of values 0 or above, in logarithms.
+        // Computes sum_{k <= r} v_k exp(s_r - left_k) in logarithms, for values of 0 or above.
         let chances = |values: Tensor<2>| {
             let none = values.clone().lower_equal_elem(0.0);
             let logs = (values.mask_fill(none.clone(), 1.0).log() - left.clone()).mask_fill(none, EMPTY);
-            // At padded places nothing bounds the exponent.
+            // The exponent is unbounded at padded places.
             (prefix_log_sum_exp(logs) + scores.clone()).mask_fill(padded.clone(), EMPTY).exp()
         };
         let slopes = below + worth * chances(discounts) - chances(from_here);
@@ -151,7 +151,7 @@ fn prefix_log_sum_exp(mut x: Tensor<2>) -> Tensor<2> {
     while d < n {
         let beyond = Tensor::<2>::full([batch, d], EMPTY, (&x.device(), x.dtype()));
         let shifted = Tensor::cat(vec![beyond, x.clone().narrow(1, 0, n - d)], 1);
-        // Exact where either is the logarithm of an empty sum, unlike the form with a gradient.
+        // Unlike the form with a gradient, this is exact where either sum is empty.
         let smaller = (x.clone() - shifted.clone()).abs().neg().exp().log1p();
         x = x.max_pair(shifted) + smaller;
         d *= 2;

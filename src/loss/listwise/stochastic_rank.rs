@@ -159,7 +159,7 @@ impl StochasticRank {
         let steps: Vec<f64> = discounts.windows(2).map(|pair| pair[0] - pair[1]).collect();
         let step = |ranks: Tensor<2>| -> Tensor<3> { at_rank(ranks, steps.clone()).unsqueeze_dim(1) };
         let square = [worth.dims()[0], n, n];
-        // A document that is above leaves the other one rank higher.
+        // Without a document above it, the other document is one rank higher.
         let above = differences(&ranks).greater_elem(0.0);
         let step =
             step(ranks.clone()).expand(square).mask_where(above, step((ranks - 1.0).clamp_min(1.0)).expand(square));
@@ -167,7 +167,7 @@ impl StochasticRank {
         let to: Tensor<3> = noisy.unsqueeze_dim(1);
         let distance = (to - from) * self.sigma.recip();
         let density = (distance.square() * -0.5).exp() * (1.0 / (self.sigma * std::f64::consts::TAU.sqrt()));
-        // A document is worth as much as itself: no term of j = i.
+        // The term j = i is 0, because a document is worth as much as itself.
         let gained = differences(worth).neg();
         let slopes = gained * step * density * lists.mask.clone().unsqueeze_dim::<3>(1);
         Estimate { value, slopes: slopes.sum_dim(2).squeeze_dim::<2>(2) * lists.mask.clone() }

@@ -83,7 +83,7 @@ impl RankingLoss for ApproxKendallTau {
     }
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
-        // As the cell of Kendall's tau and approximate positions.
+        // This is the same as Kendall's tau under approximate positions.
         let lists = &self.scale.of(lists, 2);
         // tanh(t / 2) = 1 - 2 sigmoid(-t)
         let misplaced = sum_over_pairs(lists, lists.centered() * self.alpha, PairLoss::SoftZeroOne, true);

@@ -123,7 +123,7 @@ impl RankingLoss for LambdaLoss {
             let weight = lambda_weight(lists, &self.gain, [self.k; 2], (absolute, gap), None);
             pair_loss(scores.clone(), lists.labels.clone(), mask.clone(), &weight, PairLoss::Logistic) * LOG2_E
         };
-        // The value of a document here is the sum over the pairs that it is the first of.
+        // The value of a document is the sum over the pairs in which it comes first.
         sum_documents(lists.weighted(match self.weights {
             LambdaLossWeights::NdcgLoss1 => {
                 let discount = lists.discounts_at(lists.ranks(), &Discount::Log2, self.k);

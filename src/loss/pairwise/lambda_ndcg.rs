@@ -9,11 +9,11 @@
 //! The cut-offs `k` and `truncation` differ. The discount is 0 beyond rank `k`, so a pair's weight is the change of
 //! NDCG@k when its documents swap places. Only pairs with a document within rank `truncation` count. `Z` is cut off at
 //! `k`, or at `truncation` if `k` is not given. Without `k`, `truncation` works like LightGBM's
-//! `lambdarank_truncation_level`, and a pair's weight is the change of DCG over the whole list, divided by the ideal
-//! DCG within the truncation.
+//! `lambdarank_truncation_level`. Without `k`, a pair's weight is the change of DCG over the whole list, divided by the
+//! ideal DCG within the truncation.
 //!
-//! The two normalizations together are LightGBM's `lambdarank_norm`; XGBoost has them as two options. Both
-//! normalizations are treated as constants, so the gradient is no longer the gradient of a function of the scores.
+//! The two normalizations together are LightGBM's `lambdarank_norm`; XGBoost has them as two options. The gradient
+//! treats both normalizations as constants, so it is no longer the gradient of a function of the scores.
 //!
 //! * `score_normalization` divides the weight of a pair by `0.01 + |s_i - s_j|`, except in a list of equal scores.
 //! * `query_normalization` multiplies the loss of a query by `log2(1 + S) / S`, where `S` is the sum of the magnitudes
@@ -131,7 +131,7 @@ impl RankingLoss for LambdaNdcg {
         let distance = self.score_normalization.then_some(SCORE_OFFSET);
         let weight = lambda_weight(lists, &self.gain, [self.k, self.ideal_cutoff()], (1.0, 0.0), distance);
         let (scores, labels, mask) = (lists.centered() * self.sigma, lists.labels.clone(), lists.mask.clone());
-        // Pairs of two documents beyond the truncation are taken away again.
+        // Pairs of two documents beyond the truncation are subtracted again.
         let beyond = self.truncation.map(|last| {
             let within = lists.ranks().lower_equal_elem(last as f64);
             mask.clone().mask_fill(within, 0.0)

@@ -10,8 +10,8 @@
 //! | reciprocal rank, `u_r = 1/r` | of `max(u_r, u_second)` from `p` to `q` if `p` is relevant, of `max(u_r, u_first)` if `q` is, at the first and second relevant document |
 //! | ERR, `u_r = 1/r`, `g` the chance to stop | `abs(g_p - g_q) prod_{m < p} (1 - g_m) (u_p - sum_{p < m < q} u_m g_m prod_{p < o < m} (1 - g_o) - u_q prod_{p < m < q} (1 - g_m))` |
 //!
-//! Except for ERR, the change is the difference of a function of the rank at `p` and at `q`. This function depends on
-//! whether the pair is in order.
+//! Except for ERR, the change is the difference of a function of the rank at `p` and at `q`. The function differs
+//! between pairs in order and pairs out of order.
 
 use burn::tensor::Tensor;
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ fn stop_changes(measure: SwapMeasure, stops: Tensor<2>, k: usize) -> Tensor<3> {
     let [batch, n] = stops.dims();
     let u = values_like(measure, k, &stops).expand([batch, n]);
     let goes_on = stops.clone().neg() + 1.0;
-    // Before each place: the product, or the sum, over those that precede it.
+    // Shifts running products or sums by one place, so each covers only the preceding places.
     let before = |all: Tensor<3>, start: f64| {
         let first = all.clone().narrow(2, 0, 1).full_like(start);
         Tensor::cat(vec![first, all.narrow(2, 0, n - 1)], 2)
@@ -143,7 +143,7 @@ impl Swaps {
         let values = measure.values(labels.len(), k);
         let relevant: Vec<bool> = labels.iter().map(|label| *label >= 1.0).collect();
         let total = relevant.iter().filter(|relevant| **relevant).count().max(1) as f64;
-        // Down to each rank: how many relevant documents, and the sum of their values.
+        // The number of relevant documents down to each rank, and the sum of their values.
         let (mut count, mut sum) = (0.0, 0.0);
         let found = relevant.iter().zip(&values).map(|(relevant, value)| {
             let one = if *relevant { 1.0 } else { 0.0 };

@@ -94,7 +94,7 @@ impl RankingLoss for YetiLoss {
 
     fn query_losses(&self, lists: &Lists) -> Tensor<1> {
         if lists.scores.dims()[1] < 2 {
-            // No neighbors: 0 (NaN where a score is), with a gradient.
+            // Without neighbors, the loss is 0, or NaN where a score is NaN, but it has a gradient.
             return sum_documents(lists.scores.clone() * 0.0);
         }
         let gains = lists.gains(&self.gain);

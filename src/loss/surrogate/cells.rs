@@ -61,7 +61,8 @@ impl Cell {
     }
 
     /// Returns the cost in the rank model with independent trials. In float32 on a CPU, the exact rank model replaces a
-    /// factor `n` of the time by `log n`. Elsewhere, the exact rank model takes `29 sqrt(1 + ln n)` times as long.
+    /// factor `n` of the time by `log n`. In float64 or on other devices, the exact rank model takes
+    /// `29 sqrt(1 + ln n)` times as long.
     pub fn cost(self) -> CellCost {
         use MeasureName::{Err, KendallTau, RPrecision, Success};
         use RelaxationName::{

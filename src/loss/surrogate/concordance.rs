@@ -33,7 +33,7 @@ pub(super) fn by_steps(lists: &Lists, steps: &PairSteps, pairs: impl Fn() -> Ten
 /// Returns `exp(t) / 2` for `t < 0` and `1 - exp(-t) / 2` otherwise, without an exponential that overflows.
 fn laplace(t: Tensor<3>) -> Tensor<3> {
     let below = t.clone().lower_elem(0.0);
-    // Not the absolute value, whose derivative at 0 is 0.
+    // The absolute value would not do, because its derivative at 0 is 0.
     let small = t.clone().neg().mask_where(below.clone(), t).exp() * 0.5;
     (small.clone().neg() + 1.0).mask_where(below, small)
 }

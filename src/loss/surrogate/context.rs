@@ -84,8 +84,8 @@ impl<'a> MeasureContext<'a> {
         self.lists.weighted(self.lists.gains(gain))
     }
 
-    /// Returns 1 at relevant documents and 0 elsewhere, times the weight of the document if there are weights,
-    /// `[B, N]`.
+    /// Returns a tensor `[B, N]` that is 1 at relevant documents and 0 elsewhere, times the document weights if there
+    /// are any.
     pub fn relevance(&self) -> Tensor<2> {
         self.lists.weighted(self.lists.relevance())
     }
@@ -169,7 +169,7 @@ impl<'a> MeasureContext<'a> {
     }
 
     /// Returns `sum_x a_x [no relevant document above x] f(position of x)` over the documents within the cut-off,
-    /// `[B]`. This sum takes O(n) memory, or O(n log n) with soft indicators.
+    /// `[B]`. The sum takes O(n) memory, or O(n log n) with soft indicators.
     ///
     /// # Shapes
     /// - `a`: `[batch, documents]`, 0 at padded places and at documents that are not relevant
@@ -182,14 +182,14 @@ impl<'a> MeasureContext<'a> {
         self.documents_meet.set(true);
         let relevance = self.lists.relevance();
         let Relaxed::Positions(positions) = &self.relaxed else { return self.sum_with_none_above(a, f, relevance, k) };
-        // 1 - sigmoid(t) = exp(-log(1 + exp(t))). With a sum of logarithms no factor vanishes.
+        // 1 - sigmoid(t) = exp(-log(1 + exp(t))). In a sum of logarithms, no factor vanishes.
         let depth = positions.order.clone() * positions.comparison;
         let odds = loss_over_others(depth, relevance, &PairWeight::Unit, PairLoss::Logistic);
         sum_documents(weigh(a * odds.neg().exp(), f, k, positions))
     }
 
     /// Returns `sum_x a_x f(position of x) prod of (1 - b_y) over y above x` over the documents within the cut-off,
-    /// `[B]`. This sum takes O(n^2) memory with positions, or O(n log n) with soft indicators. If `b` is the relevance
+    /// `[B]`. The sum takes O(n^2) memory with positions, or O(n log n) with soft indicators. If `b` is the relevance
     /// and `a` is 0 at irrelevant documents, [`sum_with_no_relevant_above`](Self::sum_with_no_relevant_above) gives the
     /// same value with less memory.
     ///
@@ -207,7 +207,7 @@ impl<'a> MeasureContext<'a> {
                 self.holds(NONE_ABOVE);
                 let [_, n] = a.dims();
                 let others = Tensor::<2>::eye(n, &a.device()).cast(a.dtype()).neg() + 1.0;
-                // 1 - b sigmoid(t) = 1 - b + b sigmoid(-t), which a sigmoid near 1 leaves its digits.
+                // 1 - b sigmoid(t) = 1 - b + b sigmoid(-t), which keeps its digits if the sigmoid is near 1.
                 let below = sigmoid(differences(&positions.order) * -positions.comparison);
                 let b = others.unsqueeze_dim::<3>(0) * b.unsqueeze_dim::<3>(1);
                 let none = (b.clone().neg() + 1.0 + b * below).prod_dim(2).squeeze_dim(2);
@@ -223,14 +223,14 @@ impl<'a> MeasureContext<'a> {
         }
     }
 
-    /// Returns the relaxed indicator that a relevant document is within the cut-off, `[B]`. This operation takes O(n)
-    /// memory.
+    /// Returns the relaxed indicator that a relevant document is within the cut-off, `[B]`. Finding a relevant document
+    /// takes O(n) memory.
     pub fn any_relevant_within(&self, k: usize) -> Tensor<1> {
         self.documents_meet.set(true);
         let relevance = self.lists.relevance();
         let none = match &self.relaxed {
             Relaxed::Positions(Positions { positions, cutoff, .. }) => {
-                // 1 - sigmoid(t) = sigmoid(-t). With a sum of logarithms no factor vanishes.
+                // 1 - sigmoid(t) = sigmoid(-t). In a sum of logarithms, no factor vanishes.
                 let outside = (positions.clone() - (k as f64 + 0.5)) * *cutoff;
                 sum_documents(relevance * log_sigmoid(outside)).exp()
             }

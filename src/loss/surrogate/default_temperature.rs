@@ -15,21 +15,21 @@ impl Cell {
         match self.relaxation {
             RelaxationName::ApproximatePositions => 20.0 / times,
             RelaxationName::SigmoidRanks => 0.05 * times,
-            // In variances.
+            // The temperature is in variances.
             RelaxationName::RankIndicators => 0.02 * times * times,
             RelaxationName::ExpectedRanks => 0.1 * times,
             // The weights grow with the number of documents.
             RelaxationName::NeuralSort => 5.0 * times,
             RelaxationName::SoftSort => 0.15 * times,
             RelaxationName::SmoothIndicators => 5.0 / times,
-            // Without a gradient between documents further apart: where few ranks count, more of them must meet.
+            // Documents further apart have no gradient, so a measure of few ranks needs a larger temperature.
             RelaxationName::ProjectedRanks => times * if falls_gradually(self.measure) { 0.0125 } else { 0.05 },
         }
     }
 }
 
-/// Returns the default temperature of a registered loss, from its name and parameters. The result is `None` for a loss
-/// that is not a cell, because no temperature was searched for it.
+/// Returns the default temperature of a registered loss, from its name and parameters. A loss that is not a measure
+/// under a relaxation has none, because no temperature was searched for it.
 pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
     let cell = match name {
         relaxed_measure::NAME => {

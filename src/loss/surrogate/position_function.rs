@@ -81,7 +81,7 @@ impl PositionFunction {
     }
 
     fn computed_at_ranks(&self, n: usize) -> Vec<f64> {
-        // The values are constants, so they are computed on the host wherever the scores are.
+        // The values are constants, so they are computed on the host, wherever the scores are.
         let ranks = Tensor::<1, Int>::arange(1..n as i64 + 1, &crate::device::host()).float();
         // Not every GPU has double precision.
         let ranks = if cfg!(any(feature = "flex", test)) { ranks.cast(DType::F64) } else { ranks };

@@ -91,9 +91,10 @@ pub struct RelaxedMeasureConfig {
     pub persistence: f64,
     /// The temperature of the relaxation, above 0; `None` uses its default in spreads. For approximate positions and
     /// smooth indicators, the temperature is the steepness `alpha`. For the other relaxations, the temperature is
-    /// `sigma`. The `sigma` of sigmoid ranks is the smoothing, and the `sigma` of rank indicators is the smoothing in
-    /// squared scores. The `sigma` of expected ranks is the standard deviation of a score. The `sigma` of neural and
-    /// soft sort is the temperature of the sort, and the `sigma` of projected ranks is the strength in scores per rank.
+    /// `sigma`. For sigmoid ranks and rank indicators, `sigma` is the smoothing, which rank indicators measure in
+    /// squared scores. For expected ranks, `sigma` is the standard deviation of a score. For neural and soft sort,
+    /// `sigma` is the temperature of the sort. For projected ranks, `sigma` is the strength of the regularization in
+    /// scores per rank.
     pub temperature: Option<Temperature>,
     /// The steepness of cut-offs and comparisons in approximate positions and projected ranks, above 0.
     #[config(default = 10.0)]

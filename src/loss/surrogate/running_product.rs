@@ -18,7 +18,7 @@ pub(super) fn product_above(ranks: Tensor<2>, factors: Tensor<2>) -> Tensor<2> {
         products = products.clone() * moved(products, reach);
         reach *= 2;
     }
-    // In range even where scores that are not numbers have no ranks.
+    // The clamp keeps indices in range even where scores are NaN and have no ranks.
     products.gather(1, (ranks - 1.0).int().clamp(0, n as i64 - 1))
 }
 

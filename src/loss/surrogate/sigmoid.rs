@@ -1,6 +1,6 @@
 //! The logistic function and its logarithm, with derivatives that stay accurate where the function is near 1. In burn,
 //! these derivatives are `value (1 - value)` and one minus the value. If the value is near 1, rounding leaves few
-//! digits of burn's derivatives, and none for arguments from 17 on in float32.
+//! digits of burn's derivatives, and none for arguments of 17 and above in float32.
 
 use burn::tensor::{Bool, Tensor, activation};
 
@@ -18,7 +18,7 @@ pub(super) fn log_sigmoid<const D: usize>(t: Tensor<D>) -> Tensor<D> {
 
 /// Returns whether `t` is above 0, and the smaller of `sigmoid(t)` and `sigmoid(-t)`.
 fn smaller<const D: usize>(t: Tensor<D>) -> (Tensor<D, Bool>, Tensor<D>) {
-    // Not the absolute value, whose derivative at 0 is 0.
+    // The absolute value would not do, because its derivative at 0 is 0.
     let above = t.clone().greater_elem(0.0);
     let smaller = activation::sigmoid(t.clone().mask_where(above.clone(), t.neg()));
     (above, smaller)

@@ -5,7 +5,7 @@
 //! DCG@k as `sigma` tends to 0.
 //!
 //! With `model = "exact"`, the trials are independent only once the noise of the document is fixed (see [`RankModel`]).
-//! The cost is the same as the cost of [`SoftNdcg`](super::SoftNdcg).
+//! The cost is the same as for [`SoftNdcg`](super::SoftNdcg).
 //!
 //! A query whose labels are all equal has loss 0.
 

@@ -29,7 +29,7 @@ pub struct Surrogate<M> {
     bound: Option<TypeOneBound>,
     /// The unit of the temperature of the relaxation.
     scale: Scale,
-    /// Whether a document's contribution to the measure depends on other documents beyond their effect on its rank.
+    /// Whether the measure compares documents, so that a document's contribution depends on more than its rank.
     documents_meet: bool,
     /// The number of values that the measure stores per document pair.
     numbers_per_pair: u64,
@@ -43,7 +43,7 @@ impl<M> Clone for Surrogate<M> {
     }
 }
 
-// Not derived: `#[derive(Module)]` would ask every measure to be a module.
+// Not derived, because `#[derive(Module)]` would require every measure to be a module.
 impl<T: Debug + Send + Sync> Module for Surrogate<T> {
     burn::empty!(module);
 }
@@ -168,7 +168,7 @@ impl<M: PositionMeasure> Surrogate<M> {
         if self.relaxation.is_differentiable() {
             return mean;
         }
-        // Ties the value to the scores, so that a backward pass finds a gradient of 0.
+        // Ties the value to the scores, so a backward pass finds a gradient of 0.
         mean + sum_documents(lists.scores.clone() * 0.0)
     }
 }
@@ -178,7 +178,7 @@ impl<M: PositionMeasure + 'static> RankingLoss for Surrogate<M> {
         let measured =
             About::new(self.name, if self.bound.is_some() { Orientation::Loss } else { self.measure.orientation() });
         let about = About { gain: self.measure.gain(), ..measured.with_lengths(self) };
-        // A weighted document in average precision and its like would also change what others add.
+        // In measures such as average precision, the weight of a document would also change what others add.
         let document_weights = match self.documents_meet {
             true => {
                 Err("its measure is not a sum over documents, as DCG, NDCG and precision are, so that no document has \

@@ -80,7 +80,7 @@ impl Relaxation for GumbelNoise {
             true => perturbed_by_list(lists, scores, self.seed, draw),
             false => perturbed(scores, self.seed, draw),
         };
-        // The noise at padded places is removed again.
+        // Removes the noise at padded places.
         let scores = noisy * lists.mask.clone();
         self.relaxation.relax(&Lists { scores, ..lists.clone() }, sample % inner)
     }

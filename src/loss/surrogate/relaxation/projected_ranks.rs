@@ -102,7 +102,7 @@ fn block_means(y: Tensor<2>, mask: Tensor<2>) -> Tensor<3> {
     let wide = |x: Tensor<2>| x.unsqueeze_dim::<3>(1).expand(square);
     let index = Tensor::<1, Int>::arange(0..n as i64, &y.device()).float().cast(y.dtype()).unsqueeze::<2>();
     let sums = y.clone().cumsum(1);
-    // At [.., a, b], a <= b: the mean from a to b.
+    // The mean from a to b, at [.., a, b] with a <= b.
     let total = differences(&sums) + y.clone().unsqueeze_dim::<3>(2);
     let apart = differences(&index).expand(square);
     let before = apart.clone().lower_elem(0.0);

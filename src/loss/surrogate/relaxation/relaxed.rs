@@ -133,7 +133,7 @@ pub trait Relaxation: Debug + Send + Sync {
 }
 
 /// A substitute for ranks, in one of three forms.
-// One value per forward pass: boxing the tensors would cost readers more than it saves.
+// There is one value per forward pass, so boxing the tensors would not be worth the extra code.
 #[allow(clippy::large_enum_variant)]
 pub enum Relaxed {
     /// Every document has a real position.
@@ -163,8 +163,8 @@ impl Indicators {
 
     /// Adds a function that returns all indicators at once, for measures of all pairs such as Kendall's tau. Without
     /// this function, each place of the list is looked up separately. `matrix` returns the indicator of each document
-    /// at each rank, `[batch, documents (rank), documents]`, the first rank first. The indicators must be finite
-    /// everywhere, because the values at padding are multiplied by 0.
+    /// at each rank, `[batch, documents (rank), documents]`, starting with the first rank. The indicators must be
+    /// finite everywhere, because the values at padding are multiplied by 0.
     ///
     /// A loss panics if `matrix` returns another shape.
     pub fn with_matrix(self, matrix: impl Fn() -> Tensor<3> + 'static) -> Self {
@@ -185,15 +185,15 @@ impl Indicators {
         .with_matrix(move || if top < n { Tensor::cat(vec![all.clone(), below.clone()], 1) } else { all.clone() })
     }
 
-    /// Creates indicators from a function that returns the value at each rank, `[batch, documents]`, the first rank
-    /// first.
+    /// Creates indicators from a function that returns the value at each rank, `[batch, documents]`, starting with the
+    /// first rank.
     pub(super) fn of_ranks(lists: &Lists, found: impl Fn(Tensor<2>) -> Tensor<2> + 'static) -> Self {
         let places = (lists.ranks() - 1.0).int();
         Self::new(lists, move |values| found(values).gather(1, places.clone()))
     }
 
-    /// Returns the indicator of each document at each rank, `[batch, ranks, documents]`, the first rank first, 0 at
-    /// padding.
+    /// Returns the indicator of each document at each rank, `[batch, ranks, documents]`, starting with the first rank,
+    /// and 0 at padding.
     pub(in crate::loss::surrogate) fn matrix(&self, mask: &Tensor<2>) -> Tensor<3> {
         let [batch, n] = mask.dims();
         let order = order_of_ranks(self.ranks.clone());
@@ -293,8 +293,8 @@ pub struct Positions {
     pub order: Tensor<2>,
     /// The steepness, per unit of `order`, of the sigmoid that approximates "above".
     pub comparison: f64,
-    /// A document's own contribution to the sum over the documents at or above it. The own contribution is 1, as in the
-    /// exact measure, unless a paper says otherwise.
+    /// A document's own contribution to the sum over the documents at or above it. A document's own contribution is 1,
+    /// as in the exact measure, unless a paper says otherwise.
     pub own: f64,
     /// How two documents are compared outside a sum over positions, as in Kendall's tau.
     pub pairs: PairSteps,

@@ -85,7 +85,7 @@ impl Relaxation for SmoothIndicators {
         let mut left = lists.mask.ones_like();
         let mut rows = Vec::new();
         for _ in 0..self.top.unwrap_or(n).min(n) {
-            // Finite, so that a list of padding only is not 0 / 0.
+            // The fill value is finite, so a list with only padding does not give 0 / 0.
             let factor = left.clone().mask_where(steep.clone(), left.clone().detach());
             let logits = (above.clone() * factor).mask_fill(lists.padded.clone(), -1e30);
             let row = softmax(logits, 1) * lists.mask.clone();

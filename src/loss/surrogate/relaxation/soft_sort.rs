@@ -1,7 +1,7 @@
 //! SoftSort replaces "document i is at rank r" by `softmax_i(-|s_i - s_d(r)| / sigma)`, where `d(r)` is the document at
-//! rank `r` (Prillo and Eisenschlos, SoftSort: a continuous relaxation for the argsort operator, with the absolute
-//! difference). With the squared difference, SoftSort becomes the rank indicators of `indicator.rs`. Ties are broken by
-//! position.
+//! rank `r`. This form with the absolute difference is from Prillo and Eisenschlos, SoftSort: a continuous relaxation
+//! for the argsort operator. With the squared difference, SoftSort becomes the rank indicators of `indicator.rs`. Ties
+//! are broken by position.
 
 use std::sync::Arc;
 
@@ -83,6 +83,6 @@ pub(super) fn at_ranks_by_distance(lists: &Lists, top: usize, logit: impl FnOnce
 /// Computes a softmax over the documents of a list, `[batch, ranks, documents]`, 0 at padded documents.
 pub(super) fn softmax_over_documents(lists: &Lists, logits: Tensor<3>) -> Tensor<3> {
     let padded = lists.padded.clone().unsqueeze_dim::<3>(1).expand(logits.dims());
-    // Finite, so that a row of padding only is not 0 / 0.
+    // The fill value is finite, so a row with only padding does not give 0 / 0.
     softmax(logits.mask_fill(padded, -1e30), 2) * lists.mask.clone().unsqueeze_dim::<3>(1)
 }

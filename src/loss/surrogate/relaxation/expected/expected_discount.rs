@@ -13,7 +13,7 @@
 //!
 //! With [`RankModel::Exact`], the trials are independent only once the noise of `j` is fixed. The evaluation is
 //! repeated for each of `Q` values of the noise, which takes `Q` times as long. In float32 on a CPU, all documents
-//! share the values of the noise, so the evaluation takes O(M n log n) or O(k n log n).
+//! share the values of the noise. The evaluation then takes O(M n log n) or O(k n log n).
 
 use std::sync::Arc;
 

@@ -9,8 +9,8 @@
 //!
 //! The cost is one search per process for each combination of discount, power of two above `n`, tolerance and
 //! precision. With the tolerances of SoftRank on one core, a search takes less than 0.1 s for up to 1000 documents. A
-//! search for 10^4 documents takes about 0.05 s in float32 and 0.25 s in float64; for 10^5 documents, it takes 0.2 s
-//! and 1 s.
+//! search for 10^4 documents takes about 0.05 s in float32 and 0.25 s in float64. For 10^5 documents, a search takes
+//! 0.2 s and 1 s.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};

@@ -1,7 +1,7 @@
 //! Expectations over noisy scores, as in SoftRank (softrank-directness, section III).
 //!
 //! Every operation of a measure has an expectation under this relaxation. Sums that compare two documents are cheap for
-//! completely monotone discounts `D` without a cut-off. Such a discount is a sum of exponentials,
+//! completely monotone discounts `D` without a cut-off. A completely monotone discount is a sum of exponentials,
 //! `D(1 + r) = sum_m c_m z_m^r`. If every `y` beats `x` independently with probability `pi_yx`, each exponential has
 //! these expectations:
 //!
@@ -11,9 +11,9 @@
 //!
 //! The cost is O(M n) for each document with a weight, for `M` exponentials (about 14 in float32, 24 in float64). With
 //! a cut-off `k`, or another function of the rank, [`above_recursion`] follows the rank distribution trial by trial in
-//! O(k n). With [`RankModel::Exact`], all documents together take O(M n log n) or O(k n log n) in float32 on a CPU.
-//! Elsewhere, the exact model takes `Q` times as long as independent trials, with `Q` about `29 sqrt(1 + ln n)`. The
-//! memory is stated at [`above_expectation`] and [`above_recursion`].
+//! O(k n). With [`RankModel::Exact`], all documents together take O(M n log n) or O(k n log n) in float32 on a CPU. In
+//! float64 or on other devices, the exact model takes `Q` times as long as independent trials, with `Q` about
+//! `29 sqrt(1 + ln n)`. The memory is stated at [`above_expectation`] and [`above_recursion`].
 //!
 //! Measures that compare only two documents at a time, such as Kendall's tau, are the same in both models.
 
