@@ -124,7 +124,7 @@ pub(super) fn value_of<T: DeserializeOwned>(loss: &'static str, key: &str, value
     crate::json::from_value(value.clone()).map_err(|refusal| LossError::Parameter { loss, refusal: refusal.under(key) })
 }
 
-/// Adds the given value of a parameter to a refusal, if the type of the whole parameter is wrong.
+/// Shows the user's value in a refusal, if the type of the whole parameter is wrong.
 pub(super) fn with_value(refusal: Refusal, params: &Map) -> Refusal {
     match params.get(&refusal.key) {
         Some(value) => Refusal { found: Found::Value(value.to_string()), ..refusal },

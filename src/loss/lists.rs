@@ -104,8 +104,8 @@ impl Lists {
         self.among.as_ref().map_or(row, |among| among.numbers[row])
     }
 
-    /// Returns the length for which approximations are chosen, which is the longest packed list or else the number of
-    /// places in a row.
+    /// Returns the length of the longest packed list, or of a row if no lists were packed. Approximations are chosen
+    /// for this length.
     pub(in crate::loss) fn longest(&self) -> usize {
         self.among.as_ref().map_or(self.scores.dims()[1], |among| among.longest)
     }

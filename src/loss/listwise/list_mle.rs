@@ -3,7 +3,7 @@
 //! The loss is `sum_{t <= k} (log sum_{u >= t} exp(s_(u)) - s_(t))`, where `(t)` is the document at place `t` in
 //! descending order of labels (Xia et al., Listwise approach to learning to rank: theory and algorithm, equation 9).
 //! Ties are broken by position. With a cut-off `k`, only the likelihood of the first `k` places counts. If documents
-//! have weights, each place has the weight of its document.
+//! have weights, each place counts by the weight of its document.
 //!
 //! With a `discount`, the term of place `t` is multiplied by `D(t)`, so the first places count more. ListMLE with a
 //! discount is p-ListMLE (Lan et al., Position-aware ListMLE: a sequential learning process). The paper's weights

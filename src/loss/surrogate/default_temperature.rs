@@ -29,7 +29,7 @@ impl Cell {
 }
 
 /// Returns the default temperature of a registered loss, from its name and parameters. A loss that is not a measure
-/// under a relaxation has none, because no temperature was searched for it.
+/// under a relaxation has no default temperature, because none was searched for.
 pub(in crate::loss) fn default_temperature(name: &str, params: &Map, times: f64) -> Option<f64> {
     let cell = match name {
         relaxed_measure::NAME => {

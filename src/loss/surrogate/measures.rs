@@ -110,8 +110,8 @@ impl PositionMeasure for Ndcg {
 #[doc(alias = "AP")]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct AveragePrecision {
-    /// The number of top ranks that count; `None` counts the whole list. In either case, the sum is divided by the
-    /// number of all relevant documents.
+    /// The number of top ranks that count; `None` counts the whole list. With or without a cut-off, the sum is divided
+    /// by the number of all relevant documents.
     pub k: Option<usize>,
 }
 

@@ -6,8 +6,8 @@
 //! computed as in [`SoftRr`](super::SoftRr), with `g` in place of the relevance. The surrogate tends to ERR as `sigma`
 //! tends to 0.
 //!
-//! SoftRank's model, `model = "independent"`, costs less. With the independent model, however, tied documents at which
-//! readers stop lower each other's value.
+//! SoftRank's model, `model = "independent"`, costs less. In SoftRank's model, however, tied documents at which readers
+//! stop lower each other's value.
 //!
 //! The cost is O(M n log n), with M about 14 exponentials in float32 (see [`RankModel`]). With independent trials, each
 //! document with a label above 0 takes O(M n). A query whose labels are all equal has loss 0.

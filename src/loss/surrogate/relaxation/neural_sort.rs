@@ -46,8 +46,7 @@ impl Relaxation for NeuralSort {
     }
 
     /// Returns a negative power, which sharpens the rows of short lists. At the temperature of long lists, a document
-    /// of a short list would count at two ranks. The highest value would then belong to an order that is not the best
-    /// one.
+    /// of a short list would count at two ranks, and a wrong order would have the highest value.
     fn short_list_power(&self) -> i32 {
         -5
     }

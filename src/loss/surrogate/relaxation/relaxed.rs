@@ -162,9 +162,9 @@ impl Indicators {
     }
 
     /// Adds a function that returns all indicators at once, for measures of all pairs such as Kendall's tau. Without
-    /// this function, each place of the list is looked up separately. `matrix` returns the indicator of each document
-    /// at each rank, `[batch, documents (rank), documents]`, starting with the first rank. The indicators must be
-    /// finite everywhere, because the values at padding are multiplied by 0.
+    /// `matrix`, each place of the list is looked up separately. `matrix` returns the indicator of each document at
+    /// each rank, `[batch, documents (rank), documents]`, starting with the first rank. The indicators must be finite
+    /// everywhere, because the values at padding are multiplied by 0.
     ///
     /// A loss panics if `matrix` returns another shape.
     pub fn with_matrix(self, matrix: impl Fn() -> Tensor<3> + 'static) -> Self {

@@ -194,7 +194,8 @@ fn geometric(low: f64, high: f64, count: usize) -> Vec<f64> {
 }
 
 /// Returns the ranks, from 0, at which the fit is made. The first ranks are all included, and later ranks follow a
-/// geometric progression. The sum of exponentials is so smooth that its error between these ranks is not much larger.
+/// geometric progression. The sum of exponentials is smooth, so its error between these ranks is hardly larger than at
+/// the ranks themselves.
 fn sampled_ranks(length: usize) -> Vec<usize> {
     let dense = length.min(24);
     let mut ranks: Vec<usize> = (0..dense).collect();
