@@ -54,10 +54,7 @@ impl<B: Backend> Tensors<B> {
 
     /// Returns the first tensor, if there is one.
     pub fn first(&self) -> Option<&FloatTensor<B>> {
-        match self {
-            Self::None => None,
-            Self::One(a) | Self::Two(a, ..) | Self::Three(a, ..) | Self::Four(a, ..) => Some(a),
-        }
+        self.iter().next()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &FloatTensor<B>> {

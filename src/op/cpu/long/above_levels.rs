@@ -56,11 +56,6 @@ impl Terms {
             bases: blocks(&|m| Some(terms.get(m)?.base), 1.0),
         }
     }
-
-    /// Returns the factor by which a document above multiplies the bases in a product.
-    fn passes(&self, b: f64) -> f64 {
-        if self.above == Above::Product { 1.0 - b } else { 1.0 }
-    }
 }
 
 /// The products and sums of every term over the documents that are certainly above a level.
@@ -80,7 +75,7 @@ impl Certain {
     #[inline(always)]
     fn up_to(&mut self, count: usize, list: &List) {
         for &b in &list.noisy.b[self.count..count] {
-            let passes = list.terms.passes(b);
+            let passes = list.terms.above.left(b);
             for (products, bases) in self.products.iter_mut().zip(&list.terms.bases) {
                 for (product, base) in products.iter_mut().zip(bases) {
                     *product *= base * passes;
@@ -190,7 +185,7 @@ impl<'a> AtLevels<'a> {
             let (mut products, mut sums) = (certain.products[block], [certain.sum; LANES]);
             let chances = walk.around.ahead.iter().zip(&walk.around.behind).zip(&list.noisy.b[walk.places.clone()]);
             for (j, (((&ahead, &behind), &b), inverses)) in chances.zip(inverses).enumerate() {
-                let factors = factors::<FMA>(bases, list.terms.passes(b), ahead, behind);
+                let factors = factors::<FMA>(bases, list.terms.above.left(b), ahead, behind);
                 *inverses = factors.map(|factor| 1.0 / factor);
                 for (product, factor) in products.iter_mut().zip(factors) {
                     *product *= factor;
@@ -283,7 +278,7 @@ impl Gradient<'_> {
         let sent: Block = std::array::from_fn(|lane| terms.coefficients[block][lane] * levels.products[block][lane]);
         for (j, (flow, &weight)) in flows.iter_mut().zip(weights).enumerate() {
             let b = levels.list.noisy.b[levels.walk.places.start + j];
-            let passes = terms.passes(b);
+            let passes = terms.above.left(b);
             let (inverses, rest) = levels.without(block, j);
             let mut lanes = [0.0; LANES];
             for lane in 0..LANES {

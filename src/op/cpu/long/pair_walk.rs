@@ -9,7 +9,7 @@
 //! decay from one rank to the next.
 
 use super::choice::is_fast;
-use super::rank_steps::{RankTerm, terms};
+use super::rank_steps::terms;
 use super::walk::{Decaying, Side, Sorted, Stretch, Sums, Walker, add_value, carry};
 use crate::execution::Target;
 use crate::op::cpu::{
@@ -17,7 +17,7 @@ use crate::op::cpu::{
         by_label::{ByLabel, Role},
         pair_weight::PairWeight,
     },
-    parameters::PairLoss,
+    parameters::{ExponentialTerm, PairLoss},
     real::Real,
 };
 
@@ -94,7 +94,7 @@ struct Lambda<T> {
     discounts: Vec<T>,
     absolute: f64,
     /// The exponentials of the discount step, empty without a gap.
-    terms: Vec<RankTerm>,
+    terms: Vec<ExponentialTerm>,
 }
 
 impl<T: Real> Lambda<T> {

@@ -11,6 +11,8 @@
 //! trapezoidal rule converges exponentially here (Trefethen and Weideman, The exponentially convergent trapezoidal
 //! rule, 2014). No coefficient is negative, so the error is small relative to the step at every difference.
 
+use crate::op::cpu::parameters::ExponentialTerm;
+
 /// The spacing of the points of both trapezoidal rules.
 const SPACING: f64 = 0.5;
 
@@ -20,22 +22,15 @@ const LEAST: f64 = 1e-6;
 /// The largest `s` of the trapezoidal rule.
 const LARGEST: f64 = 20.0;
 
-/// One term `coefficient base^d` of the discount step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RankTerm {
-    pub coefficient: f64,
-    pub base: f64,
-}
-
 /// Returns the terms for differences from 1 to the number of documents, 54 terms for 20,000 documents and 62 for a
 /// million.
-pub fn terms(documents: usize) -> Vec<RankTerm> {
+pub fn terms(documents: usize) -> Vec<ExponentialTerm> {
     let least = (LEAST / documents as f64).ln();
     let count = ((LARGEST.ln() - least) / SPACING).ceil() as usize;
     let term = |point: usize| {
         let s = (least + SPACING * point as f64).exp();
         let coefficient = std::f64::consts::LN_2 * SPACING * s * density(s) * -(-s).exp_m1();
-        RankTerm { coefficient, base: (-s).exp() }
+        ExponentialTerm { coefficient, base: (-s).exp() }
     };
     (0..count).map(term).collect()
 }

@@ -46,32 +46,39 @@ impl Walked {
     }
 }
 
-/// A walk with one running sum, of `v`.
-struct Values<T> {
-    v: Vec<T>,
-    step: Decaying,
+/// A walk with one running sum for each of `K` values. `finish(place, sums)` makes the result of a document from the
+/// sums of one function.
+struct Values<'a, T, Finish, const K: usize> {
+    values: &'a [Vec<T>; K],
+    function: Decaying,
+    finish: Finish,
 }
 
-impl<T: Real> Walker for Values<T> {
-    type State = [Sums; 1];
+impl<T: Real, Finish, const K: usize> Walker for Values<'_, T, Finish, K>
+where
+    Finish: Fn(usize, [f64; K]) -> f64 + Sync,
+{
+    type State = [Sums; K];
 
-    fn empty(&self) -> [Sums; 1] {
-        Default::default()
+    fn empty(&self) -> [Sums; K] {
+        [Sums::default(); K]
     }
 
     #[inline(always)]
     fn adds(&self, place: usize) -> bool {
-        self.v[place] != T::ZERO
+        self.values.iter().any(|values| values[place] != T::ZERO)
     }
 
     #[inline(always)]
     fn add(&self, place: usize, sums: &mut [Sums]) {
-        add_value(&mut sums[0], self.v[place].to_f64());
+        for (sums, values) in sums.iter_mut().zip(self.values) {
+            add_value(sums, values[place].to_f64());
+        }
     }
 
     #[inline(always)]
-    fn read<const FMA: bool>(&self, _: usize, sums: &[Sums]) -> f64 {
-        self.step.of::<FMA>(&sums[0])
+    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
+        (self.finish)(place, std::array::from_fn(|k| self.function.of::<FMA>(&sums[k])))
     }
 }
 
@@ -81,51 +88,22 @@ pub fn value<T: Real>(target: Target, x: &[T], v: &[T], alpha: f64, step: Walked
     let sorted = Sorted::new(x);
     let behind = Decaying::new(|u| step.tail(u));
     let ahead = Decaying::new(|u| -step.tail(u)).with_line(1.0, 0.0);
-    let mut walker = Values { v: sorted.gather(v), step: ahead };
+    let values = [sorted.gather(v)];
+    let mut walker = Values { values: &values, function: ahead, finish: |_, [sum]: [f64; 1]| sum };
     let ahead = sorted.walk(target, Side::Ahead, alpha, &walker);
-    walker.step = behind;
+    walker.function = behind;
     let behind = sorted.walk(target, Side::Behind, alpha, &walker);
-    let sums = ahead.iter().zip(behind).zip(&walker.v);
+    let sums = ahead.iter().zip(behind).zip(&values[0]);
     sorted.scatter(sums.map(|((ahead, behind), v)| ahead + behind + 0.5 * v.to_f64()), out);
-}
-
-/// A walk with two running sums, of `v` and of `g`.
-struct Exchange<T> {
-    v: Vec<T>,
-    g: Vec<T>,
-    slope: Decaying,
-}
-
-impl<T: Real> Walker for Exchange<T> {
-    type State = [Sums; 2];
-
-    fn empty(&self) -> [Sums; 2] {
-        Default::default()
-    }
-
-    #[inline(always)]
-    fn adds(&self, place: usize) -> bool {
-        self.v[place] != T::ZERO || self.g[place] != T::ZERO
-    }
-
-    #[inline(always)]
-    fn add(&self, place: usize, sums: &mut [Sums]) {
-        add_value(&mut sums[0], self.v[place].to_f64());
-        add_value(&mut sums[1], self.g[place].to_f64());
-    }
-
-    #[inline(always)]
-    fn read<const FMA: bool>(&self, place: usize, sums: &[Sums]) -> f64 {
-        let (v, g) = (self.v[place].to_f64(), self.g[place].to_f64());
-        v * self.slope.of::<FMA>(&sums[1]) - g * self.slope.of::<FMA>(&sums[0])
-    }
 }
 
 /// Computes the gradient of [`value`] with respect to the scores.
 pub fn gradient<T: Real>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, step: Walked, to_x: &mut [T]) {
     let sorted = Sorted::new(x);
-    let slope = Decaying::new(|u| step.slope(u));
-    let walker = Exchange { v: sorted.gather(v), g: sorted.gather(g), slope };
+    let values = [v, g].map(|values| sorted.gather(values));
+    let [v, g] = &values;
+    let finish = |place: usize, [of_v, of_g]: [f64; 2]| v[place].to_f64() * of_g - g[place].to_f64() * of_v;
+    let walker = Values { values: &values, function: Decaying::new(|u| step.slope(u)), finish };
     let [ahead, behind] = [Side::Ahead, Side::Behind].map(|side| sorted.walk(target, side, alpha, &walker));
     sorted.scatter(ahead.iter().zip(behind).map(|(ahead, behind)| alpha * (ahead + behind)), to_x);
 }

@@ -65,15 +65,18 @@ impl Visit<0> for Found<'_> {
     }
 }
 
-/// Computes the gradient that flows back from the results. Sums and moments are taken over the scaled entries times the
-/// row's gradient, and again times the row's value. Each row receives the product of its gradient and its value.
-struct FromFound<'a> {
-    found: Found<'a>,
-    gradient: &'a [f64],
+/// Computes the gradient that flows back over one scaling of the rows: sums and moments of the scaled entries times each
+/// of two weights of their row. `weights(r, value)` makes them from the row's value, the sum of its scaled entries times
+/// `values`. Each row receives its second weight.
+struct Back<'a, Weights> {
+    /// The factors of the columns before the scaling.
+    before: &'a [f64],
+    values: &'a [f64],
     places: &'a [f64],
+    weights: Weights,
 }
 
-impl Visit<4> for FromFound<'_> {
+impl<Weights: Fn(usize, f64) -> [f64; 2] + Sync> Visit<4> for Back<'_, Weights> {
     #[inline(always)]
     fn row<const FMA: bool>(
         &self,
@@ -81,43 +84,15 @@ impl Visit<4> for FromFound<'_> {
         at: Range<usize>,
         entries: &[f64],
         to_row: &mut f64,
-        [direct, direct_moments, scaled, scaled_moments]: [&mut [f64]; 4],
-    ) {
-        let factor = dot::<f64, FMA>(entries, &self.found.before[at.clone()]).recip();
-        let found = factor * dot::<f64, FMA>(entries, &self.found.values[at.clone()]);
-        *to_row = self.gradient[r] * found;
-        let places = &self.places[at];
-        add_row_and_moment::<FMA>([direct, direct_moments], factor * self.gradient[r], entries, places, r);
-        add_row_and_moment::<FMA>([scaled, scaled_moments], factor * *to_row, entries, places, r);
-    }
-}
-
-/// Computes the gradient that flows back over one scaling of the columns and the row scaling before it.
-struct OverIteration<'a> {
-    /// The factors of the columns before the iteration.
-    before: &'a [f64],
-    /// The factors of the columns after the iteration, times the derivative with respect to their logarithms.
-    flow: &'a [f64],
-    /// The derivative with respect to the logarithms of the rows' factors, as far as other steps contribute to it.
-    to_rows: &'a [f64],
-    places: &'a [f64],
-}
-
-impl Visit<4> for OverIteration<'_> {
-    #[inline(always)]
-    fn row<const FMA: bool>(
-        &self,
-        r: usize,
-        at: Range<usize>,
-        entries: &[f64],
-        _: &mut f64,
-        [columns, column_moments, rows, row_moments]: [&mut [f64]; 4],
+        [first, first_moments, second, second_moments]: [&mut [f64]; 4],
     ) {
         let factor = dot::<f64, FMA>(entries, &self.before[at.clone()]).recip();
-        let to_row = self.to_rows[r] - factor * dot::<f64, FMA>(entries, &self.flow[at.clone()]);
+        let value = factor * dot::<f64, FMA>(entries, &self.values[at.clone()]);
+        let weights = (self.weights)(r, value);
+        *to_row = weights[1];
         let places = &self.places[at];
-        add_row_and_moment::<FMA>([columns, column_moments], factor, entries, places, r);
-        add_row_and_moment::<FMA>([rows, row_moments], factor * to_row, entries, places, r);
+        add_row_and_moment::<FMA>([first, first_moments], factor * weights[0], entries, places, r);
+        add_row_and_moment::<FMA>([second, second_moments], factor * weights[1], entries, places, r);
     }
 }
 
@@ -185,9 +160,9 @@ fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [
     let (last, columns) = (sort.last_rows(), &scalings[sort.iterations]);
     let values = products(columns, &v);
     let mut to_rows = vec![0.0; matrix.rows()];
-    let found = Found { before: &scalings[last], values: &values };
-    let [direct, direct_moments, scaled, scaled_moments] =
-        matrix.pass(&FromFound { found, gradient: &g, places: &places }, &mut to_rows);
+    let weights = |r: usize, found: f64| [g[r], g[r] * found];
+    let from_found = Back { before: &scalings[last], values: &values, places: &places, weights };
+    let [direct, direct_moments, scaled, scaled_moments] = matrix.pass(&from_found, &mut to_rows);
     let to_values = products(columns, &direct);
     let mut flow = Flow { sums: vec![0.0; n], moments: vec![0.0; n] };
     flow.add(|i| values[i], &direct, &direct_moments);
@@ -204,8 +179,10 @@ fn gradient(matrix: &Matrix, v: &[f64], g: &[f64], sort: &NeuralSortMatrix) -> [
     for iteration in (1..=sort.iterations).rev() {
         let before = &scalings[iteration - 1];
         let sent = products(&scalings[iteration], &to_columns);
-        let visit = OverIteration { before, flow: &sent, to_rows: &to_rows, places: &places };
-        let [columns, column_moments, rows, row_moments] = matrix.pass(&visit, &mut vec![0.0; n]);
+        // The derivative with respect to the logarithms of the rows' factors loses what flows back over the columns.
+        let weights = |r: usize, flow: f64| [1.0, to_rows[r] - flow];
+        let over_iteration = Back { before, values: &sent, places: &places, weights };
+        let [columns, column_moments, rows, row_moments] = matrix.pass(&over_iteration, &mut vec![0.0; n]);
         flow.add(|i| -sent[i], &columns, &column_moments);
         flow.add(|i| -before[i], &rows, &row_moments);
         to_columns = before.iter().zip(&rows).map(|(before, row)| -before * row).collect();
