@@ -24,20 +24,9 @@ pub fn each_list<T: Real, const K: usize>(
 }
 
 /// Runs a kernel on every list without its padding. The kernel receives only the documents of the list, and zeros for
-/// its results; outputs at padding are 0. The first of the inputs holds the scores. If a score is not finite, the list
-/// becomes NaN and the kernel does not run.
+/// its results, `width` numbers per document; outputs at padding are 0. The first of the inputs holds the scores. If a
+/// score is not finite, the list becomes NaN and the kernel does not run.
 pub fn each_list_of_documents<T: Real, const K: usize>(
-    mask: &[T],
-    inputs: [&[T]; K],
-    n: usize,
-    work: usize,
-    kernel: impl Fn(usize, [Vec<T>; K], &mut [T]) + Sync + Send,
-) -> Vec<T> {
-    each_wide_list_of_documents(mask, inputs, (n, 1), work, kernel)
-}
-
-/// Runs like [`each_list_of_documents`], with several outputs per document, `(n, width)`.
-pub fn each_wide_list_of_documents<T: Real, const K: usize>(
     mask: &[T],
     inputs: [&[T]; K],
     (n, width): (usize, usize),

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::boxes::{Constant, Span, Sum, results};
+use super::boxes::{Constant, Counts, Span, Sum, results};
 use super::choice::is_fast;
 use super::convolution::{BELL_REACH, bell_is_smooth};
 use super::walk::Sorted;
@@ -77,7 +77,7 @@ impl<'a, T: Real> List<'a, T> {
 
     fn of(x: &[T], a: &[T], b: &[T], expectation: &'a AboveExpectation) -> Option<Self> {
         let sorted = Sorted::new(x);
-        let b: Vec<f64> = sorted.gather(b).into_iter().map(T::to_f64).collect();
+        let b = sorted.gather_exact(b);
         let (mut passes, mut level) = (vec![1.0], vec![0; b.len()]);
         if expectation.above == Above::Product {
             passes.clear();
@@ -231,21 +231,11 @@ impl Meeting<'_> {
 struct Products<'a>(&'a Meeting<'a>);
 
 impl Sum for Products<'_> {
-    /// Returns the number of weights: one per level and, for a sum, one for `b`.
-    fn weights(&self) -> usize {
-        self.0.passes.len() + usize::from(self.0.b.is_some())
-    }
-
-    fn functions(&self) -> usize {
-        self.0.constants.len()
-    }
-
-    fn sums(&self) -> usize {
-        self.0.results()
-    }
-
-    fn results(&self) -> usize {
-        self.0.results()
+    /// Returns the counts. There is one weight per level and, for a sum, one for `b`.
+    fn counts(&self) -> Counts {
+        let Meeting { passes, b, constants, .. } = self.0;
+        let (weights, results) = (passes.len() + usize::from(b.is_some()), self.0.results());
+        Counts { weights, functions: constants.len(), sums: results, results }
     }
 
     #[inline(always)]
@@ -279,7 +269,7 @@ impl Sum for Products<'_> {
     #[inline(always)]
     fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]) {
         let levels = self.0.passes.len();
-        let width = values.len() / self.functions();
+        let width = values.len() / self.counts().functions;
         let (of_levels, shares) = sums.split_at_mut(self.0.terms.len() * width);
         for level in 0..levels {
             let values = values.chunks_exact(width).skip(level).step_by(levels);
@@ -345,41 +335,20 @@ struct Flows<'a> {
     scale: f64,
 }
 
-impl Flows<'_> {
-    /// Returns the number of functions for one direction of a pair.
-    fn one_way(&self) -> usize {
-        self.meeting.constants.len()
-    }
-}
-
 impl Sum for Flows<'_> {
-    /// Returns the number of weights, which are those of [`Products`] and those of `sent`.
-    fn weights(&self) -> usize {
-        Products(self.meeting).weights() + self.meeting.results()
-    }
-
-    /// Returns the number of functions, which are `h` of each term and level, and `k` of each term, in both directions
-    /// of a pair.
-    fn functions(&self) -> usize {
-        2 * self.one_way()
-    }
-
-    /// Returns the number of sums over the documents above and below a target. For the documents above, there are sums
-    /// of `h` and `k` for each term. For the documents below, there is one sum for the target's level and one for its
-    /// `b`.
-    fn sums(&self) -> usize {
-        self.meeting.results() + Products(self.meeting).weights()
-    }
-
-    fn results(&self) -> usize {
-        1
+    /// Returns the counts. The weights are those of [`Products`] and those of `sent`. The functions are `h` of each term
+    /// and level, and `k` of each term, in both directions of a pair. For the documents above a target, there are sums of
+    /// `h` and `k` for each term. For the documents below, there is one sum for the target's level and one for its `b`.
+    fn counts(&self) -> Counts {
+        let Counts { weights, functions, results, .. } = Products(self.meeting).counts();
+        Counts { weights: weights + results, functions: 2 * functions, sums: results + weights, results: 1 }
     }
 
     #[inline(always)]
     fn weigh(&self, places: Range<usize>, weights: &mut [f64]) {
         let n = places.len();
         let products = Products(self.meeting);
-        let (of_sources, of_sent) = weights.split_at_mut(products.weights() * n);
+        let (of_sources, of_sent) = weights.split_at_mut(products.counts().weights * n);
         products.weigh(places.clone(), of_sources);
         let count = self.meeting.results();
         for (i, sent) in self.sent[places.start * count..places.end * count].chunks_exact(count).enumerate() {
@@ -391,8 +360,8 @@ impl Sum for Flows<'_> {
 
     #[inline(always)]
     fn evaluate<const FMA: bool>(&self, t: &[f64], values: &mut [f64]) {
-        let Meeting { bases, terms, shift, .. } = self.meeting;
-        for (sign, values) in [1.0, -1.0].into_iter().zip(values.chunks_exact_mut(self.one_way() * t.len())) {
+        let Meeting { bases, terms, shift, constants, .. } = self.meeting;
+        for (sign, values) in [1.0, -1.0].into_iter().zip(values.chunks_exact_mut(constants.len() * t.len())) {
             let (h, k) = values.split_at_mut(bases.len() * t.len());
             for (chunk, differences) in t.chunks(CHUNK).enumerate() {
                 let [ahead, behind, bell] = chances::<FMA>(differences, sign, *shift);
@@ -418,11 +387,11 @@ impl Sum for Flows<'_> {
     fn add<const FMA: bool>(&self, values: &[f64], weight: impl Fn(usize) -> f64, sums: &mut [f64]) {
         let Meeting { bases, terms, passes, b, .. } = self.meeting;
         let (levels, count) = (passes.len(), terms.len());
-        let width = values.len() / self.functions();
-        let (from, to) = values.split_at(self.one_way() * width);
+        let width = values.len() / self.counts().functions;
+        let (from, to) = values.split_at(self.meeting.constants.len() * width);
         let (from_above, to_below) = sums.split_at_mut(self.meeting.results() * width);
         Products(self.meeting).add::<FMA>(from, &weight, from_above);
-        let first = Products(self.meeting).weights();
+        let first = Products(self.meeting).counts().weights;
         let (by_level, by_b) = to_below.split_at_mut(levels * width);
         for (m, values) in to.chunks_exact(levels * width).take(count).enumerate() {
             add_rows::<FMA>(values.chunks_exact(width), weight(first + m), by_level, width);
@@ -438,7 +407,7 @@ impl Sum for Flows<'_> {
     fn finish(&self, places: Range<usize>, sums: &[f64], results: &mut [f64]) {
         let Meeting { passes, level, b, .. } = self.meeting;
         let (count, levels) = (self.meeting.results(), passes.len());
-        let width = sums.len() / self.sums();
+        let width = sums.len() / self.counts().sums;
         for (i, (place, result)) in places.zip(results).enumerate() {
             let sum = |row: usize| sums[row * width + i];
             let sent = &self.sent[place * count..][..count];

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::boxes::{Constant, Span, Sum};
+use super::boxes::{Constant, Counts, Span, Sum};
 use crate::op::cpu::real::Real;
 
 /// A function of the difference `t` of two scores.
@@ -14,7 +14,9 @@ pub trait Function: Sync {
     fn smooth(width: f64, span: Span) -> bool;
 
     /// See [`Sum::constant`].
-    fn constant(span: Span) -> Option<Constant<'static>>;
+    fn constant(_: Span) -> Option<Constant<'static>> {
+        None
+    }
 }
 
 /// The sums `sum_j w_j f(y_j - y_i)` over the other documents, for `W` weights. The closure `finish(place, sums)` turns
@@ -30,8 +32,9 @@ where
     F: Function,
     Finish: Fn(usize, [f64; W]) -> [f64; R] + Sync,
 {
+    /// Weights by descending score.
     /// Creates the sums from weights by descending score.
-    pub fn new(_: F, weights: [Vec<f64>; W], finish: Finish) -> Self {
+    pub fn new(weights: [Vec<f64>; W], finish: Finish) -> Self {
         Self { weights, finish, function: PhantomData }
     }
 }
@@ -41,20 +44,8 @@ where
     F: Function,
     Finish: Fn(usize, [f64; W]) -> [f64; R] + Sync,
 {
-    fn weights(&self) -> usize {
-        W
-    }
-
-    fn functions(&self) -> usize {
-        1
-    }
-
-    fn sums(&self) -> usize {
-        W
-    }
-
-    fn results(&self) -> usize {
-        R
+    fn counts(&self) -> Counts {
+        Counts { weights: W, functions: 1, sums: W, results: R }
     }
 
     #[inline(always)]

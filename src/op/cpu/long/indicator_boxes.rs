@@ -13,47 +13,34 @@ pub fn pays<T: Real>(target: Target, x: &[T]) -> bool {
     is_fast::<T>(target, x.len(), x.len() >= DOCUMENTS)
 }
 
-/// Returns `values` by descending score.
-fn gather<T: Real>(sorted: &Sorted, values: &[T]) -> Vec<f64> {
-    sorted.gather(values).into_iter().map(T::to_f64).collect()
-}
-
 /// Computes the softmax sums and their denominators.
 pub fn value<T: Real>(target: Target, x: &[T], a: &[T], sigma: f64, out: &mut [T], total: &mut [T]) {
     let sorted = Sorted::new(x);
-    let a = gather(&sorted, a);
+    let a = sorted.gather_exact(a);
     // A document is a member of the softmax around its score, with the largest share.
     let finish = |place: usize, [of_a, of_all]: [f64; 2]| {
         let total = 1.0 + of_all;
         [(a[place] + of_a) / total, total]
     };
-    let sum = Convolution::new(Bell, [a.clone(), vec![1.0; x.len()]], finish);
+    let sum = Convolution::<Bell, _, 2, 2>::new([a.clone(), vec![1.0; x.len()]], finish);
     let results = results(target, &sum, &sorted.scaled(1.0 / sigma.sqrt()));
     sorted.scatter(results.iter().step_by(2).copied(), out);
     sorted.scatter(results.iter().skip(1).step_by(2).copied(), total);
 }
 
-/// The values of each document that the gradient needs. `out` is the sum of the forward pass, and `q` is the gradient
+/// Computes the gradient of [`value`] with respect to `x`. `out` is the sum of the forward pass, and `q` is the gradient
 /// divided by the denominator.
-pub struct Documents<'a, T> {
-    pub x: &'a [T],
-    pub a: &'a [T],
-    pub out: &'a [T],
-    pub q: &'a [T],
-}
-
-/// Computes the gradient of [`value`] with respect to `x`.
-pub fn gradient<T: Real>(target: Target, documents: Documents<T>, sigma: f64, to_x: &mut [T]) {
-    let Documents { x, a, out, q } = documents;
+pub fn gradient<T: Real>(target: Target, [x, a, out, q]: [&[T]; 4], sigma: f64, to_x: &mut [T]) {
     let sorted = Sorted::new(x);
-    let [a, out, q] = [a, out, q].map(|values| gather(&sorted, values));
+    let [a, out, q] = [a, out, q].map(|values| sorted.gather_exact(values));
     let sent: Vec<f64> = q.iter().zip(&out).map(|(q, out)| q * out).collect();
     let rate = 1.0 / sigma.sqrt();
     let weights = [a.clone(), vec![1.0; x.len()], q.clone(), sent];
     let finish = |place: usize, [of_a, of_all, of_q, of_sent]: [f64; 4]| {
         [2.0 * rate * (q[place] * (of_a - out[place] * of_all) + a[place] * of_q - of_sent)]
     };
-    let results = results(target, &Convolution::new(Pull, weights, finish), &sorted.scaled(rate));
+    let sum = Convolution::<Pull, _, 4, 1>::new(weights, finish);
+    let results = results(target, &sum, &sorted.scaled(rate));
     sorted.scatter(results.into_iter(), to_x);
 }
 

@@ -22,7 +22,7 @@ impl NoisyList {
     pub fn new<T: Real>(x: &[T], a: &[T], b: &[T], deviation: f64) -> Self {
         let sorted = Sorted::new(x);
         let levels = Levels::new(sorted.scaled(1.0 / deviation));
-        let [a, b] = [a, b].map(|values| sorted.gather(values).into_iter().map(T::to_f64).collect());
+        let [a, b] = [a, b].map(|values| sorted.gather_exact(values));
         Self { sorted, levels, a, b, deviation }
     }
 

@@ -22,11 +22,12 @@ use super::walk::Sorted;
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch},
+    each_list::each_stripe,
     parallel::for_each,
     parameters::Comparison,
     ranks::{beats::beats, recurrence},
     real::{Real, flushed},
-    tiles::{BLOCK, reduce, stripes},
+    tiles::{BLOCK, reduce},
 };
 
 /// Returns whether boxes cost less than all trials with all ranks.
@@ -455,12 +456,10 @@ pub fn gradient<T: Real>(target: Target, x: &[T], g: &[T], comparison: Compariso
     let sorted = Sorted::new(x);
     let y = sorted.scaled(comparison.rate);
     let list = List::new(target, &y, comparison, discounts);
-    let g: Vec<f64> = sorted.gather(g).into_iter().map(T::to_f64).collect();
+    let g = sorted.gather_exact(g);
     let rows = list.rows();
-    let stripes = stripes(rows);
-    let mut partials: Vec<Vec<f64>> = stripes.iter().map(|_| vec![0.0; x.len()]).collect();
-    let tasks = partials.iter_mut().zip(stripes).collect();
-    for_each(tasks, rows * rows * discounts.len() * LANES, |(to_documents, rows)| {
+    let work = rows * rows * discounts.len() * LANES;
+    let partials = each_stripe(&mut vec![0.0; rows], x.len(), work, |rows, _, to_documents| {
         dispatch(target, Gradients { list: &list, rows, g: &g, to_documents });
     });
     let mut to_sorted = vec![0.0; x.len()];

@@ -6,17 +6,12 @@ use super::choice::is_fast;
 use super::convolution::{BELL_REACH, Bell, Convolution, Function, bell_is_smooth};
 use super::walk::Sorted;
 use crate::execution::Target;
-use crate::op::cpu::real::Real;
+use crate::op::cpu::{ranks::beats::beats, real::Real};
 
 /// Returns whether boxes cost less than pairs, given the number of pairs per document.
 pub fn pays<T: Real>(target: Target, pairs_per_document: usize) -> bool {
     const PAIRS: usize = 1024;
     is_fast::<T>(target, pairs_per_document, pairs_per_document >= PAIRS)
-}
-
-/// Returns the documents that add to a sum.
-fn adding<'a, T: Real>(weights: &'a [&[T]]) -> impl Iterator<Item = usize> + 'a {
-    (0..weights[0].len()).filter(|&i| weights.iter().any(|weights| weights[i] != T::ZERO))
 }
 
 /// The erf step, `(1 + erf t) / 2`.
@@ -25,8 +20,7 @@ pub struct Erf;
 impl Function for Erf {
     #[inline(always)]
     fn value<const FMA: bool>(t: f64) -> f64 {
-        let small = 0.5 * t.abs().scaled_erfc::<FMA>() * (-t * t).exponential::<FMA>();
-        if t < 0.0 { small } else { 1.0 - small }
+        beats::<f64, FMA>(t).0
     }
 
     fn smooth(width: f64, span: Span) -> bool {
@@ -63,10 +57,6 @@ impl Function for Arctan {
     fn smooth(width: f64, span: Span) -> bool {
         width <= 1.25 || width <= 2.0 * span.nearest()
     }
-
-    fn constant(_: Span) -> Option<Constant<'static>> {
-        None
-    }
 }
 
 /// The function `1 / (1 + t^2)`, which is pi times the slope of [`Arctan`].
@@ -81,90 +71,48 @@ impl Function for Lorentz {
     fn smooth(width: f64, span: Span) -> bool {
         Arctan::smooth(width, span)
     }
-
-    fn constant(_: Span) -> Option<Constant<'static>> {
-        None
-    }
 }
 
 /// A step function whose sums boxes can compute.
-pub trait Smooth {
-    type Value: Function;
+pub trait Smooth: Function {
     /// The slope of the step divided by [`SCALE`](Self::SCALE).
     type Slope: Function;
-    const VALUE: Self::Value;
-    const SLOPE: Self::Slope;
     const SCALE: f64;
 }
 
 impl Smooth for Erf {
-    type Value = Self;
     type Slope = Bell;
-    const VALUE: Self = Self;
-    const SLOPE: Bell = Bell;
     const SCALE: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI;
 }
 
 impl Smooth for Arctan {
-    type Value = Self;
     type Slope = Lorentz;
-    const VALUE: Self = Self;
-    const SLOPE: Lorentz = Lorentz;
     const SCALE: f64 = std::f64::consts::FRAC_1_PI;
-}
-
-/// The sorted documents that add to sums, with their places in the list and their scores in units of the step.
-struct Adding {
-    documents: Vec<usize>,
-    sorted: Sorted,
-    y: Vec<f64>,
-}
-
-impl Adding {
-    fn new<T: Real>(x: &[T], weights: &[&[T]], alpha: f64) -> Self {
-        let documents: Vec<usize> = adding(weights).collect();
-        let of: Vec<T> = documents.iter().map(|&i| x[i]).collect();
-        let sorted = Sorted::new(&of);
-        let y = sorted.scaled(alpha);
-        Self { documents, sorted, y }
-    }
-
-    fn gather<T: Real>(&self, values: &[T]) -> Vec<f64> {
-        let of: Vec<f64> = self.documents.iter().map(|&i| values[i].to_f64()).collect();
-        self.sorted.gather(&of)
-    }
-
-    fn scatter<T: Real>(&self, values: Vec<f64>, out: &mut [T]) {
-        let mut of = vec![0.0; values.len()];
-        self.sorted.scatter(values.into_iter(), &mut of);
-        for (&i, value) in self.documents.iter().zip(of) {
-            out[i] = T::from_f64(value);
-        }
-    }
 }
 
 /// Computes the step sums of a list. Documents without a value are computed one by one and do not affect the others, so
 /// padding changes nothing.
 pub fn value<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], alpha: f64, _: S, out: &mut [T]) {
-    let adding = Adding::new(x, &[v], alpha);
-    let weights = adding.gather(v);
+    let (adding, silent): (Vec<usize>, Vec<usize>) = (0..x.len()).partition(|&i| v[i] != T::ZERO);
+    let sorted = Sorted::of(x, adding.into_iter());
+    let (sources, weights) = (sorted.scaled(alpha), sorted.gather_exact(v));
     let own = weights.clone();
-    let sum = Convolution::new(S::VALUE, [weights], |place, [sum]| [0.5 * own[place] + sum]);
-    adding.scatter(results(target, &sum, &adding.y), out);
-    let silent: Vec<usize> = (0..x.len()).filter(|&i| v[i] == T::ZERO).collect();
+    let sum = Convolution::<S, _, 1, 1>::new([weights], |place, [sum]| [0.5 * own[place] + sum]);
+    sorted.scatter(results(target, &sum, &sources).into_iter(), out);
     let y: Vec<f64> = silent.iter().map(|&i| x[i].to_f64() * alpha).collect();
-    for (i, sum) in silent.into_iter().zip(sums_at(target, &sum, &adding.y, &y)) {
+    for (i, sum) in silent.into_iter().zip(sums_at(target, &sum, &sources, &y)) {
         out[i] = T::from_f64(sum);
     }
 }
 
 /// Computes the gradient of [`value`] with respect to the scores.
 pub fn gradient<T: Real, S: Smooth>(target: Target, x: &[T], v: &[T], g: &[T], alpha: f64, _: S, to_x: &mut [T]) {
-    let adding = Adding::new(x, &[v, g], alpha);
-    let (v, g) = (adding.gather(v), adding.gather(g));
+    let sorted = Sorted::of(x, (0..x.len()).filter(|&i| v[i] != T::ZERO || g[i] != T::ZERO));
+    let [v, g] = [v, g].map(|values| sorted.gather_exact(values));
     let weights = [v.clone(), g.clone()];
     let finish = |place: usize, [of_v, of_g]: [f64; 2]| [alpha * S::SCALE * (v[place] * of_g - g[place] * of_v)];
-    adding.scatter(results(target, &Convolution::new(S::SLOPE, weights, finish), &adding.y), to_x);
+    let sum = Convolution::<S::Slope, _, 2, 1>::new(weights, finish);
+    sorted.scatter(results(target, &sum, &sorted.scaled(alpha)).into_iter(), to_x);
 }
 
 #[cfg(test)]

@@ -182,7 +182,12 @@ pub struct Sorted {
 impl Sorted {
     /// Sorts the scores, with ties by index.
     pub fn new<T: Real>(x: &[T]) -> Self {
-        let order = descending((0..).zip(x.iter().copied()));
+        Self::of(x, 0..x.len())
+    }
+
+    /// Sorts the scores of some documents, whose indices ascend, with ties by index.
+    pub fn of<T: Real>(x: &[T], documents: impl Iterator<Item = usize>) -> Self {
+        let order = descending(documents.map(|i| (i as u32, x[i])));
         let x = order.iter().map(|&i| x[i as usize].to_f64()).collect();
         Self { order, x }
     }
@@ -206,6 +211,11 @@ impl Sorted {
     /// Returns `values`, one per document, in the sorted order.
     pub fn gather<T: Copy>(&self, values: &[T]) -> Vec<T> {
         self.order.iter().map(|&i| values[i as usize]).collect()
+    }
+
+    /// Returns `values`, one per document, in this order and in double precision.
+    pub fn gather_exact<T: Real>(&self, values: &[T]) -> Vec<f64> {
+        self.order.iter().map(|&i| values[i as usize].to_f64()).collect()
     }
 
     /// Writes `values`, given in the sorted order, to their documents.

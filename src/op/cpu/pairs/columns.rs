@@ -1,10 +1,13 @@
-//! `Columns`, the documents with which the rows of a list are paired.
+//! `Columns`, the documents with which the rows of a list are paired, and the tiles of these rows.
 
 use std::borrow::Cow;
 
+use super::by_label::filled;
 use crate::op::cpu::{
+    list::{gather, scatter},
+    parallel::for_each,
     real::Real,
-    tiles::{BLOCK, LOST},
+    tiles::{BLOCK, LOST, TILE},
 };
 
 /// `W` numbers for each document that is paired with rows. The columns leave out only documents that add 0 to every
@@ -55,6 +58,53 @@ impl<'a, T: Real, const W: usize> Columns<'a, T, W> {
             let kept = start..end.max(start + LOST) - LOST;
             self.values.each_ref().map(|values| &values[kept.clone()])
         })
+    }
+}
+
+/// A tile of rows and the columns that they are paired with.
+pub struct Tile<'a, T: Real, const W: usize> {
+    pub columns: &'a Columns<'a, T, W>,
+    /// The values of each row, in the order of `columns`. There may be more rows than sums.
+    pub rows: [&'a [T]; W],
+    pub sums: &'a mut [T],
+}
+
+/// Splits the rows into tiles that are paired with these columns.
+pub fn tiles<'a, T: Real, const W: usize>(
+    columns: &'a Columns<'a, T, W>,
+    rows: [&'a [T]; W],
+    sums: &'a mut [T],
+) -> Vec<Tile<'a, T, W>> {
+    let tile = |(tile, sums)| Tile { columns, rows: rows.map(|values| &values[tile * TILE..]), sums };
+    sums.chunks_mut(TILE).enumerate().map(tile).collect()
+}
+
+/// A group of rows that are paired with the same documents.
+pub struct Meeting<'a, T: Real, const W: usize> {
+    /// The positions of the rows in the list.
+    rows: Vec<usize>,
+    /// The values of each row, in the order of `columns`, extended with zeros to whole vectors.
+    values: [Vec<T>; W],
+    columns: Columns<'a, T, W>,
+}
+
+impl<'a, T: Real, const W: usize> Meeting<'a, T, W> {
+    /// Creates a group of these rows from the values of all documents.
+    pub fn new(rows: Vec<usize>, values: [&[T]; W], columns: Columns<'a, T, W>) -> Self {
+        Self { values: values.map(|values| filled(gather(values, &rows))), rows, columns }
+    }
+
+    /// Runs a kernel on the tiles of several groups with `pairs` pairs in all, and writes the sums of their rows to `out`.
+    pub fn each_tile(meetings: &[Self], pairs: usize, out: &mut [T], kernel: impl Fn(Tile<'_, T, W>) + Sync + Send) {
+        let mut sums: Vec<Vec<T>> = meetings.iter().map(|meeting| vec![T::ZERO; meeting.values[0].len()]).collect();
+        let tiles = meetings
+            .iter()
+            .zip(&mut sums)
+            .flat_map(|(meeting, sums)| tiles(&meeting.columns, meeting.values.each_ref().map(Vec::as_slice), sums));
+        for_each(tiles.collect(), pairs, kernel);
+        for (meeting, sums) in meetings.iter().zip(&sums) {
+            scatter(out, &meeting.rows, sums);
+        }
     }
 }
 

@@ -2,8 +2,7 @@
 //! exponential per pair. Long lists are summed in [boxes](crate::op::cpu::long::indicator_boxes). The gradient does not
 //! visit pairs whose incoming gradient is 0.
 
-use super::by_label::filled;
-use super::columns::Columns;
+use super::columns::{Columns, Meeting, Tile, tiles};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
@@ -91,18 +90,15 @@ pub struct Inputs<'a, T> {
 
 /// Computes the gradient for one tile of rows.
 struct Gradient<'a, T: Real> {
-    /// The score, `a`, the sum of the forward pass and `q` (the gradient divided by the denominator) of each column.
-    columns: &'a Columns<'a, T, 4>,
-    /// The four values of each row, in the order of `columns`.
-    rows: [&'a [T]; 4],
+    /// Its values are the score, `a`, the sum of the forward pass and `q` (the gradient divided by the denominator).
+    tile: Tile<'a, T, 4>,
     rate: T,
-    to_x: &'a mut [T],
 }
 
 impl<T: Real> Kernel for Gradient<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Self { columns, rows, rate, to_x: sums } = self;
+        let Self { tile: Tile { columns, rows, sums }, rate } = self;
         let length = sums.len();
         let [x_rows, a_rows, out_rows, q_rows] = rows.map(|values| &values[..length]);
         for [x, a, out, q] in columns.blocks() {
@@ -125,66 +121,31 @@ impl<T: Real> Kernel for Gradient<'_, T> {
     }
 }
 
-/// A group of rows with the documents that they are paired with. Rows that receive a gradient meet all documents; the
-/// other rows meet only documents that receive a gradient.
-struct Meeting<'a, T: Real> {
-    /// The positions of the rows in the list.
-    members: Vec<usize>,
-    /// The four values of each row, padded with zeros to whole vectors.
-    rows: [Vec<T>; 4],
-    columns: Columns<'a, T, 4>,
-}
-
-impl<'a, T: Real> Meeting<'a, T> {
-    fn new(members: Vec<usize>, values: [&[T]; 4], columns: Columns<'a, T, 4>) -> Self {
-        Self { rows: values.map(|values| filled(gather(values, &members))), members, columns }
-    }
-}
-
-/// Splits the rows into tiles that are paired with these columns.
-fn tiles<'a, T: Real>(
-    columns: &'a Columns<'a, T, 4>,
-    rows: [&'a [T]; 4],
-    rate: T,
-    to_x: &'a mut [T],
-) -> Vec<Gradient<'a, T>> {
-    let tile = |(tile, to_x)| Gradient { columns, rows: rows.map(|values| &values[tile * TILE..]), rate, to_x };
-    to_x.chunks_mut(TILE).enumerate().map(tile).collect()
-}
-
-/// Computes the gradient pair by pair. If few documents receive a gradient, the kernel does not visit pairs without a
-/// gradient.
+/// Computes the gradient pair by pair. If few documents receive a gradient, rows that receive one meet all documents, and
+/// the other rows meet only documents that receive one.
 fn by_pairs<T: Real>(target: Target, values: [&[T]; 4], rate: T, to_x: &mut [T]) {
     let ([.., q], n) = (values, to_x.len());
+    let kernel = |tile: Tile<'_, T, 4>| dispatch(target, Gradient { tile, rate });
     let count: usize = q.iter().map(|q| usize::from(*q != T::ZERO)).sum();
     if 4 * count > n {
         let columns = Columns::all(values);
-        return for_each(tiles(&columns, values, rate, to_x), n * n, |tile| dispatch(target, tile));
+        return for_each(tiles(&columns, values, to_x), n * n, kernel);
     }
     let (receiving, silent): (Vec<usize>, Vec<usize>) = (0..n).partition(|&i| q[i] != T::ZERO);
     let to_silent = Columns::met(values, |j| q[j] != T::ZERO);
     let pairs = receiving.len() * n + silent.len() * to_silent.len();
     let meetings = [Meeting::new(receiving, values, Columns::all(values)), Meeting::new(silent, values, to_silent)];
-    let mut sums = meetings.each_ref().map(|meeting| vec![T::ZERO; meeting.rows[0].len()]);
-    let all_tiles = meetings
-        .iter()
-        .zip(&mut sums)
-        .flat_map(|(meeting, sums)| tiles(&meeting.columns, meeting.rows.each_ref().map(Vec::as_slice), rate, sums));
-    for_each(all_tiles.collect(), pairs, |tile| dispatch(target, tile));
-    for (meeting, sums) in meetings.iter().zip(&sums) {
-        scatter(to_x, &meeting.members, sums);
-    }
+    Meeting::each_tile(&meetings, pairs, to_x, kernel);
 }
 
 /// Returns the gradient of [`indicator_sum`] with respect to `x`.
 pub fn indicator_sum_gradient<T: Real>(inputs: Inputs<T>, n: usize, sigma: f64) -> Vec<T> {
     let Inputs { x, a, mask, out, total, g } = inputs;
     let (rate, target) = (T::from_f64(-1.0 / sigma), target());
-    each_list_of_documents(mask, [x, a, out, g, total], n, x.len() * n, |_, [x, a, out, g, total], to_x| {
+    each_list_of_documents(mask, [x, a, out, g, total], (n, 1), x.len() * n, |_, [x, a, out, g, total], to_x| {
         let q: Vec<T> = g.iter().zip(total).map(|(&g, total)| g / total).collect();
         if indicator_boxes::pays(target, &x) {
-            let documents = indicator_boxes::Documents { x: &x, a: &a, out: &out, q: &q };
-            indicator_boxes::gradient(target, documents, sigma, to_x);
+            indicator_boxes::gradient(target, [&x, &a, &out, &q], sigma, to_x);
         } else {
             by_pairs(target, [&x, &a, &out, &q], rate, to_x);
         }

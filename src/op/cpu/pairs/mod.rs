@@ -11,3 +11,4 @@ pub mod pair_derivatives;
 pub mod pair_loss;
 pub mod pair_weight;
 pub mod step_sum;
+mod steps;

@@ -6,6 +6,7 @@
 
 use super::by_label::{ByLabel, filled};
 use super::pair_weight::PairWeight;
+use super::steps::{self, Phi};
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
     each_list::{each_list, each_stripe},
@@ -35,8 +36,7 @@ impl<T: Real> Term<T> for Logistic {
 
     #[inline(always)]
     fn slope<const FMA: bool>(self, t: T) -> T {
-        let u = (-t.abs()).exponential::<FMA>();
-        (if t < T::ZERO { -T::ONE } else { -u }) / (T::ONE + u)
+        -steps::Logistic.value::<T, FMA>(-t)
     }
 }
 
@@ -127,15 +127,12 @@ struct SoftZeroOne;
 impl<T: Real> Term<T> for SoftZeroOne {
     #[inline(always)]
     fn value<const FMA: bool>(self, t: T) -> T {
-        let u = (-t.abs()).exponential::<FMA>();
-        (if t < T::ZERO { T::ONE } else { u }) / (T::ONE + u)
+        steps::Logistic.value::<T, FMA>(-t)
     }
 
     #[inline(always)]
     fn slope<const FMA: bool>(self, t: T) -> T {
-        let u = (-t.abs()).exponential::<FMA>();
-        let large = T::ONE / (T::ONE + u);
-        -(u * large * large)
+        -steps::Logistic.slope::<T, FMA>(t)
     }
 }
 

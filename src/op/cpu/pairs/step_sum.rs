@@ -9,7 +9,8 @@
 //! Pairs that are visited are added in the usual order, so sums keep the same bits.
 
 use super::by_label::filled;
-use super::columns::Columns;
+use super::columns::{Columns, Meeting, Tile, tiles};
+use super::steps::{Arctan, Erf, Laplace, Logistic, Phi};
 use crate::execution::Target;
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
@@ -25,77 +26,6 @@ use crate::op::cpu::{
     sum::sum,
     tiles::{BLOCK, TILE, add, blocks},
 };
-
-/// A step function and its slope, evaluated at a difference of scores.
-trait Phi: Copy {
-    fn value<T: Real, const FMA: bool>(self, t: T) -> T;
-    fn slope<T: Real, const FMA: bool>(self, t: T) -> T;
-}
-
-#[derive(Clone, Copy)]
-struct Logistic;
-
-impl Phi for Logistic {
-    #[inline(always)]
-    fn value<T: Real, const FMA: bool>(self, t: T) -> T {
-        let u = (-t.abs()).exponential::<FMA>();
-        (if t < T::ZERO { u } else { T::ONE }) / (T::ONE + u)
-    }
-
-    #[inline(always)]
-    fn slope<T: Real, const FMA: bool>(self, t: T) -> T {
-        let u = (-t.abs()).exponential::<FMA>();
-        let large = T::ONE / (T::ONE + u);
-        u * large * large
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Erf;
-
-impl Phi for Erf {
-    #[inline(always)]
-    fn value<T: Real, const FMA: bool>(self, t: T) -> T {
-        let small = T::HALF * t.abs().scaled_erfc::<FMA>() * (-t * t).exponential::<FMA>();
-        if t < T::ZERO { small } else { T::ONE - small }
-    }
-
-    #[inline(always)]
-    fn slope<T: Real, const FMA: bool>(self, t: T) -> T {
-        (-t * t).exponential::<FMA>() * T::from_f64(0.5 * std::f64::consts::FRAC_2_SQRT_PI)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Arctan;
-
-impl Phi for Arctan {
-    #[inline(always)]
-    fn value<T: Real, const FMA: bool>(self, t: T) -> T {
-        t.atan() * T::from_f64(std::f64::consts::FRAC_1_PI) + T::HALF
-    }
-
-    #[inline(always)]
-    fn slope<T: Real, const FMA: bool>(self, t: T) -> T {
-        T::from_f64(std::f64::consts::FRAC_1_PI) / t.fma::<FMA>(t, T::ONE)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Laplace;
-
-impl Phi for Laplace {
-    #[inline(always)]
-    fn value<T: Real, const FMA: bool>(self, t: T) -> T {
-        let small = T::HALF * (-t.abs()).exponential::<FMA>();
-        if t < T::ZERO { small } else { T::ONE - small }
-    }
-
-    #[inline(always)]
-    fn slope<T: Real, const FMA: bool>(self, t: T) -> T {
-        T::HALF * (-t.abs()).exponential::<FMA>()
-    }
-}
 
 /// One list, without the documents at its end that add nothing.
 struct List<'a, T> {
@@ -332,23 +262,17 @@ fn logistic_form(alpha: f64, step: Step) -> (f64, Step) {
     if step == Step::Tanh { (2.0 * alpha, Step::Logistic) } else { (alpha, step) }
 }
 
-/// Computes the gradient for one tile of rows.
-struct Tile<'a, T: Real> {
-    /// The score or exponential, `v` and `g` of each column.
-    columns: &'a Columns<'a, T, 3>,
-    /// The three values of each row, in the order of `columns`.
-    rows: [&'a [T]; 3],
+/// Computes the gradient for one tile of rows from exponentials, with one division for two documents.
+struct GradientByExponentials<'a, T: Real> {
+    /// Its values are the exponential, `v` and `g`.
+    tile: Tile<'a, T, 3>,
     alpha: T,
-    to_x: &'a mut [T],
 }
-
-/// A [`Tile`] of exponentials, with one division for two documents.
-struct GradientByExponentials<'a, T: Real>(Tile<'a, T>);
 
 impl<T: Real> Kernel for GradientByExponentials<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { columns, rows, alpha, to_x: sums } = self.0;
+        let Self { tile: Tile { columns, rows, sums }, alpha } = self;
         let length = sums.len();
         let [e_rows, v_rows, g_rows] = rows.map(|values| &values[..length]);
         for [e, v, g] in columns.blocks() {
@@ -381,14 +305,16 @@ impl<T: Real> Kernel for GradientByExponentials<'_, T> {
 }
 
 struct GradientByDifferences<'a, T: Real, P> {
-    tile: Tile<'a, T>,
+    /// Its values are the score, `v` and `g`.
+    tile: Tile<'a, T, 3>,
+    alpha: T,
     phi: P,
 }
 
 impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Self { tile: Tile { columns, rows, alpha, to_x: sums }, phi } = self;
+        let Self { tile: Tile { columns, rows, sums }, alpha, phi } = self;
         let length = sums.len();
         let [x_rows, v_rows, g_rows] = rows.map(|values| &values[..length]);
         for [x, v, g] in columns.blocks() {
@@ -408,33 +334,19 @@ impl<T: Real, P: Phi> Kernel for GradientByDifferences<'_, T, P> {
     }
 }
 
-/// A group of rows that are paired with the same documents.
-struct Meeting<'a, T: Real> {
-    /// The positions of the rows in the list.
-    members: Vec<usize>,
-    /// The score or exponential, `v` and `g` of each row, extended with zeros to whole vectors.
-    rows: [Vec<T>; 3],
-    columns: Columns<'a, T, 3>,
-}
-
-impl<'a, T: Real> Meeting<'a, T> {
-    /// Splits the documents by their part in the gradient. The gradient that flows between `i` and `j` is proportional
-    /// to `g_j v_i - g_i v_j`. A document with only one of `v` and `g` is paired with the documents that have the
-    /// other.
-    fn all(values: [&'a [T]; 3]) -> Vec<Self> {
-        let [_, v, g] = values;
-        let [adds, receives] = [v, g].map(|weights| move |i: usize| weights[i] != T::ZERO);
-        [(true, true), (true, false), (false, true)]
-            .into_iter()
-            .map(|kind| (kind, (0..v.len()).filter(|&i| (adds(i), receives(i)) == kind).collect::<Vec<_>>()))
-            .filter(|(_, members)| !members.is_empty())
-            .map(|((of_v, of_g), members)| Self {
-                rows: values.map(|values| filled(gather(values, &members))),
-                columns: Columns::met(values, |j| of_g && adds(j) || of_v && receives(j)),
-                members,
-            })
-            .collect()
-    }
+/// Splits the documents by their part in the gradient. The gradient that flows between `i` and `j` is proportional to
+/// `g_j v_i - g_i v_j`. A document with only one of `v` and `g` is paired with the documents that have the other.
+fn meetings<T: Real>(values: [&[T]; 3]) -> Vec<Meeting<'_, T, 3>> {
+    let [_, v, g] = values;
+    let [adds, receives] = [v, g].map(|weights| move |i: usize| weights[i] != T::ZERO);
+    [(true, true), (true, false), (false, true)]
+        .into_iter()
+        .map(|kind| (kind, (0..v.len()).filter(|&i| (adds(i), receives(i)) == kind).collect::<Vec<_>>()))
+        .filter(|(_, rows)| !rows.is_empty())
+        .map(|((of_v, of_g), rows)| {
+            Meeting::new(rows, values, Columns::met(values, |j| of_g && adds(j) || of_v && receives(j)))
+        })
+        .collect()
 }
 
 /// The numbers of documents in a list that have a weight, a gradient, or both.
@@ -501,43 +413,22 @@ pub fn step_sum_gradient<T: Real>(x: &[T], v: &[T], g: &[T], n: usize, alpha: f6
         let exponentials = if step == Step::Logistic { list.exponentials(target, list.members) } else { None };
         let at = exponentials.as_ref().map_or(x, |exponentials| &exponentials.e);
         let alpha = T::from_f64(alpha);
-        let run = |tiles, pairs| {
-            for_each(tiles, pairs, |tile| match (&exponentials, step) {
-                (Some(_), _) => dispatch(target, GradientByExponentials(tile)),
-                (None, Step::Erf) => dispatch(target, GradientByDifferences { tile, phi: Erf }),
-                (None, Step::Arctan) => dispatch(target, GradientByDifferences { tile, phi: Arctan }),
-                (None, Step::Laplace) => dispatch(target, GradientByDifferences { tile, phi: Laplace }),
-                (None, Step::Logistic | Step::Tanh) => {
-                    dispatch(target, GradientByDifferences { tile, phi: Logistic });
-                }
-            });
+        let kernel = |tile: Tile<'_, T, 3>| match (&exponentials, step) {
+            (Some(_), _) => dispatch(target, GradientByExponentials { tile, alpha }),
+            (None, Step::Erf) => dispatch(target, GradientByDifferences { tile, alpha, phi: Erf }),
+            (None, Step::Arctan) => dispatch(target, GradientByDifferences { tile, alpha, phi: Arctan }),
+            (None, Step::Laplace) => dispatch(target, GradientByDifferences { tile, alpha, phi: Laplace }),
+            (None, Step::Logistic | Step::Tanh) => {
+                dispatch(target, GradientByDifferences { tile, alpha, phi: Logistic });
+            }
         };
         let values = [at, v, g];
-        if !flows.are_few(list.members) {
-            let columns = Columns::all(values);
-            return run(tiles(&columns, values, alpha, to_x), list.members * list.members);
+        if flows.are_few(list.members) {
+            return Meeting::each_tile(&meetings(values), flows.pairs(), to_x, kernel);
         }
-        let meetings = Meeting::all(values);
-        let mut sums: Vec<Vec<T>> = meetings.iter().map(|meeting| vec![T::ZERO; meeting.rows[0].len()]).collect();
-        let tiles = meetings.iter().zip(&mut sums).flat_map(|(meeting, sums)| {
-            tiles(&meeting.columns, meeting.rows.each_ref().map(Vec::as_slice), alpha, sums)
-        });
-        run(tiles.collect(), flows.pairs());
-        for (meeting, sums) in meetings.iter().zip(&sums) {
-            scatter(to_x, &meeting.members, sums);
-        }
+        let columns = Columns::all(values);
+        for_each(tiles(&columns, values, to_x), list.members * list.members, kernel);
     })
-}
-
-/// Splits the rows into tiles that are paired with these columns.
-fn tiles<'a, T: Real>(
-    columns: &'a Columns<'a, T, 3>,
-    rows: [&'a [T]; 3],
-    alpha: T,
-    to_x: &'a mut [T],
-) -> Vec<Tile<'a, T>> {
-    let tile = |(tile, to_x)| Tile { columns, rows: rows.map(|values| &values[tile * TILE..]), alpha, to_x };
-    to_x.chunks_mut(TILE).enumerate().map(tile).collect()
 }
 
 #[cfg(test)]

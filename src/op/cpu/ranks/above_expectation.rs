@@ -16,7 +16,7 @@ use std::ops::Range;
 use super::trial::{Compared, Trial};
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
-    each_list::{each_list_of_documents, each_stripe, each_wide_list_of_documents},
+    each_list::{each_list_of_documents, each_stripe},
     list::{counting, documents, gather},
     long::{above_boxes, above_levels},
     parallel::for_each,
@@ -390,7 +390,7 @@ impl<T: Real> Kernel for Products<'_, T> {
 fn products_of_ranks<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectation) -> Vec<T> {
     let Inputs { x, a, b, mask, n } = inputs;
     let (target, width) = (target(), expectation.terms.len());
-    each_wide_list_of_documents(mask, [x, a, b], (n, width), x.len() * n * width, |_, [x, a, b], found| {
+    each_list_of_documents(mask, [x, a, b], (n, width), x.len() * n * width, |_, [x, a, b], found| {
         if let Some(boxes) = above_boxes::List::new(target, &x, &a, &b, expectation) {
             return boxes.products(target, found);
         }
@@ -421,7 +421,7 @@ pub fn above_expectation<T: Real>(inputs: Inputs<T>, expectation: &AboveExpectat
     }
     let target = target();
     let work = x.len() * n * work_per_pair(expectation, n);
-    let out = each_list_of_documents(mask, [x, a, b], n, work, |_, [x, a, b], expected| {
+    let out = each_list_of_documents(mask, [x, a, b], (n, 1), work, |_, [x, a, b], expected| {
         if let Some(levels) = above_levels::List::new(target, &x, &a, &b, expectation) {
             return levels.value(target, expected);
         }
@@ -515,7 +515,7 @@ pub fn above_expectation_gradient<T: Real>(
     let Inputs { x, a, b, mask, n } = inputs;
     let (target, width) = (target(), expectation.terms.len());
     let work = x.len() * n * work_per_pair(expectation, n);
-    each_list_of_documents(mask, [x, a, b, g], n, work, |number, [x, a, b, g], to_x| {
+    each_list_of_documents(mask, [x, a, b, g], (n, 1), work, |number, [x, a, b, g], to_x| {
         if let Some(levels) = above_levels::List::new(target, &x, &a, &b, expectation) {
             return levels.gradient(target, &g, to_x);
         }

@@ -10,11 +10,11 @@ use super::trials::{Certain, Trials};
 use crate::op::cpu::{
     dispatch::{Kernel, dispatch, target},
     each_list::{each_list_of_documents, each_stripe},
+    list,
     long::{choice::is_fast, recursion_levels},
-    parallel::for_each,
     parameters::{Above, AboveRecursion, Comparison},
     real::Real,
-    tiles::{reduce, stripes},
+    tiles::reduce,
 };
 
 /// Returns the start of the trials in which no document is certainly above.
@@ -142,7 +142,7 @@ fn counting<T: Real>(values: &[T], documents: usize) -> Vec<f64> {
 
 /// Creates a list whose expectations are computed pair by pair.
 fn list<T: Real>([x, a, b]: [Vec<T>; 3], values: Vec<f64>, recursion: &AboveRecursion) -> List {
-    let rows = (0..a.len()).filter(|&i| a[i] != T::ZERO).collect();
+    let rows = list::counting(&a);
     let [x, a, b] = [x, a, b].map(|values| values.iter().map(|value| value.to_f64()).collect::<Vec<f64>>());
     let mixture = recursion.noise.mixture(x.len()).into_owned();
     List { x, a, b, rows, values, mixture, above: recursion.above }
@@ -166,7 +166,7 @@ pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &Abo
     let target = target();
     let levels = deviation::<T>(n, recursion);
     let (ranks, work) = ranks_and_work(inputs, values, recursion);
-    each_list_of_documents(mask, [x, a, b], n, work, |list, documents, out| {
+    each_list_of_documents(mask, [x, a, b], (n, 1), work, |list, documents, out| {
         let values = counting(&values[list * ranks..(list + 1) * ranks], out.len());
         if values.is_empty() {
             return;
@@ -182,10 +182,9 @@ pub fn above_recursion<T: Real>(inputs: Inputs<T>, values: &[T], recursion: &Abo
         }
         let list = self::list(documents, values, recursion);
         let mut expected = vec![0.0; list.rows.len()];
-        let stripes = stripes(list.rows.len());
-        let stripe = stripes.first().map_or(1, |stripe| stripe.len());
-        let tasks = expected.chunks_mut(stripe).zip(list.rows.chunks(stripe)).collect();
-        for_each(tasks, list.work(), |(out, rows)| dispatch(target, Expectations { list: &list, rows, out }));
+        each_stripe(&mut expected, 0, list.work(), |stripe, out, _| {
+            dispatch(target, Expectations { list: &list, rows: &list.rows[stripe], out });
+        });
         for (&row, value) in list.rows.iter().zip(expected) {
             out[row] = T::from_f64(list.a[row] * value);
         }
@@ -203,7 +202,7 @@ pub fn above_recursion_gradient<T: Real>(
     let target = target();
     let levels = deviation::<T>(n, recursion);
     let (ranks, work) = ranks_and_work(inputs, values, recursion);
-    each_list_of_documents(mask, [x, a, b, g], n, work, |list, [x, a, b, g], to_x| {
+    each_list_of_documents(mask, [x, a, b, g], (n, 1), work, |list, [x, a, b, g], to_x| {
         let values = counting(&values[list * ranks..(list + 1) * ranks], to_x.len());
         if values.is_empty() {
             return;
